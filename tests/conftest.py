@@ -1,22 +1,52 @@
-"""Makes the clone importable as the collection winkube.node and knows the marker that ties a test to a row."""
+"""Makes the clone importable as the collection winkube.node, and loads what watches over lanes and rows."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-COLLECTIONS = ROOT / ".venv" / "collections"
 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from tests.lanes import LanesPlugin, load_lanes  # noqa: E402
+from tests.rows.record import OPTION, RowsPlugin  # noqa: E402
+from tests.rows.table import load_rows  # noqa: E402
+
+UNIT = ROOT / "tests" / "unit"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(OPTION, metavar="FILE", help="write what the tests say about the rows to this file")
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "row(*ids): the rows of tests/rows.yml that this test proves")
-    # A private API of ansible-core, kept in this one place: plain imports of ansible_collections.winkube.node.
+    for marker in (
+        "row(*ids): the rows of tests/rows.yml that this test proves",
+        "lane(name): the lane of tests/lanes.yml that this test belongs to",
+        "quick: part of `make quick`; every test in tests/unit is",
+    ):
+        config.addinivalue_line("markers", marker)
+    _import_as_collection()
+    strict = os.environ.get("CI") == "true"
+    config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
+    config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
+
+
+def _import_as_collection() -> None:
+    """Plain imports of ansible_collections.winkube.node, by a private API of ansible-core that is used only here."""
     from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
 
-    _AnsibleCollectionFinder(paths=[str(COLLECTIONS)])._install()
+    # The link that `make setup` has made: of the environment that runs the tests, else of .venv.
+    places = (Path(sys.prefix) / "collections", ROOT / ".venv" / "collections")
+    _AnsibleCollectionFinder(paths=[str(place) for place in places if place.is_dir()][:1])._install()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(UNIT):
+            item.add_marker("quick")

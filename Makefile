@@ -1,0 +1,69 @@
+# Every target makes its environment first, so a fresh clone needs nothing but `make <target>`.
+# Needed on the machine: CPython 3.11 or newer with venv, git, make, an OpenSSH client, PyPI. No root.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON := .venv/bin/python
+OLDEST := .venv-oldest/bin/python
+# Tests start ansible-playbook and friends by name: they must be the environment's own.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# The one collection path of the clone; a user's own must not change what is tested.
+unexport ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH
+
+PYTEST_ARGS ?=
+
+.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity rows check build clean
+
+help: ## this list
+	@echo "winkube.node: make TARGET"
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done
+
+setup: ## .venv with the newest Python and ansible at hand (fast when it is there)
+	@.ci/setup main
+
+setup-oldest: ## .venv-oldest: Python 3.11 with ansible-core 2.19
+	@.ci/setup oldest
+
+demo: setup ## a simulated Windows node gets containerd, step by step
+	@$(PYTHON) -m tests.demo
+
+lab: setup ## leave a simulated Windows node running and print what to try on it
+	@$(PYTHON) -m tests.lab
+
+test: setup ## every test, in the oldest environment (where it can be had) and in the newest
+	@status=0; $(MAKE) test-oldest || status=1; $(MAKE) test-main || status=1; exit $$status
+
+test-main: setup ## every test, in the newest environment only
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+# Exit status 3 of .ci/setup: no Python 3.11 here. A developer is told and goes on; CI has to have it.
+# tests/quality is about the files, not about what runs, and wants the linters; tests/real has no use for Ansible.
+test-oldest: ## the unit and lab tests on ansible-core 2.19
+	@status=0; .ci/setup oldest || status=$$?; \
+	if [ $$status -eq 3 ] && [ "$${CI:-}" != true ]; then echo "lane oldest: skipped, no CPython 3.11 at hand"; exit 0; fi; \
+	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
+	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) -m pytest --ignore=tests/quality --ignore=tests/real $(PYTEST_ARGS)
+
+quick: setup ## unit tests and one scenario on the lab, in under 90 seconds
+	@$(PYTHON) -m pytest -m 'quick' $(PYTEST_ARGS)
+
+lint: setup ## ruff, mypy, yamllint, ansible-lint, documentation, ansible-test sanity
+	@$(PYTHON) -m tests.quality.lint
+
+sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules ..." for some of them)
+	@$(PYTHON) -m tests.quality.sanity $(TESTS)
+
+rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
+	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))
+
+check: lint test ## what CI runs
+
+build: setup ## the collection archive, in build/
+	@.venv/bin/ansible-galaxy collection build --force --output-path build
+
+clean: ## remove everything that make has made
+	rm -rf .venv .venv-oldest .cache .lab .ansible build tests/output .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,124 @@
+"""The built archive holds what it should and nothing else, and works where nothing but it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.quality.sanity import ROOT, released_files
+
+TOP_LEVEL = {
+    *{"FILES.json", "MANIFEST.json", "README.md", "LICENSE", "CHANGELOG.md", "requirements.txt"},
+    *{"changelogs", "docs", "meta", "playbooks", "plugins", "roles"},
+}
+# Folder in plugins/ -> what ansible-doc calls its plugins.
+DOCUMENTED = {
+    "modules": "module",
+    "inventory": "inventory",
+    "callback": "callback",
+    "filter": "filter",
+    "lookup": "lookup",
+}
+
+
+def _environment(home: Path, collections: Path | None = None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+    ours = {
+        "ANSIBLE_HOME": str(home / "ansible"),
+        "HOME": str(home),
+        "PATH": f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
+    }
+    return kept | ours | ({"ANSIBLE_COLLECTIONS_PATH": str(collections)} if collections else {})
+
+
+def _ansible(command: list[str], cwd: Path, environment: dict[str, str]) -> str:
+    program = str(Path(sys.prefix) / "bin" / command[0])
+    done = subprocess.run(
+        [program, *command[1:]],
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def archive(home: Path) -> Path:
+    _ansible(["ansible-galaxy", "collection", "build", "--output-path", str(home / "built")], ROOT, _environment(home))
+    (built,) = (home / "built").glob("winkube-node-*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(archive: Path, home: Path) -> Path:
+    """A collection path that holds the built collection and nothing else."""
+    path = home / "collections"
+    command = ["ansible-galaxy", "collection", "install", str(archive), "-p", str(path), "--offline"]
+    _ansible(command, home, _environment(home, path))
+    return path
+
+
+def _members(archive: Path) -> list[str]:
+    with tarfile.open(archive) as tar:
+        return sorted(member.name for member in tar if member.isfile())
+
+
+def test_archive_holds_the_released_files_and_nothing_else(archive: Path) -> None:
+    members = _members(archive)
+    assert {name.split("/")[0] for name in members} <= TOP_LEVEL
+    assert set(members) - {"FILES.json", "MANIFEST.json"} == set(released_files()) - {"galaxy.yml"}
+
+
+def test_nothing_is_released_that_belongs_to_development() -> None:
+    development = {"tests", "bench", "molecule", "examples", "Makefile", "ansible.cfg", "site.yml", "pyproject.toml"}
+    assert not development & {name.split("/")[0] for name in released_files()}
+    assert not [name for name in released_files() if name.startswith(".")]
+
+
+def _plugins(folder: str) -> list[str]:
+    names = {Path(name) for name in released_files() if name.startswith(f"plugins/{folder}/")}
+    return sorted(
+        f"winkube.node.{path.stem}" for path in names if path.suffix in {".py", ".ps1"} and path.stem != "__init__"
+    )
+
+
+def test_ansible_doc_knows_every_plugin(installed: Path, home: Path) -> None:
+    environment = _environment(home, installed)
+    for folder, kind in DOCUMENTED.items():
+        wanted = _plugins(folder)
+        listed = json.loads(
+            _ansible(["ansible-doc", "--type", kind, "--list", "--json", "winkube.node"], home, environment)
+        )
+        assert sorted(listed) == wanted
+        if wanted:
+            told = json.loads(_ansible(["ansible-doc", "--type", kind, "--json", *wanted], home, environment))
+            assert [name for name in wanted if not told.get(name, {}).get("doc", {}).get("description")] == []
+
+
+def test_syntax_of_every_playbook(installed: Path, home: Path) -> None:
+    playbooks = [Path(name).stem for name in released_files() if Path(name).match("playbooks/*.yml")]
+    assert "site" in playbooks
+    names = [f"winkube.node.{name}" for name in sorted(playbooks)]
+    said = _ansible(
+        ["ansible-playbook", "--syntax-check", "-i", "localhost,", *names], home, _environment(home, installed)
+    )
+    assert said.count("playbook: ") == len(names)
+
+
+def test_syntax_of_the_clones_site_yml(home: Path) -> None:
+    _ansible(["ansible-playbook", "--syntax-check", "-i", "localhost,", "site.yml"], ROOT, _environment(home))
