@@ -1,0 +1,28 @@
+"""The fixture `bench`: a lab of simulated nodes and the real Ansible, new for each test."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.lab import Bench
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _orderly_end() -> Iterator[None]:
+    """A SIGTERM (from `timeout`, from CI) ends the run as Ctrl-C does: labs and Ansible end with it."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,210 @@
+"""A lab of simulated nodes for one test, and the real Ansible against it.
+
+    def test_something(bench: Bench) -> None:
+        bench.node("win1")
+        run = bench.ansible_playbook(bench.play("- hosts: all ..."))
+        assert run.recap["win1"].changed == 1
+        assert bench.calls("win1") == 1
+
+Ansible is that of the Python that runs pytest; it is a process of its own, the nodes live in pytest's process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.lab.server.host import NodeHost
+from tests.lab.server.lab import Lab
+from tests.lab.server.ledger import Account
+from tests.lab.server.nodes import NodeSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTIONS = ROOT / ".venv" / "collections"
+# The scripts of the environment that pytest runs in; not resolved, since its python is a link.
+SCRIPTS = Path(sys.executable).parent
+TIMEOUT_S = 180.0
+_RECAP = re.compile(r"^(?P<host>\S+)\s+: (?P<counts>ok=\d+\s.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Recap:
+    """One line of PLAY RECAP."""
+
+    ok: int = 0
+    changed: int = 0
+    unreachable: int = 0
+    failed: int = 0
+    skipped: int = 0
+    rescued: int = 0
+    ignored: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of Ansible: exit status, output, the recap by host (empty for `ansible`)."""
+
+    arguments: tuple[str, ...]
+    rc: int
+    stdout: str
+    stderr: str
+    seconds: float
+    recap: dict[str, Recap] = field(default_factory=dict)
+
+    @property
+    def output(self) -> str:
+        """Both streams with all white space as single blanks: for looking for a sentence however it was wrapped."""
+        return " ".join(f"{self.stdout}\n{self.stderr}".split())
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.arguments)}\nexit status {self.rc}\n{self.stdout}\n{self.stderr}"
+
+
+class Bench:
+    """A lab, a folder for playbooks and inventories, and what one needs to look at both."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.lab = Lab(directory / "lab").start()
+        # A unix socket's path is short, pytest's folders are not; a new one for each test, since nodes share addresses.
+        self._control_paths = Path(tempfile.mkdtemp(prefix="wk"))
+        directory.joinpath("home").mkdir()
+
+    def close(self) -> None:
+        self.lab.stop()
+        shutil.rmtree(self._control_paths, ignore_errors=True)
+
+    # -- nodes ---------------------------------------------------------------------------------------------------
+
+    def node(self, name: str = "win1", address: str = "192.168.122.220", **spec: Any) -> NodeHost:
+        """A new node at this address, port 22 (`NodeSpec` has the other settings)."""
+        return self.lab.add_node(NodeSpec(name, address, **spec))
+
+    def nodes(self, count: int, **spec: Any) -> list[NodeHost]:
+        """`win1` to `win<count>` at 10.77.0.1 and so on."""
+        return self.lab.add_nodes(
+            {NodeSpec(f"win{n}", f"10.77.{n // 250}.{n % 250}", **spec): None for n in range(1, count + 1)}
+        )
+
+    def calls(self, name: str = "win1") -> int:
+        """Remote calls since the last reset."""
+        return self.account(name).remote_calls
+
+    def account(self, name: str = "win1") -> Account:
+        return self.lab.ledger.node(name)
+
+    def reset_ledger(self) -> None:
+        self.lab.ledger.reset()
+
+    def dump(self, name: str = "win1") -> dict[str, Any]:
+        host = self.lab.host(name)
+        return host.in_turn(host.node.dump)
+
+    # -- Ansible's input -----------------------------------------------------------------------------------------
+
+    def inventory(self, **variables: str) -> Path:
+        """An inventory of all nodes, in the group `windows`; more variables for all of them as arguments."""
+        lines = ["[windows]"]
+        for name, host in self.lab.hosts.items():
+            spec = host.spec
+            lines.append(f"{name} ansible_host={spec.address} ansible_port={spec.port} ansible_user={spec.username}")
+        lines += ["[windows:vars]", "ansible_connection=ssh", "ansible_shell_type=powershell"]
+        lines += [f"{key}={value}" for key, value in variables.items()]
+        return self.file("inventory.ini", "\n".join(lines) + "\n")
+
+    def play(self, text: str, name: str = "play.yml") -> Path:
+        return self.file(name, text)
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    # -- Ansible -------------------------------------------------------------------------------------------------
+
+    def ansible(self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Run:
+        """`ansible -i <inventory of all nodes> ARGUMENTS`, or with your own `-i`."""
+        return self._run("ansible", arguments, env, cwd)
+
+    def ansible_playbook(
+        self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> Run:
+        """`ansible-playbook -i <inventory of all nodes> ARGUMENTS`, or with your own `-i`."""
+        return self._run("ansible-playbook", arguments, env, cwd)
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment of Ansible: nothing of the user's own configuration is in it."""
+        names = ("PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "SSL_CERT_FILE")
+        environment = {name: os.environ[name] for name in names if name in os.environ}
+        environment.setdefault("LANG", "C.UTF-8")
+        environment |= {
+            # Ansible's password prompt helper is looked for on PATH.
+            "PATH": f"{SCRIPTS}{os.pathsep}{environment.get('PATH', os.defpath)}",
+            "HOME": str(self.directory / "home"),
+            "ANSIBLE_HOME": str(self.directory / "home" / ".ansible"),
+            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+            "ANSIBLE_SSH_COMMON_ARGS": shlex.join(["-F", str(self.lab.ssh_config)]),
+            "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self._control_paths),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_LOCALHOST_WARNING": "0",
+            "PYTHONWARNINGS": "ignore",
+        }
+        if (ROOT / "plugins" / "callback" / "steps.py").exists():
+            environment["ANSIBLE_CALLBACKS_ENABLED"] = "winkube.node.steps"
+        return environment
+
+    def _run(self, command: str, arguments: tuple[object, ...], env: Mapping[str, str] | None, cwd: Path | None) -> Run:
+        words = [str(argument) for argument in arguments]
+        if not {"-i", "--inventory"} & set(words):
+            words = ["-i", str(self.inventory()), *words]
+        line = [str(SCRIPTS / command), *words]
+        started = time.monotonic()
+        with subprocess.Popen(
+            line,
+            cwd=cwd or self.directory,
+            env={**self.environment(), **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        ) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=TIMEOUT_S)
+            except BaseException:
+                _end(process)
+                raise
+        seconds = time.monotonic() - started
+        return Run((command, *words), process.returncode, stdout, stderr, seconds, parse_recap(stdout))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask Ansible to end: its workers are in sessions of their own, so that only Ansible itself can end them."""
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def parse_recap(stdout: str) -> dict[str, Recap]:
+    """The lines below PLAY RECAP by host."""
+    _, found, tail = stdout.rpartition("PLAY RECAP")
+    if not found:
+        return {}
+    recaps = {}
+    for match in _RECAP.finditer(tail):
+        counts = dict(item.split("=") for item in match["counts"].split())
+        recaps[match["host"]] = Recap(**{name: int(count) for name, count in counts.items()})
+    return recaps

@@ -1,0 +1,1 @@
+"""The simulated machine: clock, drive, registry, services, processes, tasks, pipes, network, faults."""

@@ -1,0 +1,122 @@
+"""What goes wrong on a node, and when. Cuts fire once; the environment's faults last as long as they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+CutKind = Literal["session", "runner", "power"]
+When = Literal["before", "in", "after"]
+Phase = Literal["submit", "ops", "gate", "undo"]
+ServiceFaultKind = Literal["crash_at_start", "crash_loop", "never_answers", "slow_start", "slow_stop", "no_pipe"]
+
+
+@dataclass
+class Fault:
+    """A cut at one moment of a batch.
+
+    kind: `session` (the remote session with its process tree), `runner` (the process that works on the batch alone) or
+    `power` (the machine; `boot_after_s` seconds later it boots, None: only when told).
+    op: the index in the phase: of the op in `ops` and `undo` (whose undo list), of the gate op in `gate`, of the step
+    in
+    `submit` (0 the state folder is there, 1 batch.json is written, 2 open.json is written, 3 the task is started).
+    when: `before` its intent is written; `in`: the most awkward moment inside; `after` its effect, the done mark not
+    yet
+    written. label: which awkward moment if an op has several (`Faults.trace` lists them); None: the first.
+    """
+
+    kind: CutKind
+    op: int
+    when: When
+    phase: Phase = "ops"
+    label: str | None = None
+    boot_after_s: float | None = None
+    fired: bool = False
+
+
+@dataclass
+class ServiceFault:
+    """A service that behaves badly.
+
+    `crash_at_start`: its process ends before it has answered the SCM; `crash_loop`: runs, and exits with 1 after
+    `seconds`;
+    `never_answers`: 1053 after 30 s; `slow_start`, `slow_stop`: pending for `seconds`; `no_pipe`: runs, but its pipe
+    never
+    comes. times: how often, None for always.
+    """
+
+    kind: ServiceFaultKind
+    seconds: float = 1.0
+    times: int | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment of a batch at which a cut could have been made."""
+
+    phase: Phase
+    op: int
+    when: When
+    label: str | None
+
+
+@dataclass
+class Faults:
+    """All faults of a node. Set the fields, or use the methods; what has not been set does not happen."""
+
+    armed: list[Fault] = field(default_factory=list)
+    trace: list[Moment] = field(default_factory=list)
+    services: dict[str, ServiceFault] = field(default_factory=dict)
+    disk_full_after: int | None = None
+    """Bytes that can still be written before error 112."""
+    locked: dict[str, float] = field(default_factory=dict)
+    """Lower-case path -> clock time until which a scanner holds it."""
+    pipe_delay_s: float | None = None
+    """Seconds between containerd's RUNNING and its pipe; None: some, by the node's seed."""
+    antivirus_s: float = 0.0
+    """Seconds for which a scanner holds every freshly written .exe."""
+    antivirus_deletes: set[str] = field(default_factory=set)
+    """Lower-case file names that the scanner deletes as soon as they have been written."""
+
+    def arm(self, *faults: Fault) -> None:
+        self.armed.extend(faults)
+
+    def service(self, name: str, fault: ServiceFault | None) -> None:
+        if fault is None:
+            self.services.pop(name.lower(), None)
+        else:
+            self.services[name.lower()] = fault
+
+    def take_service(self, name: str, *kinds: ServiceFaultKind) -> ServiceFault | None:
+        """The service's fault if it is one of `kinds`, used up once."""
+        fault = self.services.get(name.lower())
+        if fault is None or fault.kind not in kinds or fault.times == 0:
+            return None
+        if fault.times is not None:
+            fault.times -= 1
+        return fault
+
+    def lock(self, path: str, until: float) -> None:
+        self.locked[path.lower()] = until
+
+    def due(self, phase: Phase, op: int, when: When, label: str | None = None) -> Fault | None:
+        """The cut that is to be made at this moment, if any; it is then used up."""
+        self.trace.append(Moment(phase, op, when, label))
+        for fault in self.armed:
+            if fault.fired or (fault.phase, fault.op, fault.when) != (phase, op, when):
+                continue
+            if fault.label is not None and fault.label != label:
+                continue
+            fault.fired = True
+            return fault
+        return None
+
+    def clear(self) -> None:
+        self.armed.clear()
+        self.trace.clear()
+        self.services.clear()
+        self.locked.clear()
+        self.antivirus_deletes.clear()
+        self.disk_full_after = None
+        self.antivirus_s = 0.0
+        self.pipe_delay_s = None

@@ -1,0 +1,228 @@
+"""What is on a freshly installed Windows Server: folders, programs, registry, services, the Containers feature."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.lab.machine.drive import SYSTEM
+from tests.lab.machine.registry import Registry
+from tests.lab.machine.security import sid_of
+from tests.lab.machine.service_config import key_of
+from tests.lab.programs.builds import build
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+SYSTEM32 = "C:\\Windows\\System32"
+TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
+ENVIRONMENT = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
+VERSION_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
+FEATURES_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Component Based Servicing"
+SVCHOST = "%SystemRoot%\\System32\\svchost.exe -k netsvcs -p"
+PROGRAMS_IN_SYSTEM32 = (
+    "sc",
+    "netsh",
+    "icacls",
+    "dism",
+    "taskkill",
+    "schtasks",
+    "reg",
+    "tar",
+    "curl",
+    "cmd",
+    "svchost",
+    "services",
+    "lsass",
+)
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    name: str
+    display: str
+    start: int = 2
+    image: str = SVCHOST
+    depends: tuple[str, ...] = ()
+    delayed: bool = False
+
+
+# Names, start types and dependencies of a Windows Server 2022 (those the lab needs). Source: field knowledge,
+# unverified.
+SERVICES = (
+    BuiltIn("RpcSs", "Remote Procedure Call (RPC)"),
+    BuiltIn("EventLog", "Windows Event Log"),
+    BuiltIn("Schedule", "Task Scheduler", depends=("RpcSs",)),
+    BuiltIn("nsi", "Network Store Interface Service", depends=("RpcSs",)),
+    BuiltIn("Dhcp", "DHCP Client", depends=("nsi",)),
+    BuiltIn("Dnscache", "DNS Client", depends=("nsi",)),
+    BuiltIn("BFE", "Base Filtering Engine", depends=("RpcSs",)),
+    BuiltIn("mpssvc", "Windows Defender Firewall", depends=("BFE",)),
+    BuiltIn("LanmanServer", "Server"),
+    BuiltIn("LanmanWorkstation", "Workstation", depends=("nsi",)),
+    BuiltIn("W32Time", "Windows Time"),
+    BuiltIn("WinRM", "Windows Remote Management (WS-Management)", depends=("RpcSs",), delayed=True),
+    BuiltIn("Winmgmt", "Windows Management Instrumentation", depends=("RpcSs",)),
+    BuiltIn("TermService", "Remote Desktop Services", 3, depends=("RpcSs",)),
+    BuiltIn("TrustedInstaller", "Windows Modules Installer", 3),
+    BuiltIn("wuauserv", "Windows Update", 3, depends=("RpcSs",)),
+    BuiltIn("sshd", "OpenSSH SSH Server", 2, "C:\\Windows\\System32\\OpenSSH\\sshd.exe"),
+)
+CONTAINER_SERVICES = (
+    BuiltIn("vmcompute", "Hyper-V Host Compute Service", 3, "%systemroot%\\system32\\vmcompute.exe", ("RpcSs",)),
+    BuiltIn("hns", "Host Network Service", 3, "%SystemRoot%\\System32\\svchost.exe -k NetSvcs", ("RpcSs", "nsi")),
+)
+
+_SYSTEM_ACL = f"O:{TRUSTED_INSTALLER}D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
+FOLDERS: tuple[tuple[str, str | None], ...] = (
+    ("C:\\Windows", _SYSTEM_ACL),
+    (SYSTEM32, None),
+    (f"{SYSTEM32}\\WindowsPowerShell\\v1.0", None),
+    (f"{SYSTEM32}\\OpenSSH", None),
+    (f"{SYSTEM32}\\drivers\\etc", None),
+    ("C:\\Windows\\Temp", "O:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;CI;0x100026;;;BU)"),
+    ("C:\\Program Files", _SYSTEM_ACL),
+    ("C:\\Program Files\\Common Files", None),
+    ("C:\\Program Files (x86)", _SYSTEM_ACL),
+    ("C:\\ProgramData", "O:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)(A;CI;0x116;;;BU)"),
+    ("C:\\ProgramData\\ssh", "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;AU)"),
+    ("C:\\Users", "O:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"),
+    ("C:\\Users\\Administrator\\AppData\\Local\\Temp", None),
+    ("C:\\Users\\Public", None),
+)
+_ROOT_ACL = "O:SYD:AI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)(A;CI;LC;;;BU)"
+
+
+def install(node: SimulatedNode, containers: bool) -> None:
+    """Fills an empty machine; it is not booted yet."""
+    drive = node.drive
+    drive.set_root_sddl("C:", _ROOT_ACL)
+    for path, sddl in FOLDERS:
+        drive.mkdir(path, SYSTEM)
+        if sddl:
+            drive.set_sddl(path, sddl)
+    profile = f"O:{user_sid(node, 'Administrator')}D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+    drive.set_sddl("C:\\Users\\Administrator", profile)
+    version = f"10.0.{node.release.build}.{node.release.revision}"
+    for name in PROGRAMS_IN_SYSTEM32:
+        _program(node, f"{SYSTEM32}\\{name}.exe", name, version)
+    _program(node, f"{SYSTEM32}\\WindowsPowerShell\\v1.0\\powershell.exe", "powershell", version)
+    _program(node, f"{SYSTEM32}\\OpenSSH\\sshd.exe", "svchost", "9.5.0.1")
+    drive.write(f"{SYSTEM32}\\drivers\\etc\\hosts", b"# simulated hosts file\r\n", owner=SYSTEM)
+    _registry(node)
+    for service in SERVICES:
+        _service(node.registry, service)
+    if containers:
+        _containers(node)
+
+
+def _program(node: SimulatedNode, path: str, name: str, version: str) -> None:
+    node.drive.write(path, build(name, version, node.release.architecture, version), owner=TRUSTED_INSTALLER)
+
+
+def _service(registry: Registry, service: BuiltIn) -> None:
+    key = key_of(service.name)
+    registry.set(key, "Type", "dword", 0x10 if service.name == "sshd" else 0x20)
+    registry.set(key, "Start", "dword", service.start)
+    registry.set(key, "ErrorControl", "dword", 1)
+    registry.set(key, "ImagePath", "expand_string", service.image)
+    registry.set(key, "DisplayName", "string", service.display)
+    registry.set(key, "ObjectName", "string", "LocalSystem")
+    if service.depends:
+        registry.set(key, "DependOnService", "multi_string", list(service.depends))
+    if service.delayed:
+        registry.set(key, "DelayedAutostart", "dword", 1)
+
+
+def _registry(node: SimulatedNode) -> None:
+    registry, release = node.registry, node.release
+    guid = str(uuid.UUID(int=node.random.getrandbits(128), version=4))
+    registry.set("HKLM\\SOFTWARE\\Microsoft\\Cryptography", "MachineGuid", "string", guid)
+    for name, kind, data in (
+        ("ProductName", "string", release.product),
+        ("CurrentBuild", "string", str(release.build)),
+        ("CurrentBuildNumber", "string", str(release.build)),
+        ("DisplayVersion", "string", release.display),
+        ("InstallationType", "string", release.installation_type),
+    ):
+        registry.set(VERSION_KEY, name, kind, data)
+    registry.set(VERSION_KEY, "UBR", "dword", release.revision)
+    computer = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName\\"
+    for key in ("ComputerName", "ActiveComputerName"):
+        registry.set(computer + key, "ComputerName", "string", node.name.upper()[:15])
+    path = "%SystemRoot%\\system32;%SystemRoot%;%SystemRoot%\\System32\\Wbem"
+    path += ";%SYSTEMROOT%\\System32\\WindowsPowerShell\\v1.0\\"
+    registry.set(ENVIRONMENT, "Path", "expand_string", path + ";%SYSTEMROOT%\\System32\\OpenSSH\\")
+    registry.set(ENVIRONMENT, "TEMP", "expand_string", "%SystemRoot%\\TEMP")
+    registry.set(ENVIRONMENT, "PROCESSOR_ARCHITECTURE", "string", release.architecture.upper())
+    firewall = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules"
+    registry.set(
+        firewall,
+        "OpenSSH-Server-In-TCP",
+        "string",
+        "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=22|App=%SystemRoot%\\system32\\OpenSSH\\sshd.exe|"
+        "Name=OpenSSH SSH Server (sshd)|",
+    )
+
+
+def _containers(node: SimulatedNode) -> None:
+    version = f"10.0.{node.release.build}.{node.release.revision}"
+    _program(node, f"{SYSTEM32}\\vmcompute.exe", "svchost", version)
+    for service in CONTAINER_SERVICES:
+        _service(node.registry, service)
+    node.registry.set(f"{FEATURES_KEY}\\Features", "Containers", "dword", 1)
+
+
+def enable_containers(node: SimulatedNode) -> bool:
+    """What dism does: pending until the next boot. False when the feature is on already."""
+    if node.registry.number(f"{FEATURES_KEY}\\Features", "Containers"):
+        return False
+    node.registry.create(f"{FEATURES_KEY}\\RebootPending")
+    return True
+
+
+def apply_pending_features(node: SimulatedNode) -> None:
+    """At boot: the feature that was asked for is there."""
+    if node.registry.delete_key(f"{FEATURES_KEY}\\RebootPending"):
+        _containers(node)
+
+
+def reboot_pending(registry: Registry) -> bool:
+    session = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager"
+    return (
+        registry.exists(f"{FEATURES_KEY}\\RebootPending")
+        or registry.value(session, "PendingFileRenameOperations") is not None
+        or registry.exists(
+            "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\WindowsUpdate\\Auto Update\\RebootRequired"
+        )
+    )
+
+
+def machine_environment(registry: Registry) -> dict[str, str]:
+    """The environment that services and tasks get: the machine's, as it is now."""
+    fixed = {"SystemRoot": "C:\\Windows", "SystemDrive": "C:", "ProgramFiles": "C:\\Program Files"}
+    fixed |= {"ProgramData": "C:\\ProgramData", "windir": "C:\\Windows"}
+    result = dict(fixed)
+    for value in registry.values(ENVIRONMENT):
+        if isinstance(value.data, str):
+            result[value.name] = expand(value.data, fixed)
+    return result
+
+
+def expand(text: str, environment: dict[str, str]) -> str:
+    """`%NAME%` -> its value; a name that is not there stays as it is."""
+    known = {name.lower(): value for name, value in environment.items()}
+    return re.sub(r"%([^%]+)%", lambda found: known.get(found[1].lower(), found[0]), text)
+
+
+def user_sid(node: SimulatedNode, user: str) -> str:
+    """Administrator ends in 500; other users get a number that follows from their name."""
+    if user.upper() in {"SYSTEM", "NT AUTHORITY\\SYSTEM"} or user.startswith("S-1-"):
+        return sid_of("SY") if not user.startswith("S-1-") else user
+    name = user.rpartition("\\")[2].lower()
+    domain = uuid.uuid5(uuid.NAMESPACE_DNS, node.name).int
+    parts = "-".join(str((domain >> shift) & 0xFFFFFFFF) for shift in (0, 32, 64))
+    number = 500 if name == "administrator" else 1000 + uuid.uuid5(uuid.NAMESPACE_DNS, name).int % 8000
+    return f"S-1-5-21-{parts}-{number}"

@@ -1,0 +1,106 @@
+"""What the node reaches over HTTP: its own ports, and real servers under the names that its own DNS knows."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+Handler = Callable[[str], tuple[int, bytes]]
+"""A path -> status and body: a server on the node itself."""
+
+
+class NetworkError(Exception):
+    """No answer; the sentence says why."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    complete: bool
+
+
+class Network:
+    """hosts: `xyz` or `xyz:80` -> `127.0.0.1:PORT`. What is not in it does not resolve."""
+
+    def __init__(self, hosts: Mapping[str, str] | None) -> None:
+        self.hosts: dict[str, str] = {name.lower(): address for name, address in (hosts or {}).items()}
+        self.listeners: dict[int, tuple[int, Handler]] = {}
+        self.rules: list[str] = []
+        self.requests: list[str] = []
+        """Every URL that was asked for, in order."""
+
+    def listen(self, port: int, pid: int, handler: Handler) -> None:
+        self.listeners[port] = (pid, handler)
+
+    def close_of(self, pid: int) -> None:
+        self.listeners = {port: found for port, found in self.listeners.items() if found[0] != pid}
+
+    def clear(self) -> None:
+        self.listeners.clear()
+
+    def get(
+        self,
+        url: str,
+        timeout: float = 10.0,
+        headers: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        proxy: str | None = None,
+    ) -> Answer:
+        """One GET, redirects not followed; through `proxy` (`http://name:port`) only if it is given.
+
+        NetworkError for everything that is no HTTP answer.
+        """
+        self.requests.append(url)
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if host in {"127.0.0.1", "localhost", "::1"} and f"{host}:{port}" not in self.hosts:
+            return self._local(host, port, path)
+        if parts.scheme != "http":
+            raise NetworkError(f"the simulated network speaks http only, not {parts.scheme}: {url}")
+        shown = host if port == 80 else f"{host}:{port}"
+        if proxy is not None:
+            through = urlsplit(proxy)
+            address = self._resolve((through.hostname or "").lower(), through.port or 80)
+            return self._real(address, shown, url, timeout, headers or {}, limit)
+        return self._real(self._resolve(host, port), shown, path, timeout, headers or {}, limit)
+
+    def _resolve(self, host: str, port: int) -> str:
+        address = self.hosts.get(f"{host}:{port}", self.hosts.get(host))
+        if address is None:
+            raise NetworkError(f"The remote name could not be resolved: '{host}'")
+        return address
+
+    def _local(self, host: str, port: int, path: str) -> Answer:
+        found = self.listeners.get(port)
+        if found is None:
+            raise NetworkError(
+                f"No connection could be made because the target machine actively refused it {host}:{port}"
+            )
+        status, body = found[1](path)
+        return Answer(status, {"content-length": str(len(body))}, body, True)
+
+    @staticmethod
+    def _real(
+        address: str, host: str, path: str, timeout: float, headers: Mapping[str, str], limit: int | None
+    ) -> Answer:
+        target, _, port = address.rpartition(":")
+        connection = http.client.HTTPConnection(target, int(port), timeout=timeout)
+        try:
+            connection.request("GET", path, headers={"Host": host, "Accept-Encoding": "identity", **headers})
+            response = connection.getresponse()
+            complete = True
+            try:
+                body = response.read() if limit is None else response.read(limit)
+            except http.client.IncompleteRead as cut:
+                body, complete = cut.partial, False
+            return Answer(response.status, {key.lower(): value for key, value in response.getheaders()}, body, complete)
+        except (OSError, http.client.HTTPException) as error:
+            raise NetworkError(f"Unable to connect to the remote server: {host} ({error})") from error
+        finally:
+            connection.close()

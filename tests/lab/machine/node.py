@@ -1,0 +1,303 @@
+"""A simulated Windows machine."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.lab.machine import image
+from tests.lab.machine.clock import Clock
+from tests.lab.machine.commandline import arguments_after, candidates, join
+from tests.lab.machine.counters import Counters
+from tests.lab.machine.drive import Drive
+from tests.lab.machine.dump import dump
+from tests.lab.machine.errors import PowerLost, ProcessKilled, SessionKilled, WinError
+from tests.lab.machine.faults import Fault, Faults, Phase, When
+from tests.lab.machine.network import Network
+from tests.lab.machine.pipes import Pipes
+from tests.lab.machine.processes import Body, Process, ProcessTable
+from tests.lab.machine.registry import Registry
+from tests.lab.machine.release import WINDOWS_SERVER_2022, Release
+from tests.lab.machine.service_config import ServiceConfig
+from tests.lab.machine.services import SERVICES_EXE, ServiceHost, ServiceManager
+from tests.lab.machine.session import Session
+from tests.lab.machine.tasks import TaskScheduler
+from tests.lab.programs.builds import LabBuild, identify, machine_of
+from tests.lab.programs.catalogue import PROGRAMS
+from tests.lab.programs.program import Caller, Completed, Serve
+
+SYSTEM = "S-1-5-18"
+
+
+class SimulatedNode:
+    """One machine, switched on and settled. `lock` is to be held by whoever uses it from several threads.
+
+    hosts: the node's own DNS: `xyz` or `xyz:80` -> `127.0.0.1:PORT`; a name that is not in it does not resolve.
+    seed: what differs between machines (MachineGuid, delays) follows from name and seed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        release: Release = WINDOWS_SERVER_2022,
+        hosts: Mapping[str, str] | None = None,
+        seed: int = 0,
+        containers: bool = True,
+    ) -> None:
+        self.name = name
+        self.release = release
+        self.random = random.Random(f"{name} {seed}")
+        self.lock = threading.RLock()
+        self.clock = Clock()
+        self.faults = Faults()
+        self.counters = Counters()
+        self.drive = Drive(self.clock, self.faults)
+        self.registry = Registry()
+        self.pipes = Pipes()
+        self.network = Network(hosts)
+        self.processes = ProcessTable(self.clock, self.pipes)
+        self.processes.exit_hooks.append(self.network.close_of)
+        self.services = ServiceManager(self.clock, self.registry, self.processes, self.faults, self._launch_service)
+        self.tasks = TaskScheduler(self.clock, self._start_task, self.processes.kill_tree)
+        self.sessions: list[Session] = []
+        self.powered = False
+        self.boots = 0
+        self.boot_id = ""
+        self.environment: dict[str, str] = {}
+        """The machine's environment as it was at boot: what services and tasks get."""
+        image.install(self, containers)
+        self.boot()
+        self.clock.advance(150)
+        self.clock.advance(-self.clock.now() % 60)
+
+    # -- power ---------------------------------------------------------------------------------------------------
+
+    def boot(self) -> None:
+        """Switches the machine on; nothing happens when it is on."""
+        if self.powered:
+            return
+        self.powered = True
+        self.boots += 1
+        self.boot_id = self.clock.utc().strftime("%Y%m%d%H%M%S.%f") + f"-{self.boots}"
+        self.environment = image.machine_environment(self.registry)
+        system = self.processes.spawn("System", None)
+        services = self.processes.spawn(SERVICES_EXE, None, parent=system.pid)
+        self.processes.spawn("C:\\Windows\\System32\\lsass.exe", None, parent=system.pid)
+        image.apply_pending_features(self)
+        self.services.boot(services.pid)
+        self.tasks.boot()
+
+    def power_off(self, boot_after_s: float | None = None) -> None:
+        """The power is gone, from one moment to the next. With `boot_after_s` it comes back by itself."""
+        self.powered = False
+        self.clock.clear()
+        for session in self.sessions:
+            session.killed = True
+        self.sessions.clear()
+        self.processes.lose_power()
+        self.services.lose_power()
+        self.tasks.lose_power()
+        self.pipes.clear()
+        self.network.clear()
+        self.drive.lose_power()
+        if boot_after_s is not None:
+            self.clock.call_later(boot_after_s, self.boot)
+
+    def restart(self, seconds: float = 30.0) -> None:
+        """An orderly restart: services are asked to stop, files are flushed, `seconds` pass."""
+        self.services.shut_down()
+        self.clock.advance(10)
+        self.drive.shut_down()
+        self.power_off()
+        self.clock.advance(seconds)
+        self.boot()
+
+    # -- sessions ------------------------------------------------------------------------------------------------
+
+    def open_session(self, user: str = "Administrator", *, elevated: bool = True) -> Session:
+        """A remote session (its process is sshd's child). PowerLost when the machine is off."""
+        if not self.powered:
+            raise PowerLost(f"{self.name} is switched off")
+        process = self.processes.spawn(
+            "C:\\Windows\\System32\\OpenSSH\\sshd.exe", None, user=image.user_sid(self, user), elevated=elevated
+        )
+        session = Session(user, elevated, process.pid)
+        self.sessions.append(session)
+        return session
+
+    def close_session(self, session: Session) -> None:
+        """The session ends, and with it every process under it."""
+        session.killed = True
+        if session in self.sessions:
+            self.sessions.remove(session)
+        self.processes.kill_tree(session.pid)
+
+    def drive_until_exit(self, session: Session, process: Process, limit: float) -> None:
+        """Lets time pass until the session's process has ended. SessionKilled, PowerLost when it gets no answer."""
+        boots = self.boots
+
+        def settled() -> bool:
+            return not process.alive or session.killed or not self.powered or self.boots != boots
+
+        end = self.clock.now() + limit
+        while True:
+            with self.lock:
+                if settled():
+                    break
+                if self.clock.now() >= end or not self.clock.step(end):
+                    raise RuntimeError(
+                        f"{process.command_line} on {self.name} did not end within {limit} s of its clock"
+                    )
+        if not self.powered or self.boots != boots:
+            raise PowerLost(f"{self.name} lost its power")
+        self.refuse_dead_session(session)
+
+    def refuse_dead_session(self, session: Session) -> None:
+        if session.killed:
+            raise SessionKilled(f"the session on {self.name} was killed")
+
+    # -- faults --------------------------------------------------------------------------------------------------
+
+    def moment(self, phase: Phase, op: int, when: When, label: str | None = None) -> None:
+        """The worker of a batch passes a moment at which a cut may be armed. Raises ProcessKilled if it dies of it."""
+        fault = self.faults.due(phase, op, when, label)
+        if fault is not None:
+            self._cut(fault)
+        self.processes.check_alive()
+
+    def _cut(self, fault: Fault) -> None:
+        if fault.kind == "power":
+            self.power_off(fault.boot_after_s)
+            raise ProcessKilled
+        if fault.kind == "runner":
+            raise ProcessKilled
+        for session in list(self.sessions):
+            self.close_session(session)
+
+    # -- programs ------------------------------------------------------------------------------------------------
+
+    def build_of(self, path: str) -> LabBuild:
+        """Which program of the lab the file is. Errors as CreateProcess: 2, 3, 5, 193, 216."""
+        data = self.drive.read(path)
+        arch = machine_of(data)
+        if arch is None:
+            raise WinError(193, path)
+        if arch not in {self.release.architecture, "386"}:
+            raise WinError(216, path)
+        found = identify(data)
+        if found is None or found.name not in PROGRAMS:
+            raise WinError(193, path)
+        return found
+
+    def start_program(
+        self,
+        path: str,
+        arguments: list[str],
+        *,
+        stdin: bytes = b"",
+        parent: int = 0,
+        user: str = SYSTEM,
+        elevated: bool = True,
+        cwd: str = "C:\\Windows\\System32",
+        environment: Mapping[str, str] | None = None,
+        command_line: str | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> tuple[Process, list[Completed]]:
+        """Starts a program by its full path: its process, and a list that holds its result once it has ended."""
+        found = self.build_of(path)
+        main, _ = PROGRAMS[found.name]
+        result: list[Completed] = []
+        self.counters.add(self.counters.programs, found.name)
+
+        def body() -> Body:
+            started = self.clock.now()
+            completed = yield from main(self, [path, *arguments], stdin, caller)
+            seconds = self.clock.now() - started
+            result.append(Completed(completed.exit_code, completed.stdout, completed.stderr, seconds))
+            return completed.exit_code
+
+        process = self.processes.spawn(
+            path,
+            body(),
+            command_line=command_line or join([path, *arguments]),
+            parent=parent,
+            user=user,
+            elevated=elevated,
+            image=self.drive.entry(path),
+            environment={**self.environment, **(environment or {})},
+        )
+        caller = Caller(process, user, elevated, cwd, process.environment, log or (lambda line: None))
+        return process, result
+
+    def run(self, path: str, arguments: list[str], *, stdin: bytes = b"", session: Session | None = None) -> Completed:
+        """Runs a program and lets time pass until it has ended. Errors: WinError when it cannot be started."""
+        owner = session or self.open_session()
+        try:
+            user = image.user_sid(self, owner.user)
+            process, result = self.start_program(
+                path, arguments, stdin=stdin, parent=owner.pid, user=user, elevated=owner.elevated
+            )
+            self.drive_until_exit(owner, process, 7200)
+            return result[0] if result else Completed(process.exit_code or 1)
+        finally:
+            if session is None and owner in self.sessions:
+                self.close_session(owner)
+
+    def _launch_service(self, config: ServiceConfig, host: ServiceHost) -> Process:
+        line = image.expand(config.image_path, self.environment)
+        path = next((name for name in candidates(line) if self.drive.is_file(name)), None)
+        if path is None:
+            raise WinError(2, line)
+        arguments = arguments_after(line, path)
+        main, serve = PROGRAMS[self.build_of(path).name]
+        environment = {**self.environment, **dict(item.split("=", 1) for item in config.environment if "=" in item)}
+
+        def body() -> Body:
+            if self.faults.take_service(config.name, "crash_at_start"):
+                yield 0.2
+                return 1
+            if self.faults.take_service(config.name, "never_answers"):
+                while True:
+                    yield None
+            loop = self.faults.take_service(config.name, "crash_loop")
+            if loop is not None:
+                host.report("running")
+                yield loop.seconds
+                return 1
+            if serve is None:
+                completed = yield from main(self, [path, *arguments], b"", caller)
+                return completed.exit_code
+            return (yield from self._serve(serve, [path, *arguments], host, caller))
+
+        process = self.processes.spawn(
+            path,
+            body(),
+            command_line=line,
+            parent=self.services.pid,
+            image=self.drive.entry(path),
+            environment=environment,
+        )
+        caller = Caller(process, SYSTEM, True, environment=environment)
+        return process
+
+    def _serve(self, serve: Serve, argv: list[str], host: ServiceHost, caller: Caller) -> Body:
+        slow = self.faults.take_service(host.name, "slow_start")
+        if slow is not None:
+            host.report("start_pending")
+            yield slow.seconds
+        code = yield from serve(self, argv, host, caller)
+        return code
+
+    def _start_task(self, program: str, arguments: list[str]) -> Process:
+        scheduler = self.processes.named(["svchost.exe"])
+        parent = scheduler[0].pid if scheduler else self.services.pid
+        return self.start_program(program, arguments, parent=parent)[0]
+
+    # -- the whole -----------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        """Drive, registry, services, tasks and processes, without what changes by itself: see `machine/dump.py`."""
+        return dump(self)

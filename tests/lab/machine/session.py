@@ -1,0 +1,15 @@
+"""A remote session: a user, whether elevated, and the process under which everything of it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class Session:
+    """pid: the session's own process; it, and all processes under it, end with the session."""
+
+    user: str
+    elevated: bool
+    pid: int
+    killed: bool = False

@@ -1,0 +1,92 @@
+"""Lab builds: small files that look like Windows programs and say in a trailer which program of the lab they are."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import struct
+import tarfile
+from dataclasses import dataclass
+
+MACHINES = {"amd64": 0x8664, "arm64": 0xAA64, "386": 0x014C}
+_FILLER = 3072
+CONTAINERD_RELEASE = ("containerd", "containerd-shim-runhcs-v1", "containerd-stress", "ctr")
+"""The programs in bin/ of a Windows release. Source: containerd's release archives for windows-amd64."""
+
+
+@dataclass(frozen=True)
+class LabBuild:
+    """resource: the file version of its version resource, None if it has none."""
+
+    name: str
+    version: str
+    arch: str
+    resource: str | None = None
+
+
+def build(name: str, version: str, arch: str = "amd64", resource: str | None = None) -> bytes:
+    """An MZ/PE file (PE32+, for `386` PE32) with the JSON trailer `{"lab": name, "version": version, ...}`."""
+    dos = bytearray(64)
+    dos[0:2] = b"MZ"
+    struct.pack_into("<I", dos, 0x3C, 64)
+    wide = arch != "386"
+    optional = bytearray(240 if wide else 224)
+    struct.pack_into("<H", optional, 0, 0x20B if wide else 0x10B)
+    struct.pack_into("<H", optional, 68, 3)
+    coff = struct.pack("<HHIIIHH", MACHINES[arch], 1, 0, 0, 0, len(optional), 0x22)
+    section = b".text\0\0\0" + struct.pack("<8I", _FILLER, 0x1000, _FILLER, 0x200, 0, 0, 0, 0x60000020)
+    filler = b""
+    seed = f"{name} {version} {arch}".encode()
+    while len(filler) < _FILLER:
+        seed = hashlib.sha256(seed).digest()
+        filler += seed
+    facts: dict[str, str] = {"lab": name, "version": version}
+    if resource is not None:
+        facts["resource"] = resource
+    head = bytes(dos) + b"PE\0\0" + coff + bytes(optional) + section
+    notice = b"This is no real program: a simulated build for tests.\0"
+    return head + notice + filler + b"\n" + json.dumps(facts).encode() + b"\n"
+
+
+def machine_of(data: bytes) -> str | None:
+    """The architecture in a PE header, None when it is none."""
+    if len(data) < 0x40 or data[:2] != b"MZ":
+        return None
+    offset = int(struct.unpack_from("<I", data, 0x3C)[0])
+    if data[offset : offset + 4] != b"PE\0\0" or len(data) < offset + 6:
+        return None
+    number = int(struct.unpack_from("<H", data, offset + 4)[0])
+    return next((arch for arch, machine in MACHINES.items() if machine == number), None)
+
+
+def identify(data: bytes) -> LabBuild | None:
+    """Which program of the lab a file is; None for a file that is no lab build, or a damaged one."""
+    arch = machine_of(data)
+    if arch is None or not data.endswith(b"}\n"):
+        return None
+    try:
+        facts = json.loads(data[data.rindex(b"\n", 0, len(data) - 1) + 1 :])
+        return LabBuild(facts["lab"], facts["version"], arch, facts.get("resource"))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def tar_gz(members: dict[str, bytes]) -> bytes:
+    """A tar.gz of files, the same bytes each time."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            info.mode = 0o755
+            archive.addfile(info, io.BytesIO(data))
+    return gzip.compress(packed.getvalue(), mtime=0)
+
+
+def release_archive(name: str, version: str, arch: str = "amd64") -> bytes:
+    """A release's tar.gz; today only containerd has one. ValueError for another name."""
+    if name != "containerd":
+        raise ValueError(f"the lab has no release archive of {name}, only of containerd")
+    return tar_gz({f"bin/{program}.exe": build(program, version, arch) for program in CONTAINERD_RELEASE})

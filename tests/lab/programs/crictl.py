@@ -1,0 +1,49 @@
+"""crictl.exe: `version`, which needs containerd's pipe and its CRI plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.lab.programs.containerd import version_of
+from tests.lab.programs.program import Caller, Run, text
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+DEFAULT = "npipe:////./pipe/containerd-containerd"
+_ENDPOINT = ("--runtime-endpoint", "-r")
+_WITH_VALUE = {*_ENDPOINT, "--image-endpoint", "-i", "--timeout", "-t", "--config", "-c"}
+
+
+def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
+    yield 0.15
+    endpoint, rest = DEFAULT, argv[1:]
+    while rest and rest[0].startswith("-"):
+        name, equals, value = rest.pop(0).partition("=")
+        if name in {"--version", "-v"}:
+            return text(0, f"crictl version v{version_of(node, argv[0])}\n")
+        if name in _WITH_VALUE:
+            value = value if equals else (rest.pop(0) if rest else "")
+            endpoint = value if name in _ENDPOINT else endpoint
+    if rest[:1] != ["version"]:
+        return text(1, "", f"crictl: the lab does not simulate the command {' '.join(rest)}\n")
+    owner = node.pipes.owner(endpoint)
+    server = node.processes.get(owner) if owner is not None else None
+    if server is None:
+        yield 2.0
+        said = "connection error: the system cannot find the file specified"
+        return text(
+            1,
+            "",
+            f'level=fatal msg="validate service connection: validate CRI v1 runtime API for endpoint '
+            f'\\"{endpoint}\\": rpc error: code = Unavailable desc = {said}"\n',
+        )
+    if server.facts.get("cri") != "yes":
+        return text(
+            1,
+            "",
+            f'level=fatal msg="validate service connection: validate CRI v1 runtime API for endpoint '
+            f'\\"{endpoint}\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService"\n',
+        )
+    found = server.facts.get("version", "unknown")
+    return text(0, f"Version:  0.1.0\nRuntimeName:  containerd\nRuntimeVersion:  v{found}\nRuntimeApiVersion:  v1\n")

@@ -1,0 +1,94 @@
+"""netsh.exe: `advfirewall firewall add|delete|show rule`. Adding a name twice gives two rules."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from tests.lab.programs.program import Caller, Completed, Run, crlf, text
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+RULES = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules"
+_PROTOCOLS = {"tcp": "6", "udp": "17", "any": "256", "icmpv4": "1"}
+_KEYS = {
+    "name",
+    "dir",
+    "action",
+    "protocol",
+    "localport",
+    "remoteport",
+    "remoteip",
+    "localip",
+    "program",
+    "service",
+    "enable",
+    "profile",
+    "description",
+}
+
+
+def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
+    yield 0.1
+    words = [item.lower() for item in argv[1:3]]
+    if words != ["advfirewall", "firewall"] or len(argv) < 5 or argv[4].lower() != "rule":
+        return text(1, f"The lab does not simulate netsh {' '.join(argv[1:])}.\r\n")
+    given = dict(item.split("=", 1) for item in argv[5:] if "=" in item)
+    given = {key.lower(): value for key, value in given.items()}
+    unknown = [item for item in argv[5:] if "=" not in item or item.split("=", 1)[0].lower() not in _KEYS]
+    if unknown or "name" not in given:
+        return text(1, crlf("", "A specified value is not valid.", ""))
+    if argv[3].lower() == "show":
+        return _show(node, given["name"])
+    if not caller.elevated:
+        return text(1, crlf("The requested operation requires elevation (Run as administrator).", ""))
+    return _add(node, given) if argv[3].lower() == "add" else _delete(node, given["name"])
+
+
+def named(node: SimulatedNode, name: str) -> list[str]:
+    """The registry values of the rules of that name."""
+    wanted = f"|name={name.lower()}|"
+    return [
+        value.name
+        for value in node.registry.values(RULES)
+        if isinstance(value.data, str) and wanted in value.data.lower()
+    ]
+
+
+def _add(node: SimulatedNode, given: dict[str, str]) -> Completed:
+    if given.get("dir", "").lower() not in {"in", "out"} or given.get("action", "").lower() not in {"allow", "block"}:
+        return text(1, crlf("", "A required parameter is missing: dir= and action=.", ""))
+    fields = [
+        "v2.31",
+        f"Action={given['action'].capitalize()}",
+        f"Active={'FALSE' if given.get('enable', 'yes').lower() == 'no' else 'TRUE'}",
+        f"Dir={given['dir'].capitalize()}",
+    ]
+    if "protocol" in given:
+        fields.append(f"Protocol={_PROTOCOLS.get(given['protocol'].lower(), given['protocol'])}")
+    for key, name in (("localport", "LPort"), ("remoteport", "RPort")):
+        fields += [f"{name}={part}" for part in given.get(key, "").split(",") if part]
+    fields += [f"RA4={part}" for part in given.get("remoteip", "").split(",") if part and part != "any"]
+    fields += [f"App={given['program']}"] if "program" in given else []
+    fields.append(f"Name={given['name']}")
+    fields += [f"Desc={given['description']}"] if "description" in given else []
+    identity = "{" + str(uuid.UUID(int=node.random.getrandbits(128), version=4)).upper() + "}"
+    node.registry.set(RULES, identity, "string", "|".join(fields) + "|")
+    return text(0, crlf("Ok.", ""))
+
+
+def _delete(node: SimulatedNode, name: str) -> Completed:
+    found = named(node, name)
+    if not found:
+        return text(1, crlf("", "No rules match the specified criteria.", ""))
+    for value in found:
+        node.registry.delete_value(RULES, value)
+    return text(0, crlf("", f"Deleted {len(found)} rule(s).", "Ok.", ""))
+
+
+def _show(node: SimulatedNode, name: str) -> Completed:
+    found = named(node, name)
+    if not found:
+        return text(1, crlf("", "No rules match the specified criteria.", ""))
+    return text(0, crlf("", *(f"Rule Name:                            {name}" for _ in found), "Ok.", ""))

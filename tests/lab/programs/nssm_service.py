@@ -1,0 +1,144 @@
+"""nssm.exe as a service: starts the application, keeps its output, starts it again when it ends.
+
+An application that ends before AppThrottle (1500 ms) makes the service PAUSED for a delay that doubles each time;
+started
+again after that it counts as RUNNING. At its start it sets the failure flag of its own service. Stopping kills the
+application with everything under it.
+Source: nssm 2.24 service.cpp (start_service, throttle_restart, end_service); README "Service shutdown".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from tests.lab.machine.commandline import split_arguments
+from tests.lab.machine.errors import WinError
+from tests.lab.machine.image import expand
+from tests.lab.machine.processes import Process
+from tests.lab.programs.nssm import parameters
+from tests.lab.programs.program import Caller, Completed
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.services import ServiceHost
+
+DEFAULT_THROTTLE_MS = 1500
+LONGEST_DELAY_S = 128.0
+
+
+class Keeper:
+    """One service's settings, and its application while it runs."""
+
+    def __init__(self, node: SimulatedNode, host: ServiceHost, caller: Caller) -> None:
+        self.node, self.host, self.caller = node, host, caller
+        self.key = parameters(host.name)
+        self.registry = node.registry
+        self.result: list[Completed] = []
+
+    def setting(self, name: str) -> str:
+        return expand(self.registry.text(self.key, name), self.node.environment)
+
+    @property
+    def throttle_s(self) -> float:
+        return self.registry.number(self.key, "AppThrottle", DEFAULT_THROTTLE_MS) / 1000
+
+    def exit_action(self, code: int) -> str:
+        key = f"{self.key}\\AppExit"
+        return self.registry.text(key, str(code)) or self.registry.text(key, "", "Restart")
+
+    def launch(self) -> Process:
+        """WinError when the application cannot be started."""
+        program = self.setting("Application")
+        extra = self.registry.strings(self.key, "AppEnvironmentExtra")
+        own = self.registry.strings(self.key, "AppEnvironment")
+        environment = dict(item.split("=", 1) for item in [*own, *extra] if "=" in item)
+        process, self.result = self.node.start_program(
+            program,
+            split_arguments(self.setting("AppParameters")),
+            parent=self.caller.process.pid,
+            cwd=self.setting("AppDirectory") or self.node.drive.parent(program),
+            environment={**self.caller.environment, **environment},
+            command_line=f'"{program}" {self.setting("AppParameters")}'.rstrip(),
+            log=lambda line: self.keep("AppStderr", f"{line}\n".encode()),
+        )
+        return process
+
+    def keep(self, setting: str, data: bytes) -> None:
+        path = self.setting(setting)
+        if path and data:
+            try:
+                self.node.drive.write(path, data, append=True, owner="S-1-5-18")
+            except WinError:
+                return
+
+    def keep_output(self) -> None:
+        for completed in self.result:
+            self.keep("AppStdout", completed.stdout)
+            self.keep("AppStderr", completed.stderr)
+
+    def wait(self, process: Process, seconds: float | None) -> Generator[float | None, None, bool]:
+        """Whether the application has ended; False too when the service is to stop."""
+        mine = self.caller.process
+        process.on_exit.append(lambda _: self.node.processes.wake(mine))
+        end = None if seconds is None else self.node.clock.now() + seconds
+        while process.alive and not self.host.stop_requested:
+            if end is not None and self.node.clock.now() >= end:
+                return False
+            yield None if end is None else end - self.node.clock.now()
+        return not process.alive
+
+    def pause(self, seconds: float) -> Generator[float | None, None, None]:
+        end = self.node.clock.now() + seconds
+        while self.node.clock.now() < end and not self.host.stop_requested:
+            yield end - self.node.clock.now()
+
+
+def serve(
+    node: SimulatedNode, argv: list[str], host: ServiceHost, caller: Caller
+) -> Generator[float | None, None, int]:
+    keeper = Keeper(node, host, caller)
+    host.report("start_pending")
+    node.services.change(host.name, "FailureActionsOnNonCrashFailures", "dword", 1)
+    failures = 0
+    while not host.stop_requested:
+        try:
+            process = keeper.launch()
+        except WinError:
+            host.stopped(1066, 3)
+            yield 0.1
+            return 0
+        if failures:
+            host.report("running")
+        if (yield from keeper.wait(process, keeper.throttle_s)):
+            failures += 1
+        elif not host.stop_requested:
+            failures = 0
+            host.report("running")
+            yield from keeper.wait(process, None)
+        if host.stop_requested:
+            yield from _end(node, process)
+            break
+        keeper.keep_output()
+        action = keeper.exit_action(process.exit_code or 0)
+        if action in {"Exit", "Suicide"}:
+            if action == "Exit":
+                host.stopped(0 if not process.exit_code else 1066, process.exit_code or 0)
+            return process.exit_code or 0
+        while action == "Ignore" and not host.stop_requested:
+            yield None
+        delay = node.registry.number(keeper.key, "AppRestartDelay") / 1000
+        if failures:
+            host.report("paused")
+            delay = max(delay, min(LONGEST_DELAY_S, 2.0**failures))
+        yield from keeper.pause(delay)
+    slow = node.faults.take_service(host.name, "slow_stop")
+    yield slow.seconds if slow else 0.3
+    host.stopped()
+    yield 0.2
+    return 0
+
+
+def _end(node: SimulatedNode, process: Process) -> Generator[float | None, None, None]:
+    yield 0.4
+    node.processes.kill_tree(process.pid)

@@ -1,0 +1,243 @@
+"""One simulated node behind one real SSH port on 127.0.0.1."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import socket
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import asyncssh
+
+from tests.lab.machine.errors import PowerLost, SessionKilled
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.server import shell
+from tests.lab.server.files import Keys
+from tests.lab.server.ledger import Ledger
+from tests.lab.server.nodes import NodeSpec
+from tests.lab.server.recordings import known
+from tests.lab.server.sftp import DriveServer
+
+T = TypeVar("T")
+
+
+class NodeHost:
+    """The listener of one node, and its connections."""
+
+    def __init__(self, spec: NodeSpec, node: SimulatedNode, keys: Keys, ledger: Ledger, executor: Executor) -> None:
+        self.spec = spec
+        self.node = node
+        self.port = 0
+        self._ledger = ledger
+        self._executor = executor
+        self._connections: set[asyncssh.SSHServerConnection] = set()
+        self._silent: set[socket.socket] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._socket: socket.socket | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._keys = keys
+
+    # -- the listener --------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen on a free port of 127.0.0.1."""
+        self._loop = asyncio.get_running_loop()
+        self._options = asyncssh.SSHServerConnectionOptions(
+            server_factory=lambda: _Login(self, self._keys.client),
+            server_host_keys=[self._keys.host],
+            process_factory=self._serve_exec,
+            sftp_factory=self._serve_sftp,
+            encoding=None,
+            line_editor=False,
+            agent_forwarding=False,
+            x11_forwarding=False,
+            server_version="winkube_lab_simulated",
+            compression_algs=None,
+            # The fastest pair that OpenSSH and asyncssh share; the lab's traffic never leaves the machine.
+            encryption_algs=[
+                "aes128-gcm@openssh.com",
+                "aes256-gcm@openssh.com",
+                "chacha20-poly1305@openssh.com",
+                "aes128-ctr",
+            ],
+        )
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._socket.setblocking(False)
+        self.port = self._socket.getsockname()[1]
+        self._spawn(self._accept(self._socket))
+
+    async def stop(self) -> None:
+        """Close the listener and every connection."""
+        if self._socket:
+            self._socket.close()
+        self.drop_connections()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def set(self, **changes: Any) -> None:
+        """Change the spec from any thread, e.g. `set(access="refused")`; open connections are cut when access ends."""
+        self.spec = replace(self.spec, **changes)
+        if self.spec.access != "open":
+            self.drop()
+
+    def drop(self) -> None:
+        """`drop_connections` from any thread."""
+        if self._loop:
+            self._loop.call_soon_threadsafe(self.drop_connections)
+
+    @property
+    def reachable(self) -> bool:
+        return self.spec.access == "open" and self.node.powered
+
+    def drop_connections(self) -> None:
+        """Cut the TCP connection of every session, as a power loss does. Runs in the event loop."""
+        for connection in list(self._connections):
+            self.count(aborted=1)
+            connection.abort()
+        for sock in self._silent:
+            sock.close()
+        self._silent.clear()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                sock, _ = await loop.sock_accept(listener)
+            except OSError:
+                return
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.reachable:
+                self._spawn(self._serve(sock))
+                continue
+            self.count(refused_connections=1)
+            if self.spec.access == "silent":
+                self._silent.add(sock)
+            else:
+                sock.close()
+
+    async def _serve(self, sock: socket.socket) -> None:
+        # A login that fails, or a client that goes away in the middle of it, is no error of the lab.
+        with contextlib.suppress(asyncssh.Error, OSError, asyncio.TimeoutError):
+            await asyncssh.run_server(sock, options=self._options)
+
+    def _spawn(self, coroutine: Any) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- the work ------------------------------------------------------------------------------------------------
+
+    def count(self, **amounts: int) -> None:
+        self._ledger.add(self.spec.name, **amounts)
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        """Run work while nobody else works on this node; blocks the calling thread."""
+        with self.node.lock:
+            return work()
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run work in a thread, in this node's turn."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self.in_turn, work)
+
+    async def _serve_exec(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
+        connection = process.channel.get_connection()
+        command = process.command
+        if command is None:
+            self._finish(process, shell.interactive(self.node))
+            return
+        stdin = b""
+        if shell.reads_stdin(command):
+            stdin = await process.stdin.read()
+        self.count(execs=1, bytes_in=len(command.encode()) + len(stdin))
+        await asyncio.sleep(self.spec.latency_s)
+        user = str(connection.get_extra_info("username"))
+        try:
+            reply = await asyncio.get_running_loop().run_in_executor(
+                self._executor, self._respond, user, command, stdin
+            )
+        except SessionKilled:
+            self.count(aborted=1)
+            connection.abort()
+            return
+        except PowerLost:
+            self.drop_connections()
+            return
+        self._finish(process, reply)
+
+    def _respond(self, user: str, command: str, stdin: bytes) -> shell.Reply:
+        """Runs in a thread. The node's lock is held step by step: another session can come in between, as it would."""
+        node = self.node
+        with node.lock:
+            session = node.open_session(user)
+        try:
+            return shell.respond(shell.Request(node, session, command, stdin), self._ledger, known())
+        finally:
+            with node.lock:
+                if session in node.sessions:  # else it was killed, and its process id may be another's by now
+                    node.close_session(session)
+
+    def _finish(self, process: asyncssh.SSHServerProcess[bytes], reply: shell.Reply) -> None:
+        self.count(bytes_out=len(reply.stdout) + len(reply.stderr))
+        # The client may be gone by now: then nobody is there to read the answer.
+        with contextlib.suppress(OSError, asyncssh.Error):
+            process.stdout.write(reply.stdout)
+            process.stderr.write(reply.stderr)
+            process.exit(reply.exit_status)
+
+    def _serve_sftp(self, channel: Any) -> DriveServer:
+        self.count(subsystems=1)
+        return DriveServer(channel, self)
+
+    def connected(self, connection: asyncssh.SSHServerConnection) -> None:
+        self._connections.add(connection)
+        self.count(connections=1)
+
+    def disconnected(self, connection: asyncssh.SSHServerConnection | None) -> None:
+        if connection is not None:
+            self._connections.discard(connection)
+
+
+class _Login(asyncssh.SSHServer):
+    """Who may log in: the node's user, with the lab's key or the node's password."""
+
+    def __init__(self, host: NodeHost, client_key: asyncssh.SSHKey) -> None:
+        self._host = host
+        self._public_data = client_key.public_data
+        self._connection: asyncssh.SSHServerConnection | None = None
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._connection = conn
+        self._host.connected(conn)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._host.disconnected(self._connection)
+
+    def begin_auth(self, username: str) -> bool:
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        return self._is_user(username) and key.public_data == self._public_data
+
+    def password_auth_supported(self) -> bool:
+        return self._host.spec.password is not None
+
+    def validate_password(self, username: str, password: str) -> bool:
+        wanted = self._host.spec.password
+        right = (
+            self._is_user(username) and wanted is not None and hmac.compare_digest(password.encode(), wanted.encode())
+        )
+        if not right:
+            self._host.count(failed_logins=1)
+        return right
+
+    def _is_user(self, username: str) -> bool:
+        return username.lower() == self._host.spec.username.lower()

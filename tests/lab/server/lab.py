@@ -1,0 +1,152 @@
+"""A lab: simulated nodes behind SSH ports, the source server, the ledger; it runs in a thread of its own.
+
+with Lab(directory) as lab:
+    host = lab.add_node(NodeSpec("win1", "192.168.122.220"))
+    ...  ssh -F <directory>/ssh_config Administrator@192.168.122.220 hostname
+    lab.ledger.node("win1").remote_calls
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.release import RELEASES, WINDOWS_SERVER_2022
+from tests.lab.server.files import make_keys, write_lab_json, write_ssh_config
+from tests.lab.server.host import NodeHost
+from tests.lab.server.ledger import Ledger
+from tests.lab.server.nodes import NodesError, NodeSpec
+from tests.lab.server.source import SourceServer
+
+T = TypeVar("T")
+# Sessions that work or wait for their node's turn at the same time.
+WORKERS = 64
+
+
+class Lab:
+    """See the module. `directory` is made if missing; its keys are used again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory.absolute()
+        self.ledger = Ledger()
+        self.sources = SourceServer()
+        self.hosts: dict[str, NodeHost] = {}
+        self.control: str | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="winkube-lab", daemon=True)
+        self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="winkube-node")
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> Lab:
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._keys = make_keys(self.directory)
+        self.sources.start()
+        self._thread.start()
+        self.write_files()
+        return self
+
+    def stop(self) -> None:
+        for name in list(self.hosts):
+            self._call(self.hosts.pop(name).stop())
+        self._call(_cancel_all())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=10)
+        self._loop.close()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self.sources.stop()
+
+    def __enter__(self) -> Lab:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the lab's loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=30)
+
+    # -- nodes ---------------------------------------------------------------------------------------------------
+
+    def add_node(self, spec: NodeSpec, node: SimulatedNode | None = None) -> NodeHost:
+        """Make a node reachable; a new one unless `node` is given."""
+        return self.add_nodes({spec: node})[0]
+
+    def add_nodes(self, wanted: Mapping[NodeSpec, SimulatedNode | None]) -> list[NodeHost]:
+        """Several at once: the directory's files are written once."""
+        added = []
+        for spec, node in wanted.items():
+            if spec.name in self.hosts:
+                raise NodesError(f"the lab has a node {spec.name} already")
+            host = NodeHost(spec, node or self._make_node(spec), self._keys, self.ledger, self._executor)
+            self._call(host.start())
+            self.hosts[spec.name] = host
+            added.append(host)
+        self.write_files()
+        return added
+
+    def remove_nodes(self) -> None:
+        """Close all nodes and forget them with their figures."""
+        for name in list(self.hosts):
+            self._call(self.hosts.pop(name).stop())
+            self.ledger.forget(name)
+        self.write_files()
+
+    def _make_node(self, spec: NodeSpec) -> SimulatedNode:
+        if spec.release is not None and spec.release not in RELEASES:
+            raise NodesError(f"{spec.name}: release is one of {', '.join(RELEASES)}, not {spec.release!r}")
+        release = RELEASES[spec.release] if spec.release else WINDOWS_SERVER_2022
+        return SimulatedNode(spec.name, release=release, hosts=self.sources.hosts, seed=spec.seed)
+
+    def host(self, name: str) -> NodeHost:
+        try:
+            return self.hosts[name]
+        except KeyError:
+            raise NodesError(f"the lab has no node {name}; it has {', '.join(sorted(self.hosts)) or 'none'}") from None
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    @property
+    def ssh_config(self) -> Path:
+        return self.directory / "ssh_config"
+
+    def describe(self) -> dict[str, Any]:
+        """What lab.json says."""
+        return {
+            "simulated": True,
+            "pid": os.getpid(),
+            "control": self.control,
+            "sources": self.sources.address,
+            "nodes": {
+                name: {
+                    "address": host.spec.address,
+                    "port": host.spec.port,
+                    "username": host.spec.username,
+                    "listen": f"127.0.0.1:{host.port}",
+                    "access": host.spec.access,
+                    "latency_s": host.spec.latency_s,
+                }
+                for name, host in sorted(self.hosts.items())
+            },
+        }
+
+    def write_files(self) -> None:
+        write_ssh_config(self.directory, [host.spec for host in self.hosts.values()])
+        write_lab_json(self.directory, self.describe())
+
+
+async def _cancel_all() -> None:
+    """End what is left in the loop: calls that still wait for their latency."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,254 @@
+"""node_apply: takes a batch, hands it to the runner, follows its journal (docs/protocol.md, section 2)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import hashlib
+import json
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.twin import runner, task
+from tests.lab.twin.ops import OPS
+from tests.lab.twin.probe import Asker, answer_queries
+from tests.lab.twin.state import Document, StateFolder
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.processes import Process
+
+Answered = Generator[float | None, None, Document]
+MAX_REQUEST = 4 * 1024 * 1024
+CASE_MATTERS = frozenset({"sha256", "content"})
+POLL_S = 0.25
+
+
+class RequestError(Exception):
+    """A sentence: why the envelope cannot be read."""
+
+
+def read_envelope(encoded: str) -> Document:
+    """base64 of gzip of JSON with schema 1 -> the document."""
+    if len(encoded) > MAX_REQUEST:
+        raise RequestError(f"The batch has {len(encoded)} bytes; at most {MAX_REQUEST} are taken.")
+    try:
+        envelope = json.loads(gzip.decompress(base64.b64decode(encoded, validate=True)))
+    except (binascii.Error, OSError, EOFError, ValueError) as error:
+        raise RequestError(f"The option batch is no base64 of gzip of JSON: {error}.") from error
+    if not isinstance(envelope, dict) or envelope.get("schema") != 1:
+        raise RequestError("The envelope has not schema 1.")
+    missing = [key for key in ("kind", "id", "state_dir") if not envelope.get(key)]
+    if missing:
+        raise RequestError(f"The envelope needs {', '.join(missing)}.")
+    return envelope
+
+
+@dataclass(frozen=True)
+class Apply:
+    """One call of node_apply, working in the session's process."""
+
+    node: SimulatedNode
+    asker: Asker
+    process: Process
+    envelope: Document
+    check_mode: bool
+
+    @property
+    def folder(self) -> StateFolder:
+        return StateFolder(self.node, str(self.envelope["state_dir"]))
+
+    @property
+    def id(self) -> str:
+        return str(self.envelope["id"])
+
+    def answer(self) -> Answered:
+        yield 0.05
+        refusal = self._refusal()
+        if refusal:
+            return self._result("refused", reason=refusal)
+        kind = self.envelope["kind"]
+        if kind == "submit":
+            return (yield from self._submit())
+        if kind == "follow":
+            if not self.folder.knows(self.id):
+                return self._result("accepted", outcome="unknown")
+            return (yield from self._follow())
+        if kind == "acknowledge":
+            return self._acknowledge()
+        return self._result("refused", reason=f"There is no kind {kind!r}; there are submit, follow, acknowledge.")
+
+    # -- the steps of submit -------------------------------------------------------------------------------------
+
+    def _refusal(self) -> str | None:
+        if self.check_mode:
+            return "Batches are not applied under check mode."
+        if not self.asker.elevated:
+            return "The session is not elevated; log in as a member of Administrators with full rights."
+        refusal = self.folder.refusal()
+        if refusal or self.envelope["kind"] != "submit":
+            return refusal
+        wanted = self.envelope.get("runner") or {}
+        text = wanted.get("text")
+        if text is not None:
+            found = hashlib.sha256(str(text).encode()).hexdigest()
+            if wanted.get("sha256") and found != str(wanted["sha256"]).lower():
+                return f"The runner that was sent has sha256 {found}, not {wanted['sha256']}."
+        elif self._runner_there() != str(wanted.get("sha256", "")).lower():
+            return f"The runner with sha256 {wanted.get('sha256')} is neither sent nor in {self.folder.path}."
+        batch = self.envelope.get("batch")
+        if not isinstance(batch, dict):
+            return "A submit needs a batch."
+        unknown = sorted({str(op.get("op")) for op in batch.get("ops") or []} - set(OPS))
+        return f"There are no ops {', '.join(unknown)}; there are {', '.join(OPS)}." if unknown else None
+
+    def _runner_there(self) -> str | None:
+        path = self.folder.file("runner.ps1")
+        drive = self.node.drive
+        return hashlib.sha256(drive.read(path)).hexdigest() if drive.is_file(path) else None
+
+    def _submit(self) -> Answered:
+        folder = self.folder
+        if folder.knows(self.id):
+            return (yield from self._follow())
+        opened = folder.open_batch()
+        if opened is not None:
+            if self._is_worked_on(opened):
+                busy = {key: opened.get(key) for key in ("id", "controller", "since")}
+                return self._result("busy", busy=busy)
+            yield from runner.run(self.node, folder.path, self.process)
+        blocked = folder.read("blocked.json")
+        if blocked is not None:
+            return self._result("blocked", blocked={key: blocked.get(key) for key in ("id", "error")})
+        batch: Document = self.envelope["batch"]
+        folder.make()
+        self._moment(0)
+        text = self.envelope["runner"].get("text")
+        if text is not None and self._runner_there() != hashlib.sha256(str(text).encode()).hexdigest():
+            self.node.drive.write(folder.file("runner.ps1.new"), str(text).encode())
+            self.node.drive.rename(folder.file("runner.ps1.new"), folder.file("runner.ps1"), replace=True)
+        stale = self._stale(batch)
+        if stale:
+            return self._result("stale", stale=stale)
+        yield from self._open(batch)
+        return (yield from self._follow())
+
+    def _is_worked_on(self, opened: Document) -> bool:
+        if self.folder.worker() is not None:
+            return True
+        return opened.get("mode") != "inline" and task.will_run(self.node, self.folder.path)
+
+    def _stale(self, batch: Document) -> list[Document]:
+        pre = batch.get("pre") or []
+        queries = [{**item["query"], "key": str(index)} for index, item in enumerate(pre)]
+        found = answer_queries(self.node, self.asker, self.folder.path, queries)
+        result: list[Document] = []
+        for index, item in enumerate(pre):
+            value = found[str(index)]
+            expect = item.get("expect") or {}
+            there = value if isinstance(value, dict) else {"value": value}
+            if any(not equal(wanted, there.get(field), field) for field, wanted in expect.items()):
+                shown = {field: there.get(field) for field in expect}
+                if "error" in there:
+                    shown["error"] = there["error"]
+                result.append({"key": item["key"], "expect": expect, "found": shown})
+        return result
+
+    def _open(self, batch: Document) -> Generator[float | None, None, None]:
+        folder, mode = self.folder, str(self.envelope["runner"].get("mode") or "task")
+        self.node.counters.batches += 1
+        self.node.drive.mkdir(folder.file("batches", self.id))
+        folder.write({**batch, "id": self.id, "state_dir": folder.path}, "batches", self.id, "batch.json")
+        self._moment(1)
+        if mode == "task":
+            task.enable(self.node, folder.path)
+        opened = {
+            "id": self.id,
+            "controller": self.envelope.get("controller"),
+            "since": self.node.clock.iso(),
+            "since_clock": self.node.clock.now(),
+            "mode": mode,
+            "component": batch.get("component"),
+            "pid": None,
+            "started": None,
+        }
+        folder.write(opened, "open.json")
+        self._moment(2)
+        if mode == "task":
+            self.node.tasks.run(task.PATH)
+            self._moment(3)
+        else:
+            yield from runner.run(self.node, folder.path, self.process)
+
+    def _moment(self, step: int) -> None:
+        self.node.moment("submit", step, "after")
+
+    # -- following -----------------------------------------------------------------------------------------------
+
+    def _follow(self) -> Answered:
+        end = self.node.clock.now() + float(self.envelope.get("follow_s") or 900)
+        folder = self.folder
+        while True:
+            entry = folder.outcome(self.id)
+            if entry is not None:
+                return self._outcome(str(entry["outcome"]), entry.get("error"))
+            opened = folder.open_batch()
+            if opened is None or opened.get("id") != self.id:
+                message = "The session ended before the batch was opened; nothing was done."
+                return self._outcome("interrupted", {"message": message})
+            if not self._is_worked_on(opened):
+                message = "The process that worked on the batch is gone; the next batch undoes it first."
+                return self._outcome("interrupted", {"message": message})
+            if self.node.clock.now() >= end:
+                return self._outcome("running", None)
+            yield POLL_S
+
+    def _outcome(self, outcome: str, error: Document | None) -> Document:
+        more: dict[str, Any] = {"error": error} if error else {}
+        return self._result("accepted", None, outcome=outcome, **more)
+
+    def _acknowledge(self) -> Document:
+        blocked = self.folder.read("blocked.json")
+        if blocked is None or blocked.get("id") != self.id:
+            return self._result("accepted", outcome="unknown")
+        self.folder.drop("blocked.json")
+        return self._result("accepted", outcome="done", changed=True)
+
+    # -- the result ----------------------------------------------------------------------------------------------
+
+    def _result(self, answer: str, changed: bool | None = None, **more: Any) -> Document:
+        results = self._results() if answer == "accepted" else []
+        if changed is None:
+            changed = more.get("outcome") == "done" and bool(results)
+        queries = self.envelope.get("state") or []
+        state = answer_queries(self.node, self.asker, self.folder.path, queries) if answer == "accepted" else {}
+        head = {"changed": changed, "schema": 1, "answer": answer, "batch": self.id}
+        return {**head, "results": results, "state": state, **more}
+
+    def _results(self) -> list[Document]:
+        found: list[Document] = []
+        for entry in self.folder.journal(self.id):
+            if entry["e"] == "done":
+                found.append({"n": entry["n"], "op": entry["op"], "ok": True, **entry["result"]})
+            elif entry["e"] == "failed" and (entry.get("data") or {}).get("phase") != "gate":
+                printed = {key: value for key, value in (entry.get("data") or {}).items() if key in _PRINTED}
+                found.append({"n": entry["n"], "op": entry["op"], "ok": False, "message": entry["message"], **printed})
+        return found
+
+
+_PRINTED = frozenset({"exit_code", "stdout", "stderr"})
+
+
+def equal(wanted: Any, found: Any, field: str) -> bool:
+    """As preconditions compare: strings without regard to case (not in sha256 and content), lists in order."""
+    if isinstance(wanted, str) and isinstance(found, str):
+        return wanted == found if field in CASE_MATTERS else wanted.lower() == found.lower()
+    if isinstance(wanted, list) and isinstance(found, list):
+        return len(wanted) == len(found) and all(
+            equal(one, other, field) for one, other in zip(wanted, found, strict=True)
+        )
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return set(wanted) == set(found) and all(equal(wanted[key], found[key], key) for key in wanted)
+    return type(wanted) is type(found) and wanted == found

@@ -1,0 +1,36 @@
+"""The cache of hashes: a file whose size, write time and file id are as noted is not read again."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.twin.state import StateFolder
+
+
+class Hashes:
+    """`hashes.json` of a state folder; nothing is written when there is no folder, or it is not ours to write to."""
+
+    def __init__(self, node: SimulatedNode, folder: StateFolder, writable: bool) -> None:
+        self._node = node
+        self._folder = folder
+        self._writable = writable and folder.exists() and folder.refusal() is None
+        self._known: dict[str, Any] = (folder.read("hashes.json") or {}) if self._writable else {}
+        self._changed = False
+
+    def sha256(self, path: str) -> str:
+        stat = self._node.drive.stat(path)
+        facts = {"size": stat.size, "written": self._node.clock.iso(stat.written), "file_id": f"{stat.file_id:x}"}
+        known = self._known.get(path.lower())
+        if isinstance(known, dict) and {key: known.get(key) for key in facts} == facts:
+            return str(known["sha256"])
+        found = hashlib.sha256(self._node.drive.read(path)).hexdigest()
+        self._known[path.lower()] = {**facts, "sha256": found}
+        self._changed = True
+        return found
+
+    def save(self) -> None:
+        if self._writable and self._changed:
+            self._folder.write(dict(sorted(self._known.items())), "hashes.json")

@@ -1,0 +1,81 @@
+"""The two modules as a session runs them: `node_probe` and `node_apply`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.machine import image
+from tests.lab.machine.errors import NotSimulated, PowerLost
+from tests.lab.twin.apply import Apply, RequestError, read_envelope
+from tests.lab.twin.probe import Asker, answer_queries
+from tests.lab.twin.task import POWERSHELL
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.processes import Body
+    from tests.lab.machine.session import Session
+
+LIMIT_S = 4 * 3600.0
+
+
+def run_module(
+    node: SimulatedNode, session: Session, name: str, arguments: dict[str, Any], check_mode: bool = False
+) -> dict[str, Any]:
+    """Runs a module in a process of the session while the node's clock moves on; its result.
+
+    Raises SessionKilled or PowerLost when a fault takes the session or the machine: then there is no result.
+    """
+    if name not in {"node_probe", "node_apply"}:
+        raise NotSimulated(f"The twin knows the modules node_probe and node_apply, not {name}.")
+    if not node.powered:
+        raise PowerLost(f"{node.name} is switched off")
+    node.refuse_dead_session(session)
+    node.counters.add(node.counters.modules, name)
+    result: list[dict[str, Any]] = []
+    asker = Asker(session.user, session.elevated)
+
+    def body() -> Body:
+        yield 0.05
+        if name == "node_probe":
+            result.append(_probe(node, asker, arguments))
+            return 0
+        try:
+            envelope = read_envelope(str(arguments.get("batch") or ""))
+        except RequestError as error:
+            result.append(_failure(str(error)))
+            return 1
+        result.append((yield from Apply(node, asker, process, envelope, check_mode).answer()))
+        return 0
+
+    with node.lock:
+        process = node.processes.spawn(
+            POWERSHELL,
+            body(),
+            command_line=f"{POWERSHELL} (simulated {name})",
+            parent=session.pid,
+            user=image.user_sid(node, session.user),
+            elevated=session.elevated,
+            image=node.drive.entry(POWERSHELL),
+        )
+    node.drive_until_exit(session, process, LIMIT_S)
+    if not result:
+        node.close_session(session)
+        node.refuse_dead_session(session)
+    return result[0]
+
+
+def _probe(node: SimulatedNode, asker: Asker, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        request = json.loads(str(arguments.get("request") or ""))
+        queries, state_dir = request["queries"], str(request["state_dir"])
+        if request.get("schema") != 1:
+            return _failure("The request has not schema 1.")
+        parts = answer_queries(node, asker, state_dir, queries)
+    except (ValueError, KeyError, TypeError) as error:
+        return _failure(f"The option request cannot be read: {error!r}.")
+    return {"changed": False, "schema": 1, "parts": parts}
+
+
+def _failure(message: str) -> dict[str, Any]:
+    return {"failed": True, "changed": False, "msg": message}

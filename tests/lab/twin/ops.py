@@ -1,0 +1,86 @@
+"""All write ops by name, and how one is executed. Source: docs/protocol.md, section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.machine.errors import WinError
+from tests.lab.twin import ops_files, ops_system, ops_transfer
+from tests.lab.twin.work import Args, OpError, OpRun, Work
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.processes import Body
+
+OPS: dict[str, Callable[[Work, Args], OpRun]] = {
+    "mkdir": ops_files.mkdir,
+    "write": ops_files.write,
+    "restore": ops_files.restore,
+    "fetch": ops_transfer.fetch,
+    "unpack": ops_transfer.unpack,
+    "move": ops_files.move,
+    "remove": ops_files.remove,
+    "registry_set": ops_system.registry_set,
+    "registry_remove": ops_system.registry_remove,
+    "run": ops_system.run,
+    "wait": ops_system.wait,
+    "record": ops_files.record,
+}
+
+
+def perform(work: Work, name: str, args: Args) -> Generator[float | None, None, dict[str, Any]]:
+    """One op. Raises OpError, its sentence and data without secrets, for whatever goes wrong."""
+    operation = OPS.get(name)
+    if operation is None:
+        raise OpError(f"There is no op {name!r}; there are {', '.join(OPS)}.")
+    counters = work.node.counters
+    counters.add(counters.writes, name)
+    try:
+        return (yield from operation(work, args))
+    except OpError as error:
+        raise OpError(work.mask(str(error)), **error.data) from error
+    except WinError as error:
+        raise OpError(work.mask(f"{name}: {error}"), code=error.code) from error
+    except KeyError as missing:
+        raise OpError(f"The op {name} needs {missing}.") from missing
+    except ValueError as error:
+        raise OpError(work.mask(f"{name}: {error}")) from error
+
+
+def temporaries(name: str, args: Args) -> list[str]:
+    """The files an op may leave half-written when it is cut."""
+    if name in {"write", "restore", "record"}:
+        found = [str(args["path"]) + ops_files.NEW]
+        return [*found, str(args["backup"]) + ops_files.NEW] if args.get("backup") else found
+    if name == "fetch":
+        return [f"{args['path']}.part"]
+    if name == "unpack":
+        folder = str(args["destination"])
+        return [f"{folder}\\{str(member['to']).replace('/', chr(92))}{ops_files.NEW}" for member in args["members"]]
+    return []
+
+
+def drop_temporaries(work: Work, name: str, args: Args) -> None:
+    for path in temporaries(name, args):
+        if work.node.drive.kind(path) == "file":
+            work.node.drive.delete(path)
+
+
+def execute_op(node: SimulatedNode, name: str, args: Args) -> dict[str, Any]:
+    """One op by itself, as SYSTEM, to its end, for contract cases: its result, or `{"failed": sentence, "data":
+    ..}`.
+    """
+    outcome: list[dict[str, Any]] = []
+
+    def body() -> Body:
+        work = Work(node, process)
+        try:
+            outcome.append((yield from perform(work, name, args)))
+        except OpError as error:
+            outcome.append({"failed": str(error), "data": error.data})
+        return 0
+
+    process = node.processes.spawn("C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe", body())
+    node.clock.advance_until(lambda: not process.alive)
+    return outcome[0]

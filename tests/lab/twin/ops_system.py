@@ -1,0 +1,200 @@
+"""registry_set, registry_remove, run and wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from tests.lab.machine.errors import WinError
+from tests.lab.machine.network import NetworkError
+from tests.lab.machine.registry import TYPES, Data
+from tests.lab.programs.program import Completed
+from tests.lab.twin.work import Args, OpError, OpRun, Work, shortened
+
+ENCODINGS = {"oem": "cp437", "utf-8": "utf-8", "utf-16": "utf-16-le"}
+
+
+def registry_set(work: Work, args: Args) -> OpRun:
+    yield 0.01
+    path, name, kind = str(args["path"]), str(args["name"]), str(args["type"])
+    if kind not in TYPES:
+        raise OpError(f"{path}\\{name}: there is no registry type {kind!r}; there are {', '.join(TYPES)}.")
+    value = args["value"]
+    registry = work.node.registry
+    try:
+        data: Data = value
+        if kind == "binary":
+            data = bytes.fromhex(str(value))
+        elif kind in {"dword", "qword"}:
+            data = int(value)
+        elif kind == "multi_string":
+            data = [str(item) for item in value]
+        there = registry.value(path, name)
+        if there is not None and (there.type, there.data) == (kind, data):
+            return {"changed": False}
+        work.seam("setting")
+        registry.set(path, name, kind, data)
+    except (ValueError, TypeError) as error:
+        raise OpError(f"{path}\\{name}: {value!r} is no value of type {kind}.") from error
+    return {"changed": True}
+
+
+def registry_remove(work: Work, args: Args) -> OpRun:
+    yield 0.01
+    path, name = str(args["path"]), args.get("name")
+    work.seam("removing")
+    if name is None:
+        return {"changed": work.node.registry.delete_key(path)}
+    return {"changed": work.node.registry.delete_value(path, str(name))}
+
+
+def execute(work: Work, args: Args, timeout: float) -> Generator[float | None, None, Completed]:
+    """Runs a program to its end. OpError when it cannot be started, or does not end in time (it is then killed)."""
+    program = str(args["program"])
+    environment = {str(key): str(value) for key, value in (args.get("env") or {}).items()}
+    try:
+        process, result = work.node.start_program(
+            program,
+            [str(item) for item in args["args"]],
+            stdin=str(args.get("stdin") or "").encode(),
+            parent=work.process.pid,
+            user=work.process.user,
+            elevated=work.process.elevated,
+            cwd=str(args.get("cwd") or "C:\\Windows\\System32"),
+            environment=environment,
+        )
+    except WinError as error:
+        raise OpError(f"{program} could not be started: {error.text} ({error.code})", code=error.code) from error
+    work.seam("started")
+    if not (yield from work.node.processes.wait(process, timeout)):
+        work.node.processes.kill_tree(process.pid)
+        raise OpError(f"{program} did not end within {timeout:g} s and was killed.", timeout_s=timeout)
+    return result[0] if result else Completed(process.exit_code or 0)
+
+
+def outputs(completed: Completed, encoding: str) -> tuple[str, str]:
+    codec = ENCODINGS.get(encoding)
+    if codec is None:
+        raise OpError(f"There is no encoding {encoding!r}; there are {', '.join(ENCODINGS)}.")
+    return (
+        shortened(completed.stdout).decode(codec, "replace").removeprefix("\ufeff"),
+        shortened(completed.stderr).decode(codec, "replace").removeprefix("\ufeff"),
+    )
+
+
+def run(work: Work, args: Args) -> OpRun:
+    yield 0.01
+    timeout = work.time_left(float(args.get("timeout_s") or 60))
+    completed = yield from execute(work, args, timeout)
+    stdout, stderr = outputs(completed, str(args.get("encoding") or "oem"))
+    result = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
+    accepted = args.get("ok_exit") or [0]
+    if completed.exit_code not in accepted:
+        wanted = " or ".join(str(code) for code in accepted)
+        said = (stderr.strip() or stdout.strip())[-2000:]
+        raise OpError(
+            f"{args['program']} ended with exit code {completed.exit_code}, wanted {wanted}"
+            + (f": {said}" if said else "; it printed nothing."),
+            **result,
+        )
+    return {"changed": True, **result}
+
+
+Seen = Callable[[], tuple[bool, str]]
+"""Whether it is so, and what was seen."""
+
+
+def wait(work: Work, args: Args) -> OpRun:
+    kind = str(args["for"])
+    work.seam("waiting")
+    if kind == "run":
+        return (yield from _wait_run(work, args))
+    check = _checks(work, args).get(kind)
+    if check is None:
+        kinds = "service, pipe, http, run, file_free, process_gone"
+        raise OpError(f"There is nothing called {kind!r} to wait for; there are {kinds}.")
+    stable = float(args.get("stable_s") or 0) if kind == "service" else 0.0
+    clock = work.node.clock
+    end = clock.now() + work.time_left(float(args["timeout_s"]))
+    since: float | None = None
+    while True:
+        so, seen = check()
+        if so:
+            since = clock.now() if since is None else since
+            if clock.now() - since >= stable:
+                return {"changed": False}
+        else:
+            since = None
+        if clock.now() >= end:
+            raise OpError(f"{_wanted(args)}; after {args['timeout_s']} s {seen}.", **{"for": kind, "seen": seen})
+        yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
+
+
+def _wanted(args: Args) -> str:
+    kind = str(args["for"])
+    if kind == "service":
+        held = f" for {args['stable_s']} s" if args.get("stable_s") else ""
+        return f"The service {args['name']} was to be {args['state']}{held}"
+    if kind == "pipe":
+        return f"The pipe {args['name']} was to be there"
+    if kind == "http":
+        return f"{args['url']} was to answer {args.get('status') or 200}"
+    if kind == "file_free":
+        return f"{args['path']} was to be free for writing"
+    return f"No process of {args['path']} was to be left"
+
+
+def _checks(work: Work, args: Args) -> dict[str, Seen]:
+    node = work.node
+
+    def service() -> tuple[bool, str]:
+        state = node.services.state(str(args["name"]))
+        return state == args["state"], f"it is {state}"
+
+    def pipe() -> tuple[bool, str]:
+        there = node.pipes.exists(str(args["name"]))
+        return there, "it is there" if there else "it is not there"
+
+    def http() -> tuple[bool, str]:
+        try:
+            status = node.network.get(str(args["url"]), 2.0).status
+        except NetworkError as error:
+            return False, f"there is no answer: {error}"
+        return status == int(args.get("status") or 200), f"it answers {status}"
+
+    def file_free() -> tuple[bool, str]:
+        path = str(args["path"])
+        if node.drive.kind(path) is None:
+            return True, "it does not exist"
+        entry = node.drive.entry(path)
+        locked = node.faults.locked.get(node.drive.normal(path).lower(), 0.0) > node.clock.now()
+        held = sorted(entry.images | set(entry.handles))
+        return not (held or locked), f"it is held by {', '.join(f'process {pid}' for pid in held) or 'a scanner'}"
+
+    def process_gone() -> tuple[bool, str]:
+        found = node.drive.holders(str(args["path"]))
+        return not found, f"there are the processes {', '.join(map(str, found))}"
+
+    return {"service": service, "pipe": pipe, "http": http, "file_free": file_free, "process_gone": process_gone}
+
+
+def _wait_run(work: Work, args: Args) -> OpRun:
+    clock = work.node.clock
+    end = clock.now() + work.time_left(float(args["timeout_s"]))
+    accepted = args.get("ok_exit") or [0]
+    encoding = str(args.get("encoding") or "oem")
+    while True:
+        seen: dict[str, Any] = {}
+        try:
+            completed = yield from execute(work, args, max(0.1, end - clock.now()))
+            stdout, stderr = outputs(completed, encoding)
+            seen = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
+            if completed.exit_code in accepted:
+                return {"changed": False, **seen}
+            said = f"it ended with exit code {completed.exit_code}: {(stderr.strip() or stdout.strip())[-2000:]}"
+        except OpError as error:
+            said = str(error)
+        if clock.now() >= end:
+            wanted = " or ".join(str(code) for code in accepted)
+            raise OpError(f"{args['program']} was to end with {wanted}; after {args['timeout_s']} s {said}", **seen)
+        yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))

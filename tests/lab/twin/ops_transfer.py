@@ -1,0 +1,207 @@
+"""fetch and unpack."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urljoin
+
+from tests.lab.machine.errors import WinError
+from tests.lab.machine.network import Answer, NetworkError
+from tests.lab.twin.ops_files import NEW, refuse_odd_parents
+from tests.lab.twin.work import Args, OpError, OpRun, Work, retried
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def fetch(work: Work, args: Args) -> OpRun:
+    yield 0.01
+    url, path, drive = str(args["url"]), str(args["path"]), work.node.drive
+    wanted = str(args["sha256"]).lower() if args.get("sha256") else None
+    if wanted and drive.kind(path) == "file" and sha256(drive.read(path)) == wanted:
+        return {"changed": False, "sha256": wanted}
+    refuse_odd_parents(work, path)
+    data = _local(work, url) if url.lower().startswith("file:") else _download(work, url, args)
+    yield min(2.0, 0.2 + len(data) / 50e6)
+    part = f"{path}.part"
+    try:
+        yield from retried(work, lambda: drive.write(part, data[: len(data) // 2], flush=False))
+        work.seam("half")
+        yield from retried(work, lambda: drive.write(part, data))
+        _check(url, data, wanted, [str(item).lower() for item in args.get("magic") or []])
+        work.seam("renaming")
+        yield from retried(work, lambda: drive.rename(part, path, replace=True))
+    except (WinError, OpError):
+        if drive.kind(part) == "file":
+            yield from retried(work, lambda: drive.delete(part))
+        raise
+    return {"changed": True, "sha256": sha256(data), "bytes": len(data)}
+
+
+def _local(work: Work, url: str) -> bytes:
+    path = unquote(url.split(":", 1)[1].lstrip("/")).replace("/", "\\")
+    if not work.node.drive.is_file(path):
+        raise OpError(f"{url}: there is no file {path} on the node.", url=url)
+    return work.node.drive.read(path)
+
+
+def _download(work: Work, url: str, args: Args) -> bytes:
+    limit = int(args["max_bytes"]) if args.get("max_bytes") else None
+    timeout = work.time_left(float(args.get("timeout_s") or 600))
+    answer = _ask(work, url, min(timeout, 30.0), args.get("headers") or {}, args.get("proxy"), limit)
+    announced = answer.headers.get("content-length")
+    length = int(announced) if announced and announced.isdigit() else None
+    if answer.status != 200:
+        raise OpError(f"{url}: wanted status 200, found {answer.status}.", url=url, status=answer.status)
+    if limit is not None and max(len(answer.body), length or 0) > limit:
+        found = length if length is not None else f"more than {limit}"
+        raise OpError(f"{url}: wanted at most {limit} bytes, found {found}.", url=url)
+    if not answer.complete or (length is not None and len(answer.body) != length):
+        raise OpError(f"{url}: wanted {length} bytes, found {len(answer.body)}: the download was cut short.", url=url)
+    return answer.body
+
+
+def _ask(
+    work: Work, url: str, timeout: float, headers: Mapping[str, str], proxy: str | None, limit: int | None
+) -> Answer:
+    address = url
+    for _ in range(6):
+        try:
+            answer = work.node.network.get(
+                address, timeout, headers, None if limit is None else limit + 1, proxy=proxy or None
+            )
+        except NetworkError as error:
+            raise OpError(f"{url}: {error}", url=url) from error
+        location = answer.headers.get("location")
+        if answer.status not in REDIRECTS or not location:
+            return answer
+        address = urljoin(address, location)
+    raise OpError(f"{url}: more than 5 redirects.", url=url)
+
+
+def _check(url: str, data: bytes, wanted: str | None, magic: list[str]) -> None:
+    start = data[:8].hex()
+    if magic and not any(data[: len(item) // 2].hex() == item for item in magic):
+        shown = " (an HTML page)" if re.match(rb"\s*(<!doctype|<html)", data[:64], re.IGNORECASE) else ""
+        raise OpError(f"{url}: wanted a file that begins with {' or '.join(magic)}, found {start}{shown}.", url=url)
+    found = sha256(data)
+    if wanted and found != wanted:
+        raise OpError(f"{url}: wanted sha256 {wanted}, found {found} ({len(data)} bytes).", url=url, sha256=found)
+
+
+@dataclass(frozen=True)
+class Member:
+    """An entry of an archive: data is None for what is no plain file."""
+
+    name: str
+    kind: str
+    data: bytes | None
+
+
+def read_archive(archive: str, data: bytes) -> list[Member]:
+    """All entries of a zip or tar.gz, told by the first bytes. OpError when it is neither, or damaged."""
+    try:
+        if data[:4] == b"PK\x03\x04":
+            return _zip(data)
+        if data[:2] == b"\x1f\x8b":
+            return _tar(gzip.decompress(data))
+    except (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise OpError(f"{archive} is damaged: {error}.", path=archive) from error
+    raise OpError(f"{archive} is neither a zip nor a tar.gz: it begins with {data[:4].hex()}.", path=archive)
+
+
+def _zip(data: bytes) -> list[Member]:
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        result = []
+        for info in opened.infolist():
+            link = (info.external_attr >> 16) & 0o170000 == 0o120000
+            kind = "directory" if info.is_dir() else "link" if link else "file"
+            result.append(Member(info.filename, kind, opened.read(info) if kind == "file" else None))
+        return result
+
+
+def _tar(data: bytes) -> list[Member]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as opened:
+        result = []
+        for info in opened.getmembers():
+            kind = "directory" if info.isdir() else "file" if info.isreg() else "link"
+            stream = opened.extractfile(info) if kind == "file" else None
+            result.append(Member(info.name, kind, stream.read() if stream else None))
+        return result
+
+
+def escapes(name: str) -> bool:
+    """Whether a name leads out of the folder it is unpacked into."""
+    text = name.replace("\\", "/")
+    return text.startswith("/") or ".." in text.split("/") or bool(re.match(r"^[A-Za-z]:", text))
+
+
+def unpack(work: Work, args: Args) -> OpRun:
+    yield 0.1
+    archive, destination, drive = str(args["archive"]), str(args["destination"]), work.node.drive
+    entries = read_archive(archive, drive.read(archive))
+    bad = next((entry.name for entry in entries if escapes(entry.name)), None)
+    if bad is not None:
+        raise OpError(
+            f"{archive} is refused: its entry {bad!r} leads out of the folder it is unpacked into.", path=archive
+        )
+    chosen = [_choose(archive, entries, dict(member), destination) for member in args["members"]]
+    refuse_odd_parents(work, f"{destination}\\x")
+    waiting = [(path, data) for path, data in chosen if not (drive.kind(path) == "file" and drive.read(path) == data)]
+    try:
+        yield from _place(work, waiting)
+    except (WinError, OpError):
+        for path, _ in waiting:
+            if drive.kind(path + NEW) == "file":
+                drive.delete(path + NEW)
+        raise
+    return {"changed": bool(waiting)}
+
+
+def _place(work: Work, waiting: list[tuple[str, bytes]]) -> Generator[float | None, None, None]:
+    """All files beside their places first, then each renamed in."""
+    for number, (path, data) in enumerate(waiting):
+        work.node.drive.mkdir(work.node.drive.parent(path))
+        if number == len(waiting) - 1:
+            yield from _put(work, path, data[: len(data) // 2], flush=False)
+            work.seam("half")
+        yield from _put(work, path, data, flush=True)
+        yield 0.05
+    for number, (path, _) in enumerate(waiting):
+        yield from _rename_in(work, path)
+        if number == 0 and len(waiting) > 1:
+            work.seam("renaming")
+
+
+def _put(work: Work, path: str, data: bytes, flush: bool) -> Generator[float | None, None, None]:
+    yield from retried(work, lambda: work.node.drive.write(path + NEW, data, flush=flush))
+
+
+def _rename_in(work: Work, path: str) -> Generator[float | None, None, None]:
+    yield from retried(work, lambda: work.node.drive.rename(path + NEW, path, replace=True))
+
+
+def _choose(archive: str, entries: list[Member], member: dict[str, str], destination: str) -> tuple[str, bytes]:
+    wanted, target = str(member["from"]), str(member["to"])
+    if escapes(target) or not target:
+        raise OpError(
+            f"{archive}: the member {wanted} is to go to {target!r}, which leads out of {destination}.", path=archive
+        )
+    found = next((entry for entry in entries if entry.name.removeprefix("./") == wanted.removeprefix("./")), None)
+    if found is None:
+        names = ", ".join(sorted(entry.name for entry in entries if entry.kind == "file")[:20])
+        raise OpError(f"{archive} has no member {wanted}; it has {names}.", path=archive)
+    if found.data is None:
+        raise OpError(f"{archive}: the member {wanted} is a {found.kind}, not a file.", path=archive)
+    return f"{destination}\\{target.replace('/', chr(92))}", found.data

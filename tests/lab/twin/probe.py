@@ -1,0 +1,190 @@
+"""node_probe: answers queries about the node and changes nothing (docs/protocol.md, section 1)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.machine import image
+from tests.lab.machine.errors import WinError
+from tests.lab.machine.network import NetworkError
+from tests.lab.machine.registry import Value
+from tests.lab.programs.builds import identify
+from tests.lab.twin.hashes import Hashes
+from tests.lab.twin.service_query import one_service, services
+from tests.lab.twin.state import StateFolder
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+BODY_LIMIT = 2048
+TASK = "\\winkube\\runner"
+
+
+class QueryError(Exception):
+    """A sentence: what is wrong with a query."""
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Whose eyes the node is seen with."""
+
+    user: str
+    elevated: bool
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an answer needs: the node, who asks, the cache of hashes."""
+
+    node: SimulatedNode
+    asker: Asker
+    hashes: Hashes
+
+
+def answer_queries(node: SimulatedNode, asker: Asker, state_dir: str, queries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Each query's value under its key; one that fails yields `{"error": sentence}`."""
+    hashes = Hashes(node, StateFolder(node, state_dir), asker.elevated)
+    look = Look(node, asker, hashes)
+    parts = {str(query["key"]): answer_query(look, query) for query in queries}
+    hashes.save()
+    return parts
+
+
+def answer_query(look: Look, query: dict[str, Any]) -> Any:
+    operation = str(query.get("op", ""))
+    look.node.counters.add(look.node.counters.probes, operation)
+    answer = _ANSWERS.get(operation)
+    try:
+        if answer is None:
+            raise QueryError(f"There is no query {operation!r}; there are {', '.join(sorted(_ANSWERS))}.")
+        return answer(look, query)
+    except KeyError as missing:
+        return {"error": f"The query {operation!r} needs {missing}."}
+    except (WinError, QueryError, NetworkError, ValueError) as error:
+        return {"error": str(error)}
+
+
+def _system(look: Look, query: dict[str, Any]) -> Any:
+    node = look.node
+    version = image.VERSION_KEY
+    release = node.release
+    return {
+        "machine": node.registry.text("HKLM\\SOFTWARE\\Microsoft\\Cryptography", "MachineGuid"),
+        "boot_id": node.boot_id,
+        "computer_name": node.registry.text(
+            "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName\\ActiveComputerName", "ComputerName"
+        ),
+        "os": {
+            "product": node.registry.text(version, "ProductName"),
+            "build": int(node.registry.text(version, "CurrentBuildNumber", "0")),
+            "revision": node.registry.number(version, "UBR"),
+            "installation_type": node.registry.text(version, "InstallationType"),
+            "architecture": release.architecture,
+        },
+        "elevated": look.asker.elevated,
+        "user_sid": image.user_sid(node, look.asker.user),
+        "clock": node.clock.iso(),
+        "powershell": f"5.1.{release.build}.{release.revision}",
+        "reboot_pending": image.reboot_pending(node.registry),
+        "free_bytes": {letter: node.drive.free(letter) for letter in sorted(node.drive.volumes)},
+        "machine_path": [item for item in node.registry.text(image.ENVIRONMENT, "Path").split(";") if item],
+    }
+
+
+def _file(look: Look, query: dict[str, Any]) -> Any:
+    drive, path = look.node.drive, str(query["path"])
+    kind = drive.kind(path)
+    if kind is None:
+        return {"exists": False}
+    stat = drive.stat(path)
+    result: dict[str, Any] = {
+        "exists": True,
+        "kind": kind,
+        "size": stat.size if kind == "file" else 0,
+        "written": look.node.clock.iso(stat.written),
+    }
+    if kind == "file":
+        if query.get("sha256"):
+            result["sha256"] = look.hashes.sha256(path)
+        if query.get("version"):
+            found = identify(drive.read(path))
+            result["version"] = found.resource if found else None
+        limit = int(query.get("content_limit") or 0)
+        if limit > 0:
+            fits = stat.size <= limit
+            result["content"] = base64.b64encode(drive.read(path)).decode() if fits else None
+        if query.get("holders"):
+            result["holders"] = drive.holders(path)
+    if query.get("sddl"):
+        result["sddl"] = drive.sddl(path)
+    if query.get("entries") and kind == "directory":
+        result["entries"] = drive.listdir(path)
+    return result
+
+
+def typed(value: Value) -> dict[str, Any]:
+    """A registry value as the protocol prints it: binary as hex, a qword as a decimal string."""
+    data: Any = value.data
+    if isinstance(data, bytes):
+        data = data.hex()
+    elif value.type == "qword":
+        data = str(data)
+    return {"type": value.type, "value": data}
+
+
+def _registry(look: Look, query: dict[str, Any]) -> Any:
+    registry, path = look.node.registry, str(query["path"])
+    if query.get("name") is not None:
+        found = registry.value(path, str(query["name"]))
+        return {"exists": True, **typed(found)} if found else {"exists": False}
+    if not registry.exists(path):
+        return {"exists": False, "values": {}, "keys": []}
+    values = {value.name: typed(value) for value in registry.values(path)}
+    return {"exists": True, "values": values, "keys": registry.keys(path)}
+
+
+def _processes(look: Look, query: dict[str, Any]) -> Any:
+    found = look.node.processes.named([str(name) for name in query["names"]])
+    return [
+        {"pid": item.pid, "name": item.name, "path": item.path, "started": look.node.clock.iso(item.started)}
+        for item in sorted(found, key=lambda item: item.pid)
+    ]
+
+
+def _http(look: Look, query: dict[str, Any]) -> Any:
+    try:
+        answer = look.node.network.get(
+            str(query["url"]), float(query.get("timeout_ms") or 2000) / 1000, limit=BODY_LIMIT
+        )
+    except NetworkError as error:
+        return {"status": 0, "error": str(error)}
+    return {"status": answer.status, "body": answer.body[:BODY_LIMIT].decode("utf-8", "replace")}
+
+
+def _task(look: Look, query: dict[str, Any]) -> Any:
+    task = look.node.tasks.get(str(query["path"]))
+    return {"exists": True, "enabled": task.enabled, "state": task.state} if task else {"exists": False}
+
+
+def _volumes(look: Look, query: dict[str, Any]) -> Any:
+    drive = look.node.drive
+    return {
+        letter: {"free": drive.free(letter), "size": volume.size} for letter, volume in sorted(drive.volumes.items())
+    }
+
+
+_ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
+    "system": _system,
+    "services": lambda look, query: services(look.node, [str(name) for name in query["names"]]),
+    "service": lambda look, query: one_service(look.node, str(query["name"])),
+    "file": _file,
+    "registry": _registry,
+    "pipe": lambda look, query: {"exists": look.node.pipes.exists(str(query["name"]))},
+    "processes": _processes,
+    "http": _http,
+    "task": _task,
+    "volumes": _volumes,
+}

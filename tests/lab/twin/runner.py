@@ -1,0 +1,181 @@
+"""The runner: does, finishes or undoes the open batch (docs/protocol.md, sections 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.twin import task
+from tests.lab.twin.ops import drop_temporaries, perform
+from tests.lab.twin.state import Document, StateFolder
+from tests.lab.twin.work import OpError, Work, secrets_of
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.processes import Body, Process
+
+Steps = Generator[float | None, None, None]
+INTERRUPTED = "The batch was interrupted"
+
+
+def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
+    """Works on the open batch until it is closed. Ends at once when there is none, or somebody else works on it."""
+    folder = StateFolder(node, state_dir)
+    opened = folder.open_batch()
+    if opened is None:
+        task.disable(node)
+        return 0
+    other = folder.worker()
+    if other is not None and other is not process:
+        return 0
+    opened |= {"pid": process.pid, "started": node.clock.iso(process.started)}
+    folder.write(opened, "open.json")
+    yield from Runner(node, folder, process, opened).work()
+    return 0
+
+
+@dataclass(frozen=True)
+class Runner:
+    node: SimulatedNode
+    folder: StateFolder
+    process: Process
+    opened: Document
+
+    @property
+    def id(self) -> str:
+        return str(self.opened["id"])
+
+    def work(self) -> Steps:
+        """One of the four ways of section 3, by what the journal says."""
+        entries = self.folder.journal(self.id)
+        batch = self.folder.read("batches", self.id, "batch.json")
+        if any(entry["e"] == "outcome" for entry in entries):
+            self._close(batch or {})
+            return
+        if batch is None:
+            self._finish(
+                {}, "undone", {"message": f"{INTERRUPTED} before anything was done: its batch.json is not there."}
+            )
+            return
+        intents = {int(entry["n"]) for entry in entries if entry["e"] == "intent"}
+        done = {int(entry["n"]) for entry in entries if entry["e"] == "done"}
+        undoing = any(str(entry["e"]).startswith("undo") for entry in entries)
+        failed = next((entry for entry in entries if entry["e"] == "failed"), None)
+        if not intents and not undoing:
+            yield from self._start(batch)
+        elif not undoing and failed is None and len(done) == len(batch["ops"]):
+            yield from self._gate_and_finish(batch)
+        else:
+            error: Document = {"message": f"{INTERRUPTED} and was undone."}
+            if failed is not None:
+                error = {key: failed[key] for key in ("n", "op", "message", "data") if key in failed}
+                error["message"] = f"{INTERRUPTED} while it was being undone: {failed['message']}"
+            yield from self._undo(batch, error)
+
+    def _deadline(self, batch: Document) -> float:
+        return float(self.opened["since_clock"]) + float(batch.get("deadline_s") or 900)
+
+    def _start(self, batch: Document) -> Steps:
+        for op in batch["ops"]:
+            n, name, args = int(op["n"]), str(op["op"]), dict(op.get("args") or {})
+            secrets = secrets_of(args, [str(item) for item in op.get("secrets") or []])
+            work = Work(self.node, self.process, self._deadline(batch), "ops", n, secrets)
+            self.node.moment("ops", n, "before")
+            self._note({"n": n, "e": "intent", "op": name})
+            try:
+                work.time_left(1.0)
+                result = yield from perform(work, name, args)
+            except OpError as error:
+                yield from self._undo(batch, self._failed(n, name, error))
+                return
+            self.node.moment("ops", n, "after")
+            self._note({"n": n, "e": "done", "op": name, "result": result})
+        yield from self._gate_and_finish(batch)
+
+    def _failed(self, n: int, name: str, error: OpError, gate: bool = False) -> Document:
+        entry: Document = {"n": n, "op": name, "message": str(error)}
+        data = {**error.data, **({"phase": "gate"} if gate else {})}
+        if data:
+            entry["data"] = data
+        self._note({"e": "failed", **entry})
+        return entry
+
+    def _gate_and_finish(self, batch: Document) -> Steps:
+        for n, op in enumerate(batch.get("gate") or []):
+            name, args = str(op["op"]), dict(op.get("args") or {})
+            work = Work(self.node, self.process, self._deadline(batch), "gate", n)
+            self.node.moment("gate", n, "before")
+            try:
+                work.time_left(1.0)
+                yield from perform(work, name, args)
+            except OpError as error:
+                yield from self._undo(batch, self._failed(n, name, error, gate=True))
+                return
+            self.node.moment("gate", n, "after")
+            self._note({"n": n, "e": "gate"})
+        self._finish(batch, "done", None)
+
+    def _undo(self, batch: Document, error: Document) -> Steps:
+        """The undo lists of all ops with an intent, last op first; one that fails does not stop the others."""
+        entries = self.folder.journal(self.id)
+        started = {int(entry["n"]) for entry in entries if entry["e"] == "intent"}
+        undone = {int(entry["n"]) for entry in entries if entry["e"] == "undone"}
+        failures: list[Document] = []
+        for op in sorted(batch["ops"], key=lambda op: -int(op["n"])):
+            n = int(op["n"])
+            if n not in started or n in undone:
+                continue
+            self.node.moment("undo", n, "before")
+            self._note({"n": n, "e": "undo_intent"})
+            failure = yield from self._undo_one(op, n)
+            self.node.moment("undo", n, "after")
+            if failure is None:
+                self._note({"n": n, "e": "undone"})
+            else:
+                self._note({"e": "undo_failed", **failure})
+                failures.append(failure)
+        if failures:
+            error = {**error, "undo": failures}
+        self._finish(batch, "undo_failed" if failures else "undone", error)
+
+    def _undo_one(self, op: Document, n: int) -> Generator[float | None, None, Document | None]:
+        names = [str(item) for item in op.get("secrets") or []]
+        args = dict(op.get("args") or {})
+        secrets = set(secrets_of(args, names))
+        drop_temporaries(Work(self.node, self.process), str(op["op"]), args)
+        for step in op.get("undo") or []:
+            step_args = dict(step.get("args") or {})
+            own = secrets_of(step_args, [*names, *(str(item) for item in step.get("secrets") or [])])
+            work = Work(
+                self.node, self.process, None, "undo", n, tuple(sorted(secrets | set(own), key=len, reverse=True))
+            )
+            try:
+                yield from perform(work, str(step["op"]), step_args)
+            except OpError as error:
+                return {"n": n, "op": str(step["op"]), "message": str(error)}
+        return None
+
+    def _note(self, entry: Document) -> None:
+        self.folder.note(self.id, entry)
+
+    def _finish(self, batch: Document, outcome: str, error: Document | None) -> None:
+        self._note({"e": "outcome", "outcome": outcome, "error": error})
+        self._close(batch)
+
+    def _close(self, batch: dict[str, Any]) -> None:
+        """After the outcome: blocked.json if an undo failed, no open batch, no secrets on the disk, the task off."""
+        found = self.folder.outcome(self.id) or {}
+        if found.get("outcome") == "undo_failed" and self.folder.read("blocked.json") is None:
+            blocked = {
+                "id": self.id,
+                "component": batch.get("component") or self.opened.get("component"),
+                "error": found.get("error"),
+                "at": self.node.clock.iso(),
+            }
+            self.folder.write(blocked, "blocked.json")
+        if self.folder.knows(self.id):
+            self.folder.drop("batches", self.id, "batch.json")
+        self.folder.drop("open.json")
+        task.disable(self.node)
+        self.folder.prune()

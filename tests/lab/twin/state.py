@@ -1,0 +1,134 @@
+"""The state folder of docs/protocol.md, section 4: who owns it, the open batch, journals, blocked.json."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.machine.drive import ADMINISTRATORS, SYSTEM
+from tests.lab.machine.errors import WinError
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.processes import Process
+
+SDDL = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+KEPT_BATCHES = 20
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StateFolder:
+    node: SimulatedNode
+    path: str
+
+    # -- the folder ----------------------------------------------------------------------------------------------
+
+    def refusal(self) -> str | None:
+        """Why the folder must not be used; None when it may, or is not there."""
+        kind = self.node.drive.kind(self.path)
+        if kind is None:
+            return None
+        if kind != "directory":
+            what = "a reparse point" if kind == "link" else "a file"
+            return f"The state folder {self.path} is {what}, not a folder; remove it, or set another state_dir."
+        owner = self.node.drive.security(self.path).owner
+        if owner not in {SYSTEM, ADMINISTRATORS}:
+            return (
+                f"The state folder {self.path} is owned by {owner}, not by SYSTEM or Administrators; "
+                "somebody else made it. Look into it and remove it."
+            )
+        return None
+
+    def make(self) -> None:
+        drive = self.node.drive
+        if drive.kind(self.path) is None:
+            drive.mkdir(self.path)
+            drive.set_sddl(self.path, SDDL)
+        for name in ("batches", "receipts", "staging"):
+            if not drive.exists(self.file(name)):
+                drive.mkdir(self.file(name))
+
+    def exists(self) -> bool:
+        return self.node.drive.is_dir(self.path)
+
+    def file(self, *names: str) -> str:
+        return "\\".join([self.path, *names])
+
+    # -- documents -----------------------------------------------------------------------------------------------
+
+    def read(self, *names: str) -> Document | None:
+        """A JSON document, None when it is not there or damaged."""
+        path = self.file(*names)
+        if not self.node.drive.is_file(path):
+            return None
+        try:
+            found = json.loads(self.node.drive.read(path))
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) else None
+
+    def write(self, document: Document, *names: str) -> None:
+        """Atomically: under another name, flushed, renamed in."""
+        path = self.file(*names)
+        self.node.drive.write(f"{path}.new", json.dumps(document).encode())
+        self.node.drive.rename(f"{path}.new", path, replace=True)
+
+    def drop(self, *names: str) -> None:
+        try:
+            self.node.drive.delete(self.file(*names))
+        except WinError as error:
+            if error.code not in {2, 3}:
+                raise
+
+    # -- batches -------------------------------------------------------------------------------------------------
+
+    def open_batch(self) -> Document | None:
+        return self.read("open.json")
+
+    def knows(self, batch_id: str) -> bool:
+        return self.node.drive.is_dir(self.file("batches", batch_id))
+
+    def journal(self, batch_id: str) -> list[Document]:
+        path = self.file("batches", batch_id, "journal.jsonl")
+        if not self.node.drive.is_file(path):
+            return []
+        entries: list[Document] = []
+        for line in self.node.drive.read(path).split(b"\n"):
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                entries.append(found)
+        return entries
+
+    def note(self, batch_id: str, entry: Document) -> None:
+        """One line more in the journal, flushed. What a loss of power tore is closed by a line end first."""
+        path = self.file("batches", batch_id, "journal.jsonl")
+        there = self.node.drive.read(path) if self.node.drive.is_file(path) else b""
+        start = b"\n" if there and not there.endswith(b"\n") else b""
+        line = json.dumps({"at": self.node.clock.iso(), **entry}).encode()
+        self.node.drive.write(path, start + line + b"\n", append=True)
+
+    def outcome(self, batch_id: str) -> Document | None:
+        return next((entry for entry in self.journal(batch_id) if entry["e"] == "outcome"), None)
+
+    def prune(self) -> None:
+        """Keeps the last 20 folders under batches."""
+        drive = self.node.drive
+        folders = [self.file("batches", name) for name in drive.listdir(self.file("batches"))]
+        folders.sort(key=lambda folder: drive.stat(folder).written)
+        for folder in folders[:-KEPT_BATCHES]:
+            drive.delete_tree(folder)
+
+    def worker(self) -> Process | None:
+        """The live process that works on the open batch."""
+        found = self.open_batch()
+        if found is None or not found.get("pid"):
+            return None
+        process = self.node.processes.get(int(found["pid"]))
+        if process is None or self.node.clock.iso(process.started) != found.get("started"):
+            return None
+        return process
