@@ -1,0 +1,125 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A TOML text with the line of each key, and comparison of two texts by value."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Place = tuple[str, ...]
+
+_MISSING = object()
+_MULTILINE = re.compile(r'"""|\'\'\'')
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The parsed text; `lines` has the number of the line (from 1) where a table begins or a key stands."""
+
+    data: Mapping[str, Any]
+    lines: Mapping[Place, int]
+
+    @classmethod
+    def parse(cls, text: str) -> Document:
+        """TOMLDecodeError if it is not TOML."""
+        lines: dict[Place, int] = {}
+        for number, place in _keys(text):
+            for length in range(1, len(place) + 1):
+                lines.setdefault(place[:length], number)
+        return cls(tomllib.loads(text), lines)
+
+    def get(self, place: Place, default: Any = None) -> Any:
+        """The value at a place, or the default."""
+        value: Any = self.data
+        for part in place:
+            value = value.get(part, _MISSING) if isinstance(value, Mapping) else _MISSING
+        return default if value is _MISSING else value
+
+    def has(self, place: Place) -> bool:
+        """Whether the text says anything at this place."""
+        return self.get(place, _MISSING) is not _MISSING
+
+    def strings(self, place: Place) -> tuple[str, ...]:
+        """The texts at a place, whether one or a list; nothing else counts."""
+        value = self.get(place, ())
+        values = value if isinstance(value, list) else [value]
+        return tuple(item for item in values if isinstance(item, str))
+
+    def at(self, place: Place) -> str:
+        """`line 7: ` for the nearest thing to this place that the text has, or nothing."""
+        for length in range(len(place), 0, -1):
+            if place[:length] in self.lines:
+                return f"line {self.lines[place[:length]]}: "
+        return ""
+
+
+def equal(left: str, right: str) -> bool:
+    """Whether two texts are the same TOML: comments, order of keys, quoting and blank lines do not count.
+
+    A text that is not TOML is equal to itself alone.
+    """
+    if left == right:
+        return True
+    try:
+        return _same(tomllib.loads(left), tomllib.loads(right))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Python holds 1, 1.0 and True for equal; TOML does not."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return bool(left == right)
+
+
+def _keys(text: str) -> Iterator[tuple[int, Place]]:
+    """Each table header and key with its line; lines inside multi-line strings are passed over, odd ones as well."""
+    table: Place = ()
+    inside = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        marks = len(_MULTILINE.findall(line))
+        stripped = line.strip()
+        if not inside and stripped and not stripped.startswith("#"):
+            if stripped.startswith("["):
+                header = _path(stripped)
+                if header is not None:
+                    table = header
+                    yield number, table
+            elif (key := _key(stripped)) is not None:
+                yield number, (*table, *key)
+        inside ^= marks % 2 == 1
+
+
+def _key(line: str) -> Place | None:
+    """The key of `a."b.c" = ...`: the shortest text before an equals sign that TOML takes for a key."""
+    for equals in (index for index, char in enumerate(line) if char == "="):
+        found = _path(f"{line[:equals]}= 0")
+        if found is not None:
+            return found
+    return None
+
+
+def _path(line: str) -> Place | None:
+    """The keys of a line that is TOML in itself and holds one header or one key."""
+    try:
+        value: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    place: list[str] = []
+    while isinstance(value, (dict, list)) and value:
+        if isinstance(value, list):
+            value = value[0]
+            continue
+        key, value = next(iter(value.items()))
+        place.append(key)
+    return tuple(place)

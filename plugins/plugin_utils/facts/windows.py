@@ -1,0 +1,98 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Releases of Windows Server, and which of them each Kubernetes release line supports as a node.
+
+The host's build must equal the build of the images it runs (process isolation), so all tables speak of builds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .version import Line
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsRelease:
+    """One release. `build`: the third part of its version 10.0.X; `channel`: `LTSC`, `SAC` (semi-annual) or `AC`."""
+
+    name: str
+    build: int
+    channel: str
+    source: str
+    unverified: bool = False
+
+
+_HCSSHIM = "microsoft/hcsshim v0.15.0-rc.4 osversion/windowsbuilds.go"
+
+WINDOWS_RELEASES: tuple[WindowsRelease, ...] = (
+    WindowsRelease("Windows Server 2016", 14393, "LTSC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 1709", 16299, "SAC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 1803", 17134, "SAC", _HCSSHIM),
+    WindowsRelease("Windows Server 2019", 17763, "LTSC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 1903", 18362, "SAC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 1909", 18363, "SAC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 2004", 19041, "SAC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 20H2", 19042, "SAC", _HCSSHIM),
+    WindowsRelease("Windows Server 2022", 20348, "LTSC", _HCSSHIM),
+    WindowsRelease("Windows Server, version 23H2", 25398, "AC", _HCSSHIM),
+    WindowsRelease("Windows Server 2025", 26100, "LTSC", _HCSSHIM),
+)
+
+OLDEST_BUILD = 17763
+"""Older ones lack what Kubernetes' networking needs. Source: Kubernetes enhancement 116, Windows node support."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostSupport:
+    """The builds that the release lines `first` to `last` of Kubernetes support as nodes."""
+
+    first: Line
+    last: Line
+    builds: tuple[int, ...]
+    source: str
+    unverified: bool = False
+
+
+_PAGE = "kubernetes.io, Windows containers in Kubernetes, Windows OS version compatibility"
+
+HOST_SUPPORT: tuple[HostSupport, ...] = (
+    HostSupport(Line(1, 20), Line(1, 21), (17763, 19041, 19042), f"{_PAGE}: taken from v1.22", unverified=True),
+    HostSupport(Line(1, 22), Line(1, 22), (17763, 19041, 19042), f"{_PAGE}, v1.22"),
+    HostSupport(
+        Line(1, 23),
+        Line(1, 26),
+        (17763, 19042, 20348),
+        f"{_PAGE}, kubernetes/website 06fab74e, which does not tell for which of these lines",
+        unverified=True,
+    ),
+    HostSupport(Line(1, 27), Line(1, 27), (17763, 19042, 20348), f"{_PAGE}, v1.27"),
+    HostSupport(
+        Line(1, 28),
+        Line(1, 34),
+        (17763, 20348),
+        "kubernetes/website#53349, the lines taken out of the page in December 2025; #44401",
+    ),
+    HostSupport(Line(1, 35), Line(1, 35), (20348, 26100), "kubernetes/website#53724, #55058 (the page of March 2026)"),
+    HostSupport(
+        Line(1, 35),
+        Line(1, 35),
+        (17763,),
+        "named when 1.35 was released, taken out two days later by kubernetes/website#53724",
+        unverified=True,
+    ),
+    HostSupport(Line(1, 36), Line(1, 36), (20348, 26100), f"{_PAGE}, release-1.36; kubernetes/website#55103"),
+    HostSupport(Line(1, 37), Line(1, 37), (20348, 26100), f"{_PAGE}: taken from v1.36", unverified=True),
+)
+
+
+def release_of(build: int) -> WindowsRelease | None:
+    """The release with this build, None if the table has none."""
+    return next((release for release in WINDOWS_RELEASES if release.build == build), None)
+
+
+def supported_builds(kubernetes: Line) -> tuple[int, ...]:
+    """Builds that this Kubernetes supports as nodes, oldest first; empty for a line that no table knows."""
+    rows = [row for row in HOST_SUPPORT if row.first <= kubernetes <= row.last]
+    return tuple(sorted({build for row in rows for build in row.builds}))

@@ -1,0 +1,58 @@
+"""The tables of Windows Server."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import (
+    OLDEST_BUILD,
+    WINDOWS_RELEASES,
+    release_of,
+    supported_builds,
+)
+
+
+def names(line: str) -> list[str]:
+    found = [release_of(build) for build in supported_builds(Line.parse(line))]
+    return [release.name.removeprefix("Windows Server").strip(", ") for release in found if release]
+
+
+@pytest.mark.row("VC-06")
+def test_builds() -> None:
+    builds = {release.name: release.build for release in WINDOWS_RELEASES}
+    assert builds["Windows Server 2019"] == 17763
+    assert builds["Windows Server 2022"] == 20348
+    assert builds["Windows Server 2025"] == 26100
+    assert release_of(12345) is None
+
+
+@pytest.mark.row("VC-01")
+def test_1_22_supports_2019_and_two_semi_annual_releases() -> None:
+    assert names("1.22") == ["2019", "version 2004", "version 20H2"]
+
+
+@pytest.mark.row("VC-02")
+def test_1_27_supports_2019_2022_and_20h2() -> None:
+    assert names("1.27") == ["2019", "version 20H2", "2022"]
+
+
+def test_since_1_36_only_2022_and_2025() -> None:
+    assert names("1.36") == names("1.37") == ["2022", "2025"]
+    assert names("1.34") == ["2019", "2022"]
+    assert names("1.99") == []
+
+
+def test_no_kubernetes_supports_2016_1709_or_1803() -> None:
+    old = {release.build for release in WINDOWS_RELEASES if release.build < OLDEST_BUILD}
+    assert old == {14393, 16299, 17134}
+    for minor in range(20, 38):
+        assert not old & set(supported_builds(Line(1, minor)))
+
+
+@pytest.mark.row("VC-22")
+def test_channels() -> None:
+    channels = {release.name: release.channel for release in WINDOWS_RELEASES}
+    assert {name for name, channel in channels.items() if channel == "LTSC"} == {
+        f"Windows Server {year}" for year in (2016, 2019, 2022, 2025)
+    }
+    assert channels["Windows Server, version 20H2"] == "SAC"

@@ -1,0 +1,153 @@
+"""Writes docs/versions.md from the tables in plugins/plugin_utils/facts.
+
+    python tests/unit/facts/versions_page.py
+
+test_versions_page.py fails while the page is not what this writes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "versions.md"
+
+INTRODUCTION = """\
+<!-- Written by tests/unit/facts/versions_page.py from plugins/plugin_utils/facts: change the tables, not this page. -->
+# Versions
+
+A question mark says: concluded or taken from a neighbouring version, not seen in a source. Everything else was read in
+the source or the documents of the release that the tables in `plugins/plugin_utils/facts` name.
+"""
+
+KUBERNETES = """\
+## Kubernetes
+
+The collection configures {supported}. Older lines are known so that mistakes with them can be named.
+
+The column `containerd` has what containerd recommends for this Kubernetes. An older release than these is a
+warning; what cannot work is refused: no common CRI version, or containerd 1.x after Kubernetes {last}. The
+pause image is the one for Windows nodes; where its tag has no manifest for a node's build of Windows, the
+next tag that has one is taken.
+"""
+
+CONTAINERD = """\
+## containerd
+
+Releases before {minimum} are refused. The role installs {default} unless it is told otherwise, and writes
+config.toml in the version that is bold. A template of yours may be in another that stands there; containerd
+then migrates it at each start. From the release in the last column on, containerd takes the address for
+traces from the service's environment, and no longer from config.toml.
+"""
+
+PAUSE = """\
+## Pause images
+
+`registry.k8s.io/pause` has every tag. The copy of Microsoft has signed programs; it is chosen with
+`winkube_pause_image_source: microsoft`.
+"""
+
+WINDOWS = """\
+## Windows Server
+
+The build of a node must equal the build of the images it runs.
+"""
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = [tuple(header), *(tuple(row) for row in rows)]
+    lines.insert(1, tuple("---" for _ in lines[0]))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def doubt(unverified: bool) -> str:
+    """The mark of an entry that nobody could check."""
+    return " ?" if unverified else ""
+
+
+def page() -> str:
+    """The whole page."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, windows
+
+    supported = [str(line) for line in kubernetes.SUPPORTED]
+    return "\n".join(
+        (
+            INTRODUCTION,
+            KUBERNETES.format(
+                supported=f"{', '.join(supported[:-1])} and {supported[-1]}", last=kubernetes.LAST_FOR_CONTAINERD_1
+            ),
+            table(
+                ("Kubernetes", "CRI", "containerd", "pause image", "Windows Server"),
+                (
+                    (
+                        f"{row.line}{doubt(row.unverified)}",
+                        ", ".join(row.cri),
+                        ", ".join(f"{first}+" for first in row.containerd) or "-",
+                        f"`{row.pause}`",
+                        ", ".join(_hosts(row.line)),
+                    )
+                    for row in reversed(kubernetes.KUBERNETES_LINES)
+                ),
+            ),
+            CONTAINERD.format(minimum=containerd.MINIMUM, default=kubernetes.DEFAULT_CONTAINERD),
+            table(
+                ("containerd", "config.toml", "CRI", "supported until", "traces"),
+                (
+                    (
+                        f"{row.line}{doubt(row.unverified)}",
+                        " or ".join(f"**{v}**" if v == row.config_version else str(v) for v in sorted(row.places)),
+                        ", ".join(row.cri),
+                        row.ends + (" (long-term)" if row.long_term else ""),
+                        str(row.tracing_since) if row.tracing_since else "-",
+                    )
+                    for row in reversed(containerd.RELEASE_LINES)
+                ),
+            ),
+            PAUSE,
+            table(
+                ("tag", "Windows builds", "Microsoft's copy"),
+                (
+                    (
+                        f"`{image.tag}`{doubt(image.unverified)}",
+                        ", ".join(str(build) for build in image.builds),
+                        f"`{image.microsoft}:{image.tag}`" if image.microsoft else "-",
+                    )
+                    for image in reversed(kubernetes.PAUSE_IMAGES)
+                ),
+            ),
+            WINDOWS,
+            table(
+                ("release", "version", "channel"),
+                (
+                    (f"{release.name}{doubt(release.unverified)}", f"10.0.{release.build}", release.channel)
+                    for release in reversed(windows.WINDOWS_RELEASES)
+                ),
+            ),
+        )
+    )
+
+
+def _hosts(line: Line) -> Iterable[str]:
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import HOST_SUPPORT, release_of
+
+    supports = {build: row.unverified for row in HOST_SUPPORT if row.first <= line <= row.last for build in row.builds}
+    for build, unverified in sorted(supports.items()):
+        release = release_of(build)
+        assert release is not None
+        name = release.name.removeprefix("Windows Server").removeprefix(", version").strip()
+        yield f"{name}{doubt(unverified)}"
+
+
+if __name__ == "__main__":
+    from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
+
+    _AnsibleCollectionFinder(paths=[str(ROOT / ".venv" / "collections")])._install()
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"{PAGE} written", file=sys.stderr)
