@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compares what is wanted with what was read, and orders what has to be done into one batch.
+
+The order is the same for every component: bring new things in beside the old (services run), stop dependants and
+then the service, swap, define,
+start the service, wait until it is ready, start the dependants, note what was installed, gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .batch import Batch, Expectation, Op, flatten
+from .reading import Query, Reading, merge_queries, service_key, services_query
+from .resource import Change, Refused, Resource
+from .resources.service import RUNNING, Service, with_undo_start
+from .tools import start_ops, stop_ops
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One sentence of the plan and, for the diff, what it changes."""
+
+    label: str
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one component has to do: nothing (`batch` is None) or one batch; and the reading as it will be."""
+
+    component: str
+    steps: tuple[Step, ...]
+    batch: Batch | None
+    predicted: Reading
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything has to be done."""
+        return self.batch is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Restart:
+    """How one service is brought down and up again around the swap."""
+
+    stop: tuple[Op, ...]
+    start: tuple[Op, ...]
+    gate: tuple[Op, ...]
+    steps: tuple[Step, ...]
+    halt: tuple[Op, ...] = ()
+
+
+def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
+    """What must be known to plan these resources."""
+    return merge_queries(query for resource in resources for query in resource.reads())
+
+
+def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *, deadline_s: int = 900) -> Plan:
+    """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be."""
+    _refuse_unread(resources, reading)
+    changes = [(resource, change) for resource in resources if (change := resource.change(reading)) is not None]
+    touched = frozenset(key for _, change in changes for key in change.touches)
+    redefined = {resource.label for resource, change in changes if change.define}
+    services = [resource for resource in resources if isinstance(resource, Service)]
+    restarts = [_restart(service, reading, touched, service.label in redefined) for service in services]
+    steps = tuple(Step(resource.label, change.text, change.before, change.after) for resource, change in changes)
+    steps += tuple(step for restart in restarts for step in restart.steps)
+    ops = (
+        *flatten(change.prepare for _, change in changes),
+        *flatten(restart.stop for restart in restarts),
+        *_undone_while_stopped(flatten(change.commit for _, change in changes), restarts),
+        *flatten(change.define for _, change in changes),
+        *flatten(restart.start for restart in restarts),
+        *flatten(change.finish for _, change in changes),
+    )
+    if not ops:
+        return Plan(component, (), None, reading)
+    batch = Batch(
+        component=component,
+        ops=ops,
+        gate=flatten(restart.gate for restart in restarts),
+        pre=_expectations(changes),
+        state=merge_queries(
+            (*(query for _, change in changes for query in change.state), *_services_again(services, reading))
+        ),
+        deadline_s=deadline_s,
+    )
+    return Plan(component, steps, batch, _predict(changes, services, restarts, reading))
+
+
+def _refuse_unread(resources: Sequence[Resource], reading: Reading) -> None:
+    errors = reading.errors()
+    problems = [
+        f"{query.key} could not be read on the node: {errors[query.key]}"
+        for query in reads(resources)
+        if query.key in errors
+    ]
+    if problems:
+        raise Refused(*problems)
+
+
+def _restart(service: Service, reading: Reading, touched: frozenset[str], redefined: bool) -> _Restart:
+    """A service restarts if and only if its definition or a file it uses changes; one that should run and does not
+    is started."""
+    affected = redefined or bool(service.uses & touched)
+    active = service.is_active(reading)
+    if not affected and service.is_running(reading):
+        return _Restart((), (), (), ())
+    dependants = service.dependants(reading) if affected and active else ()
+    stop: list[Op] = []
+    for name in dependants:
+        ran = (reading.service(name) or {}).get("state") == RUNNING
+        stop += with_undo_start(name, stop_ops(name, "", service.stop_timeout_s), service.start_timeout_s, ran=ran)
+    if affected and active:
+        stop += service.stop(reading)
+    start = list(service.start())
+    if dependants:
+        start += service.ready
+    for name in reversed(dependants):
+        first, *waits = start_ops(name, service.start_timeout_s)
+        start += [first.undone_by(*stop_ops(name, "", service.stop_timeout_s)), *waits]
+    verb = "restart" if active else "start"
+    steps = [Step(service.label, f"{verb} {service.name}")]
+    if dependants:
+        steps.append(
+            Step(service.label, f"stop before it and start after it what depends on it: {', '.join(dependants)}")
+        )
+    halt = service.halt() if reading.service(service.name) is not None else ()
+    return _Restart(tuple(stop), tuple(start), service.ready, tuple(steps), halt)
+
+
+def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) -> tuple[Op, ...]:
+    """After a power loss the machine boots and starts the service with whatever was half swapped: stop it before
+    anything is put back."""
+    halt = flatten(restart.halt for restart in restarts)
+    return tuple(op.undone_by(*halt, *op.undo) if op.undo else op for op in commit)
+
+
+def _expectations(changes: Sequence[tuple[Resource, Change]]) -> tuple[Expectation, ...]:
+    """Each expectation once: two resources may rely on the same thing."""
+    return tuple(dict.fromkeys(expectation for _, change in changes for expectation in change.pre))
+
+
+def _services_again(services: Sequence[Service], reading: Reading) -> tuple[Query, ...]:
+    if not services:
+        return ()
+    listed = reading.parts.get("services") or ()
+    return (services_query((*(service.name for service in services), *listed)),)
+
+
+def _predict(
+    changes: Sequence[tuple[Resource, Change]],
+    services: Sequence[Service],
+    restarts: Sequence[_Restart],
+    reading: Reading,
+) -> Reading:
+    parts = {key: value for _, change in changes for key, value in change.predicted.items()}
+    for service, restart in zip(services, restarts, strict=True):
+        key = service_key(service.name)
+        if restart.start and key not in parts and reading.service(service.name) is not None:
+            parts[key] = {**(reading.service(service.name) or {}), "state": RUNNING}
+    return reading.merged(parts, predicted=True)

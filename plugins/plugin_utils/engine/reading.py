@@ -1,0 +1,220 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is known of a node: read once, carried from task to task, never trusted longer than it should be.
+
+Shape of a reading as it travels in facts:
+`{schema, run, machine, boot_id, taken_at, predicted, parts: {key: value}}`, no secrets. Keys: `system`, `services`
+(the names listed),
+`service:<name>`, `file:<path key>`, `pipe:<name>`, `registry:<path>`; values as docs/protocol.md, section 1.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from . import windows_path
+
+SCHEMA = 1
+
+Value = Any
+"""A JSON value as a node returned it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One thing to read: `key` names it in the reading, `op` and `args` are the probe's (docs/protocol.md)."""
+
+    key: str
+    op: str
+    args: tuple[tuple[str, Value], ...] = ()
+
+    def wire(self) -> dict[str, Value]:
+        """The query as the probe takes it."""
+        return {"key": self.key, "op": self.op, **{name: _thaw(value) for name, value in self.args}}
+
+
+def _thaw(value: Value) -> Value:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def file_query(
+    path: str, *, sha256: bool = False, content_limit: int = 0, sddl: bool = False, entries: bool = False
+) -> Query:
+    """Read the file or folder at `path`: existence and kind, and what is asked for."""
+    asked = {"sha256": sha256, "content_limit": content_limit, "sddl": sddl, "entries": entries}
+    return Query(file_key(path), "file", (("path", path), *((name, value) for name, value in asked.items() if value)))
+
+
+def services_query(names: Iterable[str]) -> Query:
+    """List the services: those outside the Windows folder, `names`, and what depends on them."""
+    return Query("services", "services", (("names", tuple(sorted({name.casefold() for name in names}))),))
+
+
+def system_query() -> Query:
+    """The machine itself: id, boot, build, clock, free space."""
+    return Query("system", "system")
+
+
+def pipe_query(name: str) -> Query:
+    """Whether a named pipe is there."""
+    return Query(f"pipe:{name.casefold()}", "pipe", (("name", name),))
+
+
+def file_key(path: str) -> str:
+    """The key of a file in a reading."""
+    return f"file:{windows_path.key(path)}"
+
+
+def service_key(name: str) -> str:
+    """The key of a service in a reading."""
+    return f"service:{name.casefold()}"
+
+
+def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
+    """One query per key: two components that ask for the same file get the union of what they ask."""
+    merged: dict[str, Query] = {}
+    for query in queries:
+        known = merged.get(query.key)
+        merged[query.key] = query if known is None else replace(known, args=_union(dict(known.args), dict(query.args)))
+    return tuple(merged.values())
+
+
+def _union(left: dict[str, Value], right: dict[str, Value]) -> tuple[tuple[str, Value], ...]:
+    union = dict(left)
+    for name, value in right.items():
+        if isinstance(value, tuple):
+            union[name] = tuple(sorted({*union.get(name, ()), *value}))
+        elif isinstance(value, int):  # switches and limits: the wider one
+            union[name] = max(union.get(name, value), value)
+    return tuple(union.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The parts of a node that were read, and where and when that was."""
+
+    parts: Mapping[str, Value] = field(default_factory=dict)
+    run: str = ""
+    taken_at: float = 0.0
+    predicted: bool = False
+
+    @property
+    def machine(self) -> str:
+        """MachineGuid: survives renaming and new addresses."""
+        return str(self.parts.get("system", {}).get("machine", ""))
+
+    @property
+    def boot_id(self) -> str:
+        """Differs after each boot."""
+        return str(self.parts.get("system", {}).get("boot_id", ""))
+
+    @property
+    def build(self) -> int | None:
+        """The build of Windows, 20348 for Server 2022; None if it was not read."""
+        build = (self.parts.get("system", {}).get("os") or {}).get("build")
+        return int(build) if build is not None else None
+
+    def missing(self, queries: Iterable[Query]) -> tuple[Query, ...]:
+        """The queries whose answer, or a part of whose answer, is not in the reading."""
+        return tuple(query for query in merge_queries(queries) if not self._answers(query))
+
+    def _answers(self, query: Query) -> bool:
+        if query.op == "services":
+            listed = self.parts.get("services", ())
+            return "services" in self.parts and set(dict(query.args)["names"]) <= set(listed)
+        known = self.parts.get(query.key)
+        if not isinstance(known, Mapping):
+            return False
+        if query.op != "file" or not known.get("exists") or known.get("kind") == "link":
+            return True
+        asked = dict(query.args)
+        if known.get("kind") == "directory":
+            return all(name in known for name in ("sddl", "entries") if asked.get(name))
+        needs = [name for name in ("sha256", "sddl") if asked.get(name)]
+        needs += ["content"] if asked.get("content_limit", 0) else []
+        return all(name in known for name in needs)
+
+    def file(self, path: str) -> Mapping[str, Value]:
+        """What was read of `path`; `{"exists": False}` if it is not there. KeyError if nobody asked."""
+        value: Mapping[str, Value] = self.parts[file_key(path)]
+        return value
+
+    def text(self, path: str) -> str | None:
+        """The content of a small UTF-8 file, None if it is absent, too large or not text."""
+        content = self.file(path).get("content")
+        if content is None:
+            return None
+        try:
+            return base64.b64decode(content).decode("utf-8-sig")
+        except (ValueError, UnicodeDecodeError):
+            return None
+
+    def service(self, name: str) -> Mapping[str, Value] | None:
+        """A service as listed, None if there is none of that name. KeyError if services were not read."""
+        if "services" not in self.parts:
+            raise KeyError("services")
+        value: Mapping[str, Value] | None = self.parts.get(service_key(name))
+        return value
+
+    def services(self) -> Iterator[Mapping[str, Value]]:
+        """All services that were listed."""
+        for part, value in self.parts.items():
+            if part.startswith("service:") and value is not None:
+                yield value
+
+    def merged(
+        self, answers: Mapping[str, Value], queries: Iterable[Query] = (), *, predicted: bool | None = None
+    ) -> Reading:
+        """The reading with new answers in it. A list of services replaces all services known."""
+        parts = dict(self.parts)
+        for part, value in answers.items():
+            if part == "services" and isinstance(value, list):
+                parts = {known: old for known, old in parts.items() if not known.startswith("service:")}
+                parts.update({service_key(service["name"]): service for service in value})
+                asked = next((dict(query.args)["names"] for query in queries if query.op == "services"), ())
+                parts["services"] = sorted({*asked, *(service["name"].casefold() for service in value)})
+            else:
+                parts[part] = value
+        return replace(self, parts=parts, predicted=self.predicted if predicted is None else predicted)
+
+    def errors(self) -> dict[str, str]:
+        """The parts that could not be read, with the node's sentence."""
+        return {
+            part: str(value["error"])
+            for part, value in self.parts.items()
+            if isinstance(value, Mapping) and set(value) == {"error"}
+        }
+
+    def to_fact(self) -> dict[str, Value]:
+        """The reading as it is returned in `ansible_facts`."""
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "machine": self.machine,
+            "boot_id": self.boot_id,
+            "taken_at": self.taken_at,
+            "predicted": self.predicted,
+            "parts": dict(self.parts),
+        }
+
+
+def usable(fact: object, *, run: str, now: float, max_age: float, check: bool) -> Reading | None:
+    """The reading in `fact` if it may still be believed, else None.
+
+    It may if it was taken in this run of ansible-playbook (a fact cache can hold another run's), is not older than
+    `max_age` seconds (0 = read always),
+    and predicts nothing unless this is check mode as well.
+    """
+    if not isinstance(fact, Mapping) or fact.get("schema") != SCHEMA or fact.get("run") != run:
+        return None
+    taken_at = fact.get("taken_at")
+    parts = fact.get("parts")
+    if not isinstance(taken_at, int | float) or not isinstance(parts, Mapping):
+        return None
+    if not 0 <= now - taken_at < max_age or bool(fact.get("predicted")) != check:
+        return None
+    return Reading(parts=parts, run=run, taken_at=float(taken_at), predicted=bool(fact.get("predicted")))

@@ -1,0 +1,58 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contract between the kinds of resources and the planner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .batch import Expectation, Op
+from .reading import Query, Reading
+
+
+class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where it is raised
+    """What is wanted cannot work; nothing was done. `sentences` say why, one each."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What has to be done so that one resource is as wanted.
+
+    `prepare` may run while services run, `commit` only while the services that use the resource are stopped,
+    `define` right before they
+    start again. `touches` are the files (path keys) that will differ; a service that uses one of them is restarted.
+    `predicted` are the parts
+    of the reading afterwards, `state` what to read again.
+    """
+
+    text: str
+    before: str = ""
+    after: str = ""
+    prepare: tuple[Op, ...] = ()
+    commit: tuple[Op, ...] = ()
+    define: tuple[Op, ...] = ()
+    finish: tuple[Op, ...] = ()
+    pre: tuple[Expectation, ...] = ()
+    touches: frozenset[str] = frozenset()
+    predicted: dict[str, Any] = field(default_factory=dict)
+    state: tuple[Query, ...] = ()
+
+
+class Resource(Protocol):
+    """Something that should be there. `label` names it in diffs and sentences."""
+
+    @property
+    def label(self) -> str:
+        """A name for people, such as the path."""
+
+    def reads(self) -> tuple[Query, ...]:
+        """What must be known to plan this resource."""
+
+    def change(self, reading: Reading) -> Change | None:
+        """What has to be done, or None if it is as wanted. Refused if it cannot be done."""

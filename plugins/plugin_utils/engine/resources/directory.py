@@ -1,0 +1,99 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A folder, and who may write to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import security, windows_path
+from ..batch import Expectation, Op
+from ..reading import Query, Reading, file_key, file_query
+from ..resource import Change, Refused
+
+
+def with_parents(*directories: Directory) -> tuple[Directory, ...]:
+    """`directories`, and every folder above them, outermost first: what is made step by step can be taken back step
+    by step."""
+    wanted = {windows_path.key(directory.path): directory for directory in directories}
+    for directory in directories:
+        path = windows_path.parent(directory.path)
+        while windows_path.parent(path) != path:
+            wanted.setdefault(windows_path.key(path), Directory(path))
+            path = windows_path.parent(path)
+    return tuple(wanted[key] for key in sorted(wanted, key=lambda key: key.split("\\")))
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """A folder at `path`.
+
+    `sddl` is set when the folder is made, and again when somebody other than SYSTEM and Administrators owns it or
+    may write to it. With
+    `private` nobody else may read it either. Without `sddl` the folder inherits and is left alone once it exists.
+    """
+
+    path: str
+    sddl: str | None = None
+    private: bool = False
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return self.path
+
+    def reads(self) -> tuple[Query, ...]:
+        """The folder, and its descriptor if that matters."""
+        return (file_query(self.path, sddl=self.sddl is not None),)
+
+    def change(self, reading: Reading) -> Change | None:
+        """Make the folder or mend its descriptor. Refused if something else is in the way."""
+        found = reading.file(self.path)
+        if not found.get("exists"):
+            op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
+            return self._change(f"make the folder {self.path}", "absent", op, (("exists", False),))
+        if found.get("kind") != "directory":
+            what = "a link or junction" if found.get("kind") == "link" else "a file"
+            raise Refused(
+                f"{self.path} should be a folder, but is {what}: it is not followed or replaced; move it away or "
+                "choose another path."
+            )
+        if self.sddl is None:
+            return None
+        present = str(found.get("sddl", ""))
+        complaint = self._complaint(present)
+        if complaint is None:
+            return None
+        op = Op("mkdir", self._args()).undone_by(Op("mkdir", {"path": self.path, "sddl": present}))
+        text = f"take the folder {self.path} out of other hands ({complaint})"
+        return self._change(text, present, op, (("exists", True), ("kind", "directory"), ("sddl", present)))
+
+    def _args(self) -> dict[str, str]:
+        return {"path": self.path} | ({"sddl": self.sddl} if self.sddl else {})
+
+    def _complaint(self, present: str) -> str | None:
+        owner = security.foreign_owner(present)
+        if owner:
+            return f"its owner is {owner}"
+        writers = security.strangers_who_write(present)
+        if writers:
+            return f"{', '.join(writers)} may write to it"
+        if self.private and self.sddl:
+            extra = [sid for sid in security.readers(present) if sid not in security.readers(self.sddl)]
+            if extra:
+                return f"{', '.join(extra)} may read it"
+        return None
+
+    def _change(self, text: str, before: str, op: Op, expect: tuple[tuple[str, object], ...]) -> Change:
+        (query,) = self.reads()
+        after = {"exists": True, "kind": "directory"} | ({"sddl": self.sddl} if self.sddl else {})
+        return Change(
+            text=text,
+            before=f"{before}\n",
+            after=f"folder{' ' + self.sddl if self.sddl else ''}\n",
+            prepare=(op,),
+            pre=(Expectation(query, expect),),
+            predicted={file_key(windows_path.key(self.path)): after},
+            state=(query,),
+        )

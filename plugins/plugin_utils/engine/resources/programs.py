@@ -1,0 +1,243 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs that come from somewhere: one file by its URL, or several out of a release archive.
+
+Where the files on the node came from is kept there in a receipt, since neither an archive's sha256 nor an unverified
+URL can be
+told from the unpacked files: `{schema, source: {url, sha256, version}, files: [{path, sha256}]}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import windows_path
+from ..batch import Expectation, Op
+from ..reading import Query, Reading, file_key, file_query
+from ..resource import Change, Refused
+
+PE = "4d5a"
+GZIP = "1f8b"
+ZIP = "504b0304"
+RECEIPT_LIMIT = 16 * 1024
+LEFT_BEHIND = ".winkube-old"
+"""End of the name of a replaced program that a running process may still hold; swept by a later batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where programs come from: `url`, its `sha256` (None: unverified, by the user's word), the `version` it is said
+    to be.
+
+    `proxy` is the address of a web proxy for the node, or None.
+    """
+
+    url: str
+    sha256: str | None
+    version: str
+    proxy: str | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """What the receipt says of the source. The proxy is no part of it."""
+        return {"url": self.url, "sha256": self.sha256, "version": self.version}
+
+    def matches(self, recorded: Mapping[str, Any]) -> bool:
+        """Whether a receipt's source is this one: by sha256 if there is one (a mirror's URL differs), else by URL
+        and version."""
+        if self.sha256 is not None:
+            return recorded.get("sha256") == self.sha256
+        return recorded.get("url") == self.url and recorded.get("version") == self.version
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """`files` (member of the archive -> path on the node; the member is empty for a source that is the program
+    itself) out of `source`.
+
+    `owner` is the component's name, `state_dir` the collection's folder on the node, `mark` makes names of this
+    batch unique.
+    """
+
+    owner: str
+    source: Source
+    files: tuple[tuple[str, str], ...]
+    state_dir: str
+    mark: str
+
+    @property
+    def label(self) -> str:
+        """The first program's path."""
+        return self.files[0][1]
+
+    @property
+    def receipt(self) -> str:
+        """Where the node keeps where the files came from."""
+        return windows_path.join(self.state_dir, "receipts", f"{self.owner}.json")
+
+    @property
+    def staging(self) -> str:
+        """Where this batch puts what it downloads."""
+        return windows_path.join(self.state_dir, "staging", f"{self.owner}-{self.mark}")
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the source has to be unpacked."""
+        return bool(self.files[0][0])
+
+    def reads(self) -> tuple[Query, ...]:
+        """Each program with its hash, the folders they lie in, the receipt."""
+        folders = {windows_path.key(windows_path.parent(path)): windows_path.parent(path) for _, path in self.files}
+        return (
+            *(file_query(path, sha256=True) for _, path in self.files),
+            *(file_query(folder, entries=True) for folder in folders.values()),
+            file_query(self.receipt, content_limit=RECEIPT_LIMIT, sha256=True),
+        )
+
+    def installed(self, reading: Reading) -> bool:
+        """Whether the files on the node are this source's, as far as anything proves it."""
+        hashes = {path: reading.file(path).get("sha256") for _, path in self.files}
+        if not all(hashes.values()):
+            return False
+        if not self.is_archive and self.source.sha256 is not None:
+            return hashes[self.files[0][1]] == self.source.sha256
+        recorded = self._recorded(reading)
+        if recorded is None or not self.source.matches(recorded.get("source", {})):
+            return False
+        known = {windows_path.key(file["path"]): file["sha256"] for file in recorded.get("files", ())}
+        return all(known.get(windows_path.key(path)) == sha256 for path, sha256 in hashes.items())
+
+    def unproven(self, reading: Reading) -> bool:
+        """Whether all files are there but nothing tells where from: a node made by hand, which may hold the very
+        same bytes."""
+        return (
+            self.is_archive
+            and self._recorded(reading) is None
+            and all(reading.file(path).get("exists") for _, path in self.files)
+        )
+
+    def _recorded(self, reading: Reading) -> dict[str, Any] | None:
+        text = reading.text(self.receipt)
+        if text is None:
+            return None
+        try:
+            recorded = json.loads(text)
+        except ValueError:
+            return None
+        return recorded if isinstance(recorded, dict) else None
+
+    def stage(self) -> tuple[Op, ...]:
+        """Download, check and unpack beside everything; nothing in use is touched."""
+        undo = Op("remove", {"path": self.staging, "recurse": True})
+        ops = [Op("mkdir", {"path": self.staging}).undone_by(undo)]
+        target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.files[0][1]))
+        fetch: dict[str, Any] = {"url": self.source.url, "path": target, "sha256": self.source.sha256}
+        fetch["magic"] = [GZIP, ZIP] if self.is_archive else [PE]
+        if self.source.proxy:
+            fetch["proxy"] = self.source.proxy
+        ops.append(Op("fetch", fetch))
+        if self.is_archive:
+            members = [{"from": member, "to": windows_path.name(path)} for member, path in self.files]
+            ops.append(Op("unpack", {"archive": target, "destination": self.staging, "members": members}))
+        return tuple(ops)
+
+    def staged(self, path: str) -> str:
+        """Where `stage` leaves the file that shall become `path`."""
+        return windows_path.join(self.staging, windows_path.name(path))
+
+    def staged_queries(self) -> tuple[Query, ...]:
+        """What to read after `stage` to know which files really differ."""
+        return tuple(file_query(self.staged(path), sha256=True) for _, path in self.files)
+
+    def change(self, reading: Reading) -> Change | None:
+        """Bring the programs in: staged first, then each old one renamed aside and the new one renamed in.
+
+        If the staged files' hashes are in the reading (`staged_queries`), only the files that differ are touched.
+        """
+        if self.installed(reading):
+            return None
+        for _, path in self.files:
+            if reading.file(path).get("exists") and reading.file(path).get("kind") != "file":
+                raise Refused(
+                    f"{path} should be a program, but is a {reading.file(path).get('kind')}: move it away or choose "
+                    "another path."
+                )
+        swaps = tuple(path for _, path in self.files if not self._already(path, reading))
+        aside = [(path, f"{path}.{self.mark}{LEFT_BEHIND}") for path in swaps if reading.file(path).get("exists")]
+        commit: list[Op] = []
+        for path, old in aside:
+            commit.append(Op("move", {"from": path, "to": old}).undone_by(Op("move", {"from": old, "to": path})))
+        for path in swaps:
+            there_and_back = Op("move", {"from": path, "to": self.staged(path)})
+            commit.append(Op("move", {"from": self.staged(path), "to": path}).undone_by(there_and_back))
+        return Change(
+            text=self._text(swaps),
+            before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for _, path in self.files),
+            after=f"{self.owner} {self.source.version} from {self.source.url}"
+            f" ({'sha256 ' + self.source.sha256 if self.source.sha256 else 'not verified'})\n"
+            + "".join(f"{path}\n" for _, path in self.files),
+            prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
+            commit=tuple(commit),
+            finish=(self._record(reading), Op("remove", {"path": self.staging, "recurse": True, "in_use_ok": True})),
+            pre=tuple(_as_read(path, reading) for _, path in self.files),
+            touches=frozenset(file_key(path) for path in swaps),
+            predicted=self._predicted(),
+            state=self.reads(),
+        )
+
+    def _text(self, swaps: tuple[str, ...]) -> str:
+        if not swaps:
+            return f"note where {self.owner} {self.source.version} came from (the files on the node are the same)"
+        word = "" if self.source.sha256 else ", not verified"
+        return f"install {self.owner} {self.source.version} from {self.source.url}{word}"
+
+    def is_staged(self, reading: Reading) -> bool:
+        """Whether the files wait on the node to be renamed in."""
+        return all(reading.parts.get(file_key(self.staged(path)), {}).get("exists") for _, path in self.files)
+
+    def _already(self, path: str, reading: Reading) -> bool:
+        staged = reading.parts.get(file_key(self.staged(path)), {}).get("sha256")
+        return staged is not None and staged == reading.file(path).get("sha256")
+
+    def _sweep(self, reading: Reading) -> tuple[Op, ...]:
+        """Programs that earlier batches renamed aside; those still held stay and are swept another time."""
+        found: dict[str, Op] = {}
+        for _, path in self.files:
+            folder = windows_path.parent(path)
+            for entry in reading.file(folder).get("entries") or ():
+                if entry.startswith(windows_path.name(path) + ".") and entry.endswith(LEFT_BEHIND):
+                    old = windows_path.join(folder, entry)
+                    found[windows_path.key(old)] = Op("remove", {"path": old, "in_use_ok": True})
+        return tuple(found.values())
+
+    def _record(self, reading: Reading) -> Op:
+        args: dict[str, Any] = {
+            "path": self.receipt,
+            "source": self.source.identity(),
+            "files": [path for _, path in self.files],
+        }
+        content = reading.file(self.receipt).get("content")
+        back = (
+            Op("write", {"path": self.receipt, "content": content}) if content else Op("remove", {"path": self.receipt})
+        )
+        return Op("record", args).undone_by(back)
+
+    def _predicted(self) -> dict[str, Any]:
+        known = self.source.sha256 if self.source.sha256 and not self.is_archive else "(known after download)"
+        after = {"exists": True, "kind": "file", "sha256": known}
+        return {file_key(path): after for _, path in self.files}
+
+
+def _as_read(path: str, reading: Reading) -> Expectation:
+    found = reading.file(path)
+    expect: tuple[tuple[str, Any], ...] = (("exists", bool(found.get("exists"))),)
+    if found.get("exists"):
+        expect += (("sha256", found["sha256"]),)
+    return Expectation(file_query(path, sha256=True), expect)
+
+
+def _short(sha256: object) -> str:
+    return f"sha256 {str(sha256)[:12]}" if sha256 else "absent"

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Windows service: defined as wanted, running, and restarted only when something it uses has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..batch import Expectation, Op, flatten
+from ..reading import Query, Reading, service_key, services_query
+from ..resource import Change, Refused
+from ..services.definition import Definition
+from ..tools import CANNOT_ACCEPT, NOT_INSTALLED, NOT_STARTED, sc, start_ops, stop_ops, wait_service
+
+RUNNING = "running"
+ACTIVE = frozenset({"running", "start_pending", "continue_pending", "paused", "pause_pending"})
+"""States in which a service counts as started: nssm shows `paused` while it waits to start a crashing program again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The service `name`, defined by `definition`.
+
+    `uses` are the keys of the files it reads, its program among them: if one of them changes it is restarted.
+    `ready` are the waits that
+    decide whether a start has worked.
+    """
+
+    name: str
+    definition: Definition
+    uses: frozenset[str]
+    ready: tuple[Op, ...] = ()
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+
+    @property
+    def label(self) -> str:
+        """The service by name."""
+        return f"service {self.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """All services of interest: dependants are found among them."""
+        return (services_query((self.name,)),)
+
+    def change(self, reading: Reading) -> Change | None:
+        """Make or change the definition. Whether it has to be restarted is the planner's business."""
+        found = reading.service(self.name)
+        after = self.definition.predicted() | {"state": RUNNING}
+        if found is None:
+            return Change(
+                text=f"make the service {self.name} ({self.definition.manager})",
+                before="absent\n",
+                after=f"{self.definition.command}\n",
+                define=self.definition.create(),
+                pre=(self._expect(None),),
+                predicted={service_key(self.name): after},
+            )
+        if found.get("deleting"):
+            raise Refused(
+                f"The service {self.name} is marked for deletion (Windows error 1072): something still holds it "
+                "open. Close services.msc and "
+                "event viewers on the node, or reboot it, and run again."
+            )
+        if not self.definition.owns(found):
+            other = "nssm" if found.get("nssm") is not None else "the service control manager alone"
+            raise Refused(
+                f"The service {self.name} is run by {other}, but is wanted as '{self.definition.manager}'. "
+                "Converting a service is not done by this "
+                "release: ask for the present manager, or remove the service first."
+            )
+        differences = self.definition.differences(found)
+        if not differences:
+            return None
+        return Change(
+            text=f"change {', '.join(difference.setting for difference in differences)} of the service {self.name}",
+            before="".join(f"{difference.setting}: {difference.before}\n" for difference in differences),
+            after="".join(f"{difference.setting}: {difference.after}\n" for difference in differences),
+            define=flatten(difference.ops for difference in differences),
+            pre=(self._expect(found),),
+            predicted={service_key(self.name): {**found, **after}},
+        )
+
+    def is_active(self, reading: Reading) -> bool:
+        """Whether the service runs, or is on its way to."""
+        found = reading.service(self.name)
+        return found is not None and found.get("state") in ACTIVE
+
+    def is_running(self, reading: Reading) -> bool:
+        """Whether the service runs now."""
+        found = reading.service(self.name)
+        return found is not None and found.get("state") == RUNNING
+
+    def dependants(self, reading: Reading) -> tuple[str, ...]:
+        """Running services that depend on this one, also through others, in the order in which they can be stopped."""
+        return running_dependants(self.name, reading)
+
+    def stop(self, reading: Reading) -> tuple[Op, ...]:
+        """Stop it; the undo brings it back to running."""
+        ops = stop_ops(self.name, self.definition.program, self.stop_timeout_s)
+        return with_undo_start(self.name, ops, self.start_timeout_s, ran=self.is_running(reading))
+
+    def halt(self) -> tuple[Op, ...]:
+        """Stop it, whatever state it is in; for undos."""
+        return stop_ops(self.name, self.definition.program, self.stop_timeout_s)
+
+    def start(self) -> tuple[Op, ...]:
+        """Start it; the undo stops it."""
+        start, *waits = start_ops(self.name, self.start_timeout_s)
+        undo = self.halt()
+        return (start.undone_by(*_if_there(undo)), *waits)
+
+    def _expect(self, found: Mapping[str, Any] | None) -> Expectation:
+        query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
+        if found is None:
+            return Expectation(query, (("exists", False),))
+        return Expectation(query, (("exists", True), ("image_path", found.get("image_path"))))
+
+
+def _if_there(ops: tuple[Op, ...]) -> tuple[Op, ...]:
+    """An undo may meet a service that was never made: 1060 is fine then, and there is nothing to wait for."""
+    stop, _, *rest = ops
+    return (Op("run", {**stop.args, "ok_exit": [*stop.args["ok_exit"], NOT_INSTALLED]}), *rest)
+
+
+def with_undo_start(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool) -> tuple[Op, ...]:
+    """`ops`, which stop a service, undone by starting it; a stop that is still under way is waited for first.
+
+    A service that did not really run before (`ran`), such as one that crashes again and again, is started but not
+    waited for.
+    """
+    first, *rest = ops
+    settle = (sc("stop", name, ok_exit=(0, CANNOT_ACCEPT, NOT_STARTED)), wait_service(name, "stopped", timeout_s))
+    start, *waits = start_ops(name, timeout_s)
+    return (first.undone_by(*settle, start, *(waits if ran else ())), *rest)
+
+
+def running_dependants(name: str, reading: Reading) -> tuple[str, ...]:
+    """Running services that depend on `name`, those that others depend on last, so that the tuple is an order to
+    stop in."""
+    ordered: list[str] = []
+
+    def visit(service: str) -> None:
+        for other in reading.services():
+            depends_on = {str(entry).casefold() for entry in other.get("depends_on") or ()}
+            label = str(other["name"])
+            if service.casefold() in depends_on and other.get("state") in ACTIVE and label not in ordered:
+                visit(label)
+                ordered.append(label)
+
+    visit(name)
+    return tuple(ordered)

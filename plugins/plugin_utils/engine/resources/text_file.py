@@ -1,0 +1,87 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file whose whole content we write."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..batch import Expectation, Op, as_base64
+from ..reading import Query, Reading, file_key, file_query
+from ..resource import Change, Refused
+
+READ_LIMIT = 64 * 1024
+"""A present file up to this many bytes is read whole, to compare and to show what differs."""
+
+
+def equal_text(left: str, right: str) -> bool:
+    """Equal but for line ends."""
+    return left.replace("\r\n", "\n") == right.replace("\r\n", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A UTF-8 file at `path`. `equal` compares what is there with `text`, by default as text; TOML and JSON are
+    compared by value, so
+    that another order or a comment is no difference. `backup` is the folder of the batch that keeps the old file for
+    the undo."""
+
+    path: str
+    text: str
+    backup: str
+    equal: Callable[[str, str], bool] = equal_text
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return self.path
+
+    def reads(self) -> tuple[Query, ...]:
+        """The file with its content."""
+        return (file_query(self.path, sha256=True, content_limit=READ_LIMIT),)
+
+    def change(self, reading: Reading) -> Change | None:
+        """Write the file if what is there differs."""
+        found = reading.file(self.path)
+        if found.get("exists") and found.get("kind") != "file":
+            raise Refused(
+                f"{self.path} should be a file, but is a {found.get('kind')}: move it away or choose another path."
+            )
+        present = reading.text(self.path)
+        if found.get("exists") and present is not None and self.equal(present, self.text):
+            return None
+        data = self.text.encode()
+        backup = f"{self.backup}\\{hashlib.sha256(self.path.casefold().encode()).hexdigest()[:16]}"
+        undo = (
+            Op("restore", {"path": self.path, "backup": backup})
+            if found.get("exists")
+            else Op("remove", {"path": self.path})
+        )
+        args = {"path": self.path, "content": as_base64(data)} | ({"backup": backup} if found.get("exists") else {})
+        expect: tuple[tuple[str, object], ...] = (("exists", bool(found.get("exists"))),)
+        if found.get("exists"):
+            expect += (("sha256", found["sha256"]),)
+        (query,) = self.reads()
+        after = {
+            "exists": True,
+            "kind": "file",
+            "size": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "content": as_base64(data),
+        }
+        return Change(
+            text=f"{'rewrite' if found.get('exists') else 'write'} {self.path}",
+            before=present or "",
+            after=self.text,
+            commit=(
+                *((Op("mkdir", {"path": self.backup}),) if found.get("exists") else ()),
+                Op("write", args).undone_by(undo),
+            ),
+            pre=(Expectation(query, expect),),
+            touches=frozenset({file_key(self.path)}),
+            predicted={file_key(self.path): after},
+            state=(query,),
+        )

@@ -1,0 +1,152 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services that speak to the service control manager themselves, made by sc.exe or by their own
+`--register-service`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import command_line
+from ..batch import Op
+from ..tools import remove_ops, run, sc
+from .definition import AUTOMATIC, Difference, Recovery
+
+SERVICES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services"
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A service whose ImagePath is the program itself.
+
+    `arguments` follow the program in ImagePath. With `registers_itself` the program makes the service
+    (`registration` are the arguments
+    for that, for example `--register-service --config C:\\x.toml`); else `sc.exe create` does.
+    """
+
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+    display_name: str
+    recovery: Recovery
+    registration: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+
+    @property
+    def manager(self) -> str:
+        """`registered` if the program makes the service itself, else `sc`."""
+        return "registered" if self.registration else "sc"
+
+    @property
+    def command(self) -> str:
+        """ImagePath."""
+        return command_line.join([self.program, *self.arguments])
+
+    def owns(self, found: Mapping[str, Any]) -> bool:
+        """Any service that nssm does not run."""
+        return found.get("nssm") is None
+
+    def create(self) -> tuple[Op, ...]:
+        """Register the service, then its recovery and environment."""
+        if self.registration:
+            make = run(self.program, *self.registration, encoding="utf-8")
+        else:
+            make = sc(
+                "create", self.name, "binPath=", self.command, "start=", "auto", "DisplayName=", self.display_name
+            )
+        return (
+            make.undone_by(*remove_ops(self.name, self.program)),
+            *self._set_recovery(self.recovery),
+            *self._set_environment(self.environment),
+        )
+
+    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
+        """Command line, start type, recovery, environment."""
+        differences: list[Difference] = []
+        before = str(found.get("image_path", ""))
+        if not command_line.same(command_line.split(before), [self.program, *self.arguments]):
+            op = self._config("binPath=", self.command).undone_by(self._config("binPath=", before))
+            differences.append(Difference("command line", before, self.command, (op,)))
+        start = found.get("start")
+        if start != AUTOMATIC or found.get("delayed"):
+            op = self._config("start=", "auto").undone_by(self._config("start=", _start_word(found)))
+            differences.append(Difference("start type", _start_word(found), "auto", (op,)))
+        if found.get("failure") != self.recovery.wire():
+            old = found.get("failure")
+            back = self._set_recovery(_recovery_of(old))
+            ops = tuple(op.undone_by(undo) for op, undo in zip(self._set_recovery(self.recovery), back, strict=True))
+            differences.append(Difference("recovery", _recovery_text(old), _recovery_text(self.recovery.wire()), ops))
+        present = tuple(found.get("environment") or ())
+        if present != self.environment:
+            (op,) = self._set_environment(self.environment) or (self._clear_environment(),)
+            (back_op,) = self._set_environment(present) or (self._clear_environment(),)
+            differences.append(
+                Difference("environment", _names(present), _names(self.environment), (op.undone_by(back_op),))
+            )
+        return tuple(differences)
+
+    def predicted(self) -> dict[str, Any]:
+        """The service as wanted."""
+        return {
+            "name": self.name,
+            "display_name": self.display_name,
+            "image_path": self.command,
+            "start": AUTOMATIC,
+            "delayed": False,
+            "depends_on": [],
+            "environment": list(self.environment),
+            "failure": self.recovery.wire(),
+            "nssm": None,
+            "deleting": False,
+        }
+
+    def _config(self, option: str, value: str) -> Op:
+        return sc("config", self.name, option, value)
+
+    def _set_recovery(self, recovery: Recovery) -> tuple[Op, ...]:
+        actions = "/".join(f"{'' if what == 'none' else what}/{delay}" for what, delay in recovery.actions)
+        return (
+            sc("failure", self.name, "reset=", str(recovery.reset_s), "actions=", actions),
+            sc("failureflag", self.name, "1" if recovery.non_crash else "0"),
+        )
+
+    def _set_environment(self, environment: tuple[str, ...]) -> tuple[Op, ...]:
+        if not environment:
+            return ()
+        args = {
+            "path": f"{SERVICES_KEY}\\{self.name}",
+            "name": "Environment",
+            "type": "multi_string",
+            "value": list(environment),
+        }
+        return (Op("registry_set", args, secrets=()),)
+
+    def _clear_environment(self) -> Op:
+        return Op("registry_remove", {"path": f"{SERVICES_KEY}\\{self.name}", "name": "Environment"})
+
+
+def _start_word(found: Mapping[str, Any]) -> str:
+    words = {0: "boot", 1: "system", 2: "auto", 3: "demand", 4: "disabled"}
+    return "delayed-auto" if found.get("delayed") else words.get(found.get("start", 3), "demand")
+
+
+def _recovery_of(found: Mapping[str, Any] | None) -> Recovery:
+    if not found:
+        return Recovery(reset_s=0, actions=(), non_crash=False)
+    actions = tuple((str(what), int(delay)) for what, delay in found.get("actions", ()))
+    return Recovery(int(found.get("reset_s", 0)), actions, bool(found.get("non_crash")))
+
+
+def _recovery_text(found: Mapping[str, Any] | None) -> str:
+    if not found or not found.get("actions"):
+        return "none"
+    steps = ", ".join(f"{what} after {int(delay) / 1000:g} s" for what, delay in found["actions"])
+    return f"{steps}; forgotten after {found['reset_s']} s{'; on error exits too' if found.get('non_crash') else ''}"
+
+
+def _names(environment: tuple[str, ...]) -> str:
+    """Names only: a proxy's address may hold a password."""
+    return ", ".join(entry.split("=", 1)[0] for entry in environment) or "none"

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services that nssm.exe runs: any console program, with its output in a file that is rotated.
+
+Source: nssm.cc/usage and nssm 2.24's registry layout (measured: `Application`, `AppParameters`, ... under
+`Parameters`, REG_EXPAND_SZ;
+`AppEnvironmentExtra` REG_MULTI_SZ; `AppExit` is a subkey whose default value is the action).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import command_line, windows_path
+from ..batch import Op
+from ..tools import remove_ops, run
+from .definition import AUTOMATIC, Difference
+
+Setting = str | int | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nssm:
+    """A service whose ImagePath is nssm.exe.
+
+    `arguments` become AppParameters as **one** string, quoted once: nssm joins several by blanks and loses their
+    quoting.
+    `log_file` takes stdout and stderr, appended, rotated at `rotate_bytes` also while the program runs.
+    """
+
+    name: str
+    nssm: str
+    program: str
+    arguments: tuple[str, ...]
+    directory: str
+    display_name: str
+    log_file: str | None = None
+    rotate_bytes: int = 10 * 1024 * 1024
+    environment: tuple[str, ...] = ()
+    throttle_ms: int = 1500
+    restart_delay_ms: int = 5000
+
+    @property
+    def manager(self) -> str:
+        """`nssm`."""
+        return "nssm"
+
+    @property
+    def command(self) -> str:
+        """The program's command line; ImagePath is nssm's own."""
+        return command_line.join([self.program, *self.arguments])
+
+    def owns(self, found: Mapping[str, Any]) -> bool:
+        """A service with nssm's parameters."""
+        return found.get("nssm") is not None
+
+    def create(self) -> tuple[Op, ...]:
+        """Install the service, then each setting."""
+        install = self._nssm("install", self.name, self.program).undone_by(*remove_ops(self.name, self.program))
+        settings = (
+            self._set(setting, value) for setting, value in self._settings().items() if setting != "Application"
+        )
+        return (install, *settings)
+
+    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
+        """Each setting that differs; those that nssm has and we do not want are reset to its default."""
+        present: Mapping[str, Any] = found.get("nssm") or {}
+        differences = []
+        for setting, wanted in self._settings().items():
+            old = _as_setting(_found(setting, found, present))
+            if _same(setting, old, wanted):
+                continue
+            back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
+            differences.append(
+                Difference(
+                    setting, _text(setting, old), _text(setting, wanted), (self._set(setting, wanted).undone_by(back),)
+                )
+            )
+        for setting in ("AppStdout", "AppStderr", "AppEnvironmentExtra", "AppEnvironment"):
+            old = _as_setting(present.get(setting))
+            if setting not in self._settings() and old:
+                reset = self._nssm("reset", self.name, setting).undone_by(self._set(setting, old))
+                differences.append(Difference(setting, _text(setting, old), "none", (reset,)))
+        return tuple(differences)
+
+    def predicted(self) -> dict[str, Any]:
+        """The service as wanted."""
+        parameters = {
+            setting: list(value) if isinstance(value, tuple) else value for setting, value in self._settings().items()
+        }
+        return {
+            "name": self.name,
+            "display_name": self.display_name,
+            "image_path": command_line.quote(self.nssm),
+            "start": AUTOMATIC,
+            "delayed": False,
+            "depends_on": [],
+            "environment": [],
+            "failure": None,
+            "nssm": {
+                "AppExit" if setting == "AppExit Default" else setting: value for setting, value in parameters.items()
+            },
+            "deleting": False,
+        }
+
+    def _settings(self) -> dict[str, Setting]:
+        settings: dict[str, Setting] = {
+            "Application": self.program,
+            "AppParameters": command_line.join(self.arguments),
+            "AppDirectory": self.directory,
+            "DisplayName": self.display_name,
+            "Start": "SERVICE_AUTO_START",
+            "AppExit Default": "Restart",
+            "AppThrottle": self.throttle_ms,
+            "AppRestartDelay": self.restart_delay_ms,
+        }
+        if self.environment:
+            settings["AppEnvironmentExtra"] = self.environment
+        if self.log_file:
+            settings |= {
+                "AppStdout": self.log_file,
+                "AppStderr": self.log_file,
+                "AppStdoutCreationDisposition": 4,  # OPEN_ALWAYS: append; 2 would empty the log at each start
+                "AppStderrCreationDisposition": 4,
+                "AppRotateFiles": 1,
+                "AppRotateOnline": 1,
+                "AppRotateBytes": self.rotate_bytes,
+            }
+        return settings
+
+    def _set(self, setting: str, value: Setting) -> Op:
+        values = value if isinstance(value, tuple) else (str(value),)
+        return self._nssm("set", self.name, *setting.split(), *values)
+
+    def _nssm(self, *args: str) -> Op:
+        return run(self.nssm, *args, encoding="utf-16")
+
+
+def _found(setting: str, service: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
+    """Settings that nssm keeps in the service itself are read there."""
+    if setting == "DisplayName":
+        return service.get("display_name")
+    if setting == "Start":
+        starts = {2: "SERVICE_AUTO_START", 3: "SERVICE_DEMAND_START", 4: "SERVICE_DISABLED"}
+        return "SERVICE_DELAYED_AUTO_START" if service.get("delayed") else starts.get(service.get("start", 3))
+    return parameters.get("AppExit" if setting == "AppExit Default" else setting)
+
+
+def _as_setting(value: Any) -> Setting | None:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:
+    if setting == "AppParameters":
+        return command_line.split(f"x {old or ''}") == command_line.split(f"x {wanted}")
+    if setting in {"Application", "AppDirectory", "AppStdout", "AppStderr"}:
+        return old is not None and windows_path.same(str(old), str(wanted))
+    return str(old) == str(wanted) if not isinstance(wanted, tuple) else old == wanted
+
+
+def _text(setting: str, value: Setting | None) -> str:
+    if value is None:
+        return "not set"
+    if setting in {"AppEnvironmentExtra", "AppEnvironment"}:
+        entries = value if isinstance(value, tuple) else (str(value),)
+        return ", ".join(str(entry).split("=", 1)[0] for entry in entries)
+    return str(value)

@@ -1,0 +1,176 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sends requests to a node and survives a lost connection.
+
+A batch is sent once. After any exception of the connection the outcome is unknown: the node is asked for the batch's
+id until it answers
+or the time is up. What a node answers is docs/protocol.md.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..engine.batch import Batch, encode
+from ..engine.reading import Query
+from .runner_text import runner_sha256, runner_text
+
+SCHEMA = 1
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 12.0
+
+Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Runs a module on the node: (name, arguments) -> its result. Raises what the connection plugin raises."""
+
+
+class NodeError(Exception):
+    """The node answered, but not what was asked for. The text is a sentence."""
+
+
+class OutcomeUnknown(Exception):  # noqa: N818 - what it says
+    """The connection did not come back in time; `cause` is the connection's last exception."""
+
+    def __init__(self, sentence: str, cause: BaseException) -> None:
+        super().__init__(sentence)
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, so that tests need not wait."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(slots=True)
+class Link:
+    """One node's link for one task. `calls` counts the remote executions it has made.
+
+    `reset` closes the connection; `reconnect_s` is how long a lost node is waited for; `runner_mode` is `task` (a
+    SYSTEM scheduled task) or `inline`.
+    """
+
+    execute: Execute
+    reset: Callable[[], None]
+    state_dir: str
+    reconnect_s: float = 300.0
+    runner_mode: str = "task"
+    clock: Clock = field(default_factory=Clock)
+    notice: Callable[[str], None] = lambda sentence: None
+    calls: int = 0
+
+    def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
+        """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
+        through."""
+        request = {"schema": SCHEMA, "state_dir": self.state_dir, "queries": [query.wire() for query in queries]}
+        answer = self._run("node_probe", {"request": json.dumps(request, separators=(",", ":"))})
+        if answer.get("failed") or "parts" not in answer:
+            raise NodeError(f"The node could not be read: {answer.get('msg', 'the probe gave no parts')}")
+        parts: dict[str, Any] = answer["parts"]
+        return parts
+
+    def apply(self, batch: Batch, batch_id: str, known_runner: str | None = None) -> dict[str, Any]:
+        """Send the batch, once, and return what became of it (docs/protocol.md, section 2).
+
+        `known_runner` is the sha256 of the node's runner.ps1, None if it has none; the runner's text travels only if
+        it is another.
+
+        OutcomeUnknown if the node does not come back; NodeError if the module failed before it took the batch.
+        """
+        envelope = self._envelope("submit", batch_id, batch) | {"batch": batch.wire(batch_id)}
+        if known_runner != runner_sha256():
+            envelope["runner"]["text"] = runner_text()
+        try:
+            answer = self._run("node_apply", {"batch": encode(envelope)})
+        except Exception as lost:  # connection plugins raise many types; each means: outcome unknown
+            return self._ask(batch, batch_id, lost)
+        if _is_answer(answer):
+            return self._until_over(answer, batch, batch_id)
+        return self._ask(batch, batch_id, NodeError(str(answer.get("msg", answer))))
+
+    def acknowledge(self, batch_id: str) -> dict[str, Any]:
+        """Tell the node that somebody has looked at a failed undo."""
+        answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))})
+        if not _is_answer(answer):
+            raise NodeError(f"The node could not be asked: {answer.get('msg', answer)}")
+        return answer
+
+    def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> dict[str, Any]:
+        self.notice(f"connection lost while batch {batch_id} was under way ({lost}); asking the node what became of it")
+        follow = encode(self._envelope("follow", batch_id, batch))
+        cause: Exception = lost
+        for pause in _pauses(self.reconnect_s, self.clock):
+            self.clock.sleep(pause)
+            try:
+                self.reset()
+                answer = self._run("node_apply", {"batch": follow})
+            except Exception as error:  # as in apply
+                cause = error
+                continue
+            if _is_answer(answer):
+                return self._until_over(self._never_arrived(answer, batch_id, lost), batch, batch_id)
+            cause = NodeError(str(answer.get("msg", answer)))
+            self.notice(f"the node's answer for batch {batch_id} was not understood ({cause}); asking again")
+        raise OutcomeUnknown(
+            f"The node did not answer for {self.reconnect_s:g} s after the connection was lost while batch "
+            f"{batch_id} ({batch.component}) was under way. "
+            "The node finishes or takes back the batch by itself; run the playbook again when the node can be "
+            "reached. "
+            f"The last attempt said: {cause}",
+            cause,
+        )
+
+    def _never_arrived(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
+        if answer.get("outcome") == "unknown":
+            raise NodeError(
+                f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: "
+                f"{lost}"
+            )
+        return answer
+
+    def _until_over(self, answer: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
+        """A batch that is still running when the node's patience ends is asked for again, up to its deadline."""
+        started = self.clock.now()
+        while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
+            answer = self._run("node_apply", {"batch": encode(self._envelope("follow", batch_id, batch))})
+        return answer
+
+    def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "kind": kind,
+            "id": batch_id,
+            "state_dir": self.state_dir,
+            "controller": f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getppid()})",
+            "follow_s": batch.deadline_s if batch else 0,
+            "runner": {"mode": self.runner_mode, "sha256": runner_sha256()},
+            "state": [query.wire() for query in batch.state] if batch else [],
+        }
+
+    def _run(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+        self.calls += 1
+        return self.execute(module, args)
+
+
+def _is_answer(answer: Mapping[str, Any]) -> bool:
+    return not answer.get("failed") and "answer" in answer
+
+
+def _pauses(total_s: float, clock: Clock) -> Iterator[float]:
+    """Growing pauses until `total_s` have gone by, at least one."""
+    started = clock.now()
+    pause = FIRST_PAUSE_S
+    while True:
+        yield pause
+        if clock.now() - started >= total_s:
+            return
+        pause = min(pause * 1.7, LONGEST_PAUSE_S)

@@ -1,0 +1,124 @@
+"""A batch is sent once; a lost connection is asked after by id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op, decode
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import system_query
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link, NodeError, OutcomeUnknown
+
+BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
+ID = "ab" * 16
+DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
+
+
+class Node:
+    """A node that answers from a list: results are returned, exceptions raised; `sent` keeps the envelopes."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.sent: list[dict[str, Any]] = []
+        self.resets = 0
+        self.time = 0.0
+
+    def execute(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+        if module == "node_apply":
+            self.sent.append(decode(args["batch"]))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        found: dict[str, Any] = answer() if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
+        return found
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+    def link(self, **kwargs: Any) -> Link:
+        return Link(self.execute, self.reset, r"C:\state", clock=Clock(lambda: self.time, self.sleep), **kwargs)
+
+    def kinds(self) -> list[str]:
+        return [envelope["kind"] for envelope in self.sent]
+
+
+def test_a_batch_is_sent_and_answered() -> None:
+    node = Node(DONE)
+    link = node.link()
+    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit"]
+    assert node.sent[0]["batch"]["ops"][0] == {
+        "n": 0,
+        "op": "mkdir",
+        "args": {"path": r"C:\k"},
+        "undo": [],
+        "secrets": [],
+    }
+    assert link.calls == 1
+
+
+def test_the_runners_text_travels_only_if_the_node_has_another() -> None:
+    node = Node(DONE)
+    link = node.link()
+    link.apply(BATCH, ID)
+    known = node.sent[0]["runner"]["sha256"]
+    link.apply(BATCH, ID, known)
+    link.apply(BATCH, ID, "another")
+    assert ["text" in envelope["runner"] for envelope in node.sent] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "lost", [ConnectionResetError("gone"), RuntimeError("raw WSMan fault"), TimeoutError("read timed out")]
+)
+def test_after_any_exception_the_batch_is_asked_for_and_never_sent_again(lost: Exception) -> None:
+    node = Node(lost, ConnectionRefusedError("not yet"), ConnectionRefusedError("not yet"), DONE)
+    link = node.link()
+    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow", "follow"]
+    assert node.resets == 3
+    assert {envelope["id"] for envelope in node.sent} == {ID}
+
+
+def test_a_module_result_that_cannot_be_read_also_means_unknown() -> None:
+    node = Node({"failed": True, "msg": "Module result deserialization failed"}, DONE)
+    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow"]
+
+
+def test_a_batch_that_never_arrived_was_not_done() -> None:
+    node = Node(ConnectionResetError("gone"), {"answer": "accepted", "outcome": "unknown", "batch": ID})
+    with pytest.raises(NodeError, match="nothing was done"):
+        node.link().apply(BATCH, ID)
+
+
+def test_a_node_that_does_not_come_back_is_given_up_after_the_time_and_says_so() -> None:
+    node = Node(ConnectionResetError("gone"))
+    with pytest.raises(OutcomeUnknown, match="finishes or takes back the batch by itself") as raised:
+        node.link(reconnect_s=100).apply(BATCH, ID)
+    assert isinstance(raised.value.cause, ConnectionResetError)
+    assert 100 <= node.time < 120
+    assert node.kinds().count("submit") == 1
+
+
+def test_a_batch_that_is_still_running_is_followed() -> None:
+    node = Node({**DONE, "outcome": "running"}, {**DONE, "outcome": "running"}, DONE)
+    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow"]
+
+
+def test_the_probe_is_one_call_and_its_failure_a_sentence() -> None:
+    node = Node({"parts": {"system": {"machine": "m"}}}, {"failed": True, "msg": "no access"})
+    link = node.link()
+    assert link.probe([system_query()]) == {"system": {"machine": "m"}}
+    with pytest.raises(NodeError, match="no access"):
+        link.probe([system_query()])
+    assert link.calls == 2
+
+
+def test_a_connection_that_fails_while_reading_passes_through() -> None:
+    with pytest.raises(ConnectionResetError):
+        Node(ConnectionResetError("gone")).link().probe([system_query()])
