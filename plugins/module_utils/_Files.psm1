@@ -1,0 +1,359 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# FOR INTERNAL COLLECTION USE ONLY. Files and folders: what is at a path, its hash, its ACL, and replacing it in one step.
+
+#AnsibleRequires -PowerShell ._Json
+
+Set-StrictMode -Version 2.0
+
+function Test-NodeWindows {
+    <# .SYNOPSIS False on Linux, where a part of the operations works for tests; $IsWindows does not exist on 5.1. #>
+    return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
+}
+
+function Join-NodePath {
+    param([string]$Folder, [string]$Name)
+
+    return [string][System.IO.Path]::Combine($Folder, $Name)
+}
+
+function Get-NodeFileKind {
+    <# .SYNOPSIS 'absent', 'file', 'directory' or 'link' (any reparse point; what it points to is not looked at). #>
+    param([string]$Path)
+
+    try {
+        $attributes = [System.IO.File]::GetAttributes($Path)
+    }
+    catch {
+        $failure = $_
+        $exception = Get-NodeException -Record $failure
+        if ($exception -is [System.IO.FileNotFoundException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
+            return 'absent'
+        }
+        throw $failure
+    }
+    if (($attributes -band [System.IO.FileAttributes]::ReparsePoint) -ne 0) {
+        return 'link'
+    }
+    if (($attributes -band [System.IO.FileAttributes]::Directory) -ne 0) {
+        return 'directory'
+    }
+    return 'file'
+}
+
+function Get-NodeStreamHash {
+    <# .SYNOPSIS The sha256 of what a stream holds from here on, lower-case hex. #>
+    param([System.IO.Stream]$Stream)
+
+    # Windows Server with the FIPS policy refuses the managed class that SHA256.Create gives on .NET Framework.
+    if ($PSVersionTable.PSVersion.Major -ge 6) {
+        $sha = [System.Security.Cryptography.SHA256]::Create()
+    }
+    else {
+        $sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+    }
+    try {
+        [byte[]]$digest = $sha.ComputeHash($Stream)
+        return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+    }
+    finally {
+        $sha.Dispose()
+    }
+}
+
+function Get-NodeFileHash {
+    <# .SYNOPSIS The sha256 of a file, lower-case hex. #>
+    param([string]$Path)
+
+    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete', 1048576)
+    try {
+        return Get-NodeStreamHash -Stream $stream
+    }
+    finally {
+        $stream.Dispose()
+    }
+}
+
+function Get-NodeSection {
+    <# .SYNOPSIS Which parts (owner, group, DACL) an SDDL text speaks of. #>
+    param([string]$Sddl)
+
+    $descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
+    $sections = [System.Security.AccessControl.AccessControlSections]::None
+    if ($null -ne $descriptor.Owner) {
+        $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
+    }
+    if ($null -ne $descriptor.Group) {
+        $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
+    }
+    if ($null -ne $descriptor.DiscretionaryAcl) {
+        $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
+    }
+    return [System.Security.AccessControl.AccessControlSections]$sections
+}
+
+function Get-NodeSecurity {
+    <# .SYNOPSIS The security of a file or folder as an object: the parts named in Sections. #>
+    param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
+
+    if ([System.IO.Directory]::Exists($Path)) {
+        return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
+    }
+    return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
+}
+
+function Get-NodeSddl {
+    <# .SYNOPSIS Owner and DACL of a file or folder as SDDL; null where there is no such thing (not Windows). #>
+    param([string]$Path)
+
+    if (-not (Test-NodeWindows)) {
+        return $null
+    }
+    $sections = [System.Security.AccessControl.AccessControlSections]'Owner, Access'
+    $security = Get-NodeSecurity -Path $Path -Sections $sections
+    return [string]$security.GetSecurityDescriptorSddlForm($sections)
+}
+
+function Get-NodeOwner {
+    <# .SYNOPSIS The SID of a path's owner, as text. #>
+    param([string]$Path)
+
+    $security = Get-NodeSecurity -Path $Path -Sections ([System.Security.AccessControl.AccessControlSections]::Owner)
+    return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
+}
+
+function Set-NodeSddl {
+    <# .SYNOPSIS Gives a file or folder the owner and DACL of an SDDL text; nothing is written if it has them. #>
+    param([string]$Path, [string]$Sddl)
+
+    if (-not (Test-NodeWindows)) {
+        return
+    }
+    $sections = Get-NodeSection -Sddl $Sddl
+    $isFolder = [System.IO.Directory]::Exists($Path)
+    if ($isFolder) {
+        $wanted = New-Object System.Security.AccessControl.DirectorySecurity
+        $item = New-Object System.IO.DirectoryInfo($Path)
+    }
+    else {
+        $wanted = New-Object System.Security.AccessControl.FileSecurity
+        $item = New-Object System.IO.FileInfo($Path)
+    }
+    $wanted.SetSecurityDescriptorSddlForm($Sddl, $sections)
+    $present = Get-NodeSecurity -Path $Path -Sections $sections
+    if ($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections)) {
+        return
+    }
+    if ($PSVersionTable.PSVersion.Major -ge 6) {
+        # On .NET (Core) these are extension methods, which PowerShell does not find on the object.
+        [System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
+    }
+    else {
+        $item.SetAccessControl($wanted)
+    }
+}
+
+function New-NodeFolder {
+    <#
+    .SYNOPSIS
+    Makes a folder and its missing parents; never through a file or a reparse point. The SDDL is for the folder itself.
+    #>
+    param([string]$Path, [string]$Sddl = '')
+
+    $full = [System.IO.Path]::GetFullPath($Path)
+    if ($full.Length -gt 3) {
+        $full = $full.TrimEnd([System.IO.Path]::DirectorySeparatorChar)
+    }
+    $chain = New-Object System.Collections.ArrayList
+    $current = $full
+    while (-not [string]::IsNullOrEmpty($current)) {
+        $chain.Insert(0, $current)
+        $current = [System.IO.Path]::GetDirectoryName($current)
+    }
+    foreach ($folder in $chain.ToArray()) {
+        $kind = Get-NodeFileKind -Path $folder
+        if ($kind -ceq 'link') {
+            throw "$folder is a link or another reparse point; folders are not made through one. Remove it or choose another path."
+        }
+        if ($kind -ceq 'file') {
+            throw "$folder is a file, a folder is wanted there. Remove it or choose another path."
+        }
+        if ($kind -ceq 'absent') {
+            if ($folder -ceq $full -and $Sddl -ne '' -and (Test-NodeWindows)) {
+                # Made with its ACL, so that nobody can put anything into it before the ACL is set.
+                $security = New-Object System.Security.AccessControl.DirectorySecurity
+                $security.SetSecurityDescriptorSddlForm($Sddl, (Get-NodeSection -Sddl $Sddl))
+                if ($PSVersionTable.PSVersion.Major -ge 6) {
+                    $null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
+                }
+                else {
+                    $null = [System.IO.Directory]::CreateDirectory($folder, $security)
+                }
+            }
+            else {
+                $null = [System.IO.Directory]::CreateDirectory($folder)
+            }
+        }
+    }
+    if ($Sddl -ne '') {
+        Set-NodeSddl -Path $full -Sddl $Sddl
+    }
+}
+
+function Invoke-NodeRetry {
+    <#
+    .SYNOPSIS
+    Runs a block; what virus scanners and others hold for a moment is tried again for 5 s, a full disk never.
+
+    .NOTES
+    32, 33: sharing. 5: access denied. 145: a folder whose files are deleted but still open somewhere. 1175, 1176: ReplaceFile could
+    not remove or rename what is held.
+    #>
+    param([scriptblock]$Block)
+
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        try {
+            $null = $Block.Invoke()
+            return
+        }
+        catch {
+            $failure = Get-NodeException -Record $_
+            $code = Get-NodeErrorCode -Record $failure
+            if (@(5, 32, 33, 145, 1175, 1176) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
+                throw $failure
+            }
+        }
+        [System.Threading.Thread]::Sleep(200)
+    }
+}
+
+function Move-NodeFileIn {
+    <# .SYNOPSIS Renames a finished file to its real name, replacing what is there (which hands its ACL on). #>
+    param([string]$Source, [string]$Path)
+
+    $block = {
+        if ([System.IO.File]::Exists($Path)) {
+            [System.IO.File]::Replace($Source, $Path, [NullString]::Value)
+        }
+        else {
+            [System.IO.File]::Move($Source, $Path)
+        }
+    }
+    Invoke-NodeRetry -Block $block
+}
+
+function Remove-NodeFileQuietly {
+    <# .SYNOPSIS Deletes a leftover of our own (.winkube-new, .part) if it can; a failure is no error. #>
+    param([string]$Path)
+
+    try {
+        if ([System.IO.File]::Exists($Path)) {
+            [System.IO.File]::Delete($Path)
+        }
+    }
+    catch {
+        $null = $_
+    }
+}
+
+function Write-NodeFile {
+    <# .SYNOPSIS Bytes to a file in one step: a new file beside it, flushed to the disk, renamed in. #>
+    param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
+
+    $fresh = $Path + '.winkube-new'
+    Remove-NodeFileQuietly -Path $fresh
+    $stream = $null
+    try {
+        $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+            [System.IO.FileShare]::None)
+        if ($Sddl -ne '') {
+            $stream.Dispose()
+            $stream = $null
+            Set-NodeSddl -Path $fresh -Sddl $Sddl
+            if ([System.IO.File]::Exists($Path)) {
+                # Replacing keeps the ACL of the old file: it must be right before the new content is under its name.
+                Set-NodeSddl -Path $Path -Sddl $Sddl
+            }
+            $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+                [System.IO.FileShare]::None)
+        }
+        $stream.Write($Bytes, 0, $Bytes.Length)
+        $stream.Flush($true)
+        $stream.Dispose()
+        $stream = $null
+        Move-NodeFileIn -Source $fresh -Path $Path
+        if ($Sddl -ne '') {
+            Set-NodeSddl -Path $Path -Sddl $Sddl
+        }
+    }
+    catch {
+        $failure = $_
+        if ($null -ne $stream) {
+            $stream.Dispose()
+        }
+        Remove-NodeFileQuietly -Path $fresh
+        throw $failure
+    }
+}
+
+function Read-NodeText {
+    <# .SYNOPSIS The text of a UTF-8 file that others may be writing to. #>
+    param([string]$Path)
+
+    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    try {
+        $reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
+        return [string]$reader.ReadToEnd()
+    }
+    finally {
+        $stream.Dispose()
+    }
+}
+
+function Read-NodeBytes {
+    <# .SYNOPSIS The bytes of a file, also while others have it open. #>
+    param([string]$Path)
+
+    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    $memory = New-Object System.IO.MemoryStream
+    try {
+        $stream.CopyTo($memory)
+        return , $memory.ToArray()
+    }
+    finally {
+        $stream.Dispose()
+        $memory.Dispose()
+    }
+}
+
+function Set-NodeTls {
+    <# .SYNOPSIS TLS 1.2 for Windows PowerShell, whose .NET may still offer no more than TLS 1.0. #>
+    if ($PSVersionTable.PSVersion.Major -lt 6) {
+        $present = [int][System.Net.ServicePointManager]::SecurityProtocol
+        # 0 leaves the choice to Windows, which is right on every supported Server.
+        if ($present -ne 0) {
+            [System.Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
+        }
+    }
+}
+
+function Write-NodeJsonFile {
+    param([string]$Path, [object]$Value)
+
+    $encoding = New-Object System.Text.UTF8Encoding($false)
+    [byte[]]$bytes = $encoding.GetBytes((ConvertTo-NodeJson -Value $Value))
+    Write-NodeFile -Path $Path -Bytes $bytes
+}
+
+Export-ModuleMember -Function @(
+    'Test-NodeWindows', 'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeStreamHash', 'Get-NodeFileHash', 'Get-NodeSddl',
+    'Get-NodeOwner', 'Set-NodeSddl',
+    'Get-NodeSecurity', 'New-NodeFolder', 'Invoke-NodeRetry', 'Move-NodeFileIn', 'Remove-NodeFileQuietly', 'Write-NodeFile',
+    'Read-NodeText', 'Read-NodeBytes', 'Write-NodeJsonFile', 'Set-NodeTls'
+)

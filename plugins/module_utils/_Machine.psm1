@@ -1,0 +1,127 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# FOR INTERNAL COLLECTION USE ONLY. What machine this is: the queries `system` and `volumes`.
+
+#AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Files
+#AnsibleRequires -PowerShell ._Registry
+#AnsibleRequires -PowerShell ._Processes
+
+Set-StrictMode -Version 2.0
+
+function Read-NodeVolumeTable {
+    <# .SYNOPSIS The query `volumes`: the fixed drives that can be used. #>
+    $table = @{}
+    foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
+        if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
+            $table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.AvailableFreeSpace; size = [int64]$drive.TotalSize }
+        }
+    }
+    return $table
+}
+
+function Get-NodeBootId {
+    <#
+    .SYNOPSIS
+    A text that differs after each boot.
+
+    .NOTES
+    The boot loader's counter and the start of process 4 (System); each is fixed during a boot, also when the clock is set. That the
+    counter exists on every edition of Windows Server is unverified, hence both.
+    #>
+    if (-not (Test-NodeWindows)) {
+        return [string](Read-NodeText -Path '/proc/sys/kernel/random/boot_id').Trim()
+    }
+    $prefetch = 'SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
+    $counter = [string](Get-NodeRegistryRaw -Key $prefetch -Name 'BootId' -Default '')
+    $started = ''
+    try {
+        $process = [System.Diagnostics.Process]::GetProcessById(4)
+        $started = Get-NodeProcessStart -Process $process
+        $process.Dispose()
+    }
+    catch {
+        $null = $_
+    }
+    return "$counter/$started"
+}
+
+function Test-NodeElevated {
+    if (-not (Test-NodeWindows)) {
+        return $true
+    }
+    $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+    try {
+        $principal = New-Object System.Security.Principal.WindowsPrincipal($identity)
+        $administrators = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-32-544')
+        return [bool]$principal.IsInRole($administrators)
+    }
+    finally {
+        $identity.Dispose()
+    }
+}
+
+function Test-NodeRebootPending {
+    <# .SYNOPSIS Whether Windows itself says that it wants a reboot. #>
+    $servicing = 'SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending'
+    $update = 'SOFTWARE\Microsoft\Windows\CurrentVersion\WindowsUpdate\Auto Update\RebootRequired'
+    if ((Test-NodeRegistryKey -Key $servicing) -or (Test-NodeRegistryKey -Key $update)) {
+        return $true
+    }
+    $names = 'SYSTEM\CurrentControlSet\Control\ComputerName\'
+    $active = [string](Get-NodeRegistryRaw -Key ($names + 'ActiveComputerName') -Name 'ComputerName' -Default '')
+    $next = [string](Get-NodeRegistryRaw -Key ($names + 'ComputerName') -Name 'ComputerName' -Default '')
+    return [bool]($active -ne $next)
+}
+
+function Read-NodeSystem {
+    <# .SYNOPSIS The query `system`. #>
+    $free = @{}
+    $volumes = Read-NodeVolumeTable
+    foreach ($entry in $volumes.GetEnumerator()) {
+        $free[[string]$entry.Key] = $entry.Value['free']
+    }
+    $answer = @{
+        machine = ''
+        boot_id = (Get-NodeBootId)
+        computer_name = [System.Environment]::MachineName
+        os = @{ product = ''; build = 0; revision = 0; installation_type = ''; architecture = '' }
+        elevated = (Test-NodeElevated)
+        user_sid = ''
+        clock = (Get-NodeTime)
+        powershell = [string]$PSVersionTable.PSVersion
+        reboot_pending = $false
+        free_bytes = $free
+        machine_path = [object[]]@()
+    }
+    if (-not (Test-NodeWindows)) {
+        return $answer
+    }
+    $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+    $answer['user_sid'] = [string]$identity.User.Value
+    $identity.Dispose()
+    $answer['machine'] = [string](Get-NodeRegistryRaw -Key 'SOFTWARE\Microsoft\Cryptography' -Name 'MachineGuid' -Default '')
+    $answer['reboot_pending'] = Test-NodeRebootPending
+    $version = 'SOFTWARE\Microsoft\Windows NT\CurrentVersion'
+    $environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+    $architectures = @{ AMD64 = 'amd64'; ARM64 = 'arm64'; x86 = '386' }
+    $answer['os'] = @{
+        product = [string](Get-NodeRegistryRaw -Key $version -Name 'ProductName' -Default '')
+        build = [int](Get-NodeRegistryRaw -Key $version -Name 'CurrentBuildNumber' -Default '0')
+        revision = [int](Get-NodeRegistryRaw -Key $version -Name 'UBR' -Default 0)
+        installation_type = [string](Get-NodeRegistryRaw -Key $version -Name 'InstallationType' -Default '')
+        architecture = [string]$architectures[[string](Get-NodeRegistryRaw -Key $environment -Name 'PROCESSOR_ARCHITECTURE' -Default 'AMD64')]
+    }
+    $folders = New-Object System.Collections.ArrayList
+    foreach ($folder in ([string](Get-NodeRegistryRaw -Key $environment -Name 'Path' -Default '')).Split(';')) {
+        if ($folder -ne '') {
+            $null = $folders.Add($folder)
+        }
+    }
+    $answer['machine_path'] = $folders.ToArray()
+    return $answer
+}
+
+Export-ModuleMember -Function @('Read-NodeSystem', 'Read-NodeVolumeTable', 'Test-NodeElevated')

@@ -1,0 +1,475 @@
+#!powershell
+
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Hands a batch to the node's runner, follows its journal and says what became of it (docs/protocol.md, section 2).
+
+#AnsibleRequires -CSharpUtil Ansible.Basic
+#AnsibleRequires -PowerShell ..module_utils._Json
+#AnsibleRequires -PowerShell ..module_utils._Files
+#AnsibleRequires -PowerShell ..module_utils._Machine
+#AnsibleRequires -PowerShell ..module_utils._Reading
+#AnsibleRequires -PowerShell ..module_utils._State
+
+Set-StrictMode -Version 2.0
+$ErrorActionPreference = 'Stop'
+
+$spec = @{
+    options = @{
+        batch = @{ type = 'str'; required = $true; no_log = $true }
+    }
+    supports_check_mode = $true
+}
+$module = [Ansible.Basic.AnsibleModule]::Create($args, $spec)
+
+function Read-NodeEnvelope {
+    <# .SYNOPSIS base64 of gzip of JSON -> the envelope; throws a sentence. #>
+    param([string]$Text)
+
+    # 4 MB is what the protocol allows; the limit of what it unpacks to keeps a broken sender from filling the memory.
+    if ($Text.Length -gt 4194304) {
+        throw "The option batch has $($Text.Length) characters; at most 4194304 are taken."
+    }
+    $source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
+    $gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
+    $reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
+    try {
+        $json = $reader.ReadToEnd()
+    }
+    finally {
+        $reader.Dispose()
+    }
+    $envelope = ConvertFrom-NodeJson -Text $json
+    if ([int](Get-NodeArgument -Map $envelope -Name 'schema' -Default 0) -ne 1) {
+        throw 'The envelope has not schema 1.'
+    }
+    foreach ($name in @('kind', 'id', 'state_dir')) {
+        if ([string](Get-NodeArgument -Map $envelope -Name $name -Default '') -eq '') {
+            throw "The envelope needs $name."
+        }
+    }
+    if ([string]$envelope['id'] -cnotmatch '^[0-9a-f]{32}$') {
+        throw "The envelope's id '$($envelope['id'])' is not 32 hexadecimal digits."
+    }
+    return $envelope
+}
+
+function Get-NodeStateRefusal {
+    <# .SYNOPSIS Why the state folder must not be used, as a sentence; empty if it may, or is not there yet. #>
+    param([string]$StateDir)
+
+    $kind = Get-NodeFileKind -Path $StateDir
+    if ($kind -ceq 'absent') {
+        return ''
+    }
+    if ($kind -cne 'directory') {
+        $words = @{ link = 'a reparse point'; file = 'a file' }
+        return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
+    }
+    if (-not (Test-NodeWindows)) {
+        return ''
+    }
+    $trusted = @('S-1-5-18', 'S-1-5-32-544')
+    $owner = Get-NodeOwner -Path $StateDir
+    if ($trusted -notcontains $owner) {
+        return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
+    }
+    if ((Get-NodeSddl -Path $StateDir) -ceq (Get-NodeStateSddl).Replace('G:BA', '')) {
+        return ''
+    }
+    # The folder was open to others, who may have put in a runner of theirs; it would run as SYSTEM.
+    $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+    $trusted = $trusted + @([string]$identity.User.Value)
+    $identity.Dispose()
+    foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($StateDir)) {
+        $owner = Get-NodeOwner -Path $entry
+        if ($trusted -notcontains $owner) {
+            return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
+        }
+    }
+    return ''
+}
+
+function Get-NodeTextHash {
+    param([string]$Text)
+
+    $encoding = New-Object System.Text.UTF8Encoding($false)
+    $source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
+    try {
+        return Get-NodeStreamHash -Stream $source
+    }
+    finally {
+        $source.Dispose()
+    }
+}
+
+function Get-NodeRefusal {
+    <# .SYNOPSIS Why nothing at all is done for this envelope, as a sentence; empty if something is. #>
+    param([object]$Envelope, [bool]$CheckMode)
+
+    if ($CheckMode) {
+        return 'Batches are not applied under check mode.'
+    }
+    if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
+        return 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
+    }
+    if (-not (Test-NodeElevated)) {
+        return 'The session is not elevated; log in as a member of Administrators with full rights.'
+    }
+    $stateDir = [string]$Envelope['state_dir']
+    $refusal = Get-NodeStateRefusal -StateDir $stateDir
+    $kind = [string]$Envelope['kind']
+    if ($refusal -ne '' -or $kind -cne 'submit') {
+        if ($refusal -eq '' -and @('follow', 'acknowledge') -cnotcontains $kind) {
+            return "There is no kind '$kind'; there are submit, follow and acknowledge."
+        }
+        return $refusal
+    }
+    if ($null -eq (Get-NodeArgument -Map $Envelope -Name 'batch')) {
+        return 'A submit needs a batch.'
+    }
+    $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
+    $wanted = ([string](Get-NodeArgument -Map $runner -Name 'sha256' -Default '')).ToLowerInvariant()
+    $text = Get-NodeArgument -Map $runner -Name 'text'
+    if ($null -ne $text) {
+        $found = Get-NodeTextHash -Text ([string]$text)
+        if ($wanted -ne '' -and $found -cne $wanted) {
+            return "The runner that was sent has sha256 $found, not $wanted."
+        }
+        return ''
+    }
+    $path = Join-NodePath -Folder $stateDir -Name 'runner.ps1'
+    if (-not [System.IO.File]::Exists($path) -or (Get-NodeFileHash -Path $path) -cne $wanted) {
+        return "The runner with sha256 $wanted is neither sent nor in $stateDir."
+    }
+    return ''
+}
+
+function Invoke-NodeRunnerInline {
+    <# .SYNOPSIS Runs the runner in this process. #>
+    param([string]$StateDir)
+
+    $text = Read-NodeText -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1')
+    $block = [scriptblock]::Create($text)
+    $null = $block.Invoke($StateDir)
+}
+
+function Test-NodeTaskFinishes {
+    <# .SYNOPSIS Whether the scheduled task will finish the open batch: it is there, and is set going again to be sure. #>
+    param([object]$Open)
+
+    if ([string](Get-NodeArgument -Map $Open -Name 'mode' -Default 'task') -ceq 'inline') {
+        return $false
+    }
+    try {
+        return [bool](Start-NodeRunnerTask)
+    }
+    catch {
+        return $false
+    }
+}
+
+function Get-NodeStale {
+    <# .SYNOPSIS Which preconditions no longer hold: a list of {key, expect, found}. #>
+    param([object]$Batch, [string]$StateDir)
+
+    $list = New-Object System.Collections.ArrayList
+    foreach ($item in (Get-NodeArgumentList -Map $Batch -Name 'pre')) {
+        $query = @{}
+        foreach ($entry in $item['query'].GetEnumerator()) {
+            $query[[string]$entry.Key] = $entry.Value
+        }
+        $query['key'] = 'it'
+        $value = (Read-NodeQueryList -Queries @($query) -StateDir $StateDir)['it']
+        if ($value -isnot [System.Collections.IDictionary]) {
+            $value = @{ value = $value }
+        }
+        $expect = Get-NodeArgument -Map $item -Name 'expect' -Default @{}
+        $found = @{}
+        $same = $true
+        foreach ($entry in $expect.GetEnumerator()) {
+            $field = [string]$entry.Key
+            $found[$field] = Get-NodeArgument -Map $value -Name $field
+            $loose = @('sha256', 'content') -cnotcontains $field
+            if (-not (Test-NodeEqual -Left $entry.Value -Right $found[$field] -IgnoreCase $loose)) {
+                $same = $false
+            }
+        }
+        if (-not $same) {
+            if ($value.ContainsKey('error')) {
+                $found['error'] = $value['error']
+            }
+            $null = $list.Add(@{ key = [string]$item['key']; expect = $expect; found = $found })
+        }
+    }
+    return , $list.ToArray()
+}
+
+function Open-NodeBatch {
+    <# .SYNOPSIS Writes batch.json and open.json; from then on the node itself finishes or takes back what is begun. #>
+    param([object]$Envelope, [string]$Mode)
+
+    $stateDir = [string]$Envelope['state_dir']
+    $id = [string]$Envelope['id']
+    $folder = Get-NodeBatchFolder -StateDir $stateDir -Id $id
+    New-NodeFolder -Path $folder
+    $batch = @{}
+    foreach ($entry in $Envelope['batch'].GetEnumerator()) {
+        $batch[[string]$entry.Key] = $entry.Value
+    }
+    $batch['id'] = $id
+    $batch['state_dir'] = $stateDir
+    Write-NodeJsonFile -Path (Join-NodePath -Folder $folder -Name 'batch.json') -Value $batch
+    $open = @{
+        id = $id
+        controller = [string](Get-NodeArgument -Map $Envelope -Name 'controller' -Default '')
+        since = (Get-NodeTime)
+        mode = $Mode
+        pid = 0
+        started = ''
+    }
+    if ($Mode -ceq 'task') {
+        # Enabled before open.json is there: if this process ends in between, the task finds nothing and disables itself again.
+        Set-NodeRunnerTask -Enabled $true
+    }
+    else {
+        $self = Get-NodeSelf
+        $open['pid'] = $self['pid']
+        $open['started'] = $self['started']
+    }
+    Write-NodeJsonFile -Path (Join-NodePath -Folder $stateDir -Name 'open.json') -Value $open
+}
+
+function Wait-NodeOutcome {
+    <# .SYNOPSIS Follows a batch until it has an outcome or the time is up: {outcome, error?}. #>
+    param([string]$StateDir, [string]$Id, [double]$Seconds)
+
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    $nudged = [System.Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        # open.json first: it goes after the outcome is written, so that no end can slip through between the two looks.
+        $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+        $entry = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $StateDir -Id $Id) -Kind 'outcome'
+        if ($null -ne $entry) {
+            return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
+        }
+        if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
+            $message = 'The session ended before the batch was opened; nothing was done.'
+            return @{ outcome = 'interrupted'; error = @{ message = $message } }
+        }
+        $alive = Test-NodeWorker -Open $open
+        if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
+            $message = 'The process that worked on the batch is gone; the next batch takes it back first.'
+            return @{ outcome = 'interrupted'; error = @{ message = $message } }
+        }
+        if ($watch.Elapsed.TotalSeconds -ge $Seconds) {
+            if ($alive) {
+                return @{ outcome = 'running'; error = $null }
+            }
+            $message = 'Nothing works on the batch at the moment; the scheduled task \winkube\runner takes it up within a minute.'
+            return @{ outcome = 'interrupted'; error = @{ message = $message } }
+        }
+        if (-not $alive -and $nudged.Elapsed.TotalSeconds -ge 20) {
+            $nudged.Restart()
+            $null = Test-NodeTaskFinishes -Open $open
+        }
+        [System.Threading.Thread]::Sleep(250)
+    }
+}
+
+function Submit-NodeBatch {
+    <#
+    .SYNOPSIS
+    Steps 2 to 7 of the protocol, but for following: {answer, ..}, answer `follow` if the batch was opened now or before.
+    #>
+    param([object]$Envelope)
+
+    $stateDir = [string]$Envelope['state_dir']
+    $id = [string]$Envelope['id']
+    if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
+        return @{ answer = 'follow' }
+    }
+    $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
+    $mode = [string](Get-NodeArgument -Map $runner -Name 'mode' -Default 'task')
+    $text = Get-NodeArgument -Map $runner -Name 'text'
+    $openPath = Join-NodePath -Folder $stateDir -Name 'open.json'
+    $open = Read-NodeDocument -Path $openPath
+    if ($null -ne $open) {
+        if ((Test-NodeWorker -Open $open) -or (Test-NodeTaskFinishes -Open $open)) {
+            return New-NodeBusy -Open $open
+        }
+        # Nobody works on it and nobody will: it is taken back before anything new is begun. The runner that began it does that.
+        Invoke-NodeRunnerInline -StateDir $stateDir
+    }
+    $blocked = Read-NodeDocument -Path (Join-NodePath -Folder $stateDir -Name 'blocked.json')
+    if ($null -ne $blocked) {
+        return @{ answer = 'blocked'; blocked = @{ id = [string]$blocked['id']; error = (Get-NodeArgument -Map $blocked -Name 'error') } }
+    }
+    New-NodeFolder -Path $stateDir -Sddl (Get-NodeStateSddl)
+    foreach ($name in @('batches', 'receipts', 'staging')) {
+        New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
+    }
+    $lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
+    $open = Read-NodeDocument -Path $openPath
+    if ($null -eq $lock -or $null -ne $open) {
+        # Another controller was a moment faster.
+        if ($null -ne $lock) {
+            $lock.Dispose()
+        }
+        return New-NodeBusy -Open $open
+    }
+    try {
+        $runnerPath = Join-NodePath -Folder $stateDir -Name 'runner.ps1'
+        if ($null -ne $text) {
+            $encoding = New-Object System.Text.UTF8Encoding($false)
+            [byte[]]$bytes = $encoding.GetBytes([string]$text)
+            Write-NodeFile -Path $runnerPath -Bytes $bytes
+        }
+        $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir
+        if ($stale.Length -gt 0) {
+            return @{ answer = 'stale'; stale = $stale }
+        }
+        if ($mode -ceq 'task') {
+            try {
+                Register-NodeRunnerTask -StateDir $stateDir
+            }
+            catch {
+                $cause = Get-NodeErrorText -Record $_
+                return @{ answer = 'refused'; reason = "The scheduled task \winkube\runner could not be made: $cause Allow it, or use the runner mode inline." }
+            }
+        }
+        Open-NodeBatch -Envelope $Envelope -Mode $mode
+    }
+    finally {
+        $lock.Dispose()
+    }
+    if ($mode -ceq 'task') {
+        try {
+            $null = Start-NodeRunnerTask
+        }
+        catch {
+            # The batch is open and the task enabled: it starts within a minute by itself.
+            $null = $_
+        }
+    }
+    else {
+        Invoke-NodeRunnerInline -StateDir $stateDir
+    }
+    return @{ answer = 'follow' }
+}
+
+function New-NodeBusy {
+    param([object]$Open)
+
+    $busy = @{}
+    foreach ($field in @('id', 'controller', 'since')) {
+        $busy[$field] = Get-NodeArgument -Map $Open -Name $field -Default ''
+    }
+    return @{ answer = 'busy'; busy = $busy }
+}
+
+function Confirm-NodeBlock {
+    <# .SYNOPSIS `acknowledge`: removes blocked.json if it names this id; the outcome. #>
+    param([string]$StateDir, [string]$Id)
+
+    $path = Join-NodePath -Folder $StateDir -Name 'blocked.json'
+    $blocked = Read-NodeDocument -Path $path
+    if ([string](Get-NodeArgument -Map $blocked -Name 'id' -Default '') -cne $Id) {
+        return 'unknown'
+    }
+    Remove-NodeDocument -Path $path
+    return 'done'
+}
+
+function Get-NodeResultList {
+    <# .SYNOPSIS What the journal says of each op that ran: {n, op, ok, ..}. #>
+    param([string]$StateDir, [string]$Id)
+
+    $list = New-Object System.Collections.ArrayList
+    foreach ($entry in (Read-NodeJournal -StateDir $StateDir -Id $Id)) {
+        $kind = [string]$entry['e']
+        $op = [string](Get-NodeArgument -Map $entry -Name 'op' -Default '')
+        if ($kind -ceq 'done') {
+            $item = @{ n = [int]$entry['n']; op = $op; ok = $true }
+            $more = Get-NodeArgument -Map $entry -Name 'result' -Default @{}
+        }
+        elseif ($kind -ceq 'failed') {
+            $item = @{ n = [int]$entry['n']; op = $op; ok = $false; message = [string]$entry['message'] }
+            $more = Get-NodeArgument -Map $entry -Name 'data' -Default @{}
+            if ($more.ContainsKey('phase')) {
+                # It was the gate that failed: that is in the error, the ops have all run.
+                continue
+            }
+        }
+        else {
+            continue
+        }
+        foreach ($field in $more.GetEnumerator()) {
+            $item[[string]$field.Key] = $field.Value
+        }
+        $null = $list.Add($item)
+    }
+    return , $list.ToArray()
+}
+
+function Invoke-NodeEnvelope {
+    <# .SYNOPSIS What an envelope asks for, as the module's result. #>
+    param([object]$Envelope, [bool]$CheckMode)
+
+    $stateDir = [string]$Envelope['state_dir']
+    $id = [string]$Envelope['id']
+    $kind = [string]$Envelope['kind']
+    $result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = @{} }
+    $refusal = Get-NodeRefusal -Envelope $Envelope -CheckMode $CheckMode
+    if ($refusal -ne '') {
+        $result['answer'] = 'refused'
+        $result['reason'] = $refusal
+        return $result
+    }
+    $end = @{ outcome = 'unknown'; error = $null }
+    if ($kind -ceq 'acknowledge') {
+        $end['outcome'] = Confirm-NodeBlock -StateDir $stateDir -Id $id
+        $result['changed'] = $end['outcome'] -ceq 'done'
+    }
+    else {
+        if ($kind -ceq 'submit') {
+            $submitted = Submit-NodeBatch -Envelope $Envelope
+            if ($submitted['answer'] -cne 'follow') {
+                foreach ($field in $submitted.GetEnumerator()) {
+                    $result[[string]$field.Key] = $field.Value
+                }
+                return $result
+            }
+        }
+        if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
+            $seconds = [double](Get-NodeArgument -Map $Envelope -Name 'follow_s' -Default 900)
+            $end = Wait-NodeOutcome -StateDir $stateDir -Id $id -Seconds $seconds
+            $result['results'] = Get-NodeResultList -StateDir $stateDir -Id $id
+            $result['changed'] = [bool]($end['outcome'] -ceq 'done' -and $result['results'].Length -gt 0)
+        }
+    }
+    $result['answer'] = 'accepted'
+    $result['outcome'] = $end['outcome']
+    if ($null -ne $end['error']) {
+        $result['error'] = $end['error']
+    }
+    $queries = Get-NodeArgumentList -Map $Envelope -Name 'state'
+    $result['state'] = Read-NodeQueryList -Queries $queries -StateDir $stateDir
+    return $result
+}
+
+$answer = $null
+try {
+    $envelope = Read-NodeEnvelope -Text ([string]$module.Params.batch)
+    $answer = ConvertTo-NodePlain -Value (Invoke-NodeEnvelope -Envelope $envelope -CheckMode $module.CheckMode)
+}
+catch {
+    $failure = $_
+    $module.FailJson("The batch could not be handled: $(Get-NodeErrorText -Record $failure)", $failure)
+}
+foreach ($entry in $answer.GetEnumerator()) {
+    $module.Result[[string]$entry.Key] = $entry.Value
+}
+$module.ExitJson()

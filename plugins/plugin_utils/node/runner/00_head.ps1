@@ -1,0 +1,16 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The runner: executes the open batch of a state folder, or finishes or takes back one that was interrupted (docs/protocol.md,
+# section 3). Started by the scheduled task \winkube\runner, or by node_apply in its own process (mode `inline`).
+# This is its first piece; runner_text.py puts the files of plugins/module_utils that it shares with the modules behind it.
+
+param([string]$StateDir = '')
+
+Set-StrictMode -Version 2.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+if ($StateDir -eq '') {
+    $StateDir = [string][System.Environment]::GetEnvironmentVariable('WINKUBE_STATE_DIR')
+}

@@ -1,0 +1,211 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Programs: one by its full path with a list of arguments, no shell, a time limit, both outputs.
+
+function ConvertTo-NodeArgumentText {
+    <# .SYNOPSIS One argument as CommandLineToArgvW reads it back. #>
+    param([string]$Value)
+
+    if ($Value -ne '' -and $Value -notmatch '[\s"]') {
+        return $Value
+    }
+    $text = New-Object System.Text.StringBuilder
+    $null = $text.Append('"')
+    $slashes = 0
+    foreach ($char in $Value.ToCharArray()) {
+        if ($char -eq [char]92) {
+            $slashes++
+            continue
+        }
+        if ($char -eq [char]34) {
+            $null = $text.Append('\' * (2 * $slashes + 1))
+        }
+        else {
+            $null = $text.Append('\' * $slashes)
+        }
+        $null = $text.Append([string]$char)
+        $slashes = 0
+    }
+    $null = $text.Append('\' * (2 * $slashes))
+    $null = $text.Append('"')
+    return $text.ToString()
+}
+
+function Get-NodeOemEncoding {
+    <# .SYNOPSIS The encoding of sc, netsh, icacls: the OEM code page of the machine, not of the account. #>
+    try {
+        $page = [string](Get-NodeRegistryRaw -Key 'SYSTEM\CurrentControlSet\Control\Nls\CodePage' -Name 'OEMCP' -Default '437')
+        return [System.Text.Encoding]::GetEncoding([int]$page)
+    }
+    catch {
+        return [System.Text.Encoding]::GetEncoding(28591)
+    }
+}
+
+function ConvertFrom-NodeOutput {
+    <#
+    .SYNOPSIS
+    What a program printed, as text: at most 64 KB of it, the first and the last 32 KB.
+
+    .NOTES
+    With `oem`, bytes that are valid UTF-8 are read as that: plain ASCII is both, and programs that print UTF-8 are common.
+    #>
+    param([byte[]]$Bytes, [string]$Encoding)
+
+    if ($Bytes.Length -eq 0) {
+        return ''
+    }
+    if ($Encoding -ceq 'utf-16') {
+        $decoder = [System.Text.Encoding]::Unicode
+    }
+    elseif ($Encoding -ceq 'utf-8') {
+        $decoder = [System.Text.Encoding]::UTF8
+    }
+    elseif ($Encoding -ceq 'oem') {
+        $decoder = New-Object System.Text.UTF8Encoding($false, $true)
+        try {
+            $null = $decoder.GetCharCount($Bytes)
+            $decoder = [System.Text.Encoding]::UTF8
+        }
+        catch {
+            $decoder = Get-NodeOemEncoding
+        }
+    }
+    else {
+        throw "There is no encoding '$Encoding'; there are oem, utf-8 and utf-16."
+    }
+    $half = 32768
+    if ($Bytes.Length -gt 2 * $half) {
+        $left = $Bytes.Length - 2 * $half
+        $head = $decoder.GetString($Bytes, 0, $half)
+        $tail = $decoder.GetString($Bytes, $Bytes.Length - $half, $half)
+        $text = $head + "`n... $left bytes left out ...`n" + $tail
+    }
+    else {
+        $text = $decoder.GetString($Bytes)
+    }
+    return $text.TrimStart([char]0xFEFF)
+}
+
+function Stop-NodeProcessTree {
+    <# .SYNOPSIS Ends a process and all that it has started; Kill() of Windows PowerShell spares the children. #>
+    param([System.Diagnostics.Process]$Process)
+
+    try {
+        if (Test-NodeWindows) {
+            $killer = [System.Environment]::GetFolderPath('System') + '\taskkill.exe'
+            $list = @('/T', '/F', '/PID', [string]$Process.Id)
+            $null = Invoke-NodeProgram -Program $killer -Arguments $list -TimeoutMs 10000 -Tree $false
+        }
+        if (-not $Process.HasExited) {
+            $Process.Kill()
+        }
+        $null = $Process.WaitForExit(5000)
+    }
+    catch {
+        # It has ended meanwhile, or Windows refuses: either way the caller reports the time-out.
+        $null = $_
+    }
+}
+
+function Invoke-NodeProgram {
+    <#
+    .SYNOPSIS
+    Runs a program to its end: {timed_out, exit_code, stdout, stderr}, the outputs as bytes.
+    #>
+    param(
+        [string]$Program,
+        [object[]]$Arguments = @(),
+        [int]$TimeoutMs = 60000,
+        [string]$InputText = '',
+        [string]$Folder = '',
+        [object]$Environment = $null,
+        [bool]$Tree = $true
+    )
+
+    if (-not [System.IO.Path]::IsPathRooted($Program)) {
+        throw "The program '$Program' is not named by its full path."
+    }
+    if (-not [System.IO.File]::Exists($Program)) {
+        throw "The program $Program does not exist."
+    }
+    $words = New-Object System.Collections.ArrayList
+    foreach ($argument in $Arguments) {
+        $null = $words.Add((ConvertTo-NodeArgumentText -Value ([string]$argument)))
+    }
+    $info = New-Object System.Diagnostics.ProcessStartInfo
+    $info.FileName = $Program
+    $info.Arguments = $words.ToArray() -join ' '
+    $info.UseShellExecute = $false
+    $info.CreateNoWindow = $true
+    $info.RedirectStandardInput = $true
+    $info.RedirectStandardOutput = $true
+    $info.RedirectStandardError = $true
+    $info.WorkingDirectory = $Folder
+    if ($Folder -eq '') {
+        $info.WorkingDirectory = [System.IO.Path]::GetDirectoryName($Program)
+        if (Test-NodeWindows) {
+            $info.WorkingDirectory = [System.Environment]::GetFolderPath('System')
+        }
+    }
+    if ($null -ne $Environment) {
+        foreach ($entry in $Environment.GetEnumerator()) {
+            $info.EnvironmentVariables[[string]$entry.Key] = [string]$entry.Value
+        }
+    }
+    $process = New-Object System.Diagnostics.Process
+    $process.StartInfo = $info
+    $out = New-Object System.IO.MemoryStream
+    $err = New-Object System.IO.MemoryStream
+    try {
+        try {
+            $null = $process.Start()
+        }
+        catch {
+            throw "$Program could not be started: $(Get-NodeErrorText -Record $_)"
+        }
+        # Both outputs are read while it runs: a full pipe would stop it for ever.
+        $readOut = $process.StandardOutput.BaseStream.CopyToAsync($out)
+        $readErr = $process.StandardError.BaseStream.CopyToAsync($err)
+        $stdin = $process.StandardInput.BaseStream
+        try {
+            if ($InputText -ne '') {
+                $encoding = New-Object System.Text.UTF8Encoding($false)
+                [byte[]]$bytes = $encoding.GetBytes($InputText)
+                $stdin.Write($bytes, 0, $bytes.Length)
+                $stdin.Flush()
+            }
+            $stdin.Close()
+        }
+        catch {
+            # It does not want its input, or has ended: its exit code tells.
+            $null = $_
+        }
+        $ended = $process.WaitForExit([System.Math]::Max(1, $TimeoutMs))
+        if (-not $ended) {
+            if ($Tree) {
+                Stop-NodeProcessTree -Process $process
+            }
+            else {
+                $process.Kill()
+            }
+        }
+        try {
+            # A child that was left behind may hold the pipes open: what is there after 5 s is all.
+            $null = [System.Threading.Tasks.Task]::WaitAll([System.Threading.Tasks.Task[]]@($readOut, $readErr), 5000)
+        }
+        catch {
+            $null = $_
+        }
+        $code = -1
+        if ($ended) {
+            $code = [int]$process.ExitCode
+        }
+        return @{ timed_out = (-not $ended); exit_code = $code; stdout = $out.ToArray(); stderr = $err.ToArray() }
+    }
+    finally {
+        $process.Dispose()
+    }
+}

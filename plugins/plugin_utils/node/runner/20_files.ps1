@@ -1,0 +1,270 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Files and folders. Each of these looks at what is there first: run a second time it does nothing and succeeds.
+
+function Copy-NodeFile {
+    <# .SYNOPSIS Copies the content of a file, flushed to the disk. Not its ACL, not its attributes. #>
+    param([string]$Source, [string]$Path)
+
+    $reader = $null
+    $writer = $null
+    try {
+        $reader = New-Object System.IO.FileStream($Source, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+            [System.IO.FileShare]'ReadWrite, Delete')
+        $writer = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+            [System.IO.FileShare]::None)
+        $reader.CopyTo($writer, 1048576)
+        $writer.Flush($true)
+    }
+    finally {
+        if ($null -ne $reader) {
+            $reader.Dispose()
+        }
+        if ($null -ne $writer) {
+            $writer.Dispose()
+        }
+    }
+}
+
+function Copy-NodeAccess {
+    <# .SYNOPSIS Gives a file the DACL of another one; what that has inherited is inherited anew at the new place. #>
+    param([string]$Source, [string]$Path)
+
+    if (-not (Test-NodeWindows)) {
+        return
+    }
+    $access = [System.Security.AccessControl.AccessControlSections]::Access
+    $security = Get-NodeSecurity -Path $Source -Sections $access
+    Set-NodeSddl -Path $Path -Sddl ([string]$security.GetSecurityDescriptorSddlForm($access))
+}
+
+function Copy-NodeBackup {
+    <# .SYNOPSIS Keeps a file under another name, which appears only when the copy is whole. #>
+    param([string]$Path, [string]$Backup)
+
+    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($Backup))
+    $fresh = $Backup + '.winkube-new'
+    $block = {
+        Copy-NodeFile -Source $Path -Path $fresh
+    }
+    Invoke-NodeRetry -Block $block
+    Copy-NodeAccess -Source $Path -Path $fresh
+    Move-NodeFileIn -Source $fresh -Path $Backup
+}
+
+function Test-NodeSameContent {
+    param([string]$Path, [byte[]]$Bytes)
+
+    $item = New-Object System.IO.FileInfo($Path)
+    if ($item.Length -ne $Bytes.Length) {
+        return $false
+    }
+    $box = @{ text = '' }
+    $block = {
+        $box['text'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $Path))
+    }
+    Invoke-NodeRetry -Block $block
+    return [bool]($box['text'] -ceq [System.Convert]::ToBase64String($Bytes))
+}
+
+function Assert-NodeFilePlace {
+    <# .SYNOPSIS Throws if something that is not a file stands where a file is to be; returns whether a file is there. #>
+    param([string]$Path)
+
+    $kind = Get-NodeFileKind -Path $Path
+    if ($kind -ceq 'directory') {
+        throw "$Path is a folder, a file is wanted there. Remove it or choose another path."
+    }
+    if ($kind -ceq 'link') {
+        throw "$Path is a link or another reparse point; it is not written through. Remove it or choose another path."
+    }
+    return [bool]($kind -ceq 'file')
+}
+
+function Invoke-NodeOpMkdir {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $path = [string]$Arguments['path']
+    $made = (Get-NodeFileKind -Path $path) -ceq 'absent'
+    New-NodeFolder -Path $path -Sddl ([string](Get-NodeArgument -Map $Arguments -Name 'sddl' -Default ''))
+    return @{ changed = $made }
+}
+
+function Invoke-NodeOpWrite {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $path = [string]$Arguments['path']
+    [byte[]]$content = [System.Convert]::FromBase64String([string]$Arguments['content'])
+    $sddl = [string](Get-NodeArgument -Map $Arguments -Name 'sddl' -Default '')
+    $backup = [string](Get-NodeArgument -Map $Arguments -Name 'backup' -Default '')
+    if (Assert-NodeFilePlace -Path $path) {
+        if (Test-NodeSameContent -Path $path -Bytes $content) {
+            if ($sddl -ne '') {
+                Set-NodeSddl -Path $path -Sddl $sddl
+            }
+            return @{ changed = $false }
+        }
+        if ($backup -ne '' -and (Get-NodeFileKind -Path $backup) -ceq 'absent') {
+            Copy-NodeBackup -Path $path -Backup $backup
+        }
+    }
+    Write-NodeFile -Path $path -Bytes $content -Sddl $sddl
+    return @{ changed = $true }
+}
+
+function Invoke-NodeOpRestore {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $path = [string]$Arguments['path']
+    $backup = [string]$Arguments['backup']
+    if ((Get-NodeFileKind -Path $backup) -ceq 'absent') {
+        return @{ changed = $false }
+    }
+    $null = Assert-NodeFilePlace -Path $path
+    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($path))
+    # Copied, not renamed: the backup may lie on another volume, and must stay until the file is in its place.
+    $fresh = $path + '.winkube-new'
+    $copy = {
+        Copy-NodeFile -Source $backup -Path $fresh
+    }
+    Invoke-NodeRetry -Block $copy
+    Move-NodeFileIn -Source $fresh -Path $path
+    Copy-NodeAccess -Source $backup -Path $path
+    Remove-NodeDocument -Path $backup
+    return @{ changed = $true }
+}
+
+function Invoke-NodeOpMove {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $from = [string]$Arguments['from']
+    $to = [string]$Arguments['to']
+    $there = (Get-NodeFileKind -Path $from) -cne 'absent'
+    $taken = (Get-NodeFileKind -Path $to) -cne 'absent'
+    if (-not $there) {
+        if ($taken) {
+            return @{ changed = $false }
+        }
+        throw "$from does not exist, and neither does $to."
+    }
+    if ($taken) {
+        throw "$to exists already; $from is not moved over it."
+    }
+    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($to))
+    $block = {
+        if ([System.IO.Directory]::Exists($from)) {
+            [System.IO.Directory]::Move($from, $to)
+        }
+        else {
+            [System.IO.File]::Move($from, $to)
+        }
+    }
+    Invoke-NodeRetry -Block $block
+    return @{ changed = $true }
+}
+
+function Remove-NodeEntry {
+    <# .SYNOPSIS Deletes one file, link or empty folder. Returns whether it stays, which only InUseOk allows. #>
+    param([string]$Path, [string]$Kind, [bool]$InUseOk)
+
+    $block = {
+        if ($Kind -cne 'link') {
+            $attributes = [System.IO.File]::GetAttributes($Path)
+            if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
+                [System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
+            }
+        }
+        if ([System.IO.Directory]::Exists($Path)) {
+            [System.IO.Directory]::Delete($Path, $false)
+        }
+        else {
+            [System.IO.File]::Delete($Path)
+        }
+    }
+    try {
+        Invoke-NodeRetry -Block $block
+    }
+    catch {
+        $failure = $_
+        if ((Get-NodeFileKind -Path $Path) -ceq 'absent') {
+            return $false
+        }
+        if ($InUseOk -and @(5, 32, 33) -contains (Get-NodeErrorCode -Record $failure)) {
+            return $true
+        }
+        throw $failure
+    }
+    return $false
+}
+
+function Remove-NodeTree {
+    <# .SYNOPSIS Deletes a folder and all in it; a reparse point is itself deleted and never followed. Returns whether any of it stays. #>
+    param([string]$Path, [bool]$InUseOk)
+
+    $kind = Get-NodeFileKind -Path $Path
+    if ($kind -ceq 'absent') {
+        return $false
+    }
+    $left = $false
+    if ($kind -ceq 'directory') {
+        foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Path)) {
+            if (Remove-NodeTree -Path $entry -InUseOk $InUseOk) {
+                $left = $true
+            }
+        }
+    }
+    if ($left) {
+        return $true
+    }
+    return Remove-NodeEntry -Path $Path -Kind $kind -InUseOk $InUseOk
+}
+
+function Invoke-NodeOpRemove {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $path = [string]$Arguments['path']
+    $kind = Get-NodeFileKind -Path $path
+    if ($kind -ceq 'absent') {
+        return @{ changed = $false }
+    }
+    if ([System.IO.Path]::GetPathRoot($path) -eq $path) {
+        throw "$path is the root of a drive; it is not removed."
+    }
+    $inUseOk = [bool](Get-NodeArgument -Map $Arguments -Name 'in_use_ok' -Default $false)
+    if ($kind -ceq 'directory' -and [System.IO.Directory]::GetFileSystemEntries($path).Length -gt 0) {
+        if ([bool](Get-NodeArgument -Map $Arguments -Name 'only_if_empty' -Default $false)) {
+            return @{ changed = $false; left = $true }
+        }
+        if (-not [bool](Get-NodeArgument -Map $Arguments -Name 'recurse' -Default $false)) {
+            throw "$path is a folder that is not empty, and recurse is not set."
+        }
+    }
+    if (Remove-NodeTree -Path $path -InUseOk $inUseOk) {
+        return @{ changed = $true; left = $true }
+    }
+    return @{ changed = $true }
+}
+
+function Invoke-NodeOpRecord {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $path = [string]$Arguments['path']
+    $files = New-Object System.Collections.ArrayList
+    foreach ($file in (Get-NodeArgumentList -Map $Arguments -Name 'files')) {
+        if ((Get-NodeFileKind -Path ([string]$file)) -cne 'file') {
+            throw "$file is to be recorded, but there is no such file."
+        }
+        $null = $files.Add(@{ path = [string]$file; sha256 = (Get-NodeFileHash -Path ([string]$file)) })
+    }
+    $document = @{ schema = 1; source = (Get-NodeArgument -Map $Arguments -Name 'source'); files = $files.ToArray() }
+    # Compared by value: the order of the keys of a hashtable is nobody's promise.
+    $present = Read-NodeDocument -Path $path
+    if ($null -ne $present -and (Test-NodeEqual -Left $present -Right $document)) {
+        return @{ changed = $false }
+    }
+    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($path))
+    Write-NodeJsonFile -Path $path -Value $document
+    return @{ changed = $true }
+}

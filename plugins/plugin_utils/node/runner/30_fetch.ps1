@@ -1,0 +1,230 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Downloads: to <path>.part, checked, then renamed in.
+
+function Read-NodeFirstByte {
+    <# .SYNOPSIS The first bytes of a file as lower-case hex. #>
+    param([string]$Path, [int]$Count)
+
+    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    try {
+        [byte[]]$buffer = New-Object 'byte[]' $Count
+        $read = $stream.Read($buffer, 0, $Count)
+        return [string][System.BitConverter]::ToString($buffer, 0, $read).Replace('-', '').ToLowerInvariant()
+    }
+    finally {
+        $stream.Dispose()
+    }
+}
+
+function New-NodeHttpClient {
+    <# .SYNOPSIS A client that follows no redirect by itself and uses no proxy but the one it is told. #>
+    param([string]$Proxy)
+
+    if ($PSVersionTable.PSVersion.Major -lt 6) {
+        Add-Type -AssemblyName System.Net.Http
+    }
+    Set-NodeTls
+    $handler = New-Object System.Net.Http.HttpClientHandler
+    $handler.AllowAutoRedirect = $false
+    $handler.UseProxy = $false
+    if ($Proxy -ne '') {
+        $address = [uri]$Proxy
+        $webProxy = New-Object System.Net.WebProxy($address)
+        if ($address.UserInfo -ne '') {
+            $parts = $address.UserInfo.Split([char]58)
+            $password = ''
+            if ($parts.Length -gt 1) {
+                $password = [uri]::UnescapeDataString($parts[1])
+            }
+            $webProxy.Credentials = New-Object System.Net.NetworkCredential([uri]::UnescapeDataString($parts[0]), $password)
+        }
+        $handler.Proxy = $webProxy
+        $handler.UseProxy = $true
+    }
+    $client = New-Object System.Net.Http.HttpClient($handler)
+    $client.Timeout = [System.Threading.Timeout]::InfiniteTimeSpan
+    return $client
+}
+
+function Wait-NodeTask {
+    <# .SYNOPSIS Waits for a .NET task as long as there is time; throws what it throws. #>
+    param([object]$Task, [hashtable]$Limit)
+
+    $left = $Limit['ms'] - $Limit['watch'].ElapsedMilliseconds
+    if ($left -le 0 -or -not $Task.Wait([int]$left)) {
+        throw "$($Limit['url']): no end after $([int]($Limit['ms'] / 1000)) s, gave up."
+    }
+}
+
+function Open-NodeDownload {
+    <# .SYNOPSIS The response to a GET, redirects followed: {response, url}. Headers are not carried to another host. #>
+    param([object]$Client, [string]$Url, [object]$Headers, [hashtable]$Limit)
+
+    $address = [uri]$Url
+    $origin = $address.Authority
+    for ($hop = 0; $hop -le 5; $hop++) {
+        $request = New-Object System.Net.Http.HttpRequestMessage([System.Net.Http.HttpMethod]::Get, $address)
+        if ($null -ne $Headers -and $address.Authority -eq $origin) {
+            foreach ($entry in $Headers.GetEnumerator()) {
+                $null = $request.Headers.TryAddWithoutValidation([string]$entry.Key, [string]$entry.Value)
+            }
+        }
+        $sending = $Client.SendAsync($request, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+        Wait-NodeTask -Task $sending -Limit $Limit
+        $response = $sending.Result
+        $status = [int]$response.StatusCode
+        $location = $response.Headers.Location
+        if (@(301, 302, 303, 307, 308) -notcontains $status -or $null -eq $location) {
+            return $response
+        }
+        $response.Dispose()
+        $next = New-Object System.Uri($address, $location)
+        if ($address.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
+            throw "$($Url): redirected from https to $next; that is not followed."
+        }
+        $address = $next
+    }
+    throw "$($Url): more than 5 redirects."
+}
+
+function Save-NodeDownload {
+    <# .SYNOPSIS A response's body to a file; throws unless all of it, and not more than allowed, has come. #>
+    param([object]$Response, [string]$Url, [string]$Path, [int64]$MaxBytes, [hashtable]$Limit)
+
+    $announced = [int64]-1
+    if ($null -ne $Response.Content.Headers.ContentLength) {
+        $announced = [int64]$Response.Content.Headers.ContentLength
+    }
+    if ($MaxBytes -gt 0 -and $announced -gt $MaxBytes) {
+        throw "$($Url): wanted at most $MaxBytes bytes, found $announced."
+    }
+    $opening = $Response.Content.ReadAsStreamAsync()
+    Wait-NodeTask -Task $opening -Limit $Limit
+    $source = $opening.Result
+    $target = $null
+    $total = [int64]0
+    try {
+        $target = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+            [System.IO.FileShare]::None)
+        [byte[]]$buffer = New-Object 'byte[]' 1048576
+        while ($true) {
+            $reading = $source.ReadAsync($buffer, 0, $buffer.Length)
+            Wait-NodeTask -Task $reading -Limit $Limit
+            $count = [int]$reading.Result
+            if ($count -eq 0) {
+                break
+            }
+            $total += $count
+            if ($MaxBytes -gt 0 -and $total -gt $MaxBytes) {
+                throw "$($Url): wanted at most $MaxBytes bytes, found more."
+            }
+            $target.Write($buffer, 0, $count)
+        }
+        $target.Flush($true)
+    }
+    finally {
+        if ($null -ne $target) {
+            $target.Dispose()
+        }
+        $source.Dispose()
+    }
+    if ($announced -ge 0 -and $total -ne $announced) {
+        throw "$($Url): wanted $announced bytes, found $($total): the download was cut short."
+    }
+}
+
+function Assert-NodeDownload {
+    <# .SYNOPSIS Throws unless a file begins as it should and has the sha256 that is wanted. #>
+    param([string]$Url, [string]$Path, [string]$Hash, [object[]]$Magic)
+
+    if ($Magic.Length -gt 0) {
+        $begins = Read-NodeFirstByte -Path $Path -Count 64
+        $fits = $false
+        foreach ($start in $Magic) {
+            if ($begins.StartsWith(([string]$start).ToLowerInvariant(), [System.StringComparison]::Ordinal)) {
+                $fits = $true
+            }
+        }
+        if (-not $fits) {
+            $hint = ''
+            # 3c is '<': most often an error page or a login page instead of the file.
+            if ($begins.TrimStart('0', 'a', 'd', '2').StartsWith('3c', [System.StringComparison]::Ordinal)) {
+                $hint = ' (it looks like an HTML page)'
+            }
+            $shown = $begins.Substring(0, [System.Math]::Min(16, $begins.Length))
+            throw "$($Url): wanted a file that begins with $($Magic -join ' or '), found $shown$hint."
+        }
+    }
+    if ($Hash -ne '') {
+        $found = Get-NodeFileHash -Path $Path
+        if ($found -cne $Hash) {
+            $size = (New-Object System.IO.FileInfo($Path)).Length
+            throw "$($Url): wanted sha256 $Hash, found $found ($size bytes)."
+        }
+    }
+}
+
+function Invoke-NodeOpFetch {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $url = [string]$Arguments['url']
+    $path = [string]$Arguments['path']
+    $wanted = ([string](Get-NodeArgument -Map $Arguments -Name 'sha256' -Default '')).ToLowerInvariant()
+    if ((Assert-NodeFilePlace -Path $path) -and $wanted -ne '' -and (Get-NodeFileHash -Path $path) -ceq $wanted) {
+        return @{ changed = $false; sha256 = $wanted }
+    }
+    $maxBytes = [int64](Get-NodeArgument -Map $Arguments -Name 'max_bytes' -Default 0)
+    $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 600))
+    $limit = @{ url = $url; ms = [int64]($timeout * 1000); watch = [System.Diagnostics.Stopwatch]::StartNew() }
+    $part = $path + '.part'
+    $client = $null
+    $response = $null
+    try {
+        $address = [uri]$url
+        if ($address.IsFile) {
+            if (-not [System.IO.File]::Exists($address.LocalPath)) {
+                throw "$($url): there is no file $($address.LocalPath) on the node."
+            }
+            if ($maxBytes -gt 0 -and (New-Object System.IO.FileInfo($address.LocalPath)).Length -gt $maxBytes) {
+                throw "$($url): wanted at most $maxBytes bytes, the file is larger."
+            }
+            Copy-NodeFile -Source $address.LocalPath -Path $part
+        }
+        else {
+            $client = New-NodeHttpClient -Proxy ([string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default ''))
+            $headers = Get-NodeArgument -Map $Arguments -Name 'headers'
+            $response = Open-NodeDownload -Client $client -Url $url -Headers $headers -Limit $limit
+            if ([int]$response.StatusCode -ne 200) {
+                throw "$($url): wanted status 200, found $([int]$response.StatusCode)."
+            }
+            Save-NodeDownload -Response $response -Url $url -Path $part -MaxBytes $maxBytes -Limit $limit
+        }
+        Assert-NodeDownload -Url $url -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
+        $found = $wanted
+        if ($wanted -eq '') {
+            $found = Get-NodeFileHash -Path $part
+        }
+        Move-NodeFileIn -Source $part -Path $path
+        return @{ changed = $true; sha256 = $found }
+    }
+    catch {
+        $text = Get-NodeErrorText -Record $_
+        Remove-NodeFileQuietly -Path $part
+        if (-not $text.Contains($url)) {
+            $text = "$($url): $text"
+        }
+        throw $text
+    }
+    finally {
+        if ($null -ne $response) {
+            $response.Dispose()
+        }
+        if ($null -ne $client) {
+            $client.Dispose()
+        }
+    }
+}

@@ -1,0 +1,227 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Running a program as an op, and waiting until something is so.
+
+function Get-NodeTimeLeft {
+    <# .SYNOPSIS Seconds that an op may take: what it wants, or what the batch's deadline leaves. Undo ops have no deadline. #>
+    param([hashtable]$Run, [double]$Wanted)
+
+    if ($Run['deadline_s'] -le 0) {
+        return $Wanted
+    }
+    $left = [double]$Run['deadline_s'] - $Run['watch'].Elapsed.TotalSeconds
+    if ($left -le 0) {
+        throw "The batch's deadline of $($Run['deadline_s']) s is up."
+    }
+    return [System.Math]::Min($Wanted, $left)
+}
+
+function Get-NodeExitList {
+    <# .SYNOPSIS The exit codes that an op accepts; 0 if it names none. #>
+    param([object]$Arguments)
+
+    $codes = Get-NodeArgumentList -Map $Arguments -Name 'ok_exit'
+    if ($codes.Length -eq 0) {
+        return , [object[]]@(0)
+    }
+    return , $codes
+}
+
+function Test-NodeExit {
+    <# .SYNOPSIS Whether an exit code is among those accepted; 0xC0000005 may be written signed or unsigned. #>
+    param([int]$Code, [object[]]$Accepted)
+
+    $unsigned = ConvertTo-NodeUnsigned -Value $Code
+    foreach ($item in $Accepted) {
+        if ([int64]$item -eq [int64]$Code -or [int64]$item -eq $unsigned) {
+            return $true
+        }
+    }
+    return $false
+}
+
+function Get-NodeSaid {
+    <# .SYNOPSIS What a program said, for a sentence: stderr, else stdout, its last 2000 characters. #>
+    param([hashtable]$Done)
+
+    $said = ([string]$Done['stderr']).Trim()
+    if ($said -eq '') {
+        $said = ([string]$Done['stdout']).Trim()
+    }
+    if ($said.Length -gt 2000) {
+        $said = $said.Substring($said.Length - 2000)
+    }
+    return $said
+}
+
+function Invoke-NodeRunArgument {
+    <# .SYNOPSIS Runs the program that an op names: {exit_code, stdout, stderr} as text. #>
+    param([object]$Arguments, [hashtable]$Run, [double]$TimeoutS)
+
+    $program = [string]$Arguments['program']
+    $call = @{
+        Program = $program
+        Arguments = (Get-NodeArgumentList -Map $Arguments -Name 'args')
+        TimeoutMs = [int][System.Math]::Min(2000000000, $TimeoutS * 1000)
+        InputText = [string](Get-NodeArgument -Map $Arguments -Name 'stdin' -Default '')
+        Folder = [string](Get-NodeArgument -Map $Arguments -Name 'cwd' -Default '')
+        Environment = (Get-NodeArgument -Map $Arguments -Name 'env')
+    }
+    $done = Invoke-NodeProgram @call
+    $encoding = [string](Get-NodeArgument -Map $Arguments -Name 'encoding' -Default 'oem')
+    $text = @{
+        exit_code = $done['exit_code']
+        stdout = Hide-NodeSecret -Run $Run -Text (ConvertFrom-NodeOutput -Bytes $done['stdout'] -Encoding $encoding)
+        stderr = Hide-NodeSecret -Run $Run -Text (ConvertFrom-NodeOutput -Bytes $done['stderr'] -Encoding $encoding)
+    }
+    if ($done['timed_out']) {
+        $Run['data'] = $text
+        throw "$program did not end within $([System.Math]::Round($TimeoutS, 1)) s and was ended."
+    }
+    return $text
+}
+
+function Invoke-NodeOpRun {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 60))
+    $done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS $timeout
+    $accepted = Get-NodeExitList -Arguments $Arguments
+    if (-not (Test-NodeExit -Code $done['exit_code'] -Accepted $accepted)) {
+        $Run['data'] = $done
+        $said = Get-NodeSaid -Done $done
+        if ($said -eq '') {
+            $said = 'it printed nothing'
+        }
+        throw "$($Arguments['program']) ended with exit code $($done['exit_code']), wanted $($accepted -join ' or '): $said"
+    }
+    $done['changed'] = $true
+    return $done
+}
+
+function Test-NodeFileFree {
+    <# .SYNOPSIS {so, seen}: whether a file can be opened for writing, or does not exist. #>
+    param([string]$Path)
+
+    if ((Get-NodeFileKind -Path $Path) -ceq 'absent') {
+        return @{ so = $true; seen = 'it does not exist' }
+    }
+    try {
+        $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::ReadWrite,
+            [System.IO.FileShare]::None)
+        $stream.Dispose()
+        return @{ so = $true; seen = 'it is free' }
+    }
+    catch {
+        return @{ so = $false; seen = "it is held: $(Get-NodeErrorText -Record $_)" }
+    }
+}
+
+function Test-NodeWaited {
+    <# .SYNOPSIS {so, seen}: whether what an op waits for is so now, and what was seen. #>
+    param([object]$Arguments, [hashtable]$Run, [double]$LeftS)
+
+    $kind = [string]$Arguments['for']
+    switch -CaseSensitive ($kind) {
+        'service' {
+            $state = Get-NodeServiceState -Name ([string]$Arguments['name'])
+            return @{ so = [bool]($state -ceq [string]$Arguments['state']); seen = "it is $state" }
+        }
+        'pipe' {
+            if (Test-NodePipe -Name ([string]$Arguments['name'])) {
+                return @{ so = $true; seen = 'it is there' }
+            }
+            return @{ so = $false; seen = 'it is not there' }
+        }
+        'http' {
+            $wanted = [int](Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)
+            $patience = [int][System.Math]::Max(500, [System.Math]::Min(2000, $LeftS * 1000))
+            $answer = Read-NodeHttp -Url ([string]$Arguments['url']) -TimeoutMs $patience
+            if ($answer['status'] -eq 0) {
+                return @{ so = $false; seen = "there is no answer: $($answer['error'])" }
+            }
+            return @{ so = [bool]($answer['status'] -eq $wanted); seen = "it answers $($answer['status'])" }
+        }
+        'run' {
+            try {
+                $done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS ([System.Math]::Max(1, $LeftS))
+            }
+            catch {
+                return @{ so = $false; seen = (Get-NodeErrorText -Record $_) }
+            }
+            $Run['data'] = $done
+            $so = Test-NodeExit -Code $done['exit_code'] -Accepted (Get-NodeExitList -Arguments $Arguments)
+            return @{ so = $so; seen = "it ended with exit code $($done['exit_code']): $(Get-NodeSaid -Done $done)"; done = $done }
+        }
+        'file_free' { return Test-NodeFileFree -Path ([string]$Arguments['path']) }
+        'process_gone' {
+            $ids = Get-NodeHolder -Path ([string]$Arguments['path'])
+            return @{ so = [bool]($ids.Length -eq 0); seen = "there are the processes $($ids -join ', ')" }
+        }
+        default {
+            throw "There is nothing called '$kind' to wait for; there are service, pipe, http, run, file_free and process_gone."
+        }
+    }
+}
+
+function Get-NodeWaitSubject {
+    <# .SYNOPSIS What an op waits for, as the beginning of a sentence. #>
+    param([object]$Arguments)
+
+    switch -CaseSensitive ([string]$Arguments['for']) {
+        'service' {
+            $stable = Get-NodeArgument -Map $Arguments -Name 'stable_s' -Default 0
+            if ([double]$stable -gt 0) {
+                return "The service $($Arguments['name']) was to be $($Arguments['state']) for $stable s"
+            }
+            return "The service $($Arguments['name']) was to be $($Arguments['state'])"
+        }
+        'pipe' { return "The pipe $($Arguments['name']) was to be there" }
+        'http' { return "$($Arguments['url']) was to answer $(Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)" }
+        'run' { return "$($Arguments['program']) was to end with $((Get-NodeExitList -Arguments $Arguments) -join ' or ')" }
+        'file_free' { return "$($Arguments['path']) was to be free for writing" }
+        default { return "No process of $($Arguments['path']) was to be left" }
+    }
+}
+
+function Invoke-NodeOpWait {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s'])
+    $interval = [int](Get-NodeArgument -Map $Arguments -Name 'interval_ms' -Default 500)
+    $stable = [double]0
+    if ([string]$Arguments['for'] -ceq 'service') {
+        $stable = [double](Get-NodeArgument -Map $Arguments -Name 'stable_s' -Default 0)
+    }
+    # Stopwatches, not clocks: a clock jumps when time synchronisation starts.
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    $since = $null
+    while ($true) {
+        $found = Test-NodeWaited -Arguments $Arguments -Run $Run -LeftS ($timeout - $watch.Elapsed.TotalSeconds)
+        if ($found['so']) {
+            if ($null -eq $since) {
+                $since = [System.Diagnostics.Stopwatch]::StartNew()
+            }
+            if ($since.Elapsed.TotalSeconds -ge $stable) {
+                $Run['data'] = $null
+                $result = @{ changed = $false }
+                if ($found.ContainsKey('done')) {
+                    foreach ($field in @('exit_code', 'stdout', 'stderr')) {
+                        $result[$field] = $found['done'][$field]
+                    }
+                }
+                return $result
+            }
+        }
+        else {
+            $since = $null
+        }
+        $left = $timeout - $watch.Elapsed.TotalSeconds
+        if ($left -le 0) {
+            throw "$(Get-NodeWaitSubject -Arguments $Arguments); after $([System.Math]::Round($timeout, 1)) s $($found['seen'])."
+        }
+        [System.Threading.Thread]::Sleep([int][System.Math]::Max(1, [System.Math]::Min($interval, $left * 1000)))
+    }
+}

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# One op by its name, and what must not be seen of it.
+
+function Get-NodeSecretList {
+    <# .SYNOPSIS The secret values of a batch, longest first: of base64 also what it encodes. #>
+    param([object[]]$Ops)
+
+    $found = New-Object System.Collections.ArrayList
+    foreach ($op in $Ops) {
+        $arguments = Get-NodeArgument -Map $op -Name 'args'
+        foreach ($name in (Get-NodeArgumentList -Map $op -Name 'secrets')) {
+            $value = Get-NodeArgument -Map $arguments -Name ([string]$name)
+            if ($value -is [System.Collections.IDictionary]) {
+                foreach ($entry in $value.GetEnumerator()) {
+                    $null = $found.Add([string]$entry.Value)
+                }
+            }
+            elseif ($null -ne $value -and $value -isnot [string] -and $value -is [System.Collections.IEnumerable]) {
+                foreach ($item in $value) {
+                    $null = $found.Add([string]$item)
+                }
+            }
+            else {
+                $null = $found.Add([string]$value)
+            }
+        }
+    }
+    foreach ($text in $found.ToArray()) {
+        try {
+            $strict = New-Object System.Text.UTF8Encoding($false, $true)
+            $plain = $strict.GetString([System.Convert]::FromBase64String($text))
+            # Many a short word is base64 of a letter or two, which is not to be blotted out everywhere.
+            if ($plain.Length -ge 4) {
+                $null = $found.Add($plain)
+            }
+        }
+        catch {
+            # It is no base64, or no text in base64.
+            $null = $_
+        }
+    }
+    $known = @($found.ToArray() | Where-Object { $_ -ne '' } | Sort-Object -Property Length -Descending)
+    return , [object[]]$known
+}
+
+function Hide-NodeSecret {
+    <# .SYNOPSIS A text with every secret of the batch replaced. #>
+    param([hashtable]$Run, [string]$Text)
+
+    foreach ($secret in $Run['secrets']) {
+        $Text = $Text.Replace([string]$secret, '********')
+    }
+    return $Text
+}
+
+function Invoke-NodeOp {
+    <# .SYNOPSIS Executes one op (or undo op) and returns its result; throws a sentence. #>
+    param([object]$Op, [hashtable]$Run)
+
+    $Run['data'] = $null
+    $arguments = Get-NodeArgument -Map $Op -Name 'args'
+    $name = [string](Get-NodeArgument -Map $Op -Name 'op' -Default '')
+    switch -CaseSensitive ($name) {
+        'mkdir' { return Invoke-NodeOpMkdir -Arguments $arguments -Run $Run }
+        'write' { return Invoke-NodeOpWrite -Arguments $arguments -Run $Run }
+        'restore' { return Invoke-NodeOpRestore -Arguments $arguments -Run $Run }
+        'fetch' { return Invoke-NodeOpFetch -Arguments $arguments -Run $Run }
+        'unpack' { return Invoke-NodeOpUnpack -Arguments $arguments -Run $Run }
+        'move' { return Invoke-NodeOpMove -Arguments $arguments -Run $Run }
+        'remove' { return Invoke-NodeOpRemove -Arguments $arguments -Run $Run }
+        'registry_set' { return Invoke-NodeOpRegistrySet -Arguments $arguments -Run $Run }
+        'registry_remove' { return Invoke-NodeOpRegistryRemove -Arguments $arguments -Run $Run }
+        'run' { return Invoke-NodeOpRun -Arguments $arguments -Run $Run }
+        'wait' { return Invoke-NodeOpWait -Arguments $arguments -Run $Run }
+        'record' { return Invoke-NodeOpRecord -Arguments $arguments -Run $Run }
+        default { throw "There is no op '$name'." }
+    }
+}

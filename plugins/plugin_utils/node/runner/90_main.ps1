@@ -1,0 +1,63 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# What is open here? The runner's last piece, and the only one that acts by itself.
+
+function Invoke-NodeRunner {
+    <# .SYNOPSIS Works on the open batch, if there is one and no other process does. #>
+    param([string]$StateDir)
+
+    if ($StateDir -eq '' -or (Get-NodeFileKind -Path $StateDir) -cne 'directory') {
+        throw "There is no state folder '$StateDir'."
+    }
+    $lock = Enter-NodeLock -StateDir $StateDir
+    if ($null -eq $lock) {
+        return
+    }
+    try {
+        $openPath = Join-NodePath -Folder $StateDir -Name 'open.json'
+        $open = Read-NodeDocument -Path $openPath
+        if ($null -eq $open) {
+            if (Test-NodeWindows) {
+                Set-NodeRunnerTask -Enabled $false
+            }
+            return
+        }
+        $id = [string]$open['id']
+        $mode = [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task')
+        $entries = Read-NodeJournal -StateDir $StateDir -Id $id
+        if ($null -ne (Find-NodeJournalEntry -Entries $entries -Kind 'outcome')) {
+            Close-NodeBatch -StateDir $StateDir -Id $id -Mode $mode
+            return
+        }
+        $batch = Read-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $id) -Name 'batch.json')
+        $run = New-NodeRun -StateDir $StateDir -Id $id -Mode $mode -Batch $batch
+        if ($null -eq $batch) {
+            $problem = @{ n = 0; op = ''; message = "batches\$id\batch.json is missing or damaged: the batch was interrupted." }
+            if ($null -eq (Find-NodeJournalEntry -Entries $entries -Kind 'intent')) {
+                Complete-NodeBatch -Run $run -Outcome 'undone' -Problem $problem
+            }
+            else {
+                Complete-NodeBatch -Run $run -Outcome 'undo_failed' -Problem $problem
+            }
+            return
+        }
+        $mark = @{
+            id = $id
+            controller = [string](Get-NodeArgument -Map $open -Name 'controller' -Default '')
+            since = [string](Get-NodeArgument -Map $open -Name 'since' -Default '')
+            mode = $mode
+        }
+        $self = Get-NodeSelf
+        $mark['pid'] = $self['pid']
+        $mark['started'] = $self['started']
+        Write-NodeJsonFile -Path $openPath -Value $mark
+        Resume-NodeBatch -Run $run
+    }
+    finally {
+        $lock.Dispose()
+    }
+}
+
+Invoke-NodeRunner -StateDir $StateDir
