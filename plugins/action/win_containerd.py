@@ -1,0 +1,73 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Converges containerd; documented in modules/win_containerd.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..plugin_utils.component_action import ComponentAction
+from ..plugin_utils.components import containerd, containerd_config
+from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.source import is_archive, source
+from ..plugin_utils.engine.batch import Batch
+from ..plugin_utils.engine.reading import Reading
+from ..plugin_utils.engine.resource import Resource
+
+
+class ActionModule(ComponentAction):
+    """win_containerd."""
+
+    module = "win_containerd"
+    component = containerd.NAME
+
+    def resources(
+        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
+    ) -> tuple[Resource, ...]:
+        """Folders, programs, config.toml, Path entry, service."""
+        return containerd.desired(self._args(options, layout, reading, mark))
+
+    def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
+        """A containerd of unknown origin is compared with the archive's files before it is called different."""
+        return containerd.stage_first(resources, reading)
+
+    def _args(
+        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
+    ) -> containerd.ContainerdArgs:
+        kubernetes = options["kubernetes_version"]
+        check_pair(kubernetes, options["version"], self.warn_once)
+        settings = containerd.settings(
+            layout,
+            version=options["version"],
+            pause_image=pause_image(
+                options["pause_image"], options["kubernetes_version"], options["pause_image_source"], reading.build
+            ),
+            log_level=options["log_level"],
+        )
+        wanted = options["source"]
+        service = options["service"]
+        return containerd.ContainerdArgs(
+            layout=layout,
+            source=source(
+                component=containerd.NAME,
+                version=options["version"],
+                url=wanted["url"],
+                checksum=wanted["checksum"],
+                unverified=options["allow_unverified"],
+                read_url=self.read_url,
+                proxy=wanted["proxy"] or None,
+            ),
+            archive=is_archive(containerd.NAME, wanted["url"]),
+            config=self.render(options["config_template"], containerd_config.template_variables(settings)),
+            settings=settings,
+            template=options["config_template"],
+            manager=service["manager"],
+            environment=tuple(f"{name}={value}" for name, value in sorted(service["environment"].items())),
+            start_timeout_s=service["start_timeout"],
+            stop_timeout_s=service["stop_timeout"],
+            has_ctr=containerd.has_ctr(layout, reading),
+            mark=mark,
+        )

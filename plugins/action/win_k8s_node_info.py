@@ -1,0 +1,33 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a node; documented in modules/win_k8s_node_info.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.node_action import NodeAction
+
+
+class ActionModule(NodeAction):
+    """win_k8s_node_info."""
+
+    module = "win_k8s_node_info"
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """The reading, as a result and for the tasks that follow."""
+        reading = self.reading(options, layout)
+        system = reading.parts.get("system", {})
+        info = {
+            "system": system,
+            "services": list(reading.services()),
+            "files": {
+                str(key).removeprefix("file:"): value
+                for key, value in reading.parts.items()
+                if str(key).startswith("file:")
+            },
+            "errors": reading.errors(),
+        }
+        return {"changed": False, "node": info, "winkube": {"calls": self._link.calls}} | self.facts(reading)

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options that every module which converges a component of a node has."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  node:
+    description:
+      - Where things are on the node. The roles pass the variable C(winkube_node), so that all of them agree.
+      - The first component of a run reads everything that lies at these places, so that the others need not.
+    type: dict
+    suboptions:
+      state_dir:
+        description: The collection's own folder. Administrators only; refused when somebody else owns it.
+        type: str
+        default: C:\ProgramData\winkube
+      root:
+        description: The folder of the node's Kubernetes programs.
+        type: str
+        default: C:\k
+      cni_bin_dir:
+        description: The folder of the CNI plugins.
+        type: str
+        default: C:\k\cni
+      cni_conf_dir:
+        description: The folder of the CNI configuration. containerd watches it from its first start.
+        type: str
+        default: C:\k\cni\config
+      flannel_dir:
+        description: The folder of flanneld.
+        type: str
+        default: C:\flannel
+      flannel_run_dir:
+        description: The folder in which flanneld writes subnet.env.
+        type: str
+        default: C:\run\flannel
+      nssm:
+        description: nssm.exe, the service manager of programs that are no services themselves.
+        type: str
+        default: C:\k\nssm.exe
+      containerd_service:
+        description: The name of containerd's service.
+        type: str
+        default: containerd
+      containerd_binary:
+        description: containerd.exe. ctr.exe and the shim lie beside it.
+        type: str
+        default: C:\Program Files\containerd\bin\containerd.exe
+      containerd_config:
+        description: containerd's configuration.
+        type: str
+        default: C:\Program Files\containerd\config.toml
+      containerd_log:
+        description: The file containerd logs to.
+        type: str
+        default: C:\ProgramData\containerd\log\containerd.log
+      containerd_pipe:
+        description: The name of containerd's named pipe.
+        type: str
+        default: containerd-containerd
+  refresh:
+    description: Read the node even if this run has read it already.
+    type: bool
+    default: false
+  reading_max_age:
+    description: Seconds for which a reading of this run is believed; V(0) reads always.
+    type: int
+    default: 300
+  runner:
+    description:
+      - V(task) works off changes in a scheduled task of the account SYSTEM, which survives a lost connection and
+        finishes or takes back
+        an interrupted change after a power loss.
+      - V(inline) works in the session. An interrupted change is then only taken back by the next run.
+    type: str
+    choices: [task, inline]
+    default: task
+  reconnect_timeout:
+    description: Seconds for which a node is waited for when the connection is lost while it works.
+    type: int
+    default: 300
+"""

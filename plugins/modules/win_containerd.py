@@ -1,0 +1,156 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_containerd; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_containerd
+short_description: Installs, configures and runs containerd on a Windows node
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Brings in containerd's programs, writes C(config.toml), and makes and starts the service.
+  - A source is a release archive or containerd.exe alone. What is on the node is replaced only if it differs; the
+    service is stopped for the
+    renaming, not for the download, and only if its programs, its configuration or its command line change.
+  - If the new containerd does not come up (its pipe, and where ctr.exe is at hand C(ctr version)), everything is put
+    back as it was.
+  - What depends on containerd and runs, such as kubelet, is stopped before it and started after it.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.attributes
+options:
+  version:
+    description: The release, such as V(2.3.7). Decides which version of C(config.toml) is written.
+    type: str
+    required: true
+  source:
+    description: Where the programs come from.
+    type: dict
+    required: true
+    suboptions:
+      url:
+        description:
+          - A release archive (C(.tar.gz), C(.zip)) or C(.exe), fetched by the node.
+          - V(http), V(https), or V(file:///C:/...) on the node.
+        type: str
+        required: true
+      checksum:
+        description:
+          - V(sha256:) and 64 hex digits, or the https address of the publisher's sum file, which the controller reads.
+          - Without one the source is refused, unless O(allow_unverified) names containerd.
+        type: str
+        default: ''
+      proxy:
+        description: A web proxy for the download.
+        type: str
+        default: ''
+  allow_unverified:
+    description: Components whose sources may come without a checksum.
+    type: list
+    elements: str
+    default: []
+  kubernetes_version:
+    description: The Kubernetes that the node shall run. Decides the sandbox image, and refuses pairs that cannot
+      work. Empty if not known.
+    type: str
+    default: ''
+  pause_image:
+    description: The sandbox image. Empty for the one that fits O(kubernetes_version).
+    type: str
+    default: ''
+  pause_image_source:
+    description: Whose sandbox image; V(microsoft) has signed binaries, which Kubernetes recommends for production.
+    type: str
+    choices: [kubernetes, microsoft]
+    default: kubernetes
+  config_template:
+    description:
+      - A Jinja2 template of C(config.toml), looked for in the role and then along the usual search path. It gets the
+        variable C(containerd).
+      - What it yields is checked before anything is sent.
+    type: path
+    default: config.toml.j2
+  log_level:
+    description: What containerd logs.
+    type: str
+    choices: [trace, debug, info, warn, error, fatal, panic]
+    default: info
+  service:
+    description: How the service is made and run.
+    type: dict
+    suboptions:
+      manager:
+        description: V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.
+        type: str
+        choices: [registered, nssm]
+        default: registered
+      environment:
+        description:
+          - Secret. Variables of the service's own environment, such as HTTPS_PROXY. A change restarts it.
+        type: dict
+        default: {}
+      start_timeout:
+        description: Seconds in which the service has to run and answer.
+        type: int
+        default: 120
+      stop_timeout:
+        description: Seconds in which the service has to stop.
+        type: int
+        default: 120
+seealso:
+  - module: winkube.node.win_k8s_host
+  - module: winkube.node.win_k8s_node_info
+"""
+
+EXAMPLES = r"""
+- name: Run a release of containerd
+  winkube.node.win_containerd:
+    version: 2.3.7
+    source:
+      url: https://github.com/containerd/containerd/releases/download/v2.3.7/containerd-2.3.7-windows-amd64.tar.gz
+      checksum: https://github.com/containerd/containerd/releases/download/v2.3.7/containerd-2.3.7-windows-amd64.tar.gz.sha256sum
+
+- name: Run a build of your own, with your own config.toml
+  winkube.node.win_containerd:
+    version: 1.7.11
+    source:
+      url: https://builds.example.com/containerd.exe
+      checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
+    config_template: templates/containerd.toml.j2
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done, in the order of the plan.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), V(planned) in check mode, or V(undone).
+      type: str
+  sample: [{text: restart containerd, state: done}]
+winkube:
+  description: How it was done.
+  returned: always
+  type: dict
+  contains:
+    answer:
+      description: The node's answer to the batch, none if nothing had to be done.
+      type: str
+    outcome:
+      description: What became of the batch.
+      type: str
+    batch:
+      description: The id of the batch; its journal is on the node.
+      type: str
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

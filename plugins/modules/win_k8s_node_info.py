@@ -1,0 +1,76 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_k8s_node_info; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_k8s_node_info
+short_description: Reads everything the collection looks at on a Windows node, in one remote call
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Reads the machine, its services, and the files that the components of a node consist of.
+  - The reading is also kept as a fact, so that the components that follow in the same run need not read again.
+    C(site.yml) starts with it.
+  - Holds no secrets. Contents of small files such as C(config.toml) are base64.
+extends_documentation_fragment:
+  - winkube.node.node
+attributes:
+  check_mode:
+    support: full
+    description: It only reads.
+  diff_mode:
+    support: none
+    description: It changes nothing.
+  idempotent:
+    support: full
+    description: It only reads.
+  platform:
+    support: full
+    platforms: windows
+    description: The nodes are Windows.
+seealso:
+  - module: winkube.node.win_containerd
+"""
+
+EXAMPLES = r"""
+- name: Read the node
+  winkube.node.win_k8s_node_info:
+    refresh: true
+  register: read
+
+- name: Say which build it is
+  ansible.builtin.debug:
+    msg: "{{ read.node.system.os.build }}"
+"""
+
+RETURN = r"""
+node:
+  description: What was read.
+  returned: always
+  type: dict
+  contains:
+    system:
+      description: The machine, its id, boot, Windows build, clock, free space.
+      type: dict
+    services:
+      description: Services outside the Windows folder, those the collection works with, and what depends on these.
+      type: list
+      elements: dict
+    files:
+      description: Files and folders by lower-case path.
+      type: dict
+    errors:
+      description: What could not be read, and why.
+      type: dict
+winkube:
+  description: How it was read.
+  returned: always
+  type: dict
+  contains:
+    calls:
+      description: Remote calls this task made; V(0) if this run had read the node already.
+      type: int
+"""

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A module's argument_spec, made from its own documentation, so that the two cannot differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import yaml
+
+_COLLECTION = "winkube.node."
+_COPIED = ("type", "elements", "required", "default", "choices", "aliases")
+
+
+def of_module(name: str) -> dict[str, Any]:
+    """The argument_spec of the module `name` of this collection, with the options of this collection's fragments.
+
+    In the documentation an option whose value is secret says so in a line of its description that starts with "Secret."
+    """
+    return options_spec(documented_options(name))
+
+
+def documented_options(name: str) -> dict[str, Any]:
+    """The options as the module `name` and the fragments it extends document them."""
+    documentation = yaml.safe_load(_import(f"modules.{name}").DOCUMENTATION)
+    options: dict[str, Any] = {}
+    for fragment in documentation.get("extends_documentation_fragment") or ():
+        if str(fragment).startswith(_COLLECTION):
+            text = _import(f"doc_fragments.{str(fragment).removeprefix(_COLLECTION)}").ModuleDocFragment.DOCUMENTATION
+            options |= yaml.safe_load(text).get("options") or {}
+    return options | (documentation.get("options") or {})
+
+
+def _import(name: str) -> Any:
+    return import_module(f"{__package__.rsplit('.', 1)[0]}.{name}")
+
+
+def options_spec(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Documented options as an argument_spec; suboptions likewise."""
+    return {name: _option(option) for name, option in options.items()}
+
+
+def _option(option: Mapping[str, Any]) -> dict[str, Any]:
+    spec = {key: option[key] for key in _COPIED if key in option}
+    spec.setdefault("type", "str")
+    spec["no_log"] = is_secret(option)
+    if "suboptions" in option:
+        spec["options"] = options_spec(option["suboptions"])
+        if spec["type"] == "dict" and not spec.get("required"):
+            spec["apply_defaults"] = True
+    return spec
+
+
+def is_secret(option: Mapping[str, Any]) -> bool:
+    """Whether the documentation calls the option's value secret."""
+    description = option.get("description", "")
+    lines = description if isinstance(description, list) else [description]
+    return any(str(line).startswith("Secret.") for line in lines)

@@ -1,0 +1,206 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""containerd: programs, config.toml, service.
+
+By default containerd registers itself as a service (`--register-service`): nssm would kill its whole process tree,
+the shims
+of running containers among it, at each stop. `--log-file` is always given: without it everything containerd says
+goes to NUL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..engine import windows_path
+from ..engine.batch import Batch, Expectation, Op
+from ..engine.reading import Query, Reading, file_key, services_query, system_query
+from ..engine.resource import Refused, Resource
+from ..engine.resources.directory import Directory, with_parents
+from ..engine.resources.machine_path import MachinePath
+from ..engine.resources.programs import Programs, Source
+from ..engine.resources.service import Service
+from ..engine.resources.text_file import TextFile
+from ..engine.services.definition import Definition, Recovery
+from ..engine.services.native import Native
+from ..engine.services.nssm import Nssm
+from ..engine.tools import wait_pipe, wait_run, wait_service
+from ..facts import containerd as facts
+from . import containerd_config
+from .layout import Layout
+
+NAME = "containerd"
+
+RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
+"""containerd's own default gives up after the second crash of a day (restart, restart, none); ours does not.
+
+Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions.
+"""
+
+CONTAINERD_EXE = "containerd.exe"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerdArgs:
+    """Arguments of win_containerd, checked and rendered.
+
+    `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
+    config.toml; `has_ctr` whether
+    ctr.exe is beside containerd.exe already; `template` names the template in sentences; `mark` is the id of the batch.
+    """
+
+    layout: Layout
+    source: Source
+    archive: bool
+    config: str
+    settings: containerd_config.ContainerdSettings
+    manager: str = "registered"
+    environment: tuple[str, ...] = ()
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+    has_ctr: bool = False
+    template: str = "config.toml"
+    mark: str = ""
+
+
+def settings(layout: Layout, *, version: str, pause_image: str, log_level: str) -> containerd_config.ContainerdSettings:
+    """What config.toml is to say. Refused with a sentence for each setting that cannot be."""
+    wanted = containerd_config.ContainerdSettings(
+        version=version,
+        sandbox_image=pause_image,
+        cni_bin_dir=layout.cni_bin_dir,
+        cni_conf_dir=layout.cni_conf_dir,
+        config_path=layout.containerd_config,
+        grpc_address=rf"\\.\pipe\{layout.containerd_pipe}",
+        log_level=log_level,
+    )
+    if problems := containerd_config.problems(wanted):
+        raise Refused(*problems)
+    return wanted
+
+
+def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
+    """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not do."""
+    layout = args.layout
+    if problems := containerd_config.check(args.config, args.settings):
+        raise Refused(*(f"{args.template}: {problem}" for problem in problems))
+    log_dir = windows_path.parent(layout.containerd_log)
+    return (
+        *_folders(layout),
+        _programs(layout, args.source, archive=args.archive, mark=args.mark),
+        TextFile(
+            layout.containerd_config, args.config, backup=_backup(layout, args.mark), equal=containerd_config.equal
+        ),
+        MachinePath(layout.containerd_bin_dir),
+        _service(args, log_dir),
+    )
+
+
+def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
+    """The download alone, where programs of unknown origin run already: only their bytes tell whether they have to
+    be replaced at all."""
+    (programs,) = (resource for resource in resources if isinstance(resource, Programs))
+    if not programs.unproven(reading) or programs.is_staged(reading):
+        return None
+    expect = Expectation(system_query(), (("machine", reading.machine),))
+    return Batch(NAME, programs.stage(), pre=(expect,), state=programs.staged_queries())
+
+
+def ready(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
+    r"""When containerd works: its pipe is there and, where ctr.exe is at hand, answers `version` (RUNNING proves
+    nothing)."""
+    pipe = wait_pipe(layout.containerd_pipe, timeout_s)
+    if not has_ctr:
+        return (pipe, wait_service(layout.containerd_service, "running", timeout_s, stable_s=3))
+    address = rf"\\.\pipe\{layout.containerd_pipe}"
+    return (pipe, wait_run(layout.ctr, "--address", address, "version", timeout_s=timeout_s))
+
+
+def has_ctr(layout: Layout, reading: Reading) -> bool:
+    """Whether ctr.exe is beside containerd.exe; a release archive brings it in."""
+    return bool(reading.parts.get(file_key(layout.ctr), {}).get("exists"))
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments."""
+    source = Source("", None, "")
+    resources: tuple[Resource, ...] = (
+        *_folders(layout),
+        _programs(layout, source, archive=True, mark=""),
+        TextFile(layout.containerd_config, "", backup=""),
+        MachinePath(layout.containerd_bin_dir),
+    )
+    return (
+        *(query for resource in resources for query in resource.reads()),
+        services_query((layout.containerd_service,)),
+    )
+
+
+def _folders(layout: Layout) -> tuple[Directory, ...]:
+    paths = (
+        layout.containerd_bin_dir,
+        windows_path.parent(layout.containerd_config),
+        windows_path.parent(layout.containerd_log),
+    )
+    return with_parents(*(Directory(path) for path in paths))
+
+
+def _programs(layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:
+    files: tuple[tuple[str, str], ...] = (("", layout.containerd_binary),)
+    if archive:
+        files = tuple((member, _destination(layout, member)) for member in facts.ARCHIVE_MEMBERS)
+    return Programs(NAME, source, files, layout.state_dir, mark[:8])
+
+
+def _paths(args: ContainerdArgs) -> tuple[str, ...]:
+    return tuple(path for _, path in _programs(args.layout, args.source, archive=args.archive, mark=args.mark).files)
+
+
+def _destination(layout: Layout, member: str) -> str:
+    name = member.rsplit("/", 1)[-1]
+    return layout.containerd_binary if name == CONTAINERD_EXE else windows_path.join(layout.containerd_bin_dir, name)
+
+
+def _backup(layout: Layout, mark: str) -> str:
+    return windows_path.join(layout.state_dir, "batches", mark, "backup")
+
+
+def _service(args: ContainerdArgs, log_dir: str) -> Service:
+    layout = args.layout
+    uses = {file_key(layout.containerd_config), *(file_key(path) for path in _paths(args))}
+    return Service(
+        name=layout.containerd_service,
+        definition=_definition(args, log_dir),
+        uses=frozenset(uses),
+        ready=ready(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+    )
+
+
+def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
+    layout = args.layout
+    if args.manager == "nssm":
+        return Nssm(
+            name=layout.containerd_service,
+            nssm=layout.nssm,
+            program=layout.containerd_binary,
+            arguments=("--config", layout.containerd_config),
+            directory=log_dir,
+            display_name="Containerd",
+            log_file=layout.containerd_log,
+            environment=args.environment,
+        )
+    flags: tuple[str, ...] = ("--config", layout.containerd_config, "--log-file", layout.containerd_log)
+    if layout.containerd_service.casefold() != "containerd":
+        flags += ("--service-name", layout.containerd_service)
+    return Native(
+        name=layout.containerd_service,
+        program=layout.containerd_binary,
+        arguments=("--run-service", *flags),
+        display_name="Containerd",
+        recovery=RECOVERY,
+        registration=("--register-service", *flags),
+        environment=args.environment,
+    )

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""Where things are on a node. One dict, `winkube_node`, that every role passes to its module, so that one read
+serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..engine import windows_path
+from ..engine.resource import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Paths are absolute; `pipe` is the name of a named pipe without `\\\\.\\pipe\\`. The defaults are in
+    roles/winkube/defaults."""
+
+    state_dir: str
+    root: str
+    cni_bin_dir: str
+    cni_conf_dir: str
+    flannel_dir: str
+    flannel_run_dir: str
+    nssm: str
+    containerd_service: str
+    containerd_binary: str
+    containerd_config: str
+    containerd_log: str
+    containerd_pipe: str
+
+    @classmethod
+    def of(cls, node: Mapping[str, Any]) -> Layout:
+        """From the `node` argument of a module. Refused with one sentence per path that is none."""
+        layout = cls(**{field.name: str(node[field.name]) for field in fields(cls)})
+        names = {"containerd_service", "containerd_pipe"}
+        problems = [
+            f"node.{field.name}: '{getattr(layout, field.name)}' {problem}."
+            for field in fields(cls)
+            if field.name not in names and (problem := windows_path.problem(getattr(layout, field.name)))
+        ]
+        if problems:
+            raise Refused(*problems)
+        return layout
+
+    @property
+    def containerd_bin_dir(self) -> str:
+        """Where containerd's programs lie."""
+        return windows_path.parent(self.containerd_binary)
+
+    @property
+    def ctr(self) -> str:
+        """containerd's own client."""
+        return windows_path.join(self.containerd_bin_dir, "ctr.exe")
+
+    @property
+    def runner(self) -> str:
+        """The script that works off batches."""
+        return windows_path.join(self.state_dir, "runner.ps1")

@@ -1,0 +1,91 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a component's programs come from: the URL and the checksum a person gave, made into a source or refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from urllib.parse import urlsplit
+
+from ..engine.resource import Refused
+from ..engine.resources.programs import Source
+
+_SHA256 = re.compile(r"^[0-9a-f]{64}$")
+_SUM_LINE = re.compile(r"^([0-9a-fA-F]{64})(?:\s+\*?(\S+))?\s*$")
+
+ReadUrl = Callable[[str], str]
+"""Gives the text behind an https address, on the controller. Raises OSError with a sentence."""
+
+
+def source(
+    *,
+    component: str,
+    version: str,
+    url: str,
+    checksum: str,
+    unverified: Collection[str],
+    read_url: ReadUrl,
+    proxy: str | None = None,
+) -> Source:
+    """The source of `component`. Refused without a checksum, unless the component is named in
+    `winkube_allow_unverified`.
+
+    `checksum` is `sha256:<64 hex digits>` or the https address of the publisher's sum file, which the controller reads.
+    """
+    scheme = urlsplit(url).scheme.lower()
+    if scheme not in {"http", "https", "file"}:
+        raise Refused(
+            f"{component}: the source '{url}' has no scheme that can be fetched; use http, https or file:///C:/..."
+        )
+    if not checksum:
+        if component not in unverified:
+            raise Refused(
+                f"{component}: the source {url} has no checksum. Give 'sha256:<64 hex digits>' or the https address "
+                "of the publisher's sum file; "
+                f"to go without, say so by name: winkube_allow_unverified: [{component}]."
+            )
+        return Source(url, None, version, proxy)
+    return Source(url, _sha256(component, url, checksum, read_url), version, proxy)
+
+
+def _sha256(component: str, url: str, checksum: str, read_url: ReadUrl) -> str:
+    if checksum.startswith("https://"):
+        return _from_sum_file(component, url, checksum, read_url)
+    algorithm, _, digest = checksum.partition(":")
+    if algorithm != "sha256" or not _SHA256.match(digest.lower()):
+        raise Refused(
+            f"{component}: the checksum '{checksum}' is neither 'sha256:' and 64 hex digits nor an https address of "
+            "a sum file."
+        )
+    return digest.lower()
+
+
+def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
+    try:
+        text = read_url(address)
+    except OSError as error:
+        raise Refused(f"{component}: the sum file {address} could not be read: {error}.") from error
+    name = url.rsplit("/", 1)[-1]
+    sums = [match.groups() for line in text.splitlines() if (match := _SUM_LINE.match(line.strip()))]
+    for digest, listed in sums:
+        if listed is None and len(sums) == 1:
+            return str(digest).lower()
+        if listed is not None and listed.rsplit("/", 1)[-1] == name:
+            return str(digest).lower()
+    raise Refused(
+        f"{component}: the sum file {address} holds no sha256 for {name}; its first line is "
+        f"'{text.strip().splitlines()[0][:80] if text.strip() else ''}'."
+    )
+
+
+def is_archive(component: str, url: str) -> bool:
+    """Whether `url` names a release archive (.tar.gz, .tgz, .zip) rather than a program (.exe). Refused if it is
+    neither."""
+    path = urlsplit(url).path.lower()
+    if path.endswith((".tar.gz", ".tgz", ".zip")):
+        return True
+    if path.endswith(".exe"):
+        return False
+    raise Refused(f"{component}: '{url}' is neither an archive (.tar.gz, .tgz, .zip) nor a program (.exe) by its name.")

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every action that speaks with a node shares: its link, its reading, and the reading's way into the next task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible.module_utils.urls import open_url
+from ansible.plugins.action import ActionBase
+from ansible.template import trust_as_template
+from ansible.utils.display import Display
+
+from . import argument_spec
+from .components.layout import Layout
+from .components.read_plan import read_plan
+from .engine.reading import Reading, usable
+from .engine.resource import Refused
+from .node.link import Link, NodeError, OutcomeUnknown
+from .plain import plain
+from .run_id import RUN_ID
+
+FACT = "winkube_reading"
+
+display = Display()
+
+
+class NodeAction(ActionBase):
+    """An action on one node. A subclass names the module whose documentation is its argument_spec and does `work`."""
+
+    module: ClassVar[str]
+
+    _supports_async = False
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """The task's result. May raise Refused, NodeError, OutcomeUnknown and what connections raise."""
+        raise NotImplementedError
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Check the arguments, make the link, do the work, turn errors into sentences."""
+        self._task_vars: dict[str, Any] = task_vars or {}
+        result: dict[str, Any] = super().run(tmp, self._task_vars)
+        _, validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
+        options = plain(validated)
+        try:
+            layout = Layout.of(options["node"])
+            self._link = Link(
+                execute=self._on_node,
+                reset=self._reset,
+                state_dir=layout.state_dir,
+                reconnect_s=options["reconnect_timeout"],
+                runner_mode=options["runner"],
+                notice=display.warning,
+            )
+            return result | self.work(options, layout)
+        except Refused as refused:
+            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from refused
+        except NodeError as error:
+            raise AnsibleActionFail(str(error)) from error
+        except OutcomeUnknown as unknown:
+            raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
+
+    def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
+        """This run's reading if it can be believed, else a new one."""
+        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
+        if fact and not options["refresh"] and not self._is_for_others():
+            known = usable(
+                plain(fact),
+                run=RUN_ID,
+                now=time.time(),
+                max_age=options["reading_max_age"],
+                check=self._task.check_mode,
+            )
+            if known is not None:
+                return known
+        return self.read(layout)
+
+    def read(self, layout: Layout) -> Reading:
+        """Read everything that any component needs: one remote call."""
+        queries = read_plan(layout)
+        empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self._task.check_mode)
+        return empty.merged(self._link.probe(queries), queries)
+
+    def facts(self, reading: Reading) -> dict[str, Any]:
+        """The reading for the next task; not from a loop or a delegated task, whose facts would be another node's."""
+        return {} if self._is_for_others() else {"ansible_facts": {FACT: reading.to_fact()}}
+
+    def warn_once(self, sentence: str) -> None:
+        """A warning; planning twice does not say it twice."""
+        display.warning(sentence)
+
+    def _is_for_others(self) -> bool:
+        return self._task.delegate_to is not None or self._task.loop is not None
+
+    def _on_node(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+        raw = self._execute_module(module_name=f"winkube.node.{module}", module_args=args, task_vars=self._task_vars)
+        # Ansible has shown the warnings; in core 2.19 and later they are objects, not text.
+        answer: dict[str, Any] = plain(
+            {key: raw[key] for key in raw if key not in {"warnings", "deprecations", "invocation"}}
+        )
+        if answer.get("unreachable"):
+            raise AnsibleConnectionFailure(str(answer.get("msg", "the node is unreachable")))
+        return answer
+
+    def _reset(self) -> None:
+        try:
+            self._connection.reset()
+        except (AttributeError, AnsibleError) as error:
+            display.vv(f"the connection could not be reset: {error}")
+
+    def render(self, template: str, variables: Mapping[str, Any]) -> str:
+        """The template file `template` (the role's folder first, then the user's search path) rendered with
+        `variables` beside the task's own."""
+        path = self._find_needle("templates", template)
+        text = trust_as_template(self._loader.get_text_file_contents(path))
+        folders = [str(Path(path).parent), *self._task_vars.get("ansible_search_path", [])]
+        search = [place for folder in folders for place in (f"{folder}/templates", folder)]
+        templar = self._templar.copy_with_new_env(
+            searchpath=search, available_variables={**self._task_vars, **variables}
+        )
+        rendered = templar.template(
+            text, escape_backslashes=False, overrides={"trim_blocks": True, "lstrip_blocks": True}
+        )
+        return str(rendered)
+
+    def read_url(self, address: str) -> str:
+        """The text behind an https address, read on the controller; certificates are checked."""
+        with open_url(address, timeout=30) as answer:
+            return str(answer.read(1024 * 1024).decode("utf-8", errors="replace"))

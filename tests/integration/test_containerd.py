@@ -1,0 +1,269 @@
+"""containerd on a simulated node by the clone's site.yml: from bare to running, again, upgraded, broken, adopted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import Bench
+from tests.integration.site import BINARY, CONFIG, converge, differences, site
+from tests.lab.machine.faults import ServiceFault
+
+
+def running(bench: Bench, name: str = "win1", service: str = "containerd") -> bool:
+    host = bench.lab.host(name)
+    return bool(host.in_turn(lambda: host.node.services.state(service)) == "running")
+
+
+@pytest.mark.row("NY-21", "SV-08", "CT-47")
+def test_from_bare_to_running_and_again(bench: Bench) -> None:
+    host = bench.node()
+    first = converge(bench)
+    assert first.recap["win1"].changed == 2, first
+    assert running(bench)
+    assert bench.calls() == 3  # one to read, one for each component that changed
+
+    before = bench.dump()  # the probe may add to its cache of hashes there
+    bench.reset_ledger()
+    host.node.counters.reset()
+    second = converge(bench)
+    assert second.recap["win1"].changed == 0, second
+    assert bench.calls() == 1
+    assert host.node.counters.write_ops == 0
+    assert differences(before, bench.dump()) == []
+
+
+@pytest.mark.row("NY-21")
+def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> None:
+    host = bench.node()
+    before = bench.dump()
+    run = converge(bench, "--check", "--diff")
+    assert run.recap["win1"].changed == 2, run
+    for sentence in (
+        r"would make the folder C:\k",
+        "would install containerd 1.7.11 from http://xyz/containerd-1.7.11-windows-amd64.tar.gz",
+        rf"would write {CONFIG}",
+        "would make the service containerd (registered)",
+        "would start containerd",
+    ):
+        assert sentence in run.output, run
+    assert "+version = 2" in run.stdout, "the diff shows config.toml"
+    assert bench.dump() == before
+    assert host.node.counters.write_ops == 0
+    assert bench.calls() == 1
+
+
+def test_check_mode_says_what_the_real_run_does(bench: Bench) -> None:
+    bench.node()
+    planned = [line.split("would ")[1] for line in converge(bench, "--check").stdout.splitlines() if ": would " in line]
+    done = [line.split("did ")[1] for line in converge(bench).stdout.splitlines() if ": did " in line]
+    assert planned == done
+    assert planned
+
+
+def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench)
+    run = converge(bench, version="1.7.12")
+    assert run.recap["win1"].changed == 1, run
+    assert "install containerd 1.7.12" in run.output
+    assert running(bench)
+    assert b"1.7.12" in host.in_turn(lambda: host.node.drive.read(BINARY))
+    assert converge(bench, version="1.7.12").recap["win1"].changed == 0
+
+
+def test_a_config_of_your_own_replaces_ours_and_is_checked_first(bench: Bench) -> None:
+    host = bench.node()
+    bench.file(
+        "templates/mine.toml.j2",
+        r"""# mine
+version = 2
+root = '{{ root }}'
+state = '{{ state }}'
+oom_score = 0
+[grpc]
+  address = '{{ grpc_address }}'
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = '{{ sandbox_image }}'
+  max_container_log_line_size = 4096
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = '{{ cni_bin_dir }}'
+  conf_dir = '{{ cni_conf_dir }}'
+""",
+    )
+    mine = str(bench.directory / "templates" / "mine.toml.j2")
+    converge(bench, winkube_containerd_config_template=mine)
+    assert b"max_container_log_line_size = 4096" in host.in_turn(lambda: host.node.drive.read(CONFIG))
+
+    before = bench.dump()
+    broken = bench.file("templates/broken.toml.j2", "version = 3\n")
+    run = site(bench, winkube_containerd_config_template=str(broken))
+    assert run.rc != 0
+    assert "version = 3, but containerd 1.7.11 reads at most version 2" in run.output, run
+    assert differences(before, bench.dump()) == []
+
+
+def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench)
+    before = bench.dump()
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
+    run = site(bench, version="1.7.12")
+    assert run.rc != 0
+    assert "Everything was put back as it was." in run.output, run
+    host.in_turn(lambda: host.node.clock.advance(60))
+    changed = [line for line in differences(before, bench.dump()) if "containerd.log" not in line]
+    assert changed == []
+    assert running(bench)
+    assert converge(bench, version="1.7.12").recap["win1"].changed == 1
+
+
+def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench)
+    kubelet = ["create", "kubelet", "binPath=", r"C:\Windows\System32\svchost.exe -k kubelet", "depend=", "containerd"]
+    host.in_turn(lambda: host.node.run(r"C:\Windows\System32\sc.exe", kubelet))
+    host.in_turn(lambda: host.node.run(r"C:\Windows\System32\sc.exe", ["start", "kubelet"]))
+    host.in_turn(lambda: host.node.clock.advance(30))
+    assert running(bench, service="kubelet")
+    run = converge(bench, version="1.7.12")
+    assert "stop before it and start after it what depends on it: kubelet" in run.output, run
+    assert running(bench, service="kubelet")
+    assert running(bench)
+
+
+def test_a_containerd_made_by_hand_is_adopted_without_a_restart(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench)
+    receipt = r"C:\ProgramData\winkube\receipts\containerd.json"
+    host.in_turn(lambda: host.node.drive.delete(receipt))
+    pid = host.in_turn(lambda: host.node.services.runtime("containerd").pid)
+    run = converge(bench)
+    assert "note where containerd 1.7.11 came from (the files on the node are the same)" in run.output, run
+    assert host.in_turn(lambda: host.node.services.runtime("containerd").pid) == pid
+    assert converge(bench).recap["win1"].changed == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "checksum", "sentence"),
+    [
+        (None, "sha256:" + "0" * 64, "sha256"),
+        ("http://xyz/bad/404/containerd-1.7.11-windows-amd64.tar.gz", None, "404"),
+        ("http://xyz/bad/html/containerd-1.7.11-windows-amd64.tar.gz", None, "an HTML page"),
+        ("http://xyz/bad/truncated/containerd-1.7.11-windows-amd64.tar.gz", None, "bytes"),
+        ("http://nowhere.example/containerd-1.7.11-windows-amd64.tar.gz", None, "nowhere.example"),
+    ],
+)
+def test_a_bad_source_is_one_sentence_and_nothing_is_touched(
+    bench: Bench, url: str | None, checksum: str | None, sentence: str
+) -> None:
+    bench.node()
+    converge(bench, "--tags", "host")
+    before = bench.dump()
+    more: dict[str, Any] = {"winkube_containerd_url": url} if url else {}
+    more |= {"winkube_containerd_checksum": checksum} if checksum else {}
+    run = site(bench, **more)
+    assert run.rc != 0
+    assert "Everything was put back as it was." in run.output, run
+    assert sentence in run.output, run
+    assert "Traceback" not in run.output
+    assert differences(before, bench.dump()) == []
+
+
+def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) -> None:
+    bench.node()
+    converge(bench, "--tags", "host")
+    before = bench.dump()
+    run = site(
+        bench,
+        winkube_containerd_url="http://xyz/bad/escape/containerd-1.7.11-windows-amd64.tar.gz",
+        winkube_containerd_checksum="",
+        winkube_allow_unverified=["containerd"],
+    )
+    assert run.rc != 0
+    assert "evil.exe" in run.output, run
+    assert differences(before, bench.dump()) == []
+
+
+def test_a_full_disk_is_said_and_nothing_is_left_behind(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench, "--tags", "host")
+    before = bench.dump()
+    volume = host.node.drive.volumes["C:"]
+    size = volume.size
+    volume.size = volume.used + 14000  # room for the batch and its journal, not for the archive
+    run = site(bench)
+    assert run.rc != 0
+    assert "112" in run.output or "not enough space" in run.output, run
+    volume.size = size
+    assert differences(before, bench.dump()) == []
+    assert converge(bench).recap["win1"].changed == 1
+
+
+def test_a_node_that_is_not_there_is_unreachable_in_a_sentence(bench: Bench) -> None:
+    bench.node(access="refused")
+    run = site(bench)
+    assert run.recap["win1"].unreachable == 1, run
+    assert "Traceback" not in run.output
+
+
+def test_a_wrong_password_is_unreachable_in_a_sentence(bench: Bench) -> None:
+    bench.node(password="right")
+    before = bench.dump()
+    inventory = bench.inventory(ansible_password="wrong", ansible_ssh_extra_args="'-o PubkeyAuthentication=no'")
+    run = site(bench, "-i", inventory)
+    assert run.recap["win1"].unreachable == 1, run
+    assert "Traceback" not in run.output
+    assert bench.dump() == before
+
+
+def test_a_download_without_a_checksum_is_refused_before_the_node_is_touched(bench: Bench) -> None:
+    bench.node()
+    run = site(bench, "--tags", "containerd", winkube_containerd_checksum="")
+    assert run.rc != 0
+    assert "winkube_allow_unverified: [containerd]" in run.output, run
+    assert bench.calls() == 1
+
+
+def test_with_all_paths_changed_a_converged_node_is_still_one_call(bench: Bench) -> None:
+    bench.node()
+    paths = {
+        "winkube_state_dir": r"D:\state".replace("D:", "C:"),
+        "winkube_root": r"C:\kube",
+        "winkube_flannel_dir": r"C:\net\flannel",
+        "winkube_flannel_run_dir": r"C:\net\run",
+        "winkube_containerd_binary": r"C:\ctrd\bin\containerd.exe",
+        "winkube_containerd_config": r"C:\ctrd\etc\config.toml",
+        "winkube_containerd_log": r"C:\ctrd\log\c.log",
+        "winkube_containerd_service_name": "ctrd",
+        "winkube_containerd_pipe": "ctrd-pipe",
+    }
+    converge(bench, **paths)
+    bench.reset_ledger()
+    second = converge(bench, **paths)
+    assert second.recap["win1"].changed == 0, second
+    assert bench.calls() == 1
+    assert bench.lab.host("win1").node.drive.is_file(r"C:\ctrd\etc\config.toml")
+    assert not bench.lab.host("win1").node.drive.exists(r"C:\k")
+
+
+def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
+    host = bench.node()
+    env = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.directory / "facts")}
+    converge(bench, env=env)
+    cached = json.dumps([json.loads(path.read_text()) for path in (bench.directory / "facts").iterdir()])
+    assert "winkube_reading" in cached
+    host.in_turn(lambda: host.node.drive.delete(CONFIG))
+    # Even where nothing refreshes: the roles alone, without site.yml's first task.
+    play = bench.play(
+        "- hosts: windows\n  gather_facts: false\n  roles: [winkube.node.host, winkube.node.containerd]\n",
+    )
+    bench.reset_ledger()
+    run = converge(bench, playbook=play, env=env)
+    assert rf"did write {CONFIG}" in run.output, run
+    assert bench.calls() == 2
+    bench.reset_ledger()
+    assert converge(bench, playbook=play, env=env).recap["win1"].changed == 0
+    assert bench.calls() == 1

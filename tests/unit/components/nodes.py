@@ -1,0 +1,74 @@
+"""Readings of nodes for unit tests: a bare one, and ways to add to it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
+
+LAYOUT = Layout(
+    state_dir=r"C:\ProgramData\winkube",
+    root=r"C:\k",
+    cni_bin_dir=r"C:\k\cni",
+    cni_conf_dir=r"C:\k\cni\config",
+    flannel_dir=r"C:\flannel",
+    flannel_run_dir=r"C:\run\flannel",
+    nssm=r"C:\k\nssm.exe",
+    containerd_service="containerd",
+    containerd_binary=r"C:\Program Files\containerd\bin\containerd.exe",
+    containerd_config=r"C:\Program Files\containerd\config.toml",
+    containerd_log=r"C:\ProgramData\containerd\log\containerd.log",
+    containerd_pipe="containerd-containerd",
+)
+
+
+def bare(queries: tuple[Query, ...], *services: dict[str, Any]) -> Reading:
+    """A machine on which none of the files asked for exists, and only these services."""
+    answers: dict[str, Any] = {}
+    for query in queries:
+        match query.op:
+            case "system":
+                answers[query.key] = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": {"build": 20348}}
+            case "services":
+                answers[query.key] = list(services)
+            case "registry":
+                answers[query.key] = {
+                    "exists": True,
+                    "type": "expand_string",
+                    "value": r"%SystemRoot%\system32;%SystemRoot%",
+                }
+            case _:
+                answers[query.key] = {"exists": False}
+    return Reading().merged(answers, queries)
+
+
+def file(content: bytes) -> dict[str, Any]:
+    """A file as the probe reports it."""
+    return {
+        "exists": True,
+        "kind": "file",
+        "size": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "content": base64.b64encode(content).decode(),
+    }
+
+
+def lines(ops: tuple[Op, ...]) -> list[str]:
+    """Ops as one readable line each."""
+    found = []
+    for op in ops:
+        args = dict(op.args)
+        if op.op == "run":
+            found.append(f"run {str(args['program']).rsplit(chr(92), 1)[-1]} {' '.join(args['args'])}")
+        elif op.op == "wait":
+            what = args.get("name") or args.get("path") or str(args.get("program", "")).rsplit("\\", 1)[-1]
+            found.append(f"wait {args['for']} {what} {args.get('state', '')}".rstrip())
+        elif op.op == "move":
+            found.append(f"move {args['from']} -> {args['to']}")
+        else:
+            found.append(f"{op.op} {args.get('path') or args.get('archive')}")
+    return found

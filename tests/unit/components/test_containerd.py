@@ -1,0 +1,306 @@
+"""From the arguments of win_containerd and a reading to one batch, in the right order, and to none when nothing
+differs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+
+from .nodes import LAYOUT, bare, file, lines
+
+MARK = "0123456789abcdef0123456789abcdef"
+CONFIG = r"""version = 2
+[grpc]
+  address = '\\.\pipe\containerd-containerd'
+  gid = 0
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = 'registry.k8s.io/pause:3.9'
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = 'C:\k\cni'
+  conf_dir = 'C:\k\cni\config'
+"""
+SOURCE = Source("https://example.com/containerd-1.7.11-windows-amd64.tar.gz", "a" * 64, "1.7.11")
+SETTINGS = containerd.settings(LAYOUT, version="1.7.11", pause_image="registry.k8s.io/pause:3.9", log_level="info")
+ARGS = containerd.ContainerdArgs(
+    layout=LAYOUT, source=SOURCE, archive=True, config=CONFIG, settings=SETTINGS, mark=MARK
+)
+BIN = r"C:\Program Files\containerd\bin"
+EXE, CTR, SHIM = (rf"{BIN}\{name}" for name in ("containerd.exe", "ctr.exe", "containerd-shim-runhcs-v1.exe"))
+
+
+def plan(reading: Reading, args: containerd.ContainerdArgs = ARGS) -> Plan:
+    return make_plan(containerd.NAME, containerd.desired(args), reading)
+
+
+def bare_node(*services: dict[str, Any]) -> Reading:
+    return bare(containerd.reads(LAYOUT), *services)
+
+
+def converged(args: containerd.ContainerdArgs = ARGS, reading: Reading | None = None) -> Reading:
+    """A node after the batch: what the plan predicts, with hashes and receipt as the node would make them."""
+    done = plan(reading or bare_node(), args).predicted
+    parts: dict[str, Any] = {
+        file_key(path): file(path.encode()) for path in ([EXE, CTR, SHIM] if args.archive else [EXE])
+    }
+    receipt = {
+        "schema": 1,
+        "source": args.source.identity(),
+        "files": [{"path": path.removeprefix("file:"), "sha256": value["sha256"]} for path, value in parts.items()],
+    }
+    parts[file_key(r"C:\ProgramData\winkube\receipts\containerd.json")] = file(json.dumps(receipt).encode())
+    return done.merged(parts, predicted=False)
+
+
+@pytest.mark.row("CT-47", "SV-06", "SV-20")
+def test_a_bare_node_gets_everything_in_one_batch_in_this_order() -> None:
+    made = plan(bare_node()).batch
+    assert made is not None
+    staging = r"C:\ProgramData\winkube\staging\containerd-01234567"
+    assert lines(made.ops) == [
+        r"mkdir C:\Program Files",
+        r"mkdir C:\Program Files\containerd",
+        rf"mkdir {BIN}",
+        r"mkdir C:\ProgramData",
+        r"mkdir C:\ProgramData\containerd",
+        r"mkdir C:\ProgramData\containerd\log",
+        rf"mkdir {staging}",
+        rf"fetch {staging}\archive",
+        rf"unpack {staging}\archive",
+        r"registry_set HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment",
+        rf"move {staging}\containerd.exe -> {EXE}",
+        rf"move {staging}\ctr.exe -> {CTR}",
+        rf"move {staging}\containerd-shim-runhcs-v1.exe -> {SHIM}",
+        r"write C:\Program Files\containerd\config.toml",
+        "run containerd.exe --register-service --config C:\\Program Files\\containerd\\config.toml"
+        " --log-file C:\\ProgramData\\containerd\\log\\containerd.log",
+        "run sc.exe failure containerd reset= 86400 actions= restart/15000/restart/30000/restart/60000",
+        "run sc.exe failureflag containerd 1",
+        "run sc.exe start containerd",
+        "wait service containerd running",
+        r"record C:\ProgramData\winkube\receipts\containerd.json",
+        rf"remove {staging}",
+    ]
+    assert lines(made.gate) == ["wait pipe containerd-containerd", "wait run ctr.exe"]
+
+
+@pytest.mark.row("CT-47", "SV-12")
+def test_a_converged_node_gets_nothing() -> None:
+    found = plan(converged())
+    assert found.batch is None
+    assert not found.changed
+    assert found.steps == ()
+
+
+@pytest.mark.row("SV-20")
+def test_the_service_that_registers_itself_gets_containerds_own_command_line() -> None:
+    service = plan(bare_node()).predicted.service("containerd") or {}
+    assert command_line.split(service["image_path"]) == [
+        EXE,
+        "--run-service",
+        "--config",
+        r"C:\Program Files\containerd\config.toml",
+        "--log-file",
+        r"C:\ProgramData\containerd\log\containerd.log",
+    ]
+
+
+@pytest.mark.row("SV-22")
+def test_the_service_starts_with_the_machine() -> None:
+    manual = converged()
+    manual = manual.merged({service_key("containerd"): {**(manual.service("containerd") or {}), "start": 3}})
+    made = plan(manual)
+    assert made.batch is not None
+    assert "run sc.exe config containerd start= auto" in lines(made.batch.ops)
+
+
+def test_another_service_name_is_passed_on() -> None:
+    layout = replace(LAYOUT, containerd_service="containerd-dev")
+    made = make_plan(
+        "containerd", containerd.desired(replace(ARGS, layout=layout)), bare(containerd.reads(layout))
+    ).batch
+    assert made is not None
+    assert any(
+        line.startswith("run containerd.exe --register-service") and line.endswith("--service-name containerd-dev")
+        for line in lines(made.ops)
+    )
+    assert "run sc.exe start containerd-dev" in lines(made.ops)
+
+
+def test_a_new_config_restarts_a_comment_does_not() -> None:
+    node = converged()
+    assert plan(node, replace(ARGS, config=f"# a comment\n{CONFIG}")).batch is None
+    made = plan(node, replace(ARGS, config=CONFIG.replace("3.9", "3.10"))).batch
+    assert made is not None
+    assert lines(made.ops) == [
+        "run sc.exe stop containerd",
+        "wait service containerd stopped",
+        f"wait process_gone {EXE}",
+        rf"mkdir C:\ProgramData\winkube\batches\{MARK}\backup",
+        r"write C:\Program Files\containerd\config.toml",
+        "run sc.exe start containerd",
+        "wait service containerd running",
+    ]
+
+
+@pytest.mark.row("SV-07")
+def test_running_dependants_stop_before_and_start_after_in_reverse_order() -> None:
+    kubelet = {"name": "kubelet", "state": "running", "depends_on": ["Containerd"], "image_path": "x"}
+    proxy = {"name": "kube-proxy", "state": "running", "depends_on": ["kubelet"], "image_path": "x"}
+    idle = {"name": "idle", "state": "stopped", "depends_on": ["containerd"], "image_path": "x"}
+    node = converged(reading=bare_node(kubelet, proxy, idle))
+    made = plan(node, replace(ARGS, config=CONFIG.replace("3.9", "3.10"))).batch
+    assert made is not None
+    services = [line for line in lines(made.ops) if line.startswith(("run sc.exe", "wait pipe"))]
+    assert services == [
+        "run sc.exe stop kube-proxy",
+        "run sc.exe stop kubelet",
+        "run sc.exe stop containerd",
+        "run sc.exe start containerd",
+        "wait pipe containerd-containerd",
+        "run sc.exe start kubelet",
+        "run sc.exe start kube-proxy",
+    ]
+
+
+def test_a_stopped_service_is_only_started() -> None:
+    node = converged()
+    node = node.merged({service_key("containerd"): {**(node.service("containerd") or {}), "state": "stopped"}})
+    made = plan(node).batch
+    assert made is not None
+    assert lines(made.ops) == ["run sc.exe start containerd", "wait service containerd running"]
+
+
+def test_an_upgrade_renames_the_old_programs_aside_while_the_service_is_down() -> None:
+    made = plan(converged(), replace(ARGS, source=replace(SOURCE, sha256="b" * 64, version="1.7.12"))).batch
+    assert made is not None
+    found = lines(made.ops)
+    stop, start = found.index("run sc.exe stop containerd"), found.index("run sc.exe start containerd")
+    fetch = next(n for n, line in enumerate(found) if line.startswith("fetch"))
+    aside = found.index(rf"move {EXE} -> {EXE}.01234567.winkube-old")
+    renamed_in = next(n for n, line in enumerate(found) if line.startswith("move") and line.endswith(f"-> {EXE}"))
+    assert fetch < stop < aside < renamed_in < start
+
+
+def test_every_op_that_changes_something_can_be_undone() -> None:
+    made = plan(
+        converged(), replace(ARGS, source=replace(SOURCE, sha256="b" * 64), config=CONFIG.replace("3.9", "3.10"))
+    ).batch
+    assert made is not None
+    harmless = {"wait", "fetch", "unpack", "remove"}
+    backup = rf"C:\ProgramData\winkube\batches\{MARK}\backup"
+    without = [op for op in made.ops if not op.undo and op.op not in harmless and op.args.get("path") != backup]
+    assert without == []
+
+
+def test_a_containerd_made_by_hand_is_compared_with_the_download_before_it_is_touched() -> None:
+    by_hand = converged().merged({file_key(r"C:\ProgramData\winkube\receipts\containerd.json"): {"exists": False}})
+    resources = containerd.desired(ARGS)
+    stage = containerd.stage_first(resources, by_hand)
+    assert stage is not None
+    assert [op.op for op in stage.ops] == ["mkdir", "fetch", "unpack"]
+    staging = r"C:\ProgramData\winkube\staging\containerd-01234567"
+    same = {file_key(rf"{staging}\{path.rsplit(chr(92), 1)[-1]}"): by_hand.file(path) for path in (EXE, CTR, SHIM)}
+    made = make_plan("containerd", resources, by_hand.merged(same)).batch
+    assert made is not None
+    assert lines(made.ops) == [r"record C:\ProgramData\winkube\receipts\containerd.json", rf"remove {staging}"]
+    other = same | {file_key(rf"{staging}\containerd.exe"): file(b"another build")}
+    made = make_plan("containerd", resources, by_hand.merged(other)).batch
+    assert made is not None
+    assert [line for line in lines(made.ops) if line.startswith("move")] == [
+        rf"move {EXE} -> {EXE}.01234567.winkube-old",
+        rf"move {staging}\containerd.exe -> {EXE}",
+    ]
+    assert "run sc.exe stop containerd" in lines(made.ops)
+
+
+@pytest.mark.row("CT-02")
+def test_the_documents_single_program_lands_where_they_say_and_on_the_path() -> None:
+    args = replace(ARGS, source=Source("http://xyz/containerd.exe", None, "1.7.11"), archive=False)
+    made = plan(bare_node(), args).batch
+    assert made is not None
+    staging = r"C:\ProgramData\winkube\staging\containerd-01234567"
+    assert rf"move {staging}\containerd.exe -> C:\Program Files\containerd\bin\containerd.exe" in lines(made.ops)
+    path = next(op for op in made.ops if op.op == "registry_set")
+    assert path.args["value"] == rf"%SystemRoot%\system32;%SystemRoot%;{BIN}"
+    assert path.args["type"] == "expand_string"
+    assert lines(made.gate) == ["wait pipe containerd-containerd", "wait service containerd running"]
+    assert plan(converged(args), args).batch is None
+
+
+def test_an_unverified_source_is_installed_again_when_its_version_changes() -> None:
+    args = replace(ARGS, source=Source("http://xyz/containerd.exe", None, "1.7.11"), archive=False)
+    newer = replace(args, source=Source("http://xyz/containerd.exe", None, "1.7.12"))
+    assert plan(converged(args), newer).batch is not None
+
+
+def test_a_program_that_somebody_replaced_is_put_back() -> None:
+    node = converged().merged({file_key(EXE): file(b"somebody's build")})
+    made = plan(node).batch
+    assert made is not None
+    assert any(line.startswith(f"move {EXE} ->") for line in lines(made.ops))
+
+
+@pytest.mark.row("CT-01")
+def test_the_config_is_where_the_documents_say() -> None:
+    made = plan(bare_node()).batch
+    assert made is not None
+    (write,) = (op for op in made.ops if op.op == "write")
+    assert str(write.args["path"]).lower() == r"c:\program files\containerd\config.toml"
+
+
+def test_a_config_that_containerd_would_not_read_is_refused() -> None:
+    with pytest.raises(Refused, match=r"mine\.toml\.j2"):
+        plan(bare_node(), replace(ARGS, template="mine.toml.j2", config=CONFIG.replace("version = 2", "version = 3")))
+
+
+@pytest.mark.row("SV-12", "SV-13", "SV-15")
+def test_under_nssm_the_arguments_are_one_quoted_string_and_output_has_a_file() -> None:
+    args = replace(ARGS, manager="nssm")
+    made = plan(bare_node(), args).batch
+    assert made is not None
+    nssm = [op.args["args"] for op in made.ops if op.op == "run" and op.args["program"] == r"C:\k\nssm.exe"]
+    assert nssm[0] == ["install", "containerd", EXE]
+    assert ["set", "containerd", "AppParameters", r'--config "C:\Program Files\containerd\config.toml"'] in nssm
+    assert ["set", "containerd", "AppStdout", r"C:\ProgramData\containerd\log\containerd.log"] in nssm
+    assert ["set", "containerd", "AppStderr", r"C:\ProgramData\containerd\log\containerd.log"] in nssm
+    assert ["set", "containerd", "AppStdoutCreationDisposition", "4"] in nssm
+    assert ["set", "containerd", "AppRotateFiles", "1"] in nssm
+    assert ["set", "containerd", "AppExit", "Default", "Restart"] in nssm
+    assert plan(converged(args), args).batch is None
+
+
+@pytest.mark.row("SV-12")
+def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_reset() -> None:
+    args = replace(ARGS, manager="nssm")
+    node = converged(args)
+    service = dict(node.service("containerd") or {})
+    service["nssm"] = {**service["nssm"], "AppThrottle": 9, "AppEnvironmentExtra": ["A=1"]}
+    made = plan(node.merged({service_key("containerd"): service}), args).batch
+    assert made is not None
+    nssm = [op.args["args"] for op in made.ops if op.op == "run" and op.args["program"] == r"C:\k\nssm.exe"]
+    assert nssm == [["set", "containerd", "AppThrottle", "1500"], ["reset", "containerd", "AppEnvironmentExtra"]]
+
+
+def test_a_service_under_another_manager_is_refused() -> None:
+    with pytest.raises(Refused, match="nssm"):
+        plan(converged(replace(ARGS, manager="nssm")))
+
+
+def test_a_service_marked_for_deletion_is_refused() -> None:
+    node = converged()
+    with pytest.raises(Refused, match="1072"):
+        plan(node.merged({service_key("containerd"): {**(node.service("containerd") or {}), "deleting": True}}))
+
+
+def test_a_part_that_could_not_be_read_is_refused_by_name() -> None:
+    with pytest.raises(Refused, match="access denied"):
+        plan(bare_node().merged({file_key(EXE): {"error": "access denied"}}))
