@@ -22,21 +22,14 @@ from ..engine.resources.machine_path import MachinePath
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import Service
 from ..engine.resources.text_file import TextFile
-from ..engine.services.definition import Definition, Recovery
-from ..engine.services.native import Native
-from ..engine.services.nssm import Nssm
+from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
 from . import containerd_config
 from .layout import Layout
+from .service import ServiceArgs, definition
 
 NAME = "containerd"
-
-RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
-"""containerd's own default gives up after the second crash of a day (restart, restart, none); ours does not.
-
-Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions.
-"""
 
 CONTAINERD_EXE = "containerd.exe"
 
@@ -181,26 +174,23 @@ def _service(args: ContainerdArgs, log_dir: str) -> Service:
 
 def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
     layout = args.layout
-    if args.manager == "nssm":
-        return Nssm(
+    renamed = layout.containerd_service.casefold() != NAME
+    return definition(
+        ServiceArgs(
+            component=NAME,
             name=layout.containerd_service,
-            nssm=layout.nssm,
+            manager=args.manager,
             program=layout.containerd_binary,
             arguments=("--config", layout.containerd_config),
-            directory=log_dir,
+            native_arguments=(
+                "--log-file",
+                layout.containerd_log,
+                *(("--service-name", layout.containerd_service) if renamed else ()),
+            ),
             display_name="Containerd",
+            directory=log_dir,
+            nssm=layout.nssm,
             log_file=layout.containerd_log,
             environment=args.environment,
         )
-    flags: tuple[str, ...] = ("--config", layout.containerd_config, "--log-file", layout.containerd_log)
-    if layout.containerd_service.casefold() != "containerd":
-        flags += ("--service-name", layout.containerd_service)
-    return Native(
-        name=layout.containerd_service,
-        program=layout.containerd_binary,
-        arguments=("--run-service", *flags),
-        display_name="Containerd",
-        recovery=RECOVERY,
-        registration=("--register-service", *flags),
-        environment=args.environment,
     )

@@ -1,0 +1,69 @@
+"""A program as a service: which managers, which flag, which command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
+
+KUBELET = ServiceArgs(
+    component="kubelet",
+    name="kubelet",
+    manager="sc",
+    program=r"C:\Program Files\k\kubelet.exe",
+    arguments=("--v=6", r"--cert-dir=C:\var\lib\my pki", "--resolv-conf="),
+    display_name="kubelet",
+    directory=r"C:\k",
+    nssm=r"C:\k\nssm.exe",
+)
+
+
+@pytest.mark.row("SV-01")
+def test_kubelet_and_kube_proxy_run_under_both_managers_flanneld_under_nssm_alone() -> None:
+    for component in ("kubelet", "kube-proxy"):
+        assert SERVICES[component].managers == ("nssm", "sc")  # nssm is the default
+        assert {
+            definition(replace(KUBELET, component=component, manager=manager)).manager for manager in ("nssm", "sc")
+        } == {"nssm", "sc"}
+    with pytest.raises(Refused, match=r"flanneld cannot run under the service manager 'sc', only under nssm.*1053"):
+        definition(replace(KUBELET, component="flanneld", manager="sc"))
+    assert definition(replace(KUBELET, component="flanneld", manager="nssm")).manager == "nssm"
+
+
+@pytest.mark.row("SV-01")
+def test_the_module_offers_the_managers_that_containerd_can_run_under() -> None:
+    manager = argument_spec.of_module("win_containerd")["service"]["options"]["manager"]
+    assert (manager["default"], tuple(manager["choices"])) == (
+        SERVICES["containerd"].managers[0],
+        SERVICES["containerd"].managers,
+    )
+
+
+@pytest.mark.row("SV-02", "SV-04")
+def test_sc_create_gets_the_option_and_its_value_as_two_arguments() -> None:
+    create = definition(KUBELET).create()[0]
+    assert create.args["program"] == r"C:\Windows\System32\sc.exe"
+    assert create.args["args"] == [
+        "create",
+        "kubelet",
+        "binPath=",
+        r'"C:\Program Files\k\kubelet.exe" --windows-service --v=6 "--cert-dir=C:\var\lib\my pki" --resolv-conf=',
+        "start=",
+        "auto",
+        "DisplayName=",
+        "kubelet",
+    ]
+
+
+@pytest.mark.row("SV-03")
+@pytest.mark.parametrize("component", ["kubelet", "kube-proxy"])
+def test_the_flag_is_windows_service_and_not_the_documents_service(component: str) -> None:
+    native = definition(replace(KUBELET, component=component)).predicted()["image_path"]
+    assert " --windows-service " in native
+    assert " --service " not in native
+    under_nssm = definition(replace(KUBELET, component=component, manager="nssm"))
+    assert "--windows-service" not in under_nssm.command
