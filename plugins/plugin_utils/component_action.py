@@ -45,13 +45,12 @@ class ComponentAction(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; when the node is no longer as it was read, read it again and plan anew."""
         reading = self.reading(options, layout)
-        for _ in range(STALE_TRIES):
+        for attempt in range(STALE_TRIES):
             answer, result = self._once(options, layout, reading)
             if result is not None:
                 return result
-            display.v(
-                f"{self._task_vars.get('inventory_hostname')}: {verdict.stale_sentence(answer)}; reading it again"
-            )
+            host = self._task_vars.get("inventory_hostname")
+            display.v(f"{host}, plan {attempt + 1}: {verdict.stale_sentence(answer)}; reading it again")
             reading = self.read(layout)
         raise NodeError(
             f"{self.component}: {verdict.stale_sentence(answer)}. It was planned {STALE_TRIES} times; something "

@@ -45,8 +45,8 @@ class NodeAction(ActionBase):
         """Check the arguments, make the link, do the work, turn errors into sentences."""
         self._task_vars: dict[str, Any] = task_vars or {}
         result: dict[str, Any] = super().run(tmp, self._task_vars)
-        _, validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
-        options = plain(validated)
+        validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
+        options = plain(validated[1])
         try:
             layout = Layout.of(options["node"])
             self._link = Link(

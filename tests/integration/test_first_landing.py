@@ -3,6 +3,8 @@ changed."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.integration.lab import Bench
 
 PLAY = """
@@ -20,6 +22,7 @@ PLAY = """
 """
 
 
+@pytest.mark.quick
 def test_a_bare_node_gets_its_folders_and_the_second_run_is_one_remote_call(bench: Bench) -> None:
     bench.node("win1")
     first = bench.ansible_playbook(bench.play(PLAY))

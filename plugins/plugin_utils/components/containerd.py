@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..engine import windows_path
-from ..engine.batch import Batch, Expectation, Op
-from ..engine.reading import Query, Reading, file_key, services_query, system_query
+from ..engine.batch import Batch, Op
+from ..engine.reading import Expectation, Query, Reading, file_key, services_query, system_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory, with_parents
 from ..engine.resources.machine_path import MachinePath
@@ -147,7 +147,7 @@ def _programs(layout: Layout, source: Source, *, archive: bool, mark: str) -> Pr
 
 
 def _paths(args: ContainerdArgs) -> tuple[str, ...]:
-    return tuple(path for _, path in _programs(args.layout, args.source, archive=args.archive, mark=args.mark).files)
+    return _programs(args.layout, args.source, archive=args.archive, mark=args.mark).paths
 
 
 def _destination(layout: Layout, member: str) -> str:

@@ -53,8 +53,8 @@ def source(
 def _sha256(component: str, url: str, checksum: str, read_url: ReadUrl) -> str:
     if checksum.startswith("https://"):
         return _from_sum_file(component, url, checksum, read_url)
-    algorithm, _, digest = checksum.partition(":")
-    if algorithm != "sha256" or not _SHA256.match(digest.lower()):
+    algorithm, colon, digest = checksum.partition(":")
+    if not colon or algorithm != "sha256" or not _SHA256.match(digest.lower()):
         raise Refused(
             f"{component}: the checksum '{checksum}' is neither 'sha256:' and 64 hex digits nor an https address of "
             "a sum file."

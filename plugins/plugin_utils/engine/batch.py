@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .reading import Query
+from .reading import Expectation, Query
 
 SCHEMA = 1
 MAX_BYTES = 4 * 1024 * 1024
@@ -38,18 +38,6 @@ class Op:
         if n is not None:
             wire |= {"n": n, "undo": [op.wire() for op in self.undo], "secrets": list(self.secrets)}
         return wire
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What the plan relied on: if `query` no longer answers `expect`, nothing is done and the answer is `stale`."""
-
-    query: Query
-    expect: tuple[tuple[str, Any], ...]
-
-    def wire(self) -> dict[str, Any]:
-        """The expectation as node_apply takes it."""
-        return {"key": self.query.key, "query": self.query.wire(), "expect": dict(self.expect)}
 
 
 @dataclass(frozen=True, slots=True)

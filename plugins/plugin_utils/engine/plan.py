@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .batch import Batch, Expectation, Op, flatten
-from .reading import Query, Reading, merge_queries, service_key, services_query
+from .batch import Batch, Op, flatten
+from .reading import Expectation, Query, Reading, as_read, merge_queries, service_key, services_query
 from .resource import Change, Refused, Resource
 from .resources.service import RUNNING, Service, with_undo_start
 from .tools import start_ops, stop_ops
@@ -64,20 +64,21 @@ def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
 def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *, deadline_s: int = 900) -> Plan:
     """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be."""
     _refuse_unread(resources, reading)
-    changes = [(resource, change) for resource in resources if (change := resource.change(reading)) is not None]
-    touched = frozenset(key for _, change in changes for key in change.touches)
-    redefined = {resource.label for resource, change in changes if change.define}
+    planned = [(resource, change) for resource in resources if (change := resource.change(reading)) is not None]
+    changes = [change for resource, change in planned]
+    touched = frozenset(key for change in changes for key in change.touches)
+    redefined = {resource.label for resource, change in planned if change.define}
     services = [resource for resource in resources if isinstance(resource, Service)]
     restarts = [_restart(service, reading, touched, service.label in redefined) for service in services]
-    steps = tuple(Step(resource.label, change.text, change.before, change.after) for resource, change in changes)
+    steps = tuple(Step(resource.label, change.text, change.before, change.after) for resource, change in planned)
     steps += tuple(step for restart in restarts for step in restart.steps)
     ops = (
-        *flatten(change.prepare for _, change in changes),
+        *flatten(change.prepare for change in changes),
         *flatten(restart.stop for restart in restarts),
-        *_undone_while_stopped(flatten(change.commit for _, change in changes), restarts),
-        *flatten(change.define for _, change in changes),
+        *_undone_while_stopped(flatten(change.commit for change in changes), restarts),
+        *flatten(change.define for change in changes),
         *flatten(restart.start for restart in restarts),
-        *flatten(change.finish for _, change in changes),
+        *flatten(change.finish for change in changes),
     )
     if not ops:
         return Plan(component, (), None, reading)
@@ -85,9 +86,9 @@ def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *
         component=component,
         ops=ops,
         gate=flatten(restart.gate for restart in restarts),
-        pre=_expectations(changes),
+        pre=_relied_on(resources, reading),
         state=merge_queries(
-            (*(query for _, change in changes for query in change.state), *_services_again(services, reading))
+            (*(query for change in changes for query in change.state), *_services_again(services, reading))
         ),
         deadline_s=deadline_s,
     )
@@ -142,9 +143,10 @@ def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) 
     return tuple(op.undone_by(*halt, *op.undo) if op.undo else op for op in commit)
 
 
-def _expectations(changes: Sequence[tuple[Resource, Change]]) -> tuple[Expectation, ...]:
-    """Each expectation once: two resources may rely on the same thing."""
-    return tuple(dict.fromkeys(expectation for _, change in changes for expectation in change.pre))
+def _relied_on(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
+    """Everything the plan was made from, also what it left alone: a batch is only right for the node that was read."""
+    files = [expectation for query in reads(resources) if (expectation := as_read(query, reading)) is not None]
+    return (*files, *(resource.relies_on(reading) for resource in resources if isinstance(resource, Service)))
 
 
 def _services_again(services: Sequence[Service], reading: Reading) -> tuple[Query, ...]:
@@ -155,12 +157,12 @@ def _services_again(services: Sequence[Service], reading: Reading) -> tuple[Quer
 
 
 def _predict(
-    changes: Sequence[tuple[Resource, Change]],
+    changes: Sequence[Change],
     services: Sequence[Service],
     restarts: Sequence[_Restart],
     reading: Reading,
 ) -> Reading:
-    parts = {key: value for _, change in changes for key, value in change.predicted.items()}
+    parts = {key: value for change in changes for key, value in change.predicted.items()}
     for service, restart in zip(services, restarts, strict=True):
         key = service_key(service.name)
         if restart.start and key not in parts and reading.service(service.name) is not None:

@@ -37,8 +37,33 @@ class Query:
         return {"key": self.key, "op": self.op, **{name: _thaw(value) for name, value in self.args}}
 
 
+_IDENTITY = {"file": ("exists", "kind", "sha256", "sddl"), "registry": ("exists", "value")}
+"""What tells whether a thing is still the one that was read, by the probe's op."""
+
+
 def _thaw(value: Value) -> Value:
     return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the plan relied on: if `query` no longer answers `expect`, nothing is done and the answer is `stale`."""
+
+    query: Query
+    expect: tuple[tuple[str, Any], ...]
+
+    def wire(self) -> dict[str, Any]:
+        """The expectation as node_apply takes it."""
+        return {"key": self.query.key, "query": self.query.wire(), "expect": dict(self.expect)}
+
+
+def as_read(query: Query, reading: Reading) -> Expectation | None:
+    """That a file, folder or registry value still is as it was read; None for what is no single thing, such as a
+    list of services."""
+    if query.op not in _IDENTITY:
+        return None
+    found = reading.parts[query.key]
+    return Expectation(query, tuple((name, found[name]) for name in _IDENTITY[query.op] if name in found))
 
 
 def file_query(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .batch import Expectation, Op
+from .batch import Op
 from .reading import Query, Reading
 
 
@@ -38,7 +38,6 @@ class Change:
     commit: tuple[Op, ...] = ()
     define: tuple[Op, ...] = ()
     finish: tuple[Op, ...] = ()
-    pre: tuple[Expectation, ...] = ()
     touches: frozenset[str] = frozenset()
     predicted: dict[str, Any] = field(default_factory=dict)
     state: tuple[Query, ...] = ()

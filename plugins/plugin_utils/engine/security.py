@@ -23,7 +23,7 @@ _MAY_WRITE = {SYSTEM, "S-1-5-18", ADMINISTRATORS, "S-1-5-32-544", _TRUSTED_INSTA
 _MAY_OWN = _MAY_WRITE
 # CREATOR OWNER entries apply only to what a user makes; who may make something is the other entries' business.
 _PLACEHOLDERS = {"CO", "S-1-3-0"}
-_ACE = re.compile(r"\(([^;]*);([^;]*);([^;]*);([^;]*);([^;]*);([^;)]*)[^)]*\)")
+_ACE = re.compile(r"\((?P<kind>[^;]*);(?P<flags>[^;]*);(?P<rights>[^;]*);[^;]*;[^;]*;(?P<sid>[^;)]*)[^)]*\)")
 _WRITE_NAMES = {"FA", "FW", "GA", "GW", "DC", "LC", "RP", "DT", "CR", "SD", "WD", "WO"}
 # FILE_WRITE_DATA, APPEND_DATA, WRITE_EA, DELETE_CHILD, WRITE_ATTRIBUTES, DELETE, WRITE_DAC, WRITE_OWNER,
 # GENERIC_ALL, GENERIC_WRITE
@@ -58,7 +58,7 @@ def entries(sddl: str) -> tuple[Ace, ...]:
     """The entries of the DACL of `sddl`."""
     dacl = sddl.split("D:", 1)[1] if "D:" in sddl else ""
     dacl = dacl.split("S:", 1)[0] if "S:(" in dacl or "S:P" in dacl or "S:A" in dacl else dacl
-    return tuple(Ace(kind, flags, rights, sid) for kind, flags, rights, _, _, sid in _ACE.findall(dacl))
+    return tuple(Ace(*match.group("kind", "flags", "rights", "sid")) for match in _ACE.finditer(dacl))
 
 
 def strangers_who_write(sddl: str) -> tuple[str, ...]:

@@ -304,3 +304,13 @@ def test_a_service_marked_for_deletion_is_refused() -> None:
 def test_a_part_that_could_not_be_read_is_refused_by_name() -> None:
     with pytest.raises(Refused, match="access denied"):
         plan(bare_node().merged({file_key(EXE): {"error": "access denied"}}))
+
+
+def test_a_batch_relies_on_everything_the_plan_was_made_from() -> None:
+    made = plan(converged(), replace(ARGS, config=CONFIG.replace("3.9", "3.10"))).batch
+    assert made is not None
+    expected = {expectation.query.key: dict(expectation.expect) for expectation in made.pre}
+    assert expected[file_key(EXE)]["sha256"] == file(EXE.encode())["sha256"]  # left alone, but the plan was made for it
+    assert expected[file_key(r"C:\Program Files\containerd\config.toml")]["exists"] is True
+    assert expected["expect:containerd"]["image_path"].startswith(f'"{EXE}" --run-service')
+    assert expected["registry:machine-path"]["value"].endswith(BIN)

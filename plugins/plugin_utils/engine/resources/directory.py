@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import security, windows_path
-from ..batch import Expectation, Op
+from ..batch import Op
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
 
@@ -52,7 +52,7 @@ class Directory:
         found = reading.file(self.path)
         if not found.get("exists"):
             op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
-            return self._change(f"make the folder {self.path}", "absent", op, (("exists", False),))
+            return self._change(f"make the folder {self.path}", "absent", op)
         if found.get("kind") != "directory":
             what = "a link or junction" if found.get("kind") == "link" else "a file"
             raise Refused(
@@ -67,7 +67,7 @@ class Directory:
             return None
         op = Op("mkdir", self._args()).undone_by(Op("mkdir", {"path": self.path, "sddl": present}))
         text = f"take the folder {self.path} out of other hands ({complaint})"
-        return self._change(text, present, op, (("exists", True), ("kind", "directory"), ("sddl", present)))
+        return self._change(text, present, op)
 
     def _args(self) -> dict[str, str]:
         return {"path": self.path} | ({"sddl": self.sddl} if self.sddl else {})
@@ -85,7 +85,7 @@ class Directory:
                 return f"{', '.join(extra)} may read it"
         return None
 
-    def _change(self, text: str, before: str, op: Op, expect: tuple[tuple[str, object], ...]) -> Change:
+    def _change(self, text: str, before: str, op: Op) -> Change:
         (query,) = self.reads()
         after = {"exists": True, "kind": "directory"} | ({"sddl": self.sddl} if self.sddl else {})
         return Change(
@@ -93,7 +93,6 @@ class Directory:
             before=f"{before}\n",
             after=f"folder{' ' + self.sddl if self.sddl else ''}\n",
             prepare=(op,),
-            pre=(Expectation(query, expect),),
             predicted={file_key(windows_path.key(self.path)): after},
             state=(query,),
         )

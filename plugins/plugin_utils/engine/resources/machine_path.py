@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import windows_path
-from ..batch import Expectation, Op
+from ..batch import Op
 from ..reading import Query, Reading
 from ..resource import Change
 
@@ -51,12 +51,6 @@ class MachinePath:
             before="".join(f"{entry}\n" for entry in entries),
             after="".join(f"{entry}\n" for entry in [*entries, self.entry]),
             prepare=(Op("registry_set", {**value, "value": wanted}).undone_by(back),),
-            pre=(
-                Expectation(
-                    query,
-                    (("exists", bool(found.get("exists"))), *((("value", present),) if found.get("exists") else ())),
-                ),
-            ),
             predicted={query.key: {"exists": True, "type": "expand_string", "value": wanted}},
             state=(query,),
         )

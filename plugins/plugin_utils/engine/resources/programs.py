@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import windows_path
-from ..batch import Expectation, Op
+from ..batch import Op
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
 
@@ -71,7 +71,12 @@ class Programs:
     @property
     def label(self) -> str:
         """The first program's path."""
-        return self.files[0][1]
+        return self.paths[0]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the programs lie on the node."""
+        return tuple(path for member, path in self.files)
 
     @property
     def receipt(self) -> str:
@@ -90,20 +95,20 @@ class Programs:
 
     def reads(self) -> tuple[Query, ...]:
         """Each program with its hash, the folders they lie in, the receipt."""
-        folders = {windows_path.key(windows_path.parent(path)): windows_path.parent(path) for _, path in self.files}
+        folders = {windows_path.key(windows_path.parent(path)): windows_path.parent(path) for path in self.paths}
         return (
-            *(file_query(path, sha256=True) for _, path in self.files),
+            *(file_query(path, sha256=True) for path in self.paths),
             *(file_query(folder, entries=True) for folder in folders.values()),
             file_query(self.receipt, content_limit=RECEIPT_LIMIT, sha256=True),
         )
 
     def installed(self, reading: Reading) -> bool:
         """Whether the files on the node are this source's, as far as anything proves it."""
-        hashes = {path: reading.file(path).get("sha256") for _, path in self.files}
+        hashes = {path: reading.file(path).get("sha256") for path in self.paths}
         if not all(hashes.values()):
             return False
         if not self.is_archive and self.source.sha256 is not None:
-            return hashes[self.files[0][1]] == self.source.sha256
+            return hashes[self.label] == self.source.sha256
         recorded = self._recorded(reading)
         if recorded is None or not self.source.matches(recorded.get("source", {})):
             return False
@@ -116,7 +121,7 @@ class Programs:
         return (
             self.is_archive
             and self._recorded(reading) is None
-            and all(reading.file(path).get("exists") for _, path in self.files)
+            and all(reading.file(path).get("exists") for path in self.paths)
         )
 
     def _recorded(self, reading: Reading) -> dict[str, Any] | None:
@@ -133,7 +138,7 @@ class Programs:
         """Download, check and unpack beside everything; nothing in use is touched."""
         undo = Op("remove", {"path": self.staging, "recurse": True})
         ops = [Op("mkdir", {"path": self.staging}).undone_by(undo)]
-        target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.files[0][1]))
+        target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.label))
         fetch: dict[str, Any] = {"url": self.source.url, "path": target, "sha256": self.source.sha256}
         fetch["magic"] = [GZIP, ZIP] if self.is_archive else [PE]
         if self.source.proxy:
@@ -150,7 +155,7 @@ class Programs:
 
     def staged_queries(self) -> tuple[Query, ...]:
         """What to read after `stage` to know which files really differ."""
-        return tuple(file_query(self.staged(path), sha256=True) for _, path in self.files)
+        return tuple(file_query(self.staged(path), sha256=True) for path in self.paths)
 
     def change(self, reading: Reading) -> Change | None:
         """Bring the programs in: staged first, then each old one renamed aside and the new one renamed in.
@@ -159,13 +164,13 @@ class Programs:
         """
         if self.installed(reading):
             return None
-        for _, path in self.files:
+        for path in self.paths:
             if reading.file(path).get("exists") and reading.file(path).get("kind") != "file":
                 raise Refused(
                     f"{path} should be a program, but is a {reading.file(path).get('kind')}: move it away or choose "
                     "another path."
                 )
-        swaps = tuple(path for _, path in self.files if not self._already(path, reading))
+        swaps = tuple(path for path in self.paths if not self._already(path, reading))
         aside = [(path, f"{path}.{self.mark}{LEFT_BEHIND}") for path in swaps if reading.file(path).get("exists")]
         commit: list[Op] = []
         for path, old in aside:
@@ -175,14 +180,13 @@ class Programs:
             commit.append(Op("move", {"from": self.staged(path), "to": path}).undone_by(there_and_back))
         return Change(
             text=self._text(swaps),
-            before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for _, path in self.files),
+            before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in self.paths),
             after=f"{self.owner} {self.source.version} from {self.source.url}"
             f" ({'sha256 ' + self.source.sha256 if self.source.sha256 else 'not verified'})\n"
-            + "".join(f"{path}\n" for _, path in self.files),
+            + "".join(f"{path}\n" for path in self.paths),
             prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
             commit=tuple(commit),
             finish=(self._record(reading), Op("remove", {"path": self.staging, "recurse": True, "in_use_ok": True})),
-            pre=tuple(_as_read(path, reading) for _, path in self.files),
             touches=frozenset(file_key(path) for path in swaps),
             predicted=self._predicted(),
             state=self.reads(),
@@ -196,7 +200,7 @@ class Programs:
 
     def is_staged(self, reading: Reading) -> bool:
         """Whether the files wait on the node to be renamed in."""
-        return all(reading.parts.get(file_key(self.staged(path)), {}).get("exists") for _, path in self.files)
+        return all(reading.parts.get(file_key(self.staged(path)), {}).get("exists") for path in self.paths)
 
     def _already(self, path: str, reading: Reading) -> bool:
         staged = reading.parts.get(file_key(self.staged(path)), {}).get("sha256")
@@ -205,7 +209,7 @@ class Programs:
     def _sweep(self, reading: Reading) -> tuple[Op, ...]:
         """Programs that earlier batches renamed aside; those still held stay and are swept another time."""
         found: dict[str, Op] = {}
-        for _, path in self.files:
+        for path in self.paths:
             folder = windows_path.parent(path)
             for entry in reading.file(folder).get("entries") or ():
                 if entry.startswith(windows_path.name(path) + ".") and entry.endswith(LEFT_BEHIND):
@@ -217,7 +221,7 @@ class Programs:
         args: dict[str, Any] = {
             "path": self.receipt,
             "source": self.source.identity(),
-            "files": [path for _, path in self.files],
+            "files": list(self.paths),
         }
         content = reading.file(self.receipt).get("content")
         back = (
@@ -228,15 +232,7 @@ class Programs:
     def _predicted(self) -> dict[str, Any]:
         known = self.source.sha256 if self.source.sha256 and not self.is_archive else "(known after download)"
         after = {"exists": True, "kind": "file", "sha256": known}
-        return {file_key(path): after for _, path in self.files}
-
-
-def _as_read(path: str, reading: Reading) -> Expectation:
-    found = reading.file(path)
-    expect: tuple[tuple[str, Any], ...] = (("exists", bool(found.get("exists"))),)
-    if found.get("exists"):
-        expect += (("sha256", found["sha256"]),)
-    return Expectation(file_query(path, sha256=True), expect)
+        return {file_key(path): after for path in self.paths}
 
 
 def _short(sha256: object) -> str:

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from ..batch import Expectation, Op, flatten
-from ..reading import Query, Reading, service_key, services_query
+from ..batch import Op, flatten
+from ..reading import Expectation, Query, Reading, service_key, services_query
 from ..resource import Change, Refused
 from ..services.definition import Definition
 from ..tools import CANNOT_ACCEPT, NOT_INSTALLED, NOT_STARTED, sc, start_ops, stop_ops, wait_service
@@ -55,7 +53,6 @@ class Service:
                 before="absent\n",
                 after=f"{self.definition.command}\n",
                 define=self.definition.create(),
-                pre=(self._expect(None),),
                 predicted={service_key(self.name): after},
             )
         if found.get("deleting"):
@@ -79,7 +76,6 @@ class Service:
             before="".join(f"{difference.setting}: {difference.before}\n" for difference in differences),
             after="".join(f"{difference.setting}: {difference.after}\n" for difference in differences),
             define=flatten(difference.ops for difference in differences),
-            pre=(self._expect(found),),
             predicted={service_key(self.name): {**found, **after}},
         )
 
@@ -112,16 +108,18 @@ class Service:
         undo = self.halt()
         return (start.undone_by(*_if_there(undo)), *waits)
 
-    def _expect(self, found: Mapping[str, Any] | None) -> Expectation:
+    def relies_on(self, reading: Reading) -> Expectation:
+        """That the service is there, or not, and runs the program it ran when it was read."""
+        found = reading.service(self.name)
         query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
-        if found is None:
-            return Expectation(query, (("exists", False),))
-        return Expectation(query, (("exists", True), ("image_path", found.get("image_path"))))
+        there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)
+        return Expectation(query, there)
 
 
 def _if_there(ops: tuple[Op, ...]) -> tuple[Op, ...]:
     """An undo may meet a service that was never made: 1060 is fine then, and there is nothing to wait for."""
-    stop, _, *rest = ops
+    stop, *waits = ops
+    rest = waits[1:]
     return (Op("run", {**stop.args, "ok_exit": [*stop.args["ok_exit"], NOT_INSTALLED]}), *rest)
 
 

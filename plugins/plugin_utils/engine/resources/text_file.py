@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..batch import Expectation, Op, as_base64
+from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
 
@@ -61,9 +61,6 @@ class TextFile:
             else Op("remove", {"path": self.path})
         )
         args = {"path": self.path, "content": as_base64(data)} | ({"backup": backup} if found.get("exists") else {})
-        expect: tuple[tuple[str, object], ...] = (("exists", bool(found.get("exists"))),)
-        if found.get("exists"):
-            expect += (("sha256", found["sha256"]),)
         (query,) = self.reads()
         after = {
             "exists": True,
@@ -80,7 +77,6 @@ class TextFile:
                 *((Op("mkdir", {"path": self.backup}),) if found.get("exists") else ()),
                 Op("write", args).undone_by(undo),
             ),
-            pre=(Expectation(query, expect),),
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): after},
             state=(query,),
