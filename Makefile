@@ -15,7 +15,7 @@ unexport ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH
 
 PYTEST_ARGS ?=
 
-.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity rows check build clean
+.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real rows check build clean
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -31,7 +31,7 @@ demo: setup ## a simulated Windows node gets containerd, step by step
 	@$(PYTHON) -m tests.demo
 
 lab: setup ## leave a simulated Windows node running and print what to try on it
-	@$(PYTHON) -m tests.lab
+	@$(PYTHON) -m tests.demo.lab
 
 test: setup ## every test, in the oldest environment (where it can be had) and in the newest
 	@status=0; $(MAKE) test-oldest || status=1; $(MAKE) test-main || status=1; exit $$status
@@ -55,6 +55,10 @@ lint: setup ## ruff, mypy, yamllint, ansible-lint, documentation, ansible-test s
 
 sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules ..." for some of them)
 	@$(PYTHON) -m tests.quality.sanity $(TESTS)
+
+real: setup ## config.toml against real containerd of several releases (needs Go; builds for minutes)
+	@$(PYTHON) tests/real/build.py
+	@$(PYTHON) -m pytest tests/real $(PYTEST_ARGS)
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

@@ -1,0 +1,56 @@
+"""What a newcomer sees: `make demo` and `make lab`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.lab import ROOT
+
+
+def run(*command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A command of the clone, as `make` runs it."""
+    here = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1", **(env or {})}
+    return subprocess.run(command, cwd=ROOT, env=here, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.row("NY-13", "VC-20")
+def test_the_demo_shows_all_it_promises() -> None:
+    shown = run(sys.executable, "-m", "tests.demo")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    recaps = re.findall(r"^sample\s+: ok=3\s+changed=(\d)", shown.stdout, re.MULTILINE)
+    assert recaps == ["2", "0"]
+    assert "The lab counted 1 remote call." in shown.stdout
+    assert "did install containerd 1.7.11 from http://xyz/containerd.exe, not verified" in shown.stdout
+    assert "containerd: running, start automatic" in shown.stdout
+    assert r"address = '\\.\pipe\containerd-containerd'" in shown.stdout
+    assert "found 'name: containerd:' with a stray colon at the end" in shown.stdout + shown.stderr
+
+
+def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
+    started = run(
+        sys.executable,
+        "-m",
+        "tests.lab",
+        "start",
+        "--detach",
+        "--dir",
+        str(tmp_path / "lab"),
+        "--nodes",
+        "examples/nodes/sample.yml",
+    )
+    assert started.returncode == 0, started.stderr
+    try:
+        env = {"ANSIBLE_SSH_COMMON_ARGS": f"-F {tmp_path / 'lab' / 'ssh_config'}"}
+        checked = run("ansible-playbook", "-i", "examples/nodes", "site.yml", "--check", "--diff", env=env)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert "would start containerd" in checked.stdout
+        shown = run(sys.executable, "-m", "tests.lab", "show", "--dir", str(tmp_path / "lab"), "sample")
+        assert "none" in shown.stdout, "check mode has made no service"
+    finally:
+        run(sys.executable, "-m", "tests.lab", "stop", "--dir", str(tmp_path / "lab"))
