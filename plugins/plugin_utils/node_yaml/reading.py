@@ -1,0 +1,141 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One file from disk to hosts, and the form in which a cache keeps the result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from . import document, notices, schema, source, variables
+from .problems import shown
+
+_CACHE_FORMAT = "1"
+
+
+class VaultError(Exception):
+    """A vaulted file that cannot be decrypted; the text says why."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """`decrypt`: text of a vaulted file, or VaultError; `leaf`: as in `tree.plain`; `agent`: an SSH agent is there."""
+
+    decrypt: Callable[[Path], str]
+    leaf: variables.Leaf
+    agent: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one file gave: hosts or problems; `notices` as (level, sentence). All sentences name their place."""
+
+    hosts: tuple[variables.Host, ...] = ()
+    problems: tuple[str, ...] = ()
+    notices: tuple[tuple[str, str], ...] = ()
+    cacheable: bool = False
+
+
+def read(path: Path, reader: Reader) -> Reading:
+    """Read one Node YAML. Whatever is wrong with the file comes back as a problem; nothing is raised."""
+    name = file_name(path)
+    data = b""
+    try:
+        data = path.read_bytes()
+        encrypted = source.is_vaulted(data)
+        text = reader.decrypt(path) if encrypted else source.decode(data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        found = f"found the byte 0x{data[error.start]:02x}, which is no UTF-8"
+        return Reading(problems=(f"{name}:{line}:{column}: {found}, wanted text; save the file as UTF-8.",))
+    except OSError as error:
+        return Reading(
+            problems=(f"{name}:1:1: found a file that cannot be read ({error.strerror}), wanted a Node YAML.",)
+        )
+    except VaultError as error:
+        found = f"found a vaulted file that cannot be decrypted ({error})"
+        return Reading(
+            problems=(f"{name}:1:1: {found}, wanted its password; give --vault-id or --vault-password-file.",)
+        )
+    file = document.read(text, hide=encrypted)
+    if file.problems:
+        return Reading(problems=tuple(problem.located(name) for problem in file.problems))
+    place = variables.Place(name, str(path.absolute().parent), str(Path.home()))
+    hosts = tuple(variables.host(node, place, reader.leaf) for node in file.nodes)
+    said = [*file.notices]
+    for node in file.nodes:
+        said += notices.credentials(node, agent=reader.agent, encrypted=encrypted)
+    sentences = [(notice.level, notice.located(name)) for notice in said]
+    sentences += [("warning", text) for host in hosts for text in _key_file(host)]
+    sentences += [("warning", text) for node in file.nodes for text in notices.unhandled(node)]
+    cacheable = not encrypted and all(map(variables.cacheable, file.nodes))
+    return Reading(hosts, notices=tuple(sentences), cacheable=cacheable)
+
+
+def names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Iterator[str]:
+    """Names of nodes that stand in two places. `known`: node name to place, of what other sources gave before."""
+    seen = dict(known)
+    for host in hosts:
+        first = seen.setdefault(host.node_name, host.source)
+        if first != host.source:
+            found = f"found a second node {shown(host.node_name)} (first in {first})"
+            yield f"{host.source}: {found}, wanted each name once; rename one of the two."
+
+
+def file_name(path: Path) -> str:
+    """The path as messages name it: from the current folder if it is in there."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _key_file(host: variables.Host) -> Iterator[str]:
+    if not host.key_file:
+        return
+    path = Path(host.key_file).expanduser()
+    try:
+        mode = path.stat().st_mode & 0o777
+    except OSError:
+        remedy = "correct privateKey, or put the key there before a playbook runs"
+        yield f"{host.source}: the private key {path} of {host.name} cannot be found; {remedy}."
+        return
+    if mode & 0o077:
+        remedy = f"ssh will not use it: chmod 600 '{path}'"
+        yield f"{host.source}: the private key {path} of {host.name} can be read by others (mode {mode:04o}); {remedy}."
+
+
+def fingerprint(path: Path, reader: Reader) -> str | None:
+    """Differs when the file, its name or what reads it differs; None when it cannot be told."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    rules = schema.SCHEMA_FILE.read_text(encoding="utf-8")
+    digest = hashlib.sha256("\n".join((rules, file_name(path), str(reader.agent))).encode()).hexdigest()[:16]
+    return f"{_CACHE_FORMAT}:{digest}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def to_cache(reading: Reading, mark: str) -> dict[str, Any]:
+    """JSON of a reading that is `cacheable`."""
+    return {
+        "fingerprint": mark,
+        "hosts": [asdict(host) for host in reading.hosts],
+        "notices": [list(notice) for notice in reading.notices],
+    }
+
+
+def from_cache(kept: Any, mark: str | None) -> Reading | None:
+    """The reading that was kept, None if it is of another state of the file."""
+    if not mark or not isinstance(kept, dict) or kept.get("fingerprint") != mark:
+        return None
+    hosts = tuple(
+        variables.Host(**{**host, "groups": tuple(variables.Group(**group) for group in host["groups"])})
+        for host in kept["hosts"]
+    )
+    return Reading(hosts, notices=tuple((level, text) for level, text in kept["notices"]), cacheable=True)

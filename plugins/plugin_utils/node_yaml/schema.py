@@ -1,0 +1,266 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks a located document against node.schema.json and says in sentences what does not fit.
+
+A checker of its own because the `jsonschema` package is no dependency of ansible-core, and because its messages ("'x'
+does not match '^...'") are none for a person. It understands the keywords that the schema uses and refuses a schema
+with others; a test holds its verdicts against those of `jsonschema`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .checks import CHECKS, escaped
+from .problems import HIDDEN, Position, Problem, did_you_mean, one_of, shown
+from .tree import Mapping, Scalar, Sequence, Value
+
+SCHEMA_FILE = Path(__file__).with_name("node.schema.json")
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+_ANNOTATIONS = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "deprecated", "x-extension"})
+KEYWORDS = _ANNOTATIONS | {
+    "$ref", "type", "const", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum", "items", "properties",
+    "required", "additionalProperties", "anyOf", "if", "then", "else",
+    "x-wanted", "x-check", "x-template", "x-vault", "x-secret", "x-hints",
+}  # fmt: skip
+
+Schema = dict[str, Any]
+
+_NAMES = {
+    "string": "text", "boolean": "true or false", "integer": "a whole number", "object": "a mapping", "array": "a list",
+    "null": "nothing",
+}  # fmt: skip
+
+
+@cache
+def node_schema() -> Schema:
+    """The published schema, as it is in the file."""
+    schema: Schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    return schema
+
+
+def has_template(value: object) -> bool:
+    return isinstance(value, str) and _TEMPLATE.search(value) is not None
+
+
+@dataclass(frozen=True)
+class Checker:
+    """`hide`: no value is shown in any sentence (the whole file is vaulted)."""
+
+    schema: Schema
+    hide: bool = False
+
+    def problems(self, value: Value) -> list[Problem]:
+        return list(self._check(self.schema, value, "", value.at))
+
+    def _resolve(self, schema: Schema) -> Schema:
+        unknown = schema.keys() - KEYWORDS
+        if unknown:
+            raise ValueError(f"node.schema.json uses keywords that the checker does not know: {sorted(unknown)}")
+        reference = schema.get("$ref")
+        if reference is None:
+            return schema
+        target = self.schema
+        for part in reference.removeprefix("#/").split("/"):
+            target = target[part]
+        return {**self._resolve(target), **{key: item for key, item in schema.items() if key != "$ref"}}
+
+    def _check(self, schema: Schema, value: Value, where: str, at: Position) -> Iterator[Problem]:
+        schema = self._resolve(schema)
+        if isinstance(value, Scalar) and value.value is None and value.source.startswith("&"):
+            found = f"found nothing for {where}, since YAML takes a & at the beginning for an anchor"
+            yield Problem(at, f"{found}; wanted {_wanted(schema)}: put the value in quotes.", where)
+            return
+        if "anyOf" in schema:
+            branches = [branch for branch in map(self._resolve, schema["anyOf"]) if _type(value) in _types(branch)]
+            if branches:
+                yield from self._check(branches[0], value, where, at)
+            else:
+                yield self._wrong_type(schema, value, where, at)
+            return
+        if _types(schema) and _type(value) not in _types(schema):
+            yield self._wrong_type(schema, value, where, at)
+            return
+        if isinstance(value, Mapping):
+            yield from self._mapping(schema, value, where, at)
+        elif isinstance(value, Sequence):
+            for index, item in enumerate(value.items):
+                yield from self._check(schema.get("items", {}), item, f"{where}[{index}]", item.at)
+        else:
+            yield from self._scalar(schema, value, where, at)
+
+    def _mapping(self, schema: Schema, value: Mapping, where: str, at: Position) -> Iterator[Problem]:
+        known: dict[str, Schema] = schema.get("properties", {})
+        yield from self._required(schema, value, where, at)
+        for member in value.members:
+            path = f"{where}.{member.key}" if where else member.key
+            if member.key in known:
+                yield from self._check(known[member.key], member.value, path, member.at_value)
+                continue
+            others = schema.get("additionalProperties", True)
+            if others is False:
+                yield Problem(member.at, self._unknown_key(schema, value, member.key, where), path)
+            elif isinstance(others, dict):
+                yield from self._check(others, member.value, path, member.value.at)
+        if "if" in schema:
+            branch = "else" if list(self._check(schema["if"], value, where, at)) else "then"
+            yield from self._required(schema.get(branch, {}), value, where, at)
+
+    def _required(self, schema: Schema, value: Mapping, where: str, at: Position) -> Iterator[Problem]:
+        # A misspelt key is one mistake, not two.
+        meant = {self._meant(schema, value, member.key) for member in value.members}
+        for key in schema.get("required", ()):
+            if value.member(key) is None and key not in meant:
+                path = f"{where}.{key}" if where else key
+                wanted = self._resolve(schema.get("properties", {}).get(key, {})).get("x-wanted")
+                tail = f"'{key}:' with {wanted}" if wanted else f"'{key}:'"
+                yield Problem(at, f"found no {key} in {where or 'the document'}, wanted {tail}.", path)
+
+    def _meant(self, schema: Schema, value: Mapping, key: str) -> str | None:
+        """The key that a misspelt one stands for; None for a key that is known, or like none that is missing."""
+        known = schema.get("properties", {})
+        if key in known or key in schema.get("x-hints", {}):
+            return None
+        return did_you_mean(key, [name for name in known if value.member(name) is None])
+
+    def _unknown_key(self, schema: Schema, value: Mapping, key: str, where: str) -> str:
+        block = where or "the document"
+        hint = schema.get("x-hints", {}).get(key)
+        if hint:
+            return f"found the key {shown(key)} in {block}, which is not used here: {hint}."
+        known = [name for name, item in schema["properties"].items() if not self._resolve(item).get("deprecated")]
+        meant = self._meant(schema, value, key)
+        remedy = f"did you mean {meant}?" if meant else "remove it or look for a wrong indentation."
+        return f"found the unknown key {shown(key)} in {block}, wanted {one_of(known)}: {remedy}"
+
+    def _scalar(self, schema: Schema, value: Scalar, where: str, at: Position) -> Iterator[Problem]:
+        wanted = _wanted(schema)
+        if value.tag == "vault":
+            if not schema.get("x-vault"):
+                sentence = (
+                    f"found a vaulted value for {where}, wanted {wanted}; the inventory needs this value when it is "
+                    "read, so it cannot be encrypted by itself (vault the whole file, or only the password)."
+                )
+                yield Problem(at, sentence, where)
+            return
+        if value.value is None:
+            return
+        text = value.value if isinstance(value.value, str) else None
+        if text is not None and has_template(text) and value.tag != "unsafe":
+            if not schema.get("x-template"):
+                sentence = (
+                    f"found the template {self._shown(schema, text)} for {where}, wanted {wanted}; this value is "
+                    "needed when the inventory is read, before any variable has a value."
+                )
+                yield Problem(at, sentence, where)
+            return
+        written = escaped(text) if text is not None and not schema.get("x-secret") else None
+        if written is not None:
+            sentence = (
+                f"found {self._shown(schema, written)} in double quotes for {where}, in which a backslash and a letter "
+                f"became a control character; wanted {wanted} without quotes or in single quotes."
+            )
+            yield Problem(at, sentence, where)
+            return
+        found = self._shown(schema, text if text is not None else value.text)
+        if "const" in schema and value.value != schema["const"]:
+            yield Problem(at, f"found {found} for {where}, wanted {schema['const']}.", where)
+        elif "enum" in schema and value.value not in schema["enum"]:
+            meant = did_you_mean(value.text, schema["enum"])
+            remedy = f": did you mean {meant}?" if meant else "."
+            yield Problem(at, f"found {found} for {where}, wanted {wanted}{remedy}", where)
+        elif text is not None:
+            reason = CHECKS[schema["x-check"]](text) if "x-check" in schema and text else None
+            if reason is not None:
+                yield Problem(at, f"found {found} for {where}, {self._reason(reason)}; wanted {wanted}.", where)
+            elif len(text) < schema.get("minLength", 0):
+                yield Problem(at, f"found an empty value for {where}, wanted {wanted}.", where)
+            elif len(text) > schema.get("maxLength", len(text)) or not re.search(schema.get("pattern", ""), text):
+                yield Problem(at, f"found {found} for {where}, wanted {wanted}.", where)
+        elif "minimum" in schema and not schema["minimum"] <= value.value <= schema["maximum"]:
+            span = f"between {schema['minimum']} and {schema['maximum']}"
+            yield Problem(at, f"found {found} for {where}, wanted {wanted}, {span}.", where)
+
+    def _wrong_type(self, schema: Schema, value: Value, where: str, at: Position) -> Problem:
+        wanted, remedy = _wanted(schema), ""
+        if isinstance(value, Mapping):
+            found = "a mapping"
+        elif isinstance(value, Sequence):
+            found = "a list"
+        elif value.value is None:
+            found = "nothing"
+        elif isinstance(value.value, str):
+            found = f"the text {self._shown(schema, value.text)}"
+            if "boolean" in _types(schema) and value.text.lower() in ("true", "false", "yes", "no", "on", "off"):
+                remedy = "; leave out the quotes"
+        else:
+            found = self._misread(schema, value)
+            if "string" in _types(schema) or "anyOf" in schema:
+                quoted = '"..."' if self._hidden(schema) else f'"{value.text}"'
+                remedy = f"; put it in quotes: {quoted}"
+        return Problem(at, f"found {found} for {where or 'the document'}, wanted {wanted}{remedy}.", where)
+
+    def _misread(self, schema: Schema, value: Scalar) -> str:
+        if isinstance(value.value, bool):
+            kind = "true or false"
+        else:
+            kind = "a number" if isinstance(value.value, (int, float)) else "a date"
+        if self._hidden(schema):
+            return f"a value that YAML reads as {kind}"
+        if kind == "a number" and str(value.value) != value.text:
+            return f"{shown(value.text)}, which YAML reads as the number {value.value},"
+        if isinstance(value.value, float):
+            return f"{shown(value.text)}, which YAML reads as a number (1.30 would become 1.3),"
+        return f"{shown(value.text)}, which YAML reads as {kind},"
+
+    def _hidden(self, schema: Schema) -> bool:
+        return self.hide or bool(schema.get("x-secret"))
+
+    def _shown(self, schema: Schema, text: str) -> str:
+        return HIDDEN if self._hidden(schema) else shown(text)
+
+    def _reason(self, reason: str) -> str:
+        return "which does not fit" if self.hide else reason
+
+
+def _wanted(schema: Schema) -> str:
+    if "x-wanted" in schema:
+        return str(schema["x-wanted"])
+    if "const" in schema:
+        return str(schema["const"])
+    if "enum" in schema:
+        # A spelling in lower case stands for the others.
+        return one_of(
+            dict.fromkeys(item.lower() if item.lower() in schema["enum"] else item for item in schema["enum"])
+        )
+    return one_of([_NAMES[name] for name in _types(schema) if name != "null"] or ["another value"])
+
+
+def _types(schema: Schema) -> tuple[str, ...]:
+    kind = schema.get("type")
+    if kind is not None:
+        return (kind,) if isinstance(kind, str) else tuple(kind)
+    if "const" in schema or "enum" in schema:
+        return ("string",)
+    return ()
+
+
+def _type(value: Value) -> str:
+    if isinstance(value, Mapping):
+        return "object"
+    if isinstance(value, Sequence):
+        return "array"
+    if value.value is None:
+        return "null"
+    if isinstance(value.value, bool):
+        return "boolean"
+    if isinstance(value.value, str):
+        return "string"
+    return "integer" if isinstance(value.value, int) else "other"

@@ -1,0 +1,175 @@
+"""What is published beside the code: the schema, the pages, the examples."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import (
+    annotation_keys,
+    checks,
+    document,
+    notices,
+    schema,
+    tree,
+    variables,
+)
+
+from .samples import ROOT, SAMPLE, WHOLE, said
+
+INVENTORY = (ROOT / "docs" / "inventory.md").read_text(encoding="utf-8")
+LAB_SETUP = (ROOT / "docs" / "lab-setup.md").read_text(encoding="utf-8")
+VALIDATOR = jsonschema.Draft202012Validator(schema.node_schema())
+
+
+def test_the_published_schema_is_the_one_that_is_used() -> None:
+    assert (ROOT / "docs" / "node.schema.json").read_bytes() == schema.SCHEMA_FILE.read_bytes()
+
+
+def test_the_schema_is_a_valid_one_and_names_checks_that_exist() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema.node_schema())
+    named = {item["x-check"] for item in _schemas(schema.node_schema()) if "x-check" in item}
+    assert named == set(checks.CHECKS)
+
+
+def _compose(text: str) -> yaml.Node:
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert node is not None
+    return node
+
+
+def _schemas(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from _schemas(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _schemas(item)
+
+
+def _variants(good: Any) -> Iterator[Any]:
+    """The document with each of its values, one after the other, removed, replaced, or with a key too many."""
+    for path in list(_paths(good)):
+        for new in (None, [], {}, "x", "", 1, 1.5, True, ["x"], {"x": 1}):
+            changed = copy.deepcopy(good)
+            parent = changed
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = new
+            yield changed
+        changed = copy.deepcopy(good)
+        parent = changed
+        for key in path[:-1]:
+            parent = parent[key]
+        del parent[path[-1]]
+        yield changed
+
+
+def _paths(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*before, key)
+        yield from _paths(item, (*before, key))
+
+
+@pytest.mark.row("NY-12", "NY-19")
+@pytest.mark.parametrize("text", [SAMPLE, WHOLE], ids=["sample", "whole"])
+def test_the_verdicts_are_those_of_jsonschema(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what only our checks say, which the schema cannot."""
+    for name in checks.CHECKS:
+        monkeypatch.setitem(checks.CHECKS, name, lambda _text: None)
+    checker = schema.Checker(schema.node_schema())
+    verdicts = set()
+    for data in _variants(yaml.safe_load(text)):
+        value, problems = tree.build(_compose(json.dumps(data)))
+        assert problems == []
+        ours = not checker.problems(value)
+        assert ours == VALIDATOR.is_valid(data), data
+        verdicts.add(ours)
+    assert verdicts == {True, False}
+
+
+def test_a_schema_with_a_keyword_that_the_checker_does_not_know_is_refused() -> None:
+    value, _problems = tree.build(_compose("a"))
+    with pytest.raises(ValueError, match="minContains"):
+        schema.Checker({"minContains": 1}).problems(value)
+
+
+@pytest.mark.row("NY-13", "NY-26")
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").rglob("*.yml")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_the_examples_are_valid(path: Any) -> None:
+    text = path.read_text(encoding="utf-8")
+    if "windows.k8s.io" not in text:
+        return
+    assert said(text) == []
+    for data in yaml.safe_load_all(text):
+        VALIDATOR.validate(data)
+
+
+@pytest.mark.row("NY-19", "NY-26")
+def test_the_page_lists_every_key_with_its_variable() -> None:
+    for row in variables.VARIABLES:
+        (line,) = [line for line in INVENTORY.splitlines() if line.startswith(f"| `spec.{row.path}` |")]
+        assert f"`{row.variable}`" in line
+    own = {line.split("`")[1] for line in INVENTORY.splitlines() if line.startswith("| `spec.") and "| own" in line}
+    marked = {f"spec.{path}" for path in annotation_keys.paths()}
+    assert own == marked | {"spec.credentials.connection", "spec.credentials.shell"}
+    rows = {line.split("`")[1] for line in INVENTORY.splitlines() if line.startswith("| `")}
+    definitions = schema.node_schema()["$defs"]
+    assert all(definitions[block]["x-extension"] for block in ("network", "containerd", "os"))
+    assert all(definitions["credentials"]["properties"][key]["x-extension"] for key in ("connection", "shell"))
+    for block in ("credentials", "setup", "kubernetes", "network", "containerd", "os"):
+        for key, item in definitions[block]["properties"].items():
+            assert f"spec.{block}.{key}" in rows or item.get("deprecated")
+
+
+@pytest.mark.row("NY-24", "NY-26")
+def test_the_page_names_the_groups_and_how_a_file_stays_readable_for_swdt() -> None:
+    for word in (
+        "windows_nodes",
+        "winkube_mode_",
+        "winkube_provisioner_",
+        "winkube_kubernetes_",
+        "winkube_os_build_",
+        "keyed_groups",
+    ):
+        assert word in INVENTORY
+    assert annotation_keys.PREFIX in INVENTORY
+    assert "EnableStrict" in INVENTORY
+
+
+@pytest.mark.row("NY-23")
+def test_the_lab_page_says_how_to_get_a_machine_and_where_its_address_goes() -> None:
+    for words in (
+        "## Hyper-V",
+        "New-VMSwitch",
+        "New-VM ",
+        "MacAddressSpoofing",
+        "## KVM",
+        "virt-install",
+        "virsh domifaddr",
+        "OpenSSH.Server",
+    ):
+        assert words in LAB_SETUP
+    sample = LAB_SETUP.split("## Where the address goes")[1].split("```yaml\n")[1].split("```")[0]
+    file = document.read(sample)
+    assert file.problems == ()
+    assert file.nodes[0].text("spec", "credentials", "hostname") == "192.168.122.220:22"
+    assert "192.168.10.3" in LAB_SETUP.split("## KVM")[0]
+    assert "lab-setup.md" in INVENTORY
+
+
+def test_what_is_unhandled_are_keys_of_the_schema() -> None:
+    definitions = schema.node_schema()["$defs"]
+    for path in notices.UNHANDLED:
+        block, _dot, key = path.partition(".")
+        assert not key or key in definitions[block]["properties"]
+        assert block in definitions
