@@ -1,0 +1,114 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks manifests on the controller; documented in modules/workload_lint.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.lint.config import Config, ConfigError, read_config
+from ..plugin_utils.lint.engine import Report, lint
+from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
+from ..plugin_utils.lint.manifest import Document, UnreadableError, live_documents, read_documents
+from ..plugin_utils.lint.model import Severity
+from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
+from ..plugin_utils.lint.report import as_dict, place, render, summary
+from ..plugin_utils.lint.rulebook import UnknownRuleError, resolve
+from ..plugin_utils.lint.silence import Ignore, SilenceError
+from ..plugin_utils.lint.sources import read_paths, write_text
+from ..plugin_utils.plain import plain
+
+# The sentences that a failed task prints itself; all of them are in its result.
+_SHOWN = 10
+_REFUSED = (ConfigError, SettingError, SilenceError, UnknownRuleError, UnreadableError, OSError)
+
+
+class ActionModule(ActionBase):
+    """workload_lint."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The report as a result; the task fails on findings of the level, and on input that cannot be read."""
+        super().run(tmp, task_vars)
+        _, validated = self.validate_argument_spec(
+            argument_spec=of_module("workload_lint"), required_one_of=[["paths", "content", "objects"]]
+        )
+        options = plain(validated)
+        try:
+            return self._work(options)
+        except _REFUSED as error:
+            raise AnsibleActionFail(str(error)) from error
+
+    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        config = read_config(Path(self._found(options["config"]))) if options["config"] else Config()
+        given = {name: options[name] for name in SETTINGS if options[name] is not None}
+        profile = with_settings(with_settings(Profile(), config.settings), given)
+        ignore = (*config.ignore, *(_ignore(entry) for entry in options["ignore"] or ()))
+        documents = self._documents(options)
+        report = lint(documents, profile, ignore)
+        result: dict[str, Any] = {"changed": False}
+        if options["fix"]:
+            # What came as text or from a cluster has no file to change.
+            fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
+            result |= self._write(fixed)
+            # What is left is reported, in check mode too.
+            report = lint(after_fix(documents, fixed), profile, ignore)
+        if options["report"] and not self._task.check_mode:
+            text = render(report, profile, options["report_format"])
+            Path(options["report"]).write_text(text, encoding="utf-8")
+        result |= as_dict(report, profile)
+        result["steps"] = [
+            {"text": f"{place(found)}: {found.severity.letter} {found.rule} {found.message}", "state": "found"}
+            for found in report.findings
+        ]
+        return result | _verdict(report, options["level"])
+
+    def _documents(self, options: dict[str, Any]) -> list[Document]:
+        documents = read_paths([self._found(path) for path in options["paths"] or ()])
+        documents += read_documents("content", options["content"]) if options["content"] else []
+        return documents + live_documents(options["objects"] or ())
+
+    def _found(self, path: str) -> str:
+        """Relative names count from the folder of the playbook, as those of other actions do."""
+        base = Path(self._loader.get_basedir())
+        return path if Path(path).is_absolute() else str(base / path)
+
+    def _write(self, fixed: list[FixedFile]) -> dict[str, Any]:
+        changed = [each for each in fixed if each.after != each.before]
+        for each in changed:
+            if not self._task.check_mode:
+                write_text(Path(each.file), each.after)
+        headers = [(each, f"{each.file} (before)", f"{each.file} (after)") for each in changed]
+        return {
+            "changed": bool(changed),
+            "fixed": [each.file for each in changed],
+            "warnings": [sentence for each in fixed for sentence in each.refused],
+            "diff": [
+                {"before": each.before, "after": each.after, "before_header": before, "after_header": after}
+                for each, before, after in headers
+            ],
+        }
+
+
+def _ignore(entry: dict[str, Any]) -> Ignore:
+    rules = frozenset[str]().union(*(resolve(name) for name in entry["rule"]))
+    if not entry["reason"].strip():
+        raise SilenceError("ignore: reason is empty: say why the finding is accepted.")
+    return Ignore(rules, entry["reason"], tuple(entry["files"]), tuple(entry["objects"]), "option ignore")
+
+
+def _verdict(report: Report, level: str) -> dict[str, Any]:
+    unused = [f"{entry.where}: this entry of ignore silenced nothing." for entry in report.unused]
+    warnings = {"warnings": unused} if unused else {}
+    if level == "never" or not report.at_least(Severity[level.upper()]):
+        return {"failed": False, "msg": summary(report)} | warnings
+    first = report.at_least(Severity[level.upper()])[:_SHOWN]
+    shown = [f"{place(each)}: {each.severity.letter} {each.rule} {each.message} {each.remedy}" for each in first]
+    return {"failed": True, "msg": "\n".join([summary(report), *shown])} | warnings

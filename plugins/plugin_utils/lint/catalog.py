@@ -1,0 +1,189 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All objects of one run, and the questions about them that rules ask across objects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .manifest import KubeObject
+from .model import as_list, as_map, as_text
+from .profile import Profile, Taint
+from .target import BUILD_LABEL, Target, selector_os, target_of
+from .workload import Pod, pod_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodCase:
+    """A pod as a rule sees it: what it is, for which system, in which cluster, among which objects."""
+
+    pod: Pod
+    target: Target
+    profile: Profile
+    catalog: Catalog
+
+    @property
+    def declared(self) -> bool:
+        return self.pod.declared == "windows"
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectCase:
+    """Any other object as a rule sees it. `pods` are the Windows pods that use it."""
+
+    object: KubeObject
+    profile: Profile
+    catalog: Catalog
+    pods: tuple[PodCase, ...] = ()
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self.object.spec
+
+    declared = False
+
+
+@dataclass(eq=False)
+class Catalog:
+    """The objects, in the order of the input. Objects that another object of the input made are left out."""
+
+    profile: Profile
+    objects: list[KubeObject]
+    pods: list[PodCase] = field(default_factory=list)
+    node_pods: dict[str, list[Pod]] = field(default_factory=dict)
+
+    @cached_property
+    def by_kind(self) -> Mapping[str, list[KubeObject]]:
+        found: defaultdict[str, list[KubeObject]] = defaultdict(list)
+        for each in self.objects:
+            found[each.kind].append(each)
+        return found
+
+    def of_kind(self, kind: str, namespace: str | None = None) -> Iterator[KubeObject]:
+        for each in self.by_kind.get(kind, ()):
+            if namespace is None or each.namespace == namespace:
+                yield each
+
+    def named(self, kind: str, name: str, namespace: str | None = None) -> KubeObject | None:
+        return next((each for each in self.of_kind(kind, namespace) if each.name == name), None)
+
+    @cached_property
+    def runtime_classes(self) -> Mapping[str, Mapping[str, Any]]:
+        return {each.name: each.value for each in self.of_kind("RuntimeClass")}
+
+    @cached_property
+    def windows_nodes(self) -> tuple[KubeObject, ...]:
+        labelled = (
+            each for each in self.of_kind("Node") if selector_os(as_map(each.metadata.get("labels"))) == "windows"
+        )
+        return tuple(labelled)
+
+    @cached_property
+    def builds(self) -> tuple[int, ...]:
+        """The builds of the cluster's Windows nodes: of the Nodes in the input, else those that the profile tells."""
+        numbers = {
+            str(as_map(node.metadata.get("labels")).get(BUILD_LABEL, "")).removeprefix("10.0.")
+            for node in self.windows_nodes
+        }
+        return tuple(sorted(int(number) for number in numbers if number.isdigit())) or self.profile.builds
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """What keeps pods off every Windows node: read off the Nodes in the input, else what the profile tells."""
+        if not self.windows_nodes:
+            return (self.profile.taint,) if self.profile.taint else ()
+        common: set[Taint] | None = None
+        for node in self.windows_nodes:
+            found = {
+                Taint(as_text(taint.get("key")), str(taint.get("value") or ""), as_text(taint.get("effect")))
+                for taint in map(as_map, as_list(node.spec.get("taints")))
+                if taint.get("effect") in ("NoSchedule", "NoExecute")
+                and not str(taint.get("key")).startswith("node.kubernetes.io/")
+            }
+            common = found if common is None else common & found
+        return tuple(sorted(common or (), key=str))
+
+    @cached_property
+    def labelled_pods(self) -> Mapping[tuple[str, str, str], list[PodCase]]:
+        """Pods by namespace and each of their labels, so that selectors need not try every pod."""
+        found: defaultdict[tuple[str, str, str], list[PodCase]] = defaultdict(list)
+        for case in self.pods:
+            for key, value in case.pod.labels.items():
+                found[case.pod.object.namespace, str(key), str(value)].append(case)
+        return found
+
+    def selected(self, selector: Mapping[str, Any], namespace: str) -> list[PodCase]:
+        """The pods that a Service's selector finds."""
+        wanted = [(str(key), str(value)) for key, value in selector.items()]
+        if not wanted:
+            return []
+        candidates = self.labelled_pods.get((namespace, *wanted[0]), [])
+        return [case for case in candidates if all(str(case.pod.labels.get(key)) == value for key, value in wanted)]
+
+    @cached_property
+    def claim_users(self) -> Mapping[tuple[str, str], list[PodCase]]:
+        """Windows pods by namespace and name of the claims that they mount."""
+        found: defaultdict[tuple[str, str], list[PodCase]] = defaultdict(list)
+        for case in self.pods:
+            if not case.target.windows:
+                continue
+            for volume in map(as_map, as_list(case.pod.spec.get("volumes"))):
+                name = as_text(as_map(volume.get("persistentVolumeClaim")).get("claimName"))
+                found[case.pod.object.namespace, name].append(case)
+        return found
+
+    @cached_property
+    def class_users(self) -> Mapping[str, list[PodCase]]:
+        """Windows pods by the StorageClass of the claims that they mount."""
+        found: defaultdict[str, list[PodCase]] = defaultdict(list)
+        for claim in self.of_kind("PersistentVolumeClaim"):
+            users = self.claim_users.get((claim.namespace, claim.name), [])
+            found[as_text(claim.spec.get("storageClassName"))] += users
+        for case in self.pods:
+            if case.target.windows:
+                for template in map(as_map, as_list(case.pod.object.spec.get("volumeClaimTemplates"))):
+                    found[as_text(as_map(template.get("spec")).get("storageClassName"))].append(case)
+        return found
+
+    @cached_property
+    def volume_users(self) -> Mapping[str, list[PodCase]]:
+        """Windows pods by the PersistentVolume that their claims are bound to."""
+        found: defaultdict[str, list[PodCase]] = defaultdict(list)
+        for claim in self.of_kind("PersistentVolumeClaim"):
+            found[as_text(claim.spec.get("volumeName"))] += self.claim_users.get((claim.namespace, claim.name), [])
+        for volume in self.of_kind("PersistentVolume"):
+            reference = as_map(volume.spec.get("claimRef"))
+            found[volume.name] += self.claim_users.get(
+                (as_text(reference.get("namespace")), as_text(reference.get("name"))), []
+            )
+        return found
+
+
+def build_catalog(objects: Iterable[KubeObject], profile: Profile) -> Catalog:
+    """The catalog of a run. What a controller in the input made (ReplicaSets, Pods of a live cluster) is left out."""
+    everything = list(objects)
+    uids = {each.metadata.get("uid") for each in everything if each.metadata.get("uid")}
+    kept = [
+        each
+        for each in everything
+        if not any(as_map(owner).get("uid") in uids for owner in as_list(each.metadata.get("ownerReferences")))
+    ]
+    catalog = Catalog(profile, kept)
+    for each in everything:
+        # What runs on a node is asked of the pods themselves, whoever made them.
+        pod = pod_of(each) if each.kind == "Pod" and each.spec.get("nodeName") else None
+        if pod is not None:
+            catalog.node_pods.setdefault(as_text(each.spec["nodeName"]), []).append(pod)
+    for each in kept:
+        pod = pod_of(each)
+        if pod is not None:
+            target = target_of(pod, catalog.runtime_classes)
+            if target.os == "unknown" and profile.unknown_pods == "windows":
+                target = Target("windows", target.evidence, target.selects, target.build)
+            catalog.pods.append(PodCase(pod, target, profile, catalog))
+    return catalog

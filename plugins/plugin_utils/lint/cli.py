@@ -1,0 +1,135 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command line: `python -m ansible_collections.winkube.node.plugins.plugin_utils.lint [options] PATH...`
+
+Exit status: 0 nothing at or above the level, 1 findings at or above it, 2 wrong use or unreadable input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from .config import DEFAULT_FILE, Config, ConfigError, read_config
+from .engine import Report, lint
+from .fix import after_fix, fix
+from .manifest import Document, UnreadableError
+from .model import Severity
+from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
+from .report import FORMATS, place, render
+from .rulebook import RULES
+from .rulebook_text import rules_markdown
+from .silence import SilenceError
+from .sources import read_paths, write_text
+from .version import VERSION
+
+OK, FINDINGS, UNUSABLE = 0, 1, 2
+LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity.INFO}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="workload_lint",
+        description="Says what in Kubernetes manifests will not work on Windows nodes.",
+        epilog="Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input.",
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, patterns; - is standard input")
+    parser.add_argument("--config", metavar="FILE", help=f"configuration, else {DEFAULT_FILE} of the working folder")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report")
+    parser.add_argument("--output", metavar="FILE", help="write the report there, not to standard output")
+    parser.add_argument(
+        "--level", choices=(*LEVELS, "never"), default="error", help="findings from here on make it fail"
+    )
+    parser.add_argument(
+        "--fix", action="store_true", help="show what can be changed safely, as a diff; changes nothing"
+    )
+    parser.add_argument("--write", action="store_true", help="with --fix: change the files")
+    parser.add_argument("--list-rules", action="store_true", help="print the rules and end")
+    parser.add_argument("--rules-markdown", action="store_true", help="print the rules as Markdown and end")
+    parser.add_argument("--version", action="version", version=VERSION)
+    cluster = parser.add_argument_group("cluster", "each stands before the same setting of the configuration file")
+    cluster.add_argument("--profile", metavar="1.NN", help="Kubernetes version; the newest known is the default")
+    cluster.add_argument("--runtime", choices=RUNTIMES)
+    cluster.add_argument("--mode", choices=MODES, help="network mode")
+    cluster.add_argument("--dsr", action=argparse.BooleanOptionalAction, default=None, help="kube-proxy runs with DSR")
+    cluster.add_argument("--builds", metavar="B,B", help="Windows builds of the nodes: 20348, ltsc2022, 2022")
+    cluster.add_argument("--taint", metavar="K=V:E", help="taint of the Windows nodes, none if there is none")
+    cluster.add_argument("--ip-families", metavar="F,F", help=f"of the cluster: {', '.join(FAMILIES)}")
+    cluster.add_argument("--host-network-gate", action=argparse.BooleanOptionalAction, default=None)
+    cluster.add_argument("--unknown-pods", choices=UNKNOWN_PODS, help="pods that do not say for which system they are")
+    return parser
+
+
+def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None = None) -> int:
+    """Runs the command. argparse itself ends a wrong use with status 2."""
+    out, err = out or sys.stdout, err or sys.stderr
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.list_rules:
+        out.writelines(f"{rule.id:<6} {rule.level.describe()}: {rule.title}\n" for rule in RULES)
+        return OK
+    if options.rules_markdown:
+        out.write(rules_markdown())
+        return OK
+    if not options.paths:
+        parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
+    if options.write and not options.fix:
+        parser.error("--write goes with --fix")
+    try:
+        config = _config(options.config)
+        profile = with_settings(with_settings(Profile(), config.settings), _settings(options))
+        documents = read_paths(options.paths)
+        report = lint(documents, profile, config.ignore)
+        if options.fix:
+            # A report for programs has standard output for itself.
+            shown = out if options.format == "text" or options.output else err
+            report = _fix(documents, report, profile, config, options.write, shown, err)
+        _print(report, profile, options, out)
+    except (SettingError, ConfigError, UnreadableError, SilenceError, OSError) as error:
+        err.write(f"workload_lint: {error}\n")
+        return UNUSABLE
+    for entry in report.unused:
+        err.write(f"{entry.where}: this entry of ignore silenced nothing.\n")
+    return FINDINGS if options.level != "never" and report.at_least(LEVELS[options.level]) else OK
+
+
+def _config(name: str | None) -> Config:
+    if name is not None:
+        return read_config(Path(name))
+    return read_config(Path(DEFAULT_FILE)) if Path(DEFAULT_FILE).exists() else Config()
+
+
+def _settings(options: argparse.Namespace) -> dict[str, object]:
+    given = {name: getattr(options, name) for name in SETTINGS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _fix(
+    documents: list[Document], report: Report, profile: Profile, config: Config, write: bool, out: TextIO, err: TextIO
+) -> Report:
+    """Shows the changes; writes them if told to, and then reports what is left."""
+    fixed = fix(documents, report, profile, config.ignore)
+    for each in fixed:
+        out.write(each.diff)
+        err.writelines(f"{sentence}\n" for sentence in each.refused)
+    files = [each for each in fixed if each.after != each.before and each.file != "-"]
+    if not write or not files:
+        return report
+    for each in files:
+        write_text(Path(each.file), each.after)
+    return lint(after_fix(documents, files), profile, config.ignore)
+
+
+def _print(report: Report, profile: Profile, options: argparse.Namespace, out: TextIO) -> None:
+    text = render(report, profile, options.format)
+    if options.output:
+        Path(options.output).write_text(text, encoding="utf-8")
+        worst = report.findings[0] if report.findings else None
+        out.write(f"{len(report.findings)} findings written to {options.output}")
+        out.write(f"; the first: {place(worst)}: {worst.rule}\n" if worst else "\n")
+    else:
+        out.write(text)

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules x objects -> findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .catalog import Catalog, ObjectCase, PodCase, build_catalog
+from .manifest import Document, KubeObject, objects_of
+from .memory import no_garbage_collection
+from .model import Finding, Hit, Path, Severity, show_path
+from .profile import Profile
+from .rule import Case, Rule
+from .rulebook import POD_RULES, RULES
+from .silence import Ignore, annotated
+
+_REJECTED = "The API server rejects the pod."
+_IGNORED = "It is accepted and has no effect on Windows."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding beside what it was made from, which a fix needs."""
+
+    finding: Finding
+    rule: Rule
+    hit: Hit
+    document: Document
+    path: Path
+    pod: PodCase | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`pods`: how many are windows, linux, unknown. `found` holds the silenced ones too, in the order of the input."""
+
+    found: tuple[Found, ...]
+    pods: Mapping[str, int]
+    objects: int
+    unused: tuple[Ignore, ...] = ()
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [each.finding for each in self.found if not each.finding.silenced]
+
+    @property
+    def silenced(self) -> list[Finding]:
+        return [each.finding for each in self.found if each.finding.silenced]
+
+    def count(self, severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def at_least(self, severity: Severity) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity >= severity]
+
+
+def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore] = ()) -> Report:
+    """Checks every object of the documents. Raises SilenceError for an annotation that names no rule or no reason."""
+    with no_garbage_collection():
+        return _lint(documents, profile, ignore)
+
+
+def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore]) -> Report:
+    objects = [thing for document in documents for thing in objects_of(document)]
+    catalog = build_catalog(objects, profile)
+    pods = {id(case.pod.object): case for case in catalog.pods}
+    used: set[int] = set()
+    found: list[Found] = []
+    for thing in catalog.objects:
+        case = pods.get(id(thing))
+        reasons = annotated(thing, case.pod if case else None)
+        for rule, hit, path, subject in _hits(thing, case, catalog):
+            severity = rule.level.of(profile, subject.declared)
+            if severity is not None:
+                found.append(_found(rule, severity, hit, path, thing, case, profile, reasons, ignore, used))
+    found.sort(key=lambda each: (each.finding.file, each.finding.line, each.finding.column))
+    unused = tuple(entry for number, entry in enumerate(ignore) if number not in used)
+    return Report(tuple(found), Counter(case.target.os for case in catalog.pods), len(catalog.objects), unused)
+
+
+def _hits(thing: KubeObject, pod: PodCase | None, catalog: Catalog) -> Iterator[tuple[Rule, Hit, Path, Case]]:
+    if pod is not None:
+        for rule in POD_RULES:
+            if pod.target.windows or rule.all_pods:
+                for hit in rule.find(pod):
+                    yield rule, hit, (*pod.pod.prefix, *hit.path), pod
+    rules = _RULES_BY_KIND.get(thing.kind)
+    if rules:
+        case = ObjectCase(thing, catalog.profile, catalog, tuple(_users(thing, catalog)))
+        for rule in rules:
+            if case.pods or rule.all_pods or thing.kind not in _USED_BY_PODS:
+                for hit in rule.find(case):
+                    yield rule, hit, (*thing.prefix, *hit.path), case
+
+
+_RULES_BY_KIND: Mapping[str, tuple[Rule, ...]] = {
+    kind: tuple(rule for rule in RULES if kind in rule.kinds)
+    for kind in {kind for rule in RULES for kind in rule.kinds} - {"pod"}
+}
+# Objects that serve Linux pods as well: what Windows cannot do matters only where Windows pods use them.
+_USED_BY_PODS = ("Service", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+
+
+def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
+    """The Windows pods that use the object."""
+    if thing.kind == "Service":
+        selector = thing.spec.get("selector")
+        selected = catalog.selected(selector, thing.namespace) if isinstance(selector, dict) else []
+        return [case for case in selected if case.target.windows]
+    if thing.kind == "PersistentVolumeClaim":
+        return catalog.claim_users.get((thing.namespace, thing.name), [])
+    if thing.kind == "PersistentVolume":
+        return catalog.volume_users.get(thing.name, [])
+    if thing.kind == "StorageClass":
+        return catalog.class_users.get(thing.name, [])
+    return []
+
+
+def _found(
+    rule: Rule,
+    severity: Severity,
+    hit: Hit,
+    path: Path,
+    thing: KubeObject,
+    pod: PodCase | None,
+    profile: Profile,
+    reasons: Mapping[str, str],
+    ignore: Sequence[Ignore],
+    used: set[int],
+) -> Found:
+    document = thing.document
+    line, column = document.position(path)
+    silenced = reasons.get(rule.id, "")
+    for number, entry in enumerate(ignore):
+        if entry.covers(rule.id, document.file, thing.label):
+            used.add(number)
+            silenced = silenced or entry.reason
+    declared = pod is not None and pod.declared
+    rejected = rule.level.admission is not None and declared and profile.minor >= rule.level.admission
+    values = {"field": str(path[-1]), "consequence": _REJECTED if rejected else _IGNORED, **hit.values}
+    finding = Finding(
+        rule=rule.id,
+        severity=severity,
+        file=document.file,
+        line=line,
+        column=column,
+        path=show_path(path),
+        object=thing.label,
+        container=hit.container,
+        message=fill(rule.message, values),
+        remedy=fill(rule.remedy, values),
+        source=rule.source,
+        excerpt=document.line(line).strip(),
+        fixable=rule.fix is not None and document.node is not None,
+        silenced=silenced,
+    )
+    return Found(finding, rule, hit, document, path, pod)
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Puts values into a sentence. Not str.format: values and remedies hold braces of their own."""
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads manifests: YAML or JSON text, several documents, lists of objects, and objects that came from a cluster.
+
+Every object keeps the node tree of its document, so that a path in it can be turned into line and column when, and only
+when, something is found there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from .memory import no_garbage_collection
+from .model import Path, as_map, as_text
+
+
+class UnreadableError(Exception):
+    """A sentence that names file, line and remedy of an input which is no manifest."""
+
+
+_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_BaseLoader):
+    """YAML as kubectl reads it: no timestamps and no base-60 integers (`10:22` is a string)."""
+
+
+_SCALARS_THAT_KUBECTL_KNOWS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_Loader.yaml_implicit_resolvers = {
+    first: [entry for entry in resolvers if entry[0] not in _SCALARS_THAT_KUBECTL_KNOWS]
+    for first, resolvers in _BaseLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$"),
+    list("-+0123456789"),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?)$"),
+    list("-+0123456789."),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """One YAML document of one file. `node` is None for objects that came from a cluster."""
+
+    file: str
+    text: str
+    lines: Sequence[str]
+    value: Any
+    node: yaml.Node | None
+
+    def position(self, path: Path) -> tuple[int, int]:
+        """Line and column, from 1, of the key or item that `path` names, or of the deepest part of it that is there."""
+        if self.node is None:
+            return 0, 0
+        mark = self.node.start_mark
+        node: yaml.Node | None = self.node
+        for part in path:
+            step = child(node, part)
+            if step is None:
+                break
+            key, node = step
+            mark = (key or node).start_mark
+        return mark.line + 1, mark.column + 1
+
+    def line(self, number: int) -> str:
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+
+def child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
+    """The (key node, value node) below `node` that `part` names; the key is None for an item of a list."""
+    if isinstance(node, yaml.MappingNode):
+        # The last of two equal keys wins, as in the value that was constructed.
+        for key, value in reversed(node.value):
+            if key.value == part:
+                return key, value
+    elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return None, node.value[part]
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KubeObject:
+    """One Kubernetes object: where it stands (`document`, `prefix`) and what it is."""
+
+    document: Document
+    prefix: Path
+    value: Mapping[str, Any]
+    kind: str
+    group: str
+    name: str
+    namespace: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return as_map(self.value.get("metadata"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return as_map(self.value.get("spec"))
+
+    @property
+    def live(self) -> bool:
+        """Did it come from an API server, which fills in every default?"""
+        return "uid" in self.metadata or "resourceVersion" in self.metadata
+
+
+def read_documents(file: str, text: str) -> list[Document]:
+    """The documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
+    # A raw tab is legal between JSON tokens, cannot stand inside a JSON string, and is refused by YAML.
+    source = text.replace("\t", " ") if file.endswith(".json") else text
+    lines = text.splitlines()
+    documents: list[Document] = []
+    loader = _Loader(source)
+    try:
+        with no_garbage_collection():
+            while loader.check_node():
+                node = loader.get_node()
+                value = loader.construct_document(node)
+                if value is not None:
+                    documents.append(Document(file, text, lines, value, node))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+        raise UnreadableError(
+            f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text)}"
+        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UnreadableError(f"{file}: this is not valid YAML: {error}.{_hint(text)}") from error
+    finally:
+        loader.dispose()
+    return documents
+
+
+def _hint(text: str) -> str:
+    if "{{" in text:
+        return (
+            " It holds '{{', so it looks like an unrendered Helm or Jinja2 template: render it first"
+            " (helm template, kubectl kustomize) and lint what comes out."
+        )
+    return ""
+
+
+def live_documents(objects: Sequence[Any], source: str = "cluster") -> list[Document]:
+    """Objects that the API server answered, as documents without text."""
+    for number, value in enumerate(objects):
+        if not isinstance(value, dict):
+            raise UnreadableError(f"{source}: item {number} of the objects is no mapping but {json.dumps(value)[:60]}.")
+    return [Document(source, "", (), value, None) for value in objects]
+
+
+def objects_of(document: Document) -> Iterator[KubeObject]:
+    """The Kubernetes objects of a document; the items of a List each for themselves. Other documents yield nothing."""
+    yield from _unwrap(document, (), document.value)
+
+
+def _unwrap(document: Document, prefix: Path, value: Any) -> Iterator[KubeObject]:
+    if not isinstance(value, dict):
+        return
+    kind, version = as_text(value.get("kind")), as_text(value.get("apiVersion"))
+    if kind.endswith("List") and isinstance(value.get("items"), list):
+        for number, item in enumerate(value["items"]):
+            # The API server leaves kind and apiVersion out of the items of a typed list.
+            if isinstance(item, dict) and kind != "List" and "kind" not in item:
+                item = {"apiVersion": version, "kind": kind.removesuffix("List"), **item}
+            yield from _unwrap(document, (*prefix, "items", number), item)
+        return
+    if not kind or not version:
+        return
+    metadata = as_map(value.get("metadata"))
+    name = as_text(metadata.get("name")) or f"{as_text(metadata.get('generateName'))}(no name)"
+    yield KubeObject(
+        document=document,
+        prefix=prefix,
+        value=value,
+        kind=kind,
+        group=version.rpartition("/")[0],
+        name=name,
+        namespace=as_text(metadata.get("namespace")) or "default",
+    )

@@ -1,0 +1,101 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The words of the linter: severity, finding, and the paths that both speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+Path = tuple[str | int, ...]
+
+
+class Severity(IntEnum):
+    """How bad a finding is; ordered, so that `>=` compares with the level at which a run fails."""
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def letter(self) -> str:
+        return self.name[0]
+
+
+def show_path(path: Path) -> str:
+    """`("spec", "containers", 0, "image")` as `spec.containers[0].image`; keys with dots or slashes as `["a.b/c"]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.replace("-", "").replace("_", "").isalnum():
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text
+
+
+def as_map(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one: a rule must survive every manifest, however odd."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a rule applies. `path` counts from the root of what the rule was given (pod or object)."""
+
+    path: Path
+    values: Mapping[str, str] = field(default_factory=dict)
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence for the reader, with everything the reports need.
+
+    `line` and `column` count from 1; both are 0 for objects that came from no file. `silenced` is the reason that
+    somebody gave for accepting the finding, empty if nobody did.
+    """
+
+    rule: str
+    severity: Severity
+    file: str
+    line: int
+    column: int
+    path: str
+    object: str
+    container: str
+    message: str
+    remedy: str
+    source: str
+    excerpt: str = ""
+    fixable: bool = False
+    silenced: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.rule,
+            "severity": self.severity.name.lower(),
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "path": self.path,
+            "object": self.object,
+            "container": self.container,
+            "message": self.message,
+            "remedy": self.remedy,
+            "reason": self.source,
+            "fixable": self.fixable,
+            "silenced": self.silenced,
+        }

@@ -1,0 +1,171 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cluster that the manifests are meant for. Many limits depend on it: say more, and the answers get sharper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+OLDEST_MINOR = 22
+NEWEST_MINOR = 37
+RUNTIMES = ("containerd", "docker")
+MODES = ("l2bridge", "overlay")
+FAMILIES = ("IPv4", "IPv6")
+UNKNOWN_PODS = ("skip", "windows")
+
+# Windows builds by the names that people give them. Sources: SC-13, VC-01, VC-02 of the documents this collection is
+# made after; Windows Server 2025 and 23H2 from Microsoft's base image pages.
+BUILD_NAMES: Mapping[str, int] = {
+    "2016": 14393,
+    "1709": 16299,
+    "1803": 17134,
+    "2019": 17763,
+    "1809": 17763,
+    "1903": 18362,
+    "1909": 18363,
+    "2004": 19041,
+    "20h2": 19042,
+    "2022": 20348,
+    "23h2": 25398,
+    "2025": 26100,
+}
+BUILD_TITLES: Mapping[int, str] = {
+    14393: "Windows Server 2016",
+    16299: "Windows Server 1709",
+    17134: "Windows Server 1803",
+    17763: "Windows Server 2019",
+    18362: "Windows Server 1903",
+    18363: "Windows Server 1909",
+    19041: "Windows Server 2004",
+    19042: "Windows Server 20H2",
+    20348: "Windows Server 2022",
+    25398: "Windows Server 23H2",
+    26100: "Windows Server 2025",
+}
+
+
+class SettingError(Exception):
+    """A sentence about a setting with a value that it cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of the cluster.
+
+    `minor`: Kubernetes 1.<minor>. `builds`: the Windows builds of its nodes, empty if not told. `taint`: what keeps
+    other pods off the Windows nodes, None if nothing does. `ip_families`: of the cluster, empty if not told.
+    `host_network_gate`: is WindowsHostNetwork on in the kubelet. `unknown_pods`: what to do with pods that do not
+    say for which system they are.
+    """
+
+    minor: int = NEWEST_MINOR
+    runtime: str = "containerd"
+    mode: str = "l2bridge"
+    dsr: bool = False
+    builds: tuple[int, ...] = ()
+    taint: Taint | None = Taint("os", "windows", "NoSchedule")
+    ip_families: tuple[str, ...] = ()
+    host_network_gate: bool = False
+    unknown_pods: str = "skip"
+
+
+def build_title(build: int) -> str:
+    return f"{BUILD_TITLES.get(build, 'Windows')} (build {build})"
+
+
+def _minor(value: Any) -> int:
+    # YAML turns an unquoted 1.30 into the number 1.3.
+    match = re.fullmatch(r"v?1\.(\d+)(?:\.\d+)?", str(value))
+    minor = int(match.group(1)) if match and isinstance(value, str) else -1
+    if not OLDEST_MINOR <= minor <= NEWEST_MINOR:
+        raise SettingError(
+            f"is {value!r}; it has to be a quoted Kubernetes version from '1.{OLDEST_MINOR}' to '1.{NEWEST_MINOR}'"
+        )
+    return minor
+
+
+def _build(value: Any) -> int:
+    text = str(value).lower().removeprefix("10.0.").removeprefix("ltsc")
+    if text in BUILD_NAMES:
+        return BUILD_NAMES[text]
+    if re.fullmatch(r"\d{5}", text):
+        return int(text)
+    raise SettingError(
+        f"holds {value!r}; a build is a number such as 20348, 10.0.20348, or a name such as 2022, ltsc2019, 20H2"
+    )
+
+
+def _taint(value: Any) -> Taint | None:
+    if value in ("", None, False, "none"):
+        return None
+    match = re.fullmatch(r"([^=:]+)=([^=:]*):(NoSchedule|PreferNoSchedule|NoExecute)", str(value))
+    if match is None:
+        raise SettingError(f"is {value!r}; a taint is key=value:NoSchedule, or 'none' if the Windows nodes carry none")
+    return Taint(*match.groups())
+
+
+def _choice(value: Any, allowed: tuple[str, ...]) -> str:
+    for each in allowed:
+        if str(value).lower() == each.lower():
+            return each
+    raise SettingError(f"is {value!r}; it has to be one of {', '.join(allowed)}")
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise SettingError(f"is {value!r}; it has to be true or false")
+    return value
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [part for part in str(value).split(",") if part.strip()]
+
+
+_READERS = {
+    "profile": ("minor", _minor),
+    "runtime": ("runtime", lambda value: _choice(value, RUNTIMES)),
+    "mode": ("mode", lambda value: _choice(value, MODES)),
+    "dsr": ("dsr", _flag),
+    "builds": ("builds", lambda value: tuple(_build(part) for part in _several(value))),
+    "taint": ("taint", _taint),
+    "ip_families": ("ip_families", lambda value: tuple(_choice(part, FAMILIES) for part in _several(value))),
+    "host_network_gate": ("host_network_gate", _flag),
+    "unknown_pods": ("unknown_pods", lambda value: _choice(value, UNKNOWN_PODS)),
+}
+SETTINGS = tuple(_READERS)
+assert {name for name, _ in _READERS.values()} == {entry.name for entry in fields(Profile)}
+
+
+def with_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
+    """The profile with the settings put over it; the names are those of the module's options. Raises SettingError."""
+    changes: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in _READERS:
+            raise SettingError(f"{name}: there is no such setting; there are {', '.join(SETTINGS)}")
+        target, read = _READERS[name]
+        try:
+            changes[target] = read(value)
+        except SettingError as error:
+            raise SettingError(f"{name} {error}.") from None
+    changed = replace(profile, **changes)
+    if changed.runtime == "docker" and changed.minor >= 24:
+        raise SettingError(
+            f"runtime is docker, but Kubernetes 1.{changed.minor} has no dockershim (removed in 1.24): set"
+            f" runtime to containerd, or"
+            " profile to the version of the cluster."
+        )
+    return changed

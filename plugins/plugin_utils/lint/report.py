@@ -1,0 +1,124 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Findings as text for people, JSON for programs, and annotations for GitHub. SARIF is in sarif."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .engine import Report
+from .model import Finding, Severity
+from .profile import Profile
+from .sarif import as_sarif
+from .version import VERSION
+
+FORMATS = ("text", "json", "sarif", "github")
+SCHEMA = 1
+
+
+def place(finding: Finding) -> str:
+    """`file:line:column`, or the object where there is no file."""
+    return f"{finding.file}:{finding.line}:{finding.column}" if finding.line else f"{finding.file}: {finding.object}"
+
+
+def as_text(report: Report) -> str:
+    """One finding: place, severity, rule, message; then the line it is about, then what to do."""
+    lines: list[str] = []
+    for finding in report.findings:
+        lines.append(f"{place(finding)}: {finding.severity.letter} {finding.rule} {finding.message}")
+        if finding.excerpt:
+            lines.append(f"    | {finding.excerpt}")
+        container = f", container {finding.container}" if finding.container else ""
+        lines.append(f"    in {finding.object}{container}: {finding.path}")
+        lines.append(f"    do {finding.remedy}")
+    return "".join(f"{line}\n" for line in (*lines, summary(report)))
+
+
+def summary(report: Report) -> str:
+    counts = ", ".join(
+        f"{report.count(severity)} {severity.name.lower()}{'' if report.count(severity) == 1 else 's'}"
+        if severity is not Severity.INFO
+        else f"{report.count(severity)} info"
+        for severity in sorted(Severity, reverse=True)
+    )
+    pods = report.pods
+    unknown = pods.get("unknown", 0)
+    text = (
+        f"{counts}; {report.objects} objects, pods: {pods.get('windows', 0)} for Windows,"
+        f" {pods.get('linux', 0)} for Linux, {unknown} do not say."
+    )
+    if unknown:
+        text += " Those that do not say were not checked (unknown_pods: windows checks them as well)."
+    if report.silenced:
+        text += f" Silenced with a reason: {len(report.silenced)}."
+    return text
+
+
+def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
+    """The JSON report. `schema` changes when a key goes away or changes its meaning."""
+    return {
+        "schema": SCHEMA,
+        "profile": profile_dict(profile),
+        "summary": {
+            "errors": report.count(Severity.ERROR),
+            "warnings": report.count(Severity.WARNING),
+            "infos": report.count(Severity.INFO),
+            "silenced": len(report.silenced),
+            "objects": report.objects,
+            "pods": {os: report.pods.get(os, 0) for os in ("windows", "linux", "unknown")},
+        },
+        "findings": [finding.as_dict() for finding in report.findings],
+        "silenced": [finding.as_dict() for finding in report.silenced],
+    }
+
+
+def profile_dict(profile: Profile) -> dict[str, Any]:
+    """The profile under the names of the settings."""
+    return {
+        "profile": f"1.{profile.minor}",
+        "runtime": profile.runtime,
+        "mode": profile.mode,
+        "dsr": profile.dsr,
+        "builds": list(profile.builds),
+        "taint": str(profile.taint) if profile.taint else "none",
+        "ip_families": list(profile.ip_families),
+        "host_network_gate": profile.host_network_gate,
+        "unknown_pods": profile.unknown_pods,
+    }
+
+
+def as_json(report: Report, profile: Profile) -> str:
+    return json.dumps(as_dict(report, profile), indent=2, ensure_ascii=False) + "\n"
+
+
+_GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def _escape(text: str, in_property: bool = False) -> str:
+    """Source: actions/toolkit packages/core command.ts escapeData, escapeProperty."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if in_property else text
+
+
+def as_github(report: Report) -> str:
+    """Workflow commands; GitHub shows them beside the changed lines of a pull request."""
+    lines = []
+    for finding in report.findings:
+        where = {"file": finding.file, "title": finding.rule}
+        if finding.line:
+            where = {"file": finding.file, "line": str(finding.line), "col": str(finding.column), "title": finding.rule}
+        properties = ",".join(f"{key}={_escape(value, in_property=True)}" for key, value in where.items())
+        message = f"{finding.message} {finding.remedy} ({finding.object})"
+        lines.append(f"::{_GITHUB_COMMANDS[finding.severity]} {properties}::{_escape(message)}\n")
+    return "".join(lines)
+
+
+def render(report: Report, profile: Profile, form: str) -> str:
+    """The report in one of FORMATS."""
+    if form == "json":
+        return as_json(report, profile)
+    if form == "sarif":
+        return as_sarif(report, VERSION)
+    return as_github(report) if form == "github" else as_text(report)

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rule, and the ways in which rules find their places. The rules themselves are tables: see rules_*."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .catalog import ObjectCase, PodCase
+from .levels import Level
+from .model import Hit, Path, as_list, as_map
+
+Case = Any  # PodCase or ObjectCase, as the rule's kinds say
+Find = Callable[[Case], Iterable[Hit]]
+Test = Callable[[Any], bool]
+ALL_CONTAINERS = "spec.containers[*]"
+PODS = ("pod",)
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A fix: take the field away, if `when` holds for its value. For fields that have no effect on Windows."""
+
+    when: Test = lambda _value: True
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """A fix: add what a Windows pod ought to say (`os`, `selector`, `toleration`)."""
+
+    what: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the rulebook.
+
+    `id` is the row of the requirements that the rule stands for, `rows` are others that it also covers (accepted as
+    names of the rule wherever somebody names one); WL ids are rules without a row. `kinds`: `pod` or kinds of
+    objects. `all_pods`: also asked for pods that are not known to be Windows pods. `message` may use {value}, {what}
+    and what else the hit carries, and {consequence} of fields that the API server rejects. `paths` is for the
+    documentation.
+    """
+
+    id: str
+    title: str
+    level: Level
+    find: Find
+    message: str
+    remedy: str
+    source: str
+    rows: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = PODS
+    paths: tuple[str, ...] = ()
+    fix: Remove | Complete | None = None
+    all_pods: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.id, *self.rows)
+
+
+def is_set(value: Any) -> bool:
+    """Presence counts, whatever the value: fields of pointer type. null is absence to the API server."""
+    return value is not None
+
+
+def is_true(value: Any) -> bool:
+    return value is True
+
+
+def _hit(path: Path, value: Any, container: str = "") -> Hit:
+    scalar = not isinstance(value, dict | list)
+    values = {"value": short(value), "set": f"set to {short(value)}" if scalar else "set", "field": str(path[-1])}
+    return Hit(path, values, container)
+
+
+def short(value: Any, width: int = 60) -> str:
+    """A value for a sentence."""
+    text = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def fields(*names: str, test: Test = is_set, unless: Callable[[PodCase], bool] | None = None) -> Find:
+    """Finds fields by their dotted paths from the pod, where `test` holds for the value.
+
+    `spec.containers[*]` stands for the containers of all three lists. `unless` exempts whole pods.
+    """
+    of_pod = [tuple(name.split(".")) for name in names if not name.startswith(ALL_CONTAINERS)]
+    of_container = [
+        tuple(name.removeprefix(ALL_CONTAINERS + ".").split(".")) for name in names if name.startswith(ALL_CONTAINERS)
+    ]
+
+    def find(case: PodCase) -> Iterator[Hit]:
+        if unless is not None and unless(case):
+            return
+        for path in of_pod:
+            value = dig(case.pod.root, path)
+            if value is not None and test(value):
+                yield _hit(path, value)
+        for path in of_container:
+            for container in case.pod.containers:
+                value = dig(container.value, path)
+                if value is not None and test(value):
+                    yield _hit((*container.path, *path), value, container.name)
+
+    return find
+
+
+def object_fields(*names: str, test: Test = is_set) -> Find:
+    """As `fields`, from the root of an object that is no pod."""
+    paths = [tuple(name.split(".")) for name in names]
+
+    def find(case: ObjectCase) -> Iterator[Hit]:
+        for path in paths:
+            value = dig(case.object.value, path)
+            if value is not None and test(value):
+                yield _hit(path, value)
+
+    return find
+
+
+def dig(value: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(part)
+    return value
+
+
+def volumes(case: PodCase) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for number, volume in enumerate(as_list(case.pod.spec.get("volumes"))):
+        if isinstance(volume, dict):
+            yield ("spec", "volumes", number), volume
+
+
+def mounts(case: PodCase) -> Iterator[tuple[Path, dict[str, Any], str]]:
+    """(path, mount, container name) of every volume mount."""
+    for container in case.pod.containers:
+        for number, mount in enumerate(as_list(container.value.get("volumeMounts"))):
+            if isinstance(mount, dict):
+                yield (*container.path, "volumeMounts", number), mount, container.name
+
+
+def commands(case: PodCase) -> Iterator[tuple[Path, str, str]]:
+    """(path, text, container name) of whatever a container runs: command, args, probes and lifecycle hooks."""
+    places = (
+        ("command",),
+        ("args",),
+        *((probe, "exec", "command") for probe in ("livenessProbe", "readinessProbe", "startupProbe")),
+        *(("lifecycle", hook, "exec", "command") for hook in ("postStart", "preStop")),
+    )
+    for container in case.pod.containers:
+        for place in places:
+            words = dig(container.value, place)
+            if isinstance(words, list) and words:
+                yield (*container.path, *place), " ".join(map(str, words)), container.name
+
+
+def environment(case: PodCase) -> Iterator[tuple[Path, str, str, str]]:
+    """(path, name, value, container name) of every literal environment variable."""
+    for container in case.pod.containers:
+        for number, entry in enumerate(as_list(container.value.get("env"))):
+            value = as_map(entry).get("value")
+            if isinstance(value, str):
+                yield (*container.path, "env", number, "value"), str(as_map(entry).get("name")), value, container.name

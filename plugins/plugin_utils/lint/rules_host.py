@@ -1,0 +1,208 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""As whom and in what a pod runs: HostProcess, gMSA, and the isolation that Kubernetes does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .catalog import ObjectCase, PodCase
+from .levels import Level, always
+from .model import Hit, Severity, as_map, as_text
+from .rule import ALL_CONTAINERS, Rule
+
+_DOC = "Kubernetes documentation, Windows containers, "
+_GUIDE = "Kubernetes documentation, Guide for running Windows containers, "
+_HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
+_PLACEHOLDER_HANDLER = "example-container-runtime-handler"
+
+
+def _hyperv_pod(case: PodCase) -> Iterator[Hit]:
+    if str(case.pod.annotations.get(_HYPERV_ANNOTATION)).lower() == "hyperv":
+        yield Hit(
+            ("metadata", "annotations", _HYPERV_ANNOTATION), {"value": f"annotation {_HYPERV_ANNOTATION}: hyperv"}
+        )
+    name = as_text(case.pod.spec.get("runtimeClassName"))
+    handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler"))
+    if "hypervisor" in handler or "hypervisor" in name:
+        yield Hit(
+            ("spec", "runtimeClassName"),
+            {"value": f"RuntimeClass {name}" + (f" (handler {handler})" if handler else "")},
+        )
+
+
+def _hyperv_class(case: ObjectCase) -> Iterator[Hit]:
+    handler = as_text(case.object.value.get("handler"))
+    if handler.startswith("runhcs-wcow-hypervisor"):
+        yield Hit(("handler",), {"value": f"handler {handler}"})
+
+
+def _placeholder_handler(case: ObjectCase) -> Iterator[Hit]:
+    if case.object.value.get("handler") == _PLACEHOLDER_HANDLER:
+        yield Hit(("handler",), {"value": _PLACEHOLDER_HANDLER})
+
+
+def _host_process_without_network(case: PodCase) -> Iterator[Hit]:
+    if case.pod.host_process and case.pod.spec.get("hostNetwork") is not True:
+        yield Hit(("spec", "hostNetwork"))
+
+
+def _host_process_of(case: PodCase) -> Iterator[tuple[Any, bool | None, bool]]:
+    """(container, its own hostProcess, the one in force). Source: validateWindowsHostProcessPod."""
+    at_pod = as_map(case.pod.security.get("windowsOptions")).get("hostProcess")
+    for container in case.pod.containers:
+        own = as_map(container.security.get("windowsOptions")).get("hostProcess")
+        yield container, own, (at_pod if own is None else own) is True
+
+
+def _host_process_mixed(case: PodCase) -> Iterator[Hit]:
+    at_pod = as_map(case.pod.security.get("windowsOptions")).get("hostProcess")
+    mixed = case.pod.host_process and not all(in_force for _, _, in_force in _host_process_of(case))
+    for container, own, in_force in _host_process_of(case):
+        if isinstance(own, bool) and isinstance(at_pod, bool) and own != at_pod:
+            path = (*container.path, "securityContext", "windowsOptions", "hostProcess")
+            yield Hit(path, {"what": container.name}, container.name)
+        elif mixed and not in_force:
+            yield Hit(container.path, {"what": container.name}, container.name)
+
+
+def _host_process_without_user(case: PodCase) -> Iterator[Hit]:
+    at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
+    for container, _, in_force in _host_process_of(case):
+        if in_force and not (as_map(container.security.get("windowsOptions")).get("runAsUserName") or at_pod):
+            yield Hit(container.path, {"what": container.name}, container.name)
+
+
+def _host_process_on_docker(case: PodCase) -> Iterator[Hit]:
+    if case.pod.host_process and case.profile.runtime == "docker":
+        yield Hit(("spec",), {"what": "Docker does not run them: they need containerd 1.6 or later"})
+    elif case.pod.host_process and case.profile.minor < 23:
+        yield Hit(("spec",), {"what": "in 1.22 they are behind the alpha gate WindowsHostProcessContainers"})
+
+
+def _gmsa(case: PodCase) -> Iterator[tuple[Any, str, str]]:
+    places = [
+        (("spec",), case.pod.security, ""),
+        *((each.path, each.security, each.name) for each in case.pod.containers),
+    ]
+    for path, security, container in places:
+        name = as_map(security.get("windowsOptions")).get("gmsaCredentialSpecName")
+        if isinstance(name, str) and name:
+            yield (*path, "securityContext", "windowsOptions", "gmsaCredentialSpecName"), name, container
+
+
+def _gmsa_unknown(case: PodCase) -> Iterator[Hit]:
+    """Only where credential specs are among the input."""
+    known = {each.name for each in case.catalog.of_kind("GMSACredentialSpec")}
+    for path, name, container in _gmsa(case):
+        if known and name not in known:
+            yield Hit(path, {"value": name, "known": ", ".join(sorted(known))}, container)
+
+
+def _gmsa_on_containerd(case: PodCase) -> Iterator[Hit]:
+    for path, name, container in _gmsa(case):
+        if case.profile.runtime == "containerd":
+            yield Hit(path, {"value": name}, container)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="LM-60",
+        title="Hyper-V isolation",
+        level=always(Severity.ERROR),
+        find=_hyperv_pod,
+        message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
+        remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
+        source=_DOC + "(S2 L11; S3 L22)",
+        rows=("SE-09",),
+        paths=(f"metadata.annotations[{_HYPERV_ANNOTATION}]", "spec.runtimeClassName"),
+        all_pods=True,
+    ),
+    Rule(
+        id="LM-60",
+        title="Hyper-V isolation in a RuntimeClass",
+        level=always(Severity.ERROR),
+        find=_hyperv_class,
+        message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
+        remedy="Use the handler runhcs-wcow-process.",
+        source=_DOC + "(S2 L11; S3 L22)",
+        rows=("SE-09",),
+        kinds=("RuntimeClass",),
+        paths=("handler",),
+    ),
+    Rule(
+        id="WL-07",
+        title="Handler of the documentation's example",
+        level=always(Severity.ERROR),
+        find=_placeholder_handler,
+        message="handler is {value}, the placeholder of the documentation: no node has it.",
+        remedy="Name a handler of the nodes' containerd configuration; its own on Windows is runhcs-wcow-process.",
+        source=_GUIDE + "(S3 L584); F-30",
+        kinds=("RuntimeClass",),
+        paths=("handler",),
+    ),
+    Rule(
+        id="WL-08",
+        title="HostProcess pod without hostNetwork",
+        level=always(Severity.ERROR),
+        find=_host_process_without_network,
+        message="a HostProcess pod has to set hostNetwork: true; the API server rejects this one.",
+        remedy="Set spec.hostNetwork: true.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateWindowsHostProcessPod",
+        paths=("spec.hostNetwork",),
+    ),
+    Rule(
+        id="WL-09",
+        title="HostProcess and other containers in one pod",
+        level=always(Severity.ERROR),
+        find=_host_process_mixed,
+        message="container {what} disagrees with the rest of the pod about hostProcess: all or none; the API"
+        " server rejects the pod.",
+        remedy="Set windowsOptions.hostProcess at the pod, not at containers.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateWindowsHostProcessPod",
+        paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.hostProcess",),
+    ),
+    Rule(
+        id="WL-10",
+        title="HostProcess container without a user",
+        level=always(Severity.WARNING),
+        find=_host_process_without_user,
+        message="container {what} runs on the host and names no user: the image's default user seldom exists there.",
+        remedy=r"Set windowsOptions.runAsUserName, for example 'NT AUTHORITY\SYSTEM' or 'NT AUTHORITY\Local service'.",
+        source="Kubernetes documentation, Create a Windows HostProcess pod, Choosing a user account",
+        paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
+    ),
+    Rule(
+        id="WL-11",
+        title="HostProcess where it does not run",
+        level=Level(((22, Severity.WARNING),), docker=Severity.ERROR),
+        find=_host_process_on_docker,
+        message="this is a HostProcess pod; {what}.",
+        remedy="Use containerd 1.6 or later and Kubernetes 1.23 or later.",
+        source="Kubernetes documentation, Create a Windows HostProcess pod; k8s.io/kubernetes pkg/features"
+        " v1.22.17, v1.23.17",
+        paths=("spec.securityContext.windowsOptions.hostProcess",),
+    ),
+    Rule(
+        id="SE-06",
+        title="gMSA credential spec that is not there",
+        level=always(Severity.ERROR),
+        find=_gmsa_unknown,
+        message="gmsaCredentialSpecName {value} is not among the GMSACredentialSpecs of the input ({known}).",
+        remedy="Correct the name, or create the GMSACredentialSpec.",
+        source=_GUIDE + "(S3 L490)",
+        paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
+    ),
+    Rule(
+        id="LM-70",
+        title="gMSA with containerd and network shares",
+        level=always(Severity.INFO),
+        find=_gmsa_on_containerd,
+        message="gMSA {value} with containerd: access to Windows network shares needs a patch of the kernel.",
+        remedy="Keep the nodes at a current cumulative update, and try the share.",
+        source=_DOC + "(S2 L320; S3 L329)",
+        paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
+    ),
+)

@@ -1,0 +1,343 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services in front of Windows pods, and the CNI configuration that brings them there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from .catalog import ObjectCase
+from .levels import Level, always
+from .model import Hit, Severity, as_list, as_map, as_text
+from .profile import build_title
+from .rule import Rule
+
+_DOC = "Kubernetes documentation, Windows containers, "
+_SERVICE = ("Service",)
+_MOST_BACKENDS = 64
+_AFFINITY_BUILD = 19551
+_PRESERVE_BUILD = 18362
+_PRESERVE = "preserve-destination"
+_DEFAULT_STICKY_SECONDS = 10800
+
+
+def backends(case: ObjectCase) -> tuple[int, str]:
+    """How many pods can be behind the Service, and by what that is known."""
+    namespace = case.object.namespace
+    addresses = _addresses(case)
+    total, words = 0, []
+    for pod in case.catalog.selected(as_map(case.spec.get("selector")), namespace):
+        owner = pod.pod.object
+        count = _copies(pod)
+        total += count
+        words.append(f"{owner.kind} {owner.name}: {count}")
+    if addresses > total:
+        return addresses, f"its endpoints: {addresses}"
+    return total, ", ".join(words[:3]) + (", ..." if len(words) > 3 else "")
+
+
+def _copies(pod: Any) -> int:
+    owner = pod.pod.object
+    if owner.kind == "DaemonSet":
+        return len(pod.catalog.windows_nodes) or 1
+    for scaler in pod.catalog.of_kind("HorizontalPodAutoscaler", owner.namespace):
+        target = as_map(scaler.spec.get("scaleTargetRef"))
+        if target.get("kind") == owner.kind and target.get("name") == owner.name:
+            most = scaler.spec.get("maxReplicas")
+            return most if isinstance(most, int) else 1
+    replicas = owner.spec.get("replicas", 1)
+    return replicas if isinstance(replicas, int) and owner.kind != "Pod" else 1
+
+
+def _addresses(case: ObjectCase) -> int:
+    found: set[str] = set()
+    endpoints = case.catalog.named("Endpoints", case.object.name, case.object.namespace)
+    for subset in as_list(endpoints.value.get("subsets")) if endpoints else []:
+        found |= {as_text(as_map(each).get("ip")) for each in as_list(as_map(subset).get("addresses"))}
+    for piece in case.catalog.of_kind("EndpointSlice", case.object.namespace):
+        if as_map(piece.metadata.get("labels")).get("kubernetes.io/service-name") == case.object.name:
+            for each in as_list(piece.value.get("endpoints")):
+                found |= set(map(str, as_list(as_map(each).get("addresses"))))
+    return len(found - {""})
+
+
+def _too_many(case: ObjectCase) -> Iterator[Hit]:
+    count, words = backends(case)
+    if count > _MOST_BACKENDS:
+        yield Hit(("spec", "selector"), {"count": str(count), "what": words})
+
+
+def _node_ports(case: ObjectCase) -> Iterator[Hit]:
+    if case.spec.get("type") == "NodePort":
+        yield Hit(("spec", "type"))
+
+
+def _local_policy(case: ObjectCase) -> Iterator[Hit]:
+    if case.spec.get("externalTrafficPolicy") == "Local" and not case.profile.dsr:
+        yield Hit(("spec", "externalTrafficPolicy"))
+
+
+def _local_policy_with_dsr(case: ObjectCase) -> Iterator[Hit]:
+    if case.spec.get("externalTrafficPolicy") == "Local" and case.profile.dsr:
+        yield Hit(("spec", "externalTrafficPolicy"), {"what": "externalTrafficPolicy: Local"})
+    if _preserves(case) and case.profile.dsr:
+        yield Hit(("metadata", "annotations", _PRESERVE), {"what": f"the annotation {_PRESERVE}"})
+
+
+def _node_builds(case: ObjectCase) -> tuple[int, ...]:
+    """Of the pods behind the Service, where they select a build, else of the cluster."""
+    selected = {pod.target.build for pod in case.pods if pod.target.build is not None}
+    return tuple(sorted(selected)) if selected else case.catalog.builds
+
+
+def _affinity(case: ObjectCase) -> Iterator[Hit]:
+    old = [build for build in _node_builds(case) if build < _AFFINITY_BUILD]
+    if case.spec.get("sessionAffinity") == "ClientIP" and old:
+        yield Hit(("spec", "sessionAffinity"), {"builds": ", ".join(map(build_title, old))})
+
+
+def _sticky_time(case: ObjectCase) -> Iterator[Hit]:
+    """10800 is what the API server fills in, so it says nothing of the author's will."""
+    seconds = as_map(as_map(case.spec.get("sessionAffinityConfig")).get("clientIP")).get("timeoutSeconds")
+    if seconds is not None and seconds != _DEFAULT_STICKY_SECONDS:
+        yield Hit(("spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"), {"value": str(seconds)})
+
+
+def _preserves(case: ObjectCase) -> bool:
+    return str(as_map(case.object.metadata.get("annotations")).get(_PRESERVE)).lower() == "true"
+
+
+def _preserve_destination(case: ObjectCase) -> Iterator[Hit]:
+    if not _preserves(case):
+        return
+    path = ("metadata", "annotations", _PRESERVE)
+    if not case.profile.dsr:
+        yield Hit(path, {"what": "kube-proxy runs without DSR"})
+    old = [build for build in _node_builds(case) if build < _PRESERVE_BUILD]
+    if old:
+        yield Hit(path, {"what": f"the nodes include {', '.join(map(build_title, old))}"})
+
+
+def _families(case: ObjectCase) -> tuple[list[str], str]:
+    return [str(each) for each in as_list(case.spec.get("ipFamilies"))], as_text(
+        case.spec.get("ipFamilyPolicy")
+    ) or "SingleStack"
+
+
+def _single_ipv6(case: ObjectCase) -> Iterator[Hit]:
+    """Single-family Services work in a dual-stack cluster, also those of IPv6."""
+    families, policy = _families(case)
+    if families == ["IPv6"] and policy == "SingleStack" and len(case.profile.ip_families) < 2:
+        yield Hit(("spec", "ipFamilies"))
+
+
+def _dual_stack(case: ObjectCase) -> Iterator[Hit]:
+    families, policy = _families(case)
+    if policy in ("PreferDualStack", "RequireDualStack") or len(families) > 1:
+        field = "ipFamilyPolicy" if policy != "SingleStack" else "ipFamilies"
+        yield Hit(("spec", field), {"value": policy if field == "ipFamilyPolicy" else ", ".join(families)})
+
+
+def _dual_stack_on_overlay(case: ObjectCase) -> Iterator[Hit]:
+    if case.profile.mode == "overlay":
+        yield from _dual_stack(case)
+
+
+def _ipv6_on_overlay(case: ObjectCase) -> Iterator[Hit]:
+    families, policy = _families(case)
+    if case.profile.mode == "overlay" and families == ["IPv6"] and policy == "SingleStack":
+        yield Hit(("spec", "ipFamilies"))
+
+
+def _unknown_type(case: ObjectCase) -> Iterator[Hit]:
+    kind = case.spec.get("type")
+    if kind is not None and kind not in ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"):
+        yield Hit(("spec", "type"), {"value": str(kind)})
+
+
+def _old_policies(case: ObjectCase) -> Iterator[Hit]:
+    """A cni.conf in a ConfigMap: keys of the old form under apiVersion 2, which decode to nothing."""
+    for name, text in as_map(case.object.value.get("data")).items():
+        if not isinstance(text, str) or "OutBoundNAT" not in text:
+            continue
+        try:
+            parsed = json.loads(text)
+        except ValueError:
+            continue
+        for part in _networks(parsed):
+            for policy in map(as_map, as_list(part.get("policies")) or as_list(part.get("Policies"))):
+                value = as_map(policy.get("value")) or as_map(policy.get("Value"))
+                if "ExceptionList" in value and value.get("Type") == "OutBoundNAT":
+                    yield Hit(("data", str(name)), {"what": str(name)})
+
+
+def _networks(parsed: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a network configuration that says apiVersion 2, itself or in what it is delegated from."""
+    for part in (as_map(parsed), *map(as_map, as_list(as_map(parsed).get("plugins")))):
+        delegate = as_map(part.get("delegate"))
+        for each in (part, delegate):
+            if str(each.get("apiVersion", part.get("apiVersion"))) == "2":
+                yield each
+
+
+_ON_OVERLAY = Level(((22, Severity.WARNING),))
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="NW-18",
+        title="Type of the Service",
+        level=always(Severity.ERROR),
+        find=_unknown_type,
+        message="type is {value}; there are ClusterIP, NodePort, LoadBalancer and ExternalName.",
+        remedy="Correct the type.",
+        source=_DOC + "(S2 L156)",
+        kinds=_SERVICE,
+        paths=("spec.type",),
+    ),
+    Rule(
+        id="LM-50",
+        title="More than 64 backends",
+        level=always(Severity.WARNING),
+        find=_too_many,
+        message="up to {count} pods are behind the Service ({what}); Windows nodes balance over 64 at most.",
+        remedy="Split the workload over several Services, or lower maxReplicas.",
+        source=_DOC + "(S2 L107)",
+        kinds=_SERVICE,
+        paths=("spec.selector",),
+    ),
+    Rule(
+        id="LM-51",
+        title="NodePort from the node itself",
+        level=always(Severity.INFO),
+        find=_node_ports,
+        message="type is NodePort; a Windows node cannot reach the port on itself, other nodes and clients can.",
+        remedy="Nothing, unless something on the node calls the port: then use the cluster IP from a pod.",
+        source=_DOC + "(S2 L106, L450)",
+        kinds=_SERVICE,
+        paths=("spec.type",),
+    ),
+    Rule(
+        id="LM-52",
+        title="IPv6 on overlay",
+        level=_ON_OVERLAY,
+        find=_ipv6_on_overlay,
+        message="the Service is IPv6 and the network mode overlay; Windows pods do not talk IPv6 over it.",
+        remedy="Use IPv4, or the network mode l2bridge.",
+        source=_DOC + "(S2 L108)",
+        kinds=_SERVICE,
+        paths=("spec.ipFamilies",),
+    ),
+    Rule(
+        id="LM-53",
+        title="Traffic policy Local without DSR",
+        level=always(Severity.ERROR),
+        find=_local_policy,
+        message="externalTrafficPolicy is Local, which needs kube-proxy with DSR on Windows nodes; this profile"
+        " has it off.",
+        remedy="Turn DSR on (kube-proxy --enable-dsr=true) and tell the linter, or use Cluster.",
+        source=_DOC + "(S2 L109, L171)",
+        rows=("NW-23",),
+        kinds=_SERVICE,
+        paths=("spec.externalTrafficPolicy",),
+    ),
+    Rule(
+        id="NW-21",
+        title="What Local and preserve-destination also switch off",
+        level=always(Severity.INFO),
+        find=_local_policy_with_dsr,
+        message="{what} also disables forwarding from node to node: a node without a local pod does not answer.",
+        remedy="Nothing, if the load balancer checks the health of nodes.",
+        source=_DOC + "(S2 L169, L171)",
+        kinds=_SERVICE,
+        paths=("spec.externalTrafficPolicy", f"metadata.annotations[{_PRESERVE}]"),
+    ),
+    Rule(
+        id="LM-54",
+        title="Session affinity on old builds",
+        level=always(Severity.WARNING),
+        find=_affinity,
+        message=f"sessionAffinity is ClientIP, which Windows has from build {_AFFINITY_BUILD} on; the nodes"
+        f" include {{builds}}.",
+        remedy="Use Windows Server 2022 or later, or keep the session outside of the connection.",
+        source=_DOC + "(S2 L167)",
+        rows=("NW-19",),
+        kinds=_SERVICE,
+        paths=("spec.sessionAffinity",),
+    ),
+    Rule(
+        id="LM-55",
+        title="Length of a session",
+        level=always(Severity.WARNING),
+        find=_sticky_time,
+        message="timeoutSeconds is {value}; Windows does not support a maximum session sticky time.",
+        remedy="Remove sessionAffinityConfig.",
+        source=_DOC + "(S2 L174)",
+        kinds=_SERVICE,
+        paths=("spec.sessionAffinityConfig.clientIP.timeoutSeconds",),
+    ),
+    Rule(
+        id="LM-56",
+        title="preserve-destination",
+        level=always(Severity.ERROR),
+        find=_preserve_destination,
+        message="the annotation preserve-destination needs DSR and Windows Server 1903 or later, but {what}.",
+        remedy="Turn DSR on and use newer nodes, or remove the annotation.",
+        source=_DOC + "(S2 L169)",
+        rows=("NW-21",),
+        kinds=_SERVICE,
+        paths=(f"metadata.annotations[{_PRESERVE}]",),
+    ),
+    Rule(
+        id="LM-57",
+        title="IPv6 alone",
+        level=always(Severity.ERROR),
+        find=_single_ipv6,
+        message="the Service is IPv6 alone; Windows nodes have no single-stack IPv6, only dual-stack clusters"
+        " serve it.",
+        remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
+        source=_DOC + "(S2 L184)",
+        rows=("NW-24",),
+        kinds=_SERVICE,
+        paths=("spec.ipFamilies",),
+    ),
+    Rule(
+        id="LM-58",
+        title="Dual-stack Service",
+        level=always(Severity.WARNING),
+        find=_dual_stack,
+        message="the Service is dual-stack ({value}); Windows nodes serve Services of one family.",
+        remedy="Make one Service for each family, with ipFamilyPolicy: SingleStack.",
+        source=_DOC + "(S2 L184)",
+        rows=("NW-24",),
+        kinds=_SERVICE,
+        paths=("spec.ipFamilyPolicy", "spec.ipFamilies"),
+    ),
+    Rule(
+        id="LM-59",
+        title="Dual-stack on overlay",
+        level=always(Severity.ERROR),
+        find=_dual_stack_on_overlay,
+        message="the Service is dual-stack ({value}) and the network mode overlay, which has no dual-stack on Windows.",
+        remedy="Use IPv4 alone, or the network mode l2bridge.",
+        source=_DOC + "(S2 L188)",
+        kinds=_SERVICE,
+        paths=("spec.ipFamilyPolicy",),
+    ),
+    Rule(
+        id="WL-12",
+        title="Old policy keys in a CNI configuration of apiVersion 2",
+        level=always(Severity.ERROR),
+        find=_old_policies,
+        message="{what} has ExceptionList beside Type under apiVersion 2: it decodes to a policy without"
+        " settings, and all pod traffic"
+        " leaves with the node's address.",
+        remedy='Write {"Type": "OutBoundNAT", "Settings": {"Exceptions": [...]}}.',
+        source="containernetworking/plugins pkg/hns netconf_windows.go (3d27709)",
+        kinds=("ConfigMap",),
+        paths=("data.*",),
+        all_pods=True,
+    ),
+)

@@ -1,0 +1,298 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What containers and pods say that Windows does differently: users, names, signals, images, the host's network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .catalog import PodCase
+from .images import image_os
+from .levels import Level, always, by_minor, on_docker, rejected
+from .model import Hit, Severity, as_list, as_map, as_text
+from .rule import ALL_CONTAINERS, Remove, Rule, fields, short
+
+_DOC = "Kubernetes documentation, Windows containers, "
+
+
+def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]:
+    yield ("spec",), as_map(case.pod.security.get("windowsOptions")), ""
+    for container in case.pod.containers:
+        yield container.path, as_map(container.security.get("windowsOptions")), container.name
+
+
+# Source: k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, the same from v1.22 to
+# v1.37.
+_NETBIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
+_DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DNS_DOMAIN = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_NOT_IN_USER = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
+_LONGEST_DOMAIN = 255
+_LONGEST_USER = 104
+
+
+def user_name_fault(name: str) -> str:
+    """Why the API server refuses this runAsUserName; empty if it does not."""
+    if not name:
+        return "it is empty"
+    if re.search(r"[\x00-\x1f\x7f]", name):
+        return "it holds control characters"
+    if name.count("\\") > 1:
+        return "it has more than one backslash"
+    domain, backslash, user = name.rpartition("\\")
+    tests = (
+        (len(domain) > _LONGEST_DOMAIN, f"its domain is longer than {_LONGEST_DOMAIN} characters"),
+        (
+            backslash and not (_NETBIOS.fullmatch(domain) or _DNS_DOMAIN.fullmatch(domain)),
+            "its domain is neither a NetBIOS nor a DNS name",
+        ),
+        (not user, "its user is empty"),
+        (len(user) > _LONGEST_USER, f"its user is longer than {_LONGEST_USER} characters"),
+        (bool(user) and not user.strip(". "), "its user consists of periods and blanks"),
+        (_NOT_IN_USER.search(user), 'its user holds one of " / \\ : ; | = , + * ? < > @ [ ]'),
+    )
+    return next((fault for broken, fault in tests if broken), "")
+
+
+def _bad_user_names(case: PodCase) -> Iterator[Hit]:
+    for path, options, container in _windows_options(case):
+        name = options.get("runAsUserName")
+        if isinstance(name, str) and (fault := user_name_fault(name)):
+            hit = (*path, "securityContext", "windowsOptions", "runAsUserName")
+            yield Hit(hit, {"value": short(name), "fault": fault}, container)
+
+
+def _administrator_as_non_root(case: PodCase) -> Iterator[Hit]:
+    """Container settings win over the pod's, each by itself, as in the kubelet's effective security context."""
+    at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
+    for container in case.pod.containers:
+        options = as_map(container.security.get("windowsOptions"))
+        user = as_text(options.get("runAsUserName", at_pod)).lower()
+        non_root = container.security.get("runAsNonRoot", case.pod.security.get("runAsNonRoot"))
+        if non_root is True and user.rpartition("\\")[2] == "containeradministrator":
+            root = container.path if "runAsUserName" in options else ("spec",)
+            yield Hit((*root, "securityContext", "windowsOptions", "runAsUserName"), {}, container.name)
+
+
+def _grace_period(case: PodCase) -> Iterator[Hit]:
+    period = case.pod.spec.get("terminationGracePeriodSeconds")
+    # 30 is the API server's default: in a live object it says nothing of the author's will.
+    if isinstance(period, int) and period != 30:
+        yield Hit(("spec", "terminationGracePeriodSeconds"), {"value": str(period)})
+
+
+def _linux_images(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        if image_os(container.image) == "linux":
+            yield Hit(
+                (*container.path, "image"),
+                {"value": container.image, "why": case.target.why},
+                container.name,
+            )
+
+
+def _problem_detector(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        if "node-problem-detector" in container.image:
+            yield Hit((*container.path, "image"), {"value": container.image}, container.name)
+
+
+_LOGS_TO_WINDOWS = re.compile(r"windows/servercore/iis|dotnet/framework/(aspnet|wcf)")
+
+
+def _without_log_monitor(case: PodCase) -> Iterator[Hit]:
+    """An image known to log to the event log, ETW or files, run by a command that is not LogMonitor."""
+    for container in case.pod.containers:
+        run = [*as_list(container.value.get("command")), *as_list(container.value.get("args"))]
+        if _LOGS_TO_WINDOWS.search(container.image) and "logmonitor" not in " ".join(map(str, run)).lower():
+            yield Hit((*container.path, "image"), {"value": container.image}, container.name)
+
+
+def _stop_signals(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        signal = as_map(container.value.get("lifecycle")).get("stopSignal")
+        if isinstance(signal, str) and signal not in ("SIGTERM", "SIGKILL"):
+            yield Hit((*container.path, "lifecycle", "stopSignal"), {"value": signal}, container.name)
+
+
+def _more_than_one_search(case: PodCase) -> Iterator[Hit]:
+    searches = as_list(as_map(case.pod.spec.get("dnsConfig")).get("searches"))
+    if len(searches) > 1:
+        yield Hit(("spec", "dnsConfig", "searches"), {"value": ", ".join(map(str, searches))})
+
+
+_HOST_NETWORK = Level(((22, Severity.ERROR), (26, Severity.WARNING), (33, Severity.ERROR)))
+
+
+def _host_network(case: PodCase) -> Iterator[Hit]:
+    """HostProcess pods need it. The gate WindowsHostNetwork (alpha 1.26, deprecated 1.33) makes it a choice."""
+    gate = case.profile.host_network_gate and 26 <= case.profile.minor <= 32
+    if case.pod.spec.get("hostNetwork") is True and not case.pod.host_process and not gate:
+        yield Hit(("spec", "hostNetwork"))
+
+
+def _is_host_process(case: PodCase) -> bool:
+    return case.pod.host_process
+
+
+_DEFAULT_MESSAGE_PATH = "/dev/termination-log"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="LM-24",
+        title="runAsNonRoot keeps out ContainerAdministrator",
+        level=always(Severity.INFO),
+        find=fields(
+            "spec.securityContext.runAsNonRoot",
+            f"{ALL_CONTAINERS}.securityContext.runAsNonRoot",
+            test=lambda value: value is True,
+            unless=lambda case: any(True for _ in _administrator_as_non_root(case)),
+        ),
+        message="runAsNonRoot on Windows means: the container does not run as ContainerAdministrator, and nothing"
+        " else.",
+        remedy="Nothing, if that is meant. The user is named in securityContext.windowsOptions.runAsUserName, for"
+        " example ContainerUser.",
+        source=_DOC + "(S2 L270; S3 L220)",
+        rows=("SE-12",),
+        paths=("spec.securityContext.runAsNonRoot", f"{ALL_CONTAINERS}.securityContext.runAsNonRoot"),
+    ),
+    Rule(
+        id="SE-12",
+        title="runAsNonRoot together with ContainerAdministrator",
+        level=always(Severity.ERROR),
+        find=_administrator_as_non_root,
+        message="runAsUserName is ContainerAdministrator and runAsNonRoot is true: the kubelet will not start the"
+        " container.",
+        remedy="Use ContainerUser (or a user of the image), or take runAsNonRoot away.",
+        source=_DOC + "(S2 L270; S3 L220)",
+        paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
+    ),
+    Rule(
+        id="SE-05",
+        title="Form of runAsUserName",
+        level=always(Severity.ERROR),
+        find=_bad_user_names,
+        message="runAsUserName {value} is no Windows user: {fault}. The API server rejects the pod.",
+        remedy=r"Write USER or DOMAIN\USER, for example ContainerUser or 'NT AUTHORITY\SYSTEM' (HostProcess).",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, v1.22 to v1.37;"
+        " (S3 L487)",
+        paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
+    ),
+    Rule(
+        id="LM-26",
+        title="terminationMessagePath other than the default",
+        level=always(Severity.WARNING),
+        find=fields(f"{ALL_CONTAINERS}.terminationMessagePath", test=lambda value: value != _DEFAULT_MESSAGE_PATH),
+        message="terminationMessagePath is {value}; Windows cannot map single files, only the default"
+        " /dev/termination-log works.",
+        remedy="Remove the field, or use terminationMessagePolicy: FallbackToLogsOnError.",
+        source=_DOC + "(S2 L273; S3 L231; KEP S4 L104)",
+        paths=(f"{ALL_CONTAINERS}.terminationMessagePath",),
+        fix=Remove(),
+    ),
+    Rule(
+        id="LM-27",
+        title="hostNetwork",
+        level=_HOST_NETWORK,
+        find=_host_network,
+        message="hostNetwork is true; Windows pods cannot share the network of the host. 1.26 to 1.32 had it as"
+        " an alpha feature"
+        " behind the gate WindowsHostNetwork, deprecated in 1.33.",
+        remedy="Remove the field and use a Service or hostPort; what needs the host's network runs as a"
+        " HostProcess pod.",
+        source=_DOC + "v1.22 (S2 L105, L279), v1.27 (S3 L242, L277); k8s.io/kubernetes pkg/features v1.26.0, v1.33.0",
+        paths=("spec.hostNetwork",),
+    ),
+    Rule(
+        id="LM-28",
+        title="dnsPolicy ClusterFirstWithHostNet",
+        level=always(Severity.ERROR),
+        find=fields("spec.dnsPolicy", test=lambda value: value == "ClusterFirstWithHostNet", unless=_is_host_process),
+        message="dnsPolicy is ClusterFirstWithHostNet; Windows pods always have a container network, never the host's.",
+        remedy="Use ClusterFirst, the default.",
+        source=_DOC + "(S2 L178, L280; S3 L244)",
+        paths=("spec.dnsPolicy",),
+    ),
+    Rule(
+        id="LM-29",
+        title="dnsPolicy None or Default",
+        level=always(Severity.INFO),
+        find=fields("spec.dnsPolicy", test=lambda value: value in ("None", "Default")),
+        message="dnsPolicy is {value}; the enhancement proposal for Windows nodes names ClusterFirst as the"
+        " implemented one.",
+        remedy="Try name resolution in such a pod before you rely on it.",
+        source="KEP Windows node support (S4 L256)",
+        paths=("spec.dnsPolicy",),
+    ),
+    Rule(
+        id="LM-30",
+        title="More than one DNS suffix",
+        level=always(Severity.WARNING),
+        find=_more_than_one_search,
+        message="dnsConfig.searches names {value}; a Windows pod has one DNS suffix.",
+        remedy="Keep one suffix and write other names in full.",
+        source=_DOC + "(S2 L179)",
+        paths=("spec.dnsConfig.searches",),
+    ),
+    Rule(
+        id="LM-34",
+        title="terminationGracePeriodSeconds",
+        level=on_docker(Severity.WARNING, Severity.INFO),
+        find=_grace_period,
+        message="terminationGracePeriodSeconds is {value}. It works with containerd, where the process gets"
+        " CTRL_SHUTDOWN_EVENT first;"
+        " with Docker Windows ends everything after 5 seconds, set in the container's registry.",
+        remedy="Handle the event in the program; with Docker set WaitToKillServiceTimeout in the image.",
+        source=_DOC + "(S2 L45, L283; S3 L32, L256)",
+        rows=("CT-50",),
+        paths=("spec.terminationGracePeriodSeconds",),
+    ),
+    Rule(
+        id="WL-05",
+        title="stopSignal that Windows does not have",
+        level=rejected(since=33, otherwise=Severity.WARNING, exists=33),
+        find=_stop_signals,
+        message="lifecycle.stopSignal is {value}; Windows containers know SIGTERM and SIGKILL. {consequence}",
+        remedy="Remove the field or use SIGTERM.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateStopSignal, since v1.33.0 (gate"
+        " ContainerStopSignals)",
+        paths=(f"{ALL_CONTAINERS}.lifecycle.stopSignal",),
+    ),
+    Rule(
+        id="LM-49",
+        title="Linux image in a Windows pod",
+        level=always(Severity.ERROR),
+        find=_linux_images,
+        message="{value} is an image for Linux, but the pod is for Windows ({why}). One pod runs on one node.",
+        remedy="Use an image for Windows, or move the container to a pod of its own on Linux nodes.",
+        source=_DOC + "(S2 L57; S3 L46)",
+        rows=("SC-18",),
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="LM-66",
+        title="Node problem detector",
+        level=by_minor((22, Severity.WARNING), (24, Severity.INFO)),
+        find=_problem_detector,
+        message="{value}: the node problem detector did not work on Windows up to 1.23, support since then is"
+        " preliminary.",
+        remedy="Use a Windows build of it and check what it reports, or keep it on Linux nodes.",
+        source=_DOC + "v1.22 (S2 L292), v1.27 (S3 L289)",
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="OB-02",
+        title="Logs that kubectl logs does not see",
+        level=always(Severity.INFO),
+        find=_without_log_monitor,
+        message="{value} logs to the event log, ETW or files, not to standard output: kubectl logs stays empty.",
+        remedy="Start it through LogMonitor: command [C:\\LogMonitor\\LogMonitor.exe, ...] with a"
+        " LogMonitorConfig.json.",
+        source=_DOC + "(S3 L472, L478)",
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU and memory: Windows does not kill for memory, it pages; and it has no huge pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .catalog import PodCase
+from .levels import always
+from .model import Hit, Severity, as_map, as_text
+from .quantity import parse_quantity
+from .rule import ALL_CONTAINERS, Rule, volumes
+
+_DOC = "Kubernetes documentation, Windows containers, "
+_RESOURCES = f"{ALL_CONTAINERS}.resources"
+
+
+def _huge_pages(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        resources = as_map(container.value.get("resources"))
+        for part in ("limits", "requests"):
+            for name in as_map(resources.get(part)):
+                if str(name).startswith("hugepages-"):
+                    yield Hit((*container.path, "resources", part, name), {"what": str(name)}, container.name)
+    for path, volume in volumes(case):
+        medium = as_text(as_map(volume.get("emptyDir")).get("medium"))
+        if medium.startswith("HugePages"):
+            yield Hit((*path, "emptyDir", "medium"), {"what": f"emptyDir.medium {medium}"})
+
+
+def _sized(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]]:
+    """(container, requests, limits); ephemeral containers cannot have any."""
+    for container in case.pod.containers:
+        if container.kind != "ephemeralContainers":
+            resources = as_map(container.value.get("resources"))
+            yield container, as_map(resources.get("requests")), as_map(resources.get("limits"))
+
+
+def _unequal_memory(case: PodCase) -> Iterator[Hit]:
+    for container, requests, limits in _sized(case):
+        asked, limit = parse_quantity(requests.get("memory")), parse_quantity(limits.get("memory"))
+        if asked is not None and limit is not None and asked != limit:
+            values = {"request": str(requests["memory"]), "limit": str(limits["memory"])}
+            yield Hit((*container.path, "resources", "requests", "memory"), values, container.name)
+
+
+def _no_memory_limit(case: PodCase) -> Iterator[Hit]:
+    for container, _, limits in _sized(case):
+        if "memory" not in limits:
+            yield Hit((*container.path, "resources", "limits"), {"what": container.name}, container.name)
+
+
+def _no_requests(case: PodCase) -> Iterator[Hit]:
+    """A limit counts as the request: the API server fills it in. Memory without both is RS-05's to say."""
+    for container, requests, limits in _sized(case):
+        if "cpu" not in requests and "cpu" not in limits:
+            yield Hit((*container.path, "resources", "requests"), {"what": container.name}, container.name)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="LM-22",
+        title="Huge pages",
+        level=always(Severity.ERROR),
+        find=_huge_pages,
+        message="{what}: huge pages are not implemented in the Windows container runtime.",
+        remedy="Remove it.",
+        source=_DOC + "(S2 L43, L262; S3 L29, L189)",
+        paths=(f"{_RESOURCES}.limits[hugepages-*]", "spec.volumes[*].emptyDir.medium"),
+    ),
+    Rule(
+        id="RS-04",
+        title="Memory request and limit differ",
+        level=always(Severity.WARNING),
+        find=_unequal_memory,
+        message="memory request {request} and limit {limit} differ. Windows does not kill for memory, it pages:"
+        " an overcommitted node gets slow.",
+        remedy="Set the request equal to the limit, or leave the request away: then the limit counts as request.",
+        source=_DOC + "(S2 L29)",
+        rows=("LM-63",),
+        paths=(f"{_RESOURCES}.requests.memory",),
+    ),
+    Rule(
+        id="RS-05",
+        title="No memory limit",
+        level=always(Severity.WARNING),
+        find=_no_memory_limit,
+        message="container {what} has no memory limit: the scheduler counts nothing for it, and the node pages"
+        " when it grows.",
+        remedy="Set resources.limits.memory.",
+        source=_DOC + "(S2 L27)",
+        rows=("LM-63",),
+        paths=(f"{_RESOURCES}.limits.memory",),
+    ),
+    Rule(
+        id="RS-10",
+        title="No CPU request",
+        level=always(Severity.WARNING),
+        find=_no_requests,
+        message="container {what} has neither a CPU request nor a CPU limit: the scheduler cannot keep the node"
+        " from being overcommitted.",
+        remedy="Set resources.requests.cpu or resources.limits.cpu.",
+        source=_DOC + "(S2 L263; S3 L193)",
+        rows=("LM-63",),
+        paths=(f"{_RESOURCES}.requests.cpu",),
+    ),
+)

@@ -1,0 +1,335 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""On which node a pod lands, and as whom: os.name, selectors, taints, RuntimeClasses, builds, HostProcess, gMSA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from .catalog import ObjectCase, PodCase
+from .images import image_build
+from .levels import Level, always, by_minor
+from .model import Hit, Severity, as_list, as_map, as_text
+from .profile import Taint, build_title
+from .quantity import parse_quantity
+from .rule import ALL_CONTAINERS, Complete, Rule, fields
+from .target import BUILD_LABEL, OS_LABELS
+
+_DOC = "Kubernetes documentation, Windows containers, "
+_GUIDE = "Kubernetes documentation, Guide for running Windows containers, "
+
+
+def _no_os_name(case: PodCase) -> Iterator[Hit]:
+    if not case.pod.declared:
+        yield Hit(("spec",), {"why": case.target.why})
+
+
+def _nothing_selects(case: PodCase) -> Iterator[Hit]:
+    """For pods that say os.name: SC-03; for the others: SC-06."""
+    if not case.target.selects:
+        yield Hit(("spec",), {"why": case.target.why})
+
+
+def _declared_unselected(case: PodCase) -> Iterator[Hit]:
+    if case.declared:
+        yield from _nothing_selects(case)
+
+
+def _undeclared_unselected(case: PodCase) -> Iterator[Hit]:
+    if not case.declared:
+        yield from _nothing_selects(case)
+
+
+def _unselected_without_taint(case: PodCase) -> Iterator[Hit]:
+    """A pod for Linux, or for nobody knows what, that the scheduler may bring to a Windows node."""
+    undirected = not case.target.selects and not case.pod.spec.get("affinity")
+    if undirected and not case.target.windows and not case.catalog.taints:
+        yield Hit(("spec",))
+
+
+def _tolerates(toleration: dict[str, Any], taint: Taint) -> bool:
+    """Source: k8s.io/api core/v1 Toleration.ToleratesTaint."""
+    if toleration.get("effect") and toleration["effect"] != taint.effect:
+        return False
+    if toleration.get("key") and toleration["key"] != taint.key:
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    return bool(toleration.get("key")) and str(toleration.get("value") or "") == taint.value
+
+
+def missing_tolerations(case: PodCase) -> list[Taint]:
+    """Taints of the Windows nodes that neither pod nor RuntimeClass tolerates; none for an unknown RuntimeClass."""
+    name = as_text(case.pod.spec.get("runtimeClassName"))
+    if (name and name not in case.catalog.runtime_classes) or case.pod.spec.get("nodeName"):
+        return []
+    of_class = as_map(as_map(case.catalog.runtime_classes.get(name)).get("scheduling")).get("tolerations")
+    tolerations = [as_map(each) for each in (*as_list(case.pod.spec.get("tolerations")), *as_list(of_class))]
+    return [taint for taint in case.catalog.taints if not any(_tolerates(each, taint) for each in tolerations)]
+
+
+def _taint_not_tolerated(case: PodCase) -> Iterator[Hit]:
+    if case.target.selects:
+        for taint in missing_tolerations(case):
+            yield Hit(("spec", "tolerations"), {"value": str(taint)})
+
+
+def _runtime_class_unknown(case: PodCase) -> Iterator[Hit]:
+    """Only where RuntimeClasses are among the input: a chart need not bring the cluster's."""
+    name = as_text(case.pod.spec.get("runtimeClassName"))
+    if name and case.catalog.runtime_classes and name not in case.catalog.runtime_classes:
+        known = ", ".join(sorted(case.catalog.runtime_classes))
+        yield Hit(("spec", "runtimeClassName"), {"value": name, "known": known})
+
+
+def _runtime_class_conflict(case: PodCase) -> Iterator[Hit]:
+    """Source: k8s.io/kubernetes plugin/pkg/admission/runtimeclass setScheduling: equal keys must have equal values."""
+    runtime_class = as_map(case.catalog.runtime_classes.get(as_text(case.pod.spec.get("runtimeClassName"))))
+    of_class = as_map(as_map(runtime_class.get("scheduling")).get("nodeSelector"))
+    for key, value in as_map(case.pod.spec.get("nodeSelector")).items():
+        if key in of_class and of_class[key] != value:
+            yield Hit(("spec", "nodeSelector", key), {"value": f"{key}: {value}", "other": str(of_class[key])})
+
+
+def _witnesses_disagree(case: PodCase) -> Iterator[Hit]:
+    strong = [each for each in case.target.evidence if each.strong]
+    if len({each.os for each in strong}) > 1:
+        yield Hit(("spec",), {"value": "; ".join(each.text for each in strong)})
+
+
+def _selected_build_differs(case: PodCase) -> Iterator[Hit]:
+    """Host processes run on the host's own system, so their images need not match."""
+    if case.target.build is None or case.pod.host_process:
+        return
+    for container in case.pod.containers:
+        build = image_build(container.image)
+        if build is not None and build != case.target.build:
+            values = {"value": container.image, "image": build_title(build), "node": build_title(case.target.build)}
+            yield Hit((*container.path, "image"), values, container.name)
+
+
+def _unselected_build_differs(case: PodCase) -> Iterator[Hit]:
+    """No build is selected, but the cluster has nodes that cannot run the image."""
+    if case.target.build is not None or case.pod.host_process:
+        return
+    for container in case.pod.containers:
+        build = image_build(container.image)
+        others = [each for each in case.catalog.builds if each != build]
+        if build is not None and others:
+            nodes = ", ".join(map(build_title, others))
+            values = {"value": container.image, "image": build_title(build), "node": nodes}
+            yield Hit((*container.path, "image"), values, container.name)
+
+
+def _labels_no_strings(case: PodCase) -> Iterator[Hit]:
+    for key, value in as_map(case.pod.spec.get("nodeSelector")).items():
+        if not isinstance(value, str):
+            yield Hit(("spec", "nodeSelector", key), {"value": f"{key}: {value}"})
+
+
+def _node_labels(case: ObjectCase) -> Iterator[Hit]:
+    labels = as_map(case.object.metadata.get("labels"))
+    for label in (OS_LABELS[0], "kubernetes.io/arch"):
+        if not labels.get(label):
+            yield Hit(("metadata", "labels"), {"value": label})
+
+
+def _node_memory(case: ObjectCase) -> Iterator[Hit]:
+    """Limits of the pods that run on a Windows node (known of live clusters) against what it can give."""
+    if case.object not in case.catalog.windows_nodes:
+        return
+    allocatable = parse_quantity(as_map(as_map(case.object.value.get("status")).get("allocatable")).get("memory"))
+    if allocatable is None:
+        return
+    total = sum(
+        parse_quantity(as_map(as_map(container.value.get("resources")).get("limits")).get("memory")) or 0
+        for pod in case.catalog.node_pods.get(case.object.name, ())
+        for container in pod.containers
+        if container.kind == "containers"
+    )
+    if total > allocatable:
+        yield Hit(("metadata", "name"), {"total": _mebibytes(total), "allocatable": _mebibytes(allocatable)})
+
+
+def _mebibytes(amount: Fraction | int) -> str:
+    return f"{float(amount / 1024**2):.0f}Mi"
+
+
+_OS_NAME = Level(((24, Severity.WARNING),))
+_SELECTOR = Complete(("selector", "toleration"))
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="SC-01",
+        title="os.name is absent",
+        level=_OS_NAME,
+        find=_no_os_name,
+        message="this is a Windows pod ({why}), but spec.os.name does not say so: the API server cannot refuse"
+        " what does not work.",
+        remedy="Set spec.os.name: windows.",
+        source=_GUIDE + "(S3 L501); S2 L69",
+        rows=("LM-62",),
+        paths=("spec.os.name",),
+        fix=Complete(("os",)),
+    ),
+    Rule(
+        id="SC-02",
+        title="spec.pod.os",
+        level=always(Severity.ERROR),
+        find=fields("spec.pod.os"),
+        message="spec.pod.os is no field of a pod: a strict API server rejects it, others drop it.",
+        remedy="Write spec.os.name.",
+        source=_GUIDE + "a slip in one note of it (S3 L514); F-21",
+        paths=("spec.pod.os",),
+        all_pods=True,
+    ),
+    Rule(
+        id="SC-03",
+        title="os.name does not schedule",
+        level=always(Severity.WARNING),
+        find=_declared_unselected,
+        message="spec.os.name is windows, but nothing brings the pod to a Windows node: the scheduler does not"
+        " look at os.name.",
+        remedy="Add nodeSelector kubernetes.io/os: windows, or a RuntimeClass that has it.",
+        source=_GUIDE + "(S3 L516)",
+        rows=("LM-62",),
+        paths=("spec.nodeSelector",),
+        fix=_SELECTOR,
+    ),
+    Rule(
+        id="SC-04",
+        title="os.name before Kubernetes 1.24",
+        level=by_minor((22, Severity.ERROR), (23, Severity.WARNING), (24, None)),
+        find=fields("spec.os.name"),
+        message="spec.os.name is {value}: Kubernetes 1.22 does not know the field, 1.23 only with the feature"
+        " gate IdentifyPodOS.",
+        remedy="Remove it for these versions, or turn the gate on in 1.23.",
+        source=_GUIDE + "(S3 L509); k8s.io/kubernetes pkg/features v1.23.17, v1.24.0",
+        paths=("spec.os.name",),
+    ),
+    Rule(
+        id="SC-06",
+        title="Windows pod that any node may get",
+        level=always(Severity.WARNING),
+        find=_undeclared_unselected,
+        message="this is a Windows pod ({why}), but nothing brings it to a Windows node: a Linux node may get it.",
+        remedy="Add nodeSelector kubernetes.io/os: windows, or a RuntimeClass that has it.",
+        source=_GUIDE + "(S3 L531)",
+        rows=("LM-62",),
+        paths=("spec.nodeSelector",),
+        fix=_SELECTOR,
+    ),
+    Rule(
+        id="SC-06",
+        title="Other pod that a Windows node may get",
+        level=always(Severity.WARNING),
+        find=_unselected_without_taint,
+        message="the Windows nodes carry no taint and this pod selects no system: a Windows node may get it.",
+        remedy="Add nodeSelector kubernetes.io/os: linux, or taint the Windows nodes (os=windows:NoSchedule).",
+        source=_GUIDE + "(S3 L531)",
+        rows=("LM-62",),
+        paths=("spec.nodeSelector",),
+        all_pods=True,
+    ),
+    Rule(
+        id="SC-09",
+        title="Taint of the Windows nodes is not tolerated",
+        level=always(Severity.ERROR),
+        find=_taint_not_tolerated,
+        message="the pod selects Windows nodes and does not tolerate their taint {value}: it stays Pending.",
+        remedy="Add the toleration, or a RuntimeClass that brings it.",
+        source=_GUIDE + "(S3 L544)",
+        rows=("LM-62",),
+        paths=("spec.tolerations",),
+        fix=Complete(("toleration",)),
+    ),
+    Rule(
+        id="SC-10",
+        title="Values of nodeSelector are strings",
+        level=always(Severity.ERROR),
+        find=_labels_no_strings,
+        message="nodeSelector has {value}, which is no string: the API server rejects the pod.",
+        remedy=f'Quote the value, for example {BUILD_LABEL}: "10.0.20348".',
+        source=_GUIDE + "(S3 L549)",
+        paths=("spec.nodeSelector",),
+    ),
+    Rule(
+        id="SC-16",
+        title="RuntimeClass that is not there",
+        level=always(Severity.WARNING),
+        find=_runtime_class_unknown,
+        message="runtimeClassName {value} is not among the RuntimeClasses of the input ({known}).",
+        remedy="Correct the name, or add the RuntimeClass to the input.",
+        source=_GUIDE + "(S3 L599)",
+        rows=("LM-62",),
+        paths=("spec.runtimeClassName",),
+    ),
+    Rule(
+        id="SC-16",
+        title="RuntimeClass and pod contradict each other",
+        level=always(Severity.ERROR),
+        find=_runtime_class_conflict,
+        message="nodeSelector says {value}, the RuntimeClass says {other}: the API server rejects the pod.",
+        remedy="Take the key out of the pod; the RuntimeClass adds its own.",
+        source="k8s.io/kubernetes plugin/pkg/admission/runtimeclass; (S3 L599)",
+        paths=("spec.nodeSelector",),
+    ),
+    Rule(
+        id="WL-06",
+        title="The pod contradicts itself about its system",
+        level=always(Severity.ERROR),
+        find=_witnesses_disagree,
+        message="the pod is for two systems at once: {value}. It is never started.",
+        remedy="Make them agree.",
+        source="k8s.io/kubernetes pkg/kubelet/lifecycle: a pod whose os.name is not the node's is rejected with"
+        " PodOSNotSupported",
+        paths=("spec.os.name", "spec.nodeSelector", "spec.affinity.nodeAffinity"),
+        all_pods=True,
+    ),
+    Rule(
+        id="LM-61",
+        title="Image and selected node have different builds",
+        level=always(Severity.ERROR),
+        find=_selected_build_differs,
+        message="{value} is made for {image}, the pod selects {node}: process isolation needs the same build.",
+        remedy="Use the image of that build, or select nodes of the image's.",
+        source=_DOC + "(S2 L332; S3 L338, L558)",
+        paths=(f"{ALL_CONTAINERS}.image", f"spec.nodeSelector[{BUILD_LABEL}]"),
+    ),
+    Rule(
+        id="SC-11",
+        title="Image that not every Windows node can run",
+        level=always(Severity.WARNING),
+        find=_unselected_build_differs,
+        message="{value} is made for {image}, the pod selects no build, and the cluster also has {node}.",
+        remedy=f"Select the build with {BUILD_LABEL}, or use an image of all builds.",
+        source=_GUIDE + "(S3 L558)",
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="SC-05",
+        title="Node without its default labels",
+        level=always(Severity.ERROR),
+        find=_node_labels,
+        message="the Node has no label {value}: selectors of pods do not find it.",
+        remedy="Restart its kubelet, which sets the label, or set it with kubectl label.",
+        source=_GUIDE + "(S3 L528)",
+        kinds=("Node",),
+        paths=("metadata.labels",),
+    ),
+    Rule(
+        id="RS-03",
+        title="Memory limits exceed the node",
+        level=always(Severity.WARNING),
+        find=_node_memory,
+        message="the memory limits of its pods add up to {total}, the node has {allocatable} to give: when they"
+        " are used, it pages and gets slow.",
+        remedy="Lower the limits, raise the requests to the limits, or add a node.",
+        source=_DOC + "(S2 L25)",
+        kinds=("Node",),
+        paths=("status.allocatable.memory",),
+    ),
+)

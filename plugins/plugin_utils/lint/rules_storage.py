@@ -1,0 +1,430 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Volumes: kinds that Windows does not have, ways of mounting that it cannot do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from .catalog import ObjectCase, PodCase
+from .levels import always, on_docker
+from .model import Hit, Severity, as_list, as_map, as_text
+from .rule import ALL_CONTAINERS, Remove, Rule, mounts, volumes
+
+_DOC = "Kubernetes documentation, Windows containers, "
+_MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
+
+# In-tree volume types that are not for Windows. Those that are: awsElasticBlockStore, azureDisk, azureFile,
+# gcePersistentDisk, vsphereVolume (S2 L214; kubernetes/website, Windows storage), and those without a storage system
+# behind them (ST-10). Names from k8s.io/api core/v1 VolumeSource and PersistentVolumeSource, v0.22 to v0.37. nfs has
+# a rule of its own (LM-46).
+_NOT_FOR_WINDOWS = frozenset(
+    [
+        "cephfs",
+        "cinder",
+        "fc",
+        "flocker",
+        "gitRepo",
+        "glusterfs",
+        "iscsi",
+        "photonPersistentDisk",
+        "portworxVolume",
+        "quobyte",
+        "rbd",
+        "scaleIO",
+        "storageos",
+    ]
+)
+_SMB_OR_ISCSI = re.compile(r"smb|cifs|iscsi", re.IGNORECASE)
+_UNIX_MOUNT_OPTION = re.compile(r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm)\b")
+_DEFAULT_MODE = 0o644
+
+
+def _pipe(path: str) -> bool:
+    return path.replace("/", "\\").lower().startswith("\\\\.\\pipe\\")
+
+
+def _is_file(path: str) -> bool:
+    return bool(PurePosixPath(path.replace("\\", "/")).suffix)
+
+
+def _secret_volumes(case: PodCase) -> set[str]:
+    return {as_text(volume.get("name")) for _, volume in volumes(case) if "secret" in volume}
+
+
+def _sub_paths(case: PodCase) -> Iterator[Hit]:
+    secrets = _secret_volumes(case)
+    for path, mount, container in mounts(case):
+        for field in ("subPath", "subPathExpr"):
+            if mount.get(field) and as_text(mount.get("name")) not in secrets:
+                yield Hit((*path, field), {"value": str(mount[field]), "runtime": case.profile.runtime}, container)
+
+
+def _secret_sub_paths(case: PodCase) -> Iterator[Hit]:
+    secrets = _secret_volumes(case)
+    for path, mount, container in mounts(case):
+        for field in ("subPath", "subPathExpr"):
+            if mount.get(field) and as_text(mount.get("name")) in secrets:
+                yield Hit((*path, field), {"value": str(mount[field])}, container)
+
+
+def _single_files(case: PodCase) -> Iterator[Hit]:
+    if case.profile.runtime != "docker":
+        return
+    files = {
+        as_text(volume.get("name"))
+        for _, volume in volumes(case)
+        if as_map(volume.get("hostPath")).get("type") == "File"
+    }
+    for path, mount, container in mounts(case):
+        target = as_text(mount.get("mountPath"))
+        if as_text(mount.get("name")) in files or (mount.get("subPath") and _is_file(target)):
+            yield Hit((*path, "mountPath"), {"value": target}, container)
+
+
+def _host_writes(case: PodCase) -> Iterator[Hit]:
+    """hostPath that a container may write; pipes are no files, host processes see the host's own files."""
+    if case.pod.host_process:
+        return
+    hosts = {
+        as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
+        for _, volume in volumes(case)
+        if isinstance(volume.get("hostPath"), dict)
+    }
+    for path, mount, container in mounts(case):
+        source = hosts.get(as_text(mount.get("name")))
+        if source is not None and not _pipe(source) and mount.get("readOnly") is not True:
+            yield Hit((*path, "mountPath"), {"value": source}, container)
+
+
+def _block_devices(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        if as_list(container.value.get("volumeDevices")):
+            yield Hit((*container.path, "volumeDevices"), {"what": "volumeDevices are set"}, container.name)
+
+
+def _block_claims(case: PodCase) -> Iterator[Hit]:
+    for number, template in enumerate(as_list(case.pod.object.spec.get("volumeClaimTemplates"))):
+        if as_map(as_map(template).get("spec")).get("volumeMode") == "Block":
+            yield Hit(("spec",), {"what": f"volumeClaimTemplates[{number}] has volumeMode Block"})
+    for path, volume in volumes(case):
+        if (
+            as_map(as_map(as_map(volume.get("ephemeral")).get("volumeClaimTemplate")).get("spec")).get("volumeMode")
+            == "Block"
+        ):
+            yield Hit(
+                (*path, "ephemeral", "volumeClaimTemplate", "spec", "volumeMode"), {"what": "volumeMode is Block"}
+            )
+
+
+def _block(case: PodCase) -> Iterator[Hit]:
+    yield from _block_devices(case)
+    yield from _block_claims(case)
+
+
+def _used_block(case: ObjectCase) -> Iterator[Hit]:
+    if case.pods and case.spec.get("volumeMode") == "Block":
+        yield Hit(
+            ("spec", "volumeMode"), {"what": f"volumeMode is Block and {case.pods[0].pod.object.label} is for Windows"}
+        )
+
+
+def _memory_media(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        if as_map(volume.get("emptyDir")).get("medium") == "Memory":
+            yield Hit((*path, "emptyDir", "medium"))
+
+
+def _modes(case: PodCase) -> Iterator[Hit]:
+    """0644 is what the API server fills in, so it says nothing of the author's will."""
+    for path, volume in volumes(case):
+        for kind in ("configMap", "secret", "projected", "downwardAPI"):
+            source = as_map(volume.get(kind))
+            if source.get("defaultMode") not in (None, _DEFAULT_MODE):
+                yield Hit(
+                    (*path, kind, "defaultMode"), {"value": _octal(source["defaultMode"]), "field": "defaultMode"}
+                )
+            nested = [((*path, kind), source)]
+            for number, part in enumerate(as_list(source.get("sources"))):
+                nested += [
+                    ((*path, kind, "sources", number, str(name)), as_map(each)) for name, each in as_map(part).items()
+                ]
+            for root, holder in nested:
+                for number, item in enumerate(as_list(holder.get("items"))):
+                    if as_map(item).get("mode") is not None:
+                        yield Hit((*root, "items", number, "mode"), {"value": _octal(item["mode"]), "field": "mode"})
+
+
+def _octal(value: object) -> str:
+    return f"{value:#o}" if isinstance(value, int) else str(value)
+
+
+def _nfs_volumes(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        if "nfs" in volume:
+            yield Hit((*path, "nfs"), {"what": f"volume {volume.get('name')} is of type nfs"})
+        driver = as_text(as_map(volume.get("csi")).get("driver"))
+        if "nfs" in driver.lower():
+            yield Hit((*path, "csi", "driver"), {"what": f"the CSI driver {driver} serves NFS"})
+
+
+def _nfs_object(case: ObjectCase) -> Iterator[Hit]:
+    if not case.pods:
+        return
+    user = case.pods[0].pod.object.label
+    if "nfs" in case.spec:
+        yield Hit(("spec", "nfs"), {"what": f"the PersistentVolume is of type nfs and used by {user}"})
+    provisioner = as_text(case.object.value.get("provisioner")) or as_text(as_map(case.spec.get("csi")).get("driver"))
+    if "nfs" in provisioner.lower():
+        path = ("provisioner",) if "provisioner" in case.object.value else ("spec", "csi", "driver")
+        yield Hit(path, {"what": f"{provisioner} serves NFS and is used by {user}"})
+
+
+def _foreign_types(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        for kind in sorted(_NOT_FOR_WINDOWS & volume.keys()):
+            yield Hit(
+                (*path, kind), {"what": f"volume {volume.get('name')} is of type {kind}, which has no Windows support"}
+            )
+        driver = as_text(as_map(volume.get("flexVolume")).get("driver"))
+        if driver and not _SMB_OR_ISCSI.search(driver):
+            yield Hit(
+                (*path, "flexVolume", "driver"),
+                {"what": f"FlexVolume {driver}: only SMB and iSCSI have drivers for Windows"},
+            )
+
+
+def _foreign_types_of_volume(case: ObjectCase) -> Iterator[Hit]:
+    if case.pods:
+        for kind in sorted((_NOT_FOR_WINDOWS | {"local"}) & case.spec.keys()):
+            if kind != "local" or case.spec.get("volumeMode") == "Block":
+                yield Hit(
+                    ("spec", kind), {"what": f"the PersistentVolume is of type {kind}, which has no Windows support"}
+                )
+
+
+def _unix_mount_options(case: ObjectCase) -> Iterator[Hit]:
+    if not case.pods:
+        return
+    path = ("spec", "mountOptions") if case.object.kind == "PersistentVolume" else ("mountOptions",)
+    options = case.spec.get("mountOptions") if len(path) == 2 else case.object.value.get("mountOptions")
+    for number, option in enumerate(as_list(options)):
+        if isinstance(option, str) and _UNIX_MOUNT_OPTION.match(option):
+            yield Hit((*path, number), {"value": option})
+
+
+def _growing_class(case: ObjectCase) -> Iterator[Hit]:
+    if case.pods and case.object.value.get("allowVolumeExpansion") is True:
+        yield Hit(("allowVolumeExpansion",), {"user": case.pods[0].pod.object.label})
+
+
+def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
+    """A node plugin is told by the registrar beside it. It needs HostProcess or the pipes of csi-proxy."""
+    if case.pod.host_process:
+        return
+    if any(
+        _pipe(p) and "csi-proxy" in p
+        for _, v in volumes(case)
+        for p in [as_text(as_map(v.get("hostPath")).get("path"))]
+    ):
+        return
+    for container in case.pod.containers:
+        words = " ".join(map(str, as_list(container.value.get("args")) + as_list(container.value.get("command"))))
+        if "csi-node-driver-registrar" in container.image or "--kubelet-registration-path" in words:
+            yield Hit((*container.path, "image"), {"what": container.name}, container.name)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="LM-35",
+        title="Raw block devices",
+        level=always(Severity.ERROR),
+        find=_block,
+        message="{what}; Windows cannot attach raw block devices to pods.",
+        remedy="Use a volume with a file system (volumeMode: Filesystem).",
+        source=_DOC + "(S2 L203, L284; S3 L265)",
+        rows=("LM-42",),
+        paths=(f"{ALL_CONTAINERS}.volumeDevices", "spec.volumeClaimTemplates[*].spec.volumeMode"),
+    ),
+    Rule(
+        id="LM-35",
+        title="Raw block claims",
+        level=always(Severity.ERROR),
+        find=_used_block,
+        message="{what}; Windows cannot attach raw block devices to pods.",
+        remedy="Use volumeMode: Filesystem.",
+        source=_DOC + "(S2 L203, L284; S3 L265)",
+        rows=("LM-42",),
+        kinds=("PersistentVolumeClaim", "PersistentVolume"),
+        paths=("spec.volumeMode",),
+    ),
+    Rule(
+        id="LM-36",
+        title="emptyDir in memory",
+        level=always(Severity.ERROR),
+        find=_memory_media,
+        message="emptyDir.medium is Memory; Windows has no memory file system for pods.",
+        remedy="Remove medium; the volume is then on the node's disk.",
+        source=_DOC + "(S2 L204, L286; S3 L268)",
+        rows=("LM-43",),
+        paths=("spec.volumes[*].emptyDir.medium",),
+    ),
+    Rule(
+        id="LM-37",
+        title="mountPropagation",
+        level=always(Severity.ERROR),
+        find=lambda case: (
+            Hit((*path, "mountPropagation"), {"value": str(mount["mountPropagation"])}, container)
+            for path, mount, container in mounts(case)
+            if mount.get("mountPropagation") not in (None, "None")
+        ),
+        message="mountPropagation is {value}; Windows does not propagate mounts.",
+        remedy="Remove the field.",
+        source=_DOC + "(S2 L287; S3 L273)",
+        paths=(f"{_MOUNTS}.mountPropagation",),
+    ),
+    Rule(
+        id="LM-38",
+        title="subPath mounts",
+        level=on_docker(Severity.ERROR, Severity.WARNING),
+        find=_sub_paths,
+        message="subPath {value}: the documentation says that only whole volumes can be mounted; it fails with"
+        " Docker, and works with"
+        " containerd for folders (this profile: {runtime}).",
+        remedy="Mount the whole volume, or try it on the containerd of your nodes and silence this.",
+        source=_DOC + "(S2 L199; KEP S4 L100); F-38",
+        paths=(f"{_MOUNTS}.subPath", f"{_MOUNTS}.subPathExpr"),
+    ),
+    Rule(
+        id="LM-39",
+        title="subPath of a Secret",
+        level=always(Severity.WARNING),
+        find=_secret_sub_paths,
+        message="subPath {value} of a Secret: not supported on Windows.",
+        remedy="Mount the whole Secret into a folder of its own.",
+        source=_DOC + "(S2 L200)",
+        paths=(f"{_MOUNTS}.subPath",),
+    ),
+    Rule(
+        id="LM-48",
+        title="Single files with Docker",
+        level=on_docker(Severity.WARNING, None),
+        find=_single_files,
+        message="{value} is mounted as a single file; Docker on Windows mounts folders only.",
+        remedy="Mount the folder, or use containerd.",
+        source=_DOC + "(S2 L192)",
+        rows=("ST-01",),
+        paths=(f"{_MOUNTS}.mountPath",),
+    ),
+    Rule(
+        id="LM-40",
+        title="Writing to the host through hostPath",
+        level=always(Severity.WARNING),
+        find=_host_writes,
+        message="hostPath {value} is mounted writable; mounts cannot be relied on to bring files back to the"
+        " host's file system.",
+        remedy="Mount it with readOnly: true, or write to a persistent volume.",
+        source=_DOC + "(S2 L193, L201; KEP S4 L101)",
+        rows=("ST-02",),
+        paths=(f"{_MOUNTS}.mountPath",),
+    ),
+    Rule(
+        id="LM-44",
+        title="Mount options of Unix users and modes",
+        level=always(Severity.WARNING),
+        find=_unix_mount_options,
+        message="mount option {value} has no meaning on Windows: rights are ACLs.",
+        remedy="Use a StorageClass or PersistentVolume of its own for Windows pods, without these options.",
+        source=_DOC + "(S2 L195, L205)",
+        rows=("ST-04",),
+        kinds=("PersistentVolume", "StorageClass"),
+        paths=("mountOptions", "spec.mountOptions"),
+    ),
+    Rule(
+        id="LM-45",
+        title="File modes of projected files",
+        level=always(Severity.WARNING),
+        find=_modes,
+        message="{field} is {value}; Windows has no file modes, the files get the rights of the folder.",
+        remedy="Remove the field.",
+        source=_DOC + "(S2 L206; KEP S4 L102)",
+        rows=("ST-04",),
+        paths=tuple(
+            f"spec.volumes[*].{kind}.defaultMode" for kind in ("configMap", "secret", "projected", "downwardAPI")
+        ),
+        fix=Remove(),
+    ),
+    Rule(
+        id="LM-46",
+        title="NFS volumes",
+        level=always(Severity.ERROR),
+        find=_nfs_volumes,
+        message="{what}; NFS is not supported on Windows nodes.",
+        remedy="Use SMB (for example the CSI driver smb.csi.k8s.io) or a disk.",
+        source=_DOC + "(S2 L207)",
+        paths=("spec.volumes[*].nfs", "spec.volumes[*].csi.driver"),
+    ),
+    Rule(
+        id="LM-46",
+        title="NFS behind a claim",
+        level=always(Severity.ERROR),
+        find=_nfs_object,
+        message="{what}; NFS is not supported on Windows nodes.",
+        remedy="Use SMB (for example the CSI driver smb.csi.k8s.io) or a disk.",
+        source=_DOC + "(S2 L207)",
+        kinds=("PersistentVolume", "StorageClass"),
+        paths=("spec.nfs", "provisioner"),
+    ),
+    Rule(
+        id="LM-47",
+        title="Volumes that grow",
+        level=always(Severity.WARNING),
+        find=_growing_class,
+        message="allowVolumeExpansion is true and {user} is for Windows: growing a mounted volume is not"
+        " supported in-tree; some CSI drivers can.",
+        remedy="Check that the CSI driver says so for Windows, else make a new volume and copy.",
+        source=_DOC + "(S2 L208, L226)",
+        kinds=("StorageClass",),
+        paths=("allowVolumeExpansion",),
+    ),
+    Rule(
+        id="LM-67",
+        title="CSI node plugin without csi-proxy",
+        level=always(Severity.WARNING),
+        find=_csi_without_proxy,
+        message="{what} registers a CSI node plugin that is neither a HostProcess pod nor mounts a csi-proxy"
+        " pipe: it cannot format or mount disks.",
+        remedy=r"Run it as a HostProcess pod, or mount the pipes \\.\pipe\csi-proxy-... and install csi-proxy on"
+        r" the nodes.",
+        source=_DOC + "(S2 L228; KEP S4 L105)",
+        rows=("ST-08",),
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="LM-68",
+        title="Volume types without Windows support",
+        level=always(Severity.WARNING),
+        find=_foreign_types,
+        message="{what}.",
+        remedy="Use azureFile, azureDisk, awsElasticBlockStore, gcePersistentDisk, vsphereVolume, or a CSI driver"
+        " for Windows.",
+        source=_DOC + "(S2 L214, L218; KEP S4 L89)",
+        rows=("ST-06", "ST-07"),
+        paths=("spec.volumes[*]", "spec.volumes[*].flexVolume.driver"),
+    ),
+    Rule(
+        id="LM-68",
+        title="PersistentVolume types without Windows support",
+        level=always(Severity.WARNING),
+        find=_foreign_types_of_volume,
+        message="{what}.",
+        remedy="Use a CSI driver for Windows.",
+        source=_DOC + "(S2 L214)",
+        rows=("ST-06",),
+        kinds=("PersistentVolume",),
+        paths=("spec",),
+    ),
+)

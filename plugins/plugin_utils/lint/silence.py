@@ -1,0 +1,70 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Findings that somebody accepts: by an annotation at the object, or by an entry in the configuration file.
+
+Both need a reason, and both refuse rule ids that do not exist: a silencing that silences nothing is a trap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+from .manifest import KubeObject
+from .model import as_map
+from .rulebook import UnknownRuleError, resolve
+from .workload import Pod
+
+ANNOTATION = "lint.winkube.node/"
+
+
+class SilenceError(Exception):
+    """A sentence about an annotation or entry that silences nothing or says no reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """One entry of the configuration file. `files` and `objects` are patterns; empty means all."""
+
+    rules: frozenset[str]
+    reason: str
+    files: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    where: str = field(default="", compare=False)
+
+    def covers(self, rule: str, file: str, label: str) -> bool:
+        return (
+            rule in self.rules
+            and (
+                not self.files or any(fnmatch(file, pattern) or fnmatch(file, f"*/{pattern}") for pattern in self.files)
+            )
+            and (not self.objects or any(fnmatch(label, pattern) for pattern in self.objects))
+        )
+
+
+def annotated(thing: KubeObject, pod: Pod | None) -> Mapping[str, str]:
+    """Rule id -> reason, from the annotations of the object and of its pod template. Raises SilenceError."""
+    found: dict[str, str] = {}
+    for prefix, holder in _holders(thing, pod):
+        for key, reason in holder.items():
+            if not isinstance(key, str) or not key.startswith(ANNOTATION):
+                continue
+            line, column = thing.document.position((*prefix, key))
+            where = f"{thing.document.file}:{line}:{column}: annotation {key} of {thing.label}"
+            try:
+                ids = resolve(key.removeprefix(ANNOTATION))
+            except UnknownRuleError as error:
+                raise SilenceError(f"{where}: {error}.") from None
+            if not isinstance(reason, str) or not reason.strip():
+                raise SilenceError(f"{where}: its value has to be the reason why the finding is accepted.")
+            found.update(dict.fromkeys(ids, reason.strip()))
+    return found
+
+
+def _holders(thing: KubeObject, pod: Pod | None) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, object]]]:
+    path = ("metadata", "annotations")
+    yield (*thing.prefix, *path), as_map(thing.metadata.get("annotations"))
+    if pod is not None and pod.prefix != thing.prefix:
+        yield (*pod.prefix, *path), pod.annotations

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides for which system a pod is meant, by what it says itself; `unknown` is an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .images import image_os
+from .model import as_list, as_map, as_text
+from .workload import Pod
+
+OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
+BUILD_LABEL = "node.kubernetes.io/windows-build"
+WINDOWS_TAINT_KEYS = ("os", "kubernetes.io/os", "node.kubernetes.io/os")
+
+RuntimeClasses = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    os: str
+    text: str
+    strong: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`os`: windows, linux or unknown. `evidence`: all that was found, the deciding one first.
+
+    `selects`: does the scheduler bring the pod to this system (selector, affinity, RuntimeClass, a named node)?
+    `build`: the Windows build that it selects, None if any.
+    """
+
+    os: str
+    evidence: tuple[Evidence, ...]
+    selects: bool
+    build: int | None
+
+    @property
+    def why(self) -> str:
+        return self.evidence[0].text if self.evidence else "all pods that do not say count as such"
+
+    @property
+    def windows(self) -> bool:
+        return self.os == "windows"
+
+
+def selector_os(selector: Mapping[str, Any]) -> str:
+    """The system that a nodeSelector brings a pod to, empty if it does not say."""
+    for label in OS_LABELS:
+        if as_text(selector.get(label)):
+            return as_text(selector[label])
+    return "windows" if BUILD_LABEL in selector else ""
+
+
+def _requirement_os(requirement: Any) -> str:
+    key, operator = as_map(requirement).get("key"), as_map(requirement).get("operator")
+    values = set(map(str, as_list(as_map(requirement).get("values"))))
+    if key in OS_LABELS and operator == "In" and len(values) == 1:
+        return values.pop()
+    if key in OS_LABELS and operator == "NotIn" and "windows" in values:
+        return "linux"
+    if key in OS_LABELS and operator == "NotIn" and "linux" in values:
+        return "windows"
+    return "windows" if key == BUILD_LABEL and operator in ("In", "Exists") else ""
+
+
+def affinity_os(spec: Mapping[str, Any]) -> str:
+    """The system that the required node affinity brings a pod to: all its terms, which are alternatives, must agree."""
+    node = as_map(as_map(spec.get("affinity")).get("nodeAffinity"))
+    required = as_map(node.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    found = {
+        next(filter(None, map(_requirement_os, as_list(as_map(term).get("matchExpressions")))), "")
+        for term in as_list(required.get("nodeSelectorTerms"))
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def runtime_class_os(spec: Mapping[str, Any], classes: RuntimeClasses) -> str:
+    runtime_class = as_map(classes.get(as_text(spec.get("runtimeClassName"))))
+    found = selector_os(as_map(as_map(runtime_class.get("scheduling")).get("nodeSelector")))
+    return found or ("windows" if as_text(runtime_class.get("handler")).startswith("runhcs-wcow") else "")
+
+
+def tolerates_windows(toleration: Any) -> bool:
+    """Does it name the taint of Windows nodes? A toleration of everything names nothing."""
+    entry = as_map(toleration)
+    return entry.get("key") in WINDOWS_TAINT_KEYS and str(entry.get("value")).lower() == "windows"
+
+
+def _by_selector(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+    if found := selector_os(as_map(pod.spec.get("nodeSelector"))):
+        yield Evidence(found, f"spec.nodeSelector selects {found}")
+
+
+def _by_os_name(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+    if pod.declared:
+        yield Evidence(pod.declared, f"spec.os.name is {pod.declared}")
+
+
+def _by_affinity(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+    if "affinity" in pod.spec and (found := affinity_os(pod.spec)):
+        yield Evidence(found, f"spec.affinity.nodeAffinity requires {found}")
+
+
+def _by_runtime_class(pod: Pod, classes: RuntimeClasses) -> Iterator[Evidence]:
+    if "runtimeClassName" in pod.spec and (found := runtime_class_os(pod.spec, classes)):
+        yield Evidence(found, f"RuntimeClass {pod.spec['runtimeClassName']} selects {found}")
+
+
+def _by_windows_options(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+    if as_map(pod.security.get("windowsOptions")):
+        yield Evidence("windows", "spec.securityContext.windowsOptions is set", strong=False)
+    for container in pod.containers:
+        if as_map(container.security.get("windowsOptions")):
+            yield Evidence("windows", f"container {container.name} sets securityContext.windowsOptions", strong=False)
+
+
+def _by_image(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+    for container in pod.containers:
+        if image_os(container.image) == "windows":
+            yield Evidence(
+                "windows", f"container {container.name} has the Windows image {container.image}", strong=False
+            )
+
+
+def _by_toleration(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+    if any(map(tolerates_windows, as_list(pod.spec.get("tolerations")))):
+        yield Evidence("windows", "spec.tolerations names the taint of Windows nodes", strong=False)
+
+
+_WITNESSES: tuple[Callable[[Pod, RuntimeClasses], Iterator[Evidence]], ...] = (
+    _by_os_name,
+    _by_selector,
+    _by_affinity,
+    _by_runtime_class,
+    _by_windows_options,
+    _by_image,
+    _by_toleration,
+)
+
+
+def _build(pod: Pod, classes: RuntimeClasses) -> int | None:
+    runtime_class = as_map(classes.get(as_text(pod.spec.get("runtimeClassName"))))
+    for selector in (pod.spec.get("nodeSelector"), as_map(runtime_class.get("scheduling")).get("nodeSelector")):
+        number = str(as_map(selector).get(BUILD_LABEL, "")).removeprefix("10.0.")
+        if number.isdigit():
+            return int(number)
+    return None
+
+
+def target_of(pod: Pod, classes: RuntimeClasses) -> Target:
+    """The first witness decides; that others disagree is for a rule to say."""
+    evidence = tuple(found for witness in _WITNESSES for found in witness(pod, classes))
+    known_class = as_text(pod.spec.get("runtimeClassName"))
+    selects = bool(
+        selector_os(as_map(pod.spec.get("nodeSelector")))
+        or affinity_os(pod.spec)
+        or runtime_class_os(pod.spec, classes)
+        # What a RuntimeClass that is not in the input selects cannot be known; assume that it does.
+        or (known_class and known_class not in classes)
+        or pod.spec.get("nodeName")
+    )
+    return Target(evidence[0].os if evidence else "unknown", evidence, selects, _build(pod, classes))

@@ -1,0 +1,188 @@
+"""workload_lint in a real ansible-playbook on the controller: module, playbook, fix, and what it says of bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COLLECTIONS = Path(__file__).resolve().parents[2] / ".venv" / "collections"
+
+BAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      os: {name: windows}   # said so
+      nodeSelector: {kubernetes.io/os: windows}
+      tolerations: [{key: os, operator: Equal, value: windows, effect: NoSchedule}]
+      containers:
+        - name: web
+          image: registry.example.com/web:1
+          resources: {limits: {cpu: "1", memory: 1Gi}}
+          securityContext:
+            allowPrivilegeEscalation: false   # copied from Linux
+"""
+FIXED = BAD.replace(
+    "          securityContext:\n            allowPrivilegeEscalation: false   # copied from Linux\n", ""
+)
+
+
+def run(
+    folder: Path, playbook: str, *arguments: str, collections: str = str(COLLECTIONS)
+) -> tuple[int, dict[str, Any], str]:
+    """Exit code, the result of the play's last task, and everything that was printed."""
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": collections,
+        "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default",
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+        "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    environment.pop("ANSIBLE_CONFIG", None)
+    ansible = Path(sys.executable).with_name("ansible-playbook")
+    command = [str(ansible), playbook, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    result = folder / "result.json"
+    return done.returncode, json.loads(result.read_text()) if result.exists() else {}, done.stdout + done.stderr
+
+
+def play(folder: Path, arguments: dict[str, Any], *options: str) -> tuple[int, dict[str, Any], str]:
+    tasks = [
+        {"winkube.node.workload_lint": arguments, "register": "linted", "ignore_errors": True},
+        {
+            "ansible.builtin.copy": {"content": "{{ linted | to_json }}", "dest": str(folder / "result.json")},
+            "check_mode": False,
+            "diff": False,
+        },
+        {"ansible.builtin.assert": {"that": ["linted is not failed"]}},
+    ]
+    playbook = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]
+    (folder / "play.yml").write_text(json.dumps(playbook), encoding="utf-8")
+    return run(folder, "play.yml", *options)
+
+
+@pytest.mark.row("LM-17", "LM-74")
+def test_it_fails_with_file_line_reason_and_remedy(tmp_path: Path) -> None:
+    (tmp_path / "web.yml").write_text(BAD, encoding="utf-8")
+    code, result, output = play(tmp_path, {"paths": ["web.yml"]})
+    assert code != 0
+    (finding,) = result["findings"]
+    assert (finding["id"], finding["severity"], finding["line"], finding["column"]) == ("LM-17", "error", 18, 13)
+    assert finding["path"] == "spec.template.spec.containers[0].securityContext.allowPrivilegeEscalation"
+    assert f"{tmp_path / 'web.yml'}:18:13: E LM-17" in output
+    assert result["summary"]["errors"] == 1
+
+
+def test_fix_shows_first_changes_then_and_finds_nothing_after(tmp_path: Path) -> None:
+    file = tmp_path / "web.yml"
+    file.write_text(BAD, encoding="utf-8")
+    _, shown, output = play(tmp_path, {"paths": ["web.yml"], "fix": True}, "--check", "--diff")
+    assert shown["changed"] and file.read_text(encoding="utf-8") == BAD
+    assert "-            allowPrivilegeEscalation: false   # copied from Linux" in output
+    code, fixed, _ = play(tmp_path, {"paths": ["web.yml"], "fix": True})
+    assert code == 0 and fixed["changed"] and fixed["findings"] == []
+    assert file.read_text(encoding="utf-8") == FIXED
+    code, again, _ = play(tmp_path, {"paths": ["web.yml"], "fix": True})
+    assert code == 0 and not again["changed"]
+
+
+def test_content_and_objects_instead_of_files(tmp_path: Path) -> None:
+    code, result, _ = play(tmp_path, {"content": BAD, "level": "never"})
+    assert code == 0 and [each["file"] for each in result["findings"]] == ["content"]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}}}
+    code, result, output = play(tmp_path, {"objects": [node]})
+    assert code != 0 and [(each["id"], each["line"]) for each in result["findings"]] == [("SC-05", 0)]
+    assert "cluster: Node default/win1: E SC-05" in output
+
+
+def test_an_accepted_finding_is_reported_as_such(tmp_path: Path) -> None:
+    accepted = [
+        {"rule": ["LM-17"], "reason": "the admission webhook takes it out", "objects": ["Deployment default/*"]}
+    ]
+    code, result, _ = play(tmp_path, {"content": BAD, "ignore": accepted})
+    assert code == 0 and result["findings"] == []
+    assert [each["silenced"] for each in result["silenced"]] == ["the admission webhook takes it out"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"content": "a: [", "level": "never"}, "content:2:1: this is not valid YAML"),
+        ({"paths": ["absent.yml"]}, "absent.yml: there is no such file, folder or pattern."),
+        ({"content": BAD, "profile": "1.9"}, "profile is '1.9'"),
+        ({"content": BAD, "ignore": [{"rule": ["LM-99"], "reason": "x"}]}, "there is no rule 'LM-99'"),
+        ({}, "one of the following is required: paths, content, objects"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_no_traceback(tmp_path: Path, arguments: dict[str, Any], sentence: str) -> None:
+    code, result, output = play(tmp_path, arguments)
+    assert code != 0 and sentence in result["msg"]
+    assert "Traceback" not in output
+
+
+def test_the_playbook(tmp_path: Path) -> None:
+    (tmp_path / "web.yml").write_text(BAD, encoding="utf-8")
+    report = tmp_path / "report.sarif"
+    extra = ["-e", f"winkube_lint_paths={tmp_path}/web.yml", "-e", f"winkube_lint_report={report}"]
+    code, _, output = run(tmp_path, "winkube.node.lint", *extra, "-e", "winkube_lint_report_format=sarif")
+    assert code != 0 and "E LM-17" in output
+    assert json.loads(report.read_text())["runs"][0]["results"][0]["ruleId"] == "LM-17"
+
+
+def test_the_playbook_asks_what_to_lint(tmp_path: Path) -> None:
+    code, _, output = run(tmp_path, "winkube.node.lint")
+    assert code != 0 and "Say what to lint, with -e winkube_lint_paths=" in output
+
+
+@pytest.mark.row("LM-50")
+def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
+    """kubernetes.core.k8s_info is replaced by one that answers from a file: no cluster can be had here."""
+    modules = tmp_path / "ansible_collections" / "kubernetes" / "core" / "plugins" / "modules"
+    modules.mkdir(parents=True)
+    (modules / "k8s_info.py").write_text(K8S_INFO.format(objects=tmp_path / "objects.json"), encoding="utf-8")
+    labels = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"os": {"name": "windows"}, "containers": [{"name": "c"}]}}
+    objects = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "labels": labels}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}},
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {"replicas": 65, "template": pod},
+        },
+    ]
+    (tmp_path / "objects.json").write_text(json.dumps(objects), encoding="utf-8")
+    extra = ["-e", "winkube_lint_cluster=true", "-e", f"winkube_lint_report={tmp_path / 'result.json'}"]
+    code, report, output = run(tmp_path, "winkube.node.lint", *extra, collections=f"{tmp_path}:{COLLECTIONS}")
+    assert code == 0, output
+    assert report["summary"]["objects"] == 3
+    found = {each["id"]: each["object"] for each in report["findings"]}
+    assert found["LM-50"] == "Service default/web"
+    assert "SC-09" not in found, "the Node carries no taint, so none has to be tolerated"
+
+
+K8S_INFO = """\
+import json
+from ansible.module_utils.basic import AnsibleModule
+
+module = AnsibleModule({{"api_version": {{}}, "kind": {{}}, "namespace": {{}}, "kubeconfig": {{}}}})
+with open("{objects}") as file:
+    found = [each for each in json.load(file) if each["kind"] == module.params["kind"]]
+module.exit_json(changed=False, resources=found)
+"""

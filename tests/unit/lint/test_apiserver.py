@@ -1,0 +1,82 @@
+"""Our errors against what the real validation of kube-apiserver said, field by field.
+
+Recorded by tests/real/apiserver_judge/record.py; each record names version, command and date.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+
+from .judged import judged_pods
+from .test_rules import FIXTURES
+
+RECORDS = sorted((FIXTURES / "apiserver").glob("*.json"))
+ADMISSION_ROWS = tuple(f"LM-{number:02}" for number in range(1, 21))
+# Errors of ours that say "the API server rejects the pod", beside the fields of rules with an admission level.
+ALSO_REJECTED = {"SE-05", "WL-08", "WL-09"}
+
+
+def ours(pod: dict[str, Any], minor: int) -> set[str]:
+    """The fields that we say the API server rejects, as it names them."""
+    report = lint(live_documents([pod]), Profile(minor=minor))
+    named = set()
+    for found in report.found:
+        claims = found.rule.level.admission is not None or found.rule.id in ALSO_REJECTED
+        if claims and found.finding.severity is Severity.ERROR:
+            mixed = found.rule.id == "WL-09" and not found.finding.path.endswith("hostProcess")
+            # The API server says "spec" where we say which container does not fit.
+            named.add("spec" if mixed else found.finding.path)
+    return named
+
+
+def verdicts(path: Any) -> tuple[int, dict[str, dict[str, Any]]]:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    for verdict in record["verdicts"]:
+        # Ephemeral containers come to a running pod, by a subresource; what stands in them is validated all the same.
+        verdict["errors"] = [error for error in verdict["errors"] if error["field"] != "spec.ephemeralContainers"]
+    return int(record["kubernetes"].split(".")[1]), {each["pod"]: each for each in record["verdicts"]}
+
+
+@pytest.mark.row(*ADMISSION_ROWS, "SE-05")
+@pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
+def test_our_errors_are_exactly_what_the_api_server_rejects(path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    minor, said = verdicts(path)
+    fields: dict[str, set[str]] = {"ours": set(), "theirs": set()}
+    pods = judged_pods(minor)
+    assert {pod["metadata"]["name"] for pod in pods} == set(said), "record anew: tests/real/apiserver_judge/record.py"
+    for pod in pods:
+        name = pod["metadata"]["name"]
+        theirs = {error["field"] for error in said[name]["errors"]}
+        assert ours(pod, minor) == theirs, name
+        fields["theirs"] |= theirs
+        fields["ours"] |= ours(pod, minor)
+    with capsys.disabled():
+        print(f"\nKubernetes 1.{minor}: {len(pods)} pods; fields rejected by us: {len(fields['ours'])},", end=" ")
+        print(f"by the API server: {len(fields['theirs'])}, the same ones")
+    assert len(fields["theirs"]) >= 20
+
+
+@pytest.mark.row("SC-02")
+@pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
+def test_fields_that_we_call_unknown_are_unknown(path: Any) -> None:
+    _, said = verdicts(path)
+    assert said["sc-02-0"]["unknown"] == ['unknown field "spec.pod"']
+    assert [name for name, each in said.items() if each["unknown"] and not name.startswith(("sc-02", "lm-21"))] == []
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
+def test_a_fixed_pod_is_accepted_unless_a_person_has_to_decide(path: Any) -> None:
+    minor, said = verdicts(path)
+    for pod in judged_pods(minor):
+        name = pod["metadata"]["name"]
+        if name.endswith("-fixed") and not ours(pod, minor):
+            assert said[name]["errors"] == [], name
+    accepted = [name for name in said if name.endswith("-fixed") and not said[name]["errors"]]
+    assert len(accepted) > 100

@@ -1,0 +1,115 @@
+"""Reading manifests: forms, positions, and what is no manifest."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import (
+    UnreadableError,
+    objects_of,
+    read_documents,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_paths, write_text
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.workload import TEMPLATES
+
+SPEC = {"os": {"name": "windows"}, "hostPID": True, "containers": [{"name": "c"}]}
+
+
+def rules(text: str, file: str = "f.yml") -> list[tuple[str, str, int]]:
+    report = lint(read_documents(file, text), Profile())
+    return [(each.rule, each.path, each.line) for each in report.findings if each.rule == "LM-01"]
+
+
+@pytest.mark.row("LM-71")
+@pytest.mark.parametrize("kind", sorted(TEMPLATES))
+def test_every_kind_with_a_pod_is_unwrapped(kind: str) -> None:
+    import json
+
+    inner: Any = {"spec": SPEC, "metadata": {"name": "x"}}
+    for part in reversed(TEMPLATES[kind]):
+        inner = {part: inner}
+    text = json.dumps({"metadata": {"name": "x"}, "apiVersion": "v1", "kind": kind, **inner})
+    (found,) = rules(text)
+    assert found[1] == ".".join((*TEMPLATES[kind], "spec", "hostPID"))
+
+
+def test_unknown_kinds_with_a_pod_template_too() -> None:
+    text = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: x}\nspec:\n  template:\n    spec:\n"
+        "      os: {name: windows}\n      hostPID: true\n      containers: [{name: c}]\n"
+    )
+    assert rules(text) == [("LM-01", "spec.template.spec.hostPID", 8)]
+
+
+def test_documents_lists_and_json() -> None:
+    pod = (
+        "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {os: {name: windows}, hostPID: true, containers: [{}]}}"
+    )
+    assert [line for _, _, line in rules(f"# c\n---\n{pod}\n---\n---\n{pod}\n")] == [3, 6]
+    listed = f"apiVersion: v1\nkind: List\nitems:\n- {pod}\n"
+    assert rules(listed) == [("LM-01", "items[0].spec.hostPID", 4)]
+    item = "{metadata: {name: x}, spec: {os: {name: windows}, hostPID: true, containers: []}}"
+    typed = f"apiVersion: v1\nkind: PodList\nitems:\n- {item}\n"
+    assert len(rules(typed)) == 1
+    spec = '"spec": {"os": {"name": "windows"},\n\t"hostPID": true, "containers": []}'
+    tabs = '{\n\t"apiVersion": "v1", "kind": "Pod",\n\t' + spec + "}"
+    assert rules(tabs, "f.json") == [("LM-01", "spec.hostPID", 4)]
+
+
+def test_anchors_and_merge_keys_are_followed() -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nx-base: &base\n  hostPID: true\n  os: {name: windows}\n"
+        "spec:\n  <<: *base\n  containers: []\n"
+    )
+    assert rules(text) == [("LM-01", "spec.hostPID", 5)]
+
+
+def test_scalars_are_read_as_kubectl_reads_them() -> None:
+    (document,) = read_documents("f.yml", "{a: 10:22, b: 2024-01-01, c: 0644, d: 1.30, e: yes, f: 1_000, g: -1}")
+    assert document.value == {"a": "10:22", "b": "2024-01-01", "c": 420, "d": 1.3, "e": True, "f": 1000, "g": -1}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: b: c\n", "f.yml:1:5: this is not valid YAML: mapping values are not allowed in this context."),
+        ("a: {{ .Values.x }}\nb: [", "render it first"),
+        ("a: !vault x\n", "could not determine a constructor for the tag '!vault'"),
+    ],
+)
+def test_what_is_no_manifest_is_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(UnreadableError) as caught:
+        read_documents("f.yml", text)
+    assert sentence in str(caught.value) and "f.yml" in str(caught.value)
+
+
+def test_documents_that_are_no_kubernetes_objects_are_left_alone() -> None:
+    (values,) = read_documents("values.yaml", "replicas: 2\nkind: 3\n")
+    assert list(objects_of(values)) == []
+    assert rules("- a\n- b\n") == [] and rules("text\n") == []
+
+
+def test_files_folders_and_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.yml", "d/b.yaml", "d/c.json", "d/.hidden/d.yml", "d/readme.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert [each.file for each in read_paths(["d", "a.yml", "d/b.yaml", "*.yml"])] == ["d/b.yaml", "d/c.json", "a.yml"]
+    with pytest.raises(UnreadableError, match=r"x\*\.yml: there is no such"):
+        read_paths(["x*.yml"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_that_windows_editors_leave_behind(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "a.yml"
+    file.write_bytes("a: ü\r\n".encode(encoding))
+    (document,) = read_paths([str(file)])
+    assert document.value == {"a": "ü"}
+    write_text(file, "a: ö\r\n")
+    assert file.read_bytes() == "a: ö\r\n".encode(encoding)
+    assert file.read_bytes().startswith(codecs.BOM_UTF8) == (encoding == "utf-8-sig")

@@ -1,0 +1,175 @@
+"""The reports: text, JSON, SARIF, GitHub; and the command line with its exit status."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rulebook
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.version import VERSION
+
+from .test_rules import FIXTURES
+
+ROOT = FIXTURES.parents[2]
+TEXT = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations: {lint.winkube.node/LM-34: "the program handles the event, 100%"}
+spec:
+  os: {name: windows}
+  nodeSelector: {kubernetes.io/os: windows}
+  tolerations: [{key: os, operator: Equal, value: windows, effect: NoSchedule}]
+  terminationGracePeriodSeconds: 60
+  hostPID: true
+  containers:
+    - name: web
+      image: registry.example.com/web:1
+      resources: {requests: {memory: 300Mi}, limits: {cpu: "1", memory: 800Mi}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web.yml").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = cli.main(arguments, out, err)
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.mark.row("LM-74")
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_golden_reports(folder: Path, form: str) -> None:
+    code, out, _ = run("--format", form, "web.yml")
+    assert code == cli.FINDINGS
+    golden = FIXTURES / "reports" / f"web.{form}"
+    if form == "sarif":
+        value = json.loads(out)
+        value["runs"][0]["tool"]["driver"].pop("rules")
+        out = json.dumps(value, indent=2) + "\n"
+    assert out == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.row("LM-74")
+def test_json_says_id_severity_path_message_reason_and_remedy(folder: Path) -> None:
+    _, out, _ = run("--format", "json", "web.yml", "--profile", "1.27", "--builds", "2019,2022", "--dsr")
+    report = json.loads(out)
+    assert report["profile"] == {
+        "profile": "1.27",
+        "runtime": "containerd",
+        "mode": "l2bridge",
+        "dsr": True,
+        "builds": [17763, 20348],
+        "taint": "os=windows:NoSchedule",
+        "ip_families": [],
+        "host_network_gate": False,
+        "unknown_pods": "skip",
+    }
+    for finding in report["findings"]:
+        assert all(finding[key] for key in ("id", "severity", "path", "message", "reason", "remedy", "file", "line"))
+    assert report["summary"]["pods"] == {"windows": 1, "linux": 0, "unknown": 0}
+    assert [each["silenced"] for each in report["silenced"]] == ["the program handles the event, 100%"]
+
+
+def test_sarif_has_what_the_standard_requires(folder: Path) -> None:
+    _, out, _ = run("--format", "sarif", "web.yml")
+    log = json.loads(out)
+    assert log["version"] == "2.1.0"
+    driver, results = log["runs"][0]["tool"]["driver"], log["runs"][0]["results"]
+    assert [rule["id"] for rule in driver["rules"]] == sorted({rule.id for rule in rulebook.RULES})
+    for result in results:
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in {"error", "warning", "note"} and result["message"]["text"]
+        region = result["locations"][0]["physicalLocation"]["region"]
+        assert region["startLine"] >= 1 and region["startColumn"] >= 1
+    assert [result["suppressions"][0]["kind"] for result in results if "suppressions" in result] == ["inSource"]
+
+
+@pytest.mark.row("LM-74")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["web.yml"], cli.FINDINGS),
+        (["--level", "never", "web.yml"], cli.OK),
+        (["--profile", "1.23", "--level", "error", "web.yml"], cli.OK),
+        (["--profile", "1.23", "--level", "warning", "web.yml"], cli.FINDINGS),
+        (["absent.yml"], cli.UNUSABLE),
+        (["--profile", "1.99", "web.yml"], cli.UNUSABLE),
+        (["--builds", "x", "web.yml"], cli.UNUSABLE),
+        (["--runtime", "docker", "web.yml"], cli.UNUSABLE),
+        (["--config", "absent.yml", "web.yml"], cli.UNUSABLE),
+    ],
+)
+def test_exit_status(folder: Path, arguments: list[str], code: int) -> None:
+    done = run(*arguments)
+    assert done[0] == code
+    assert done[2].startswith("workload_lint: ") == (code == cli.UNUSABLE)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--write", "web.yml"], ["--format", "xml", "web.yml"]])
+def test_wrong_use_ends_with_2(folder: Path, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(*arguments)
+    assert caught.value.code == cli.UNUSABLE
+
+
+def test_the_configuration_of_the_folder_is_found_and_options_stand_before_it(folder: Path) -> None:
+    (folder / ".workload-lint.yml").write_text(
+        "profile: '1.23'\nignore:\n- {rule: LM-01, reason: x}\n- {rule: LM-02, reason: y}\n", encoding="utf-8"
+    )
+    _, out, err = run("--format", "json", "web.yml")
+    assert json.loads(out)["profile"]["profile"] == "1.23"
+    assert err == ".workload-lint.yml:4:3: this entry of ignore silenced nothing.\n"
+    _, out, _ = run("--format", "json", "--profile", "1.30", "web.yml")
+    assert json.loads(out)["profile"]["profile"] == "1.30"
+    assert "LM-01" not in [each["id"] for each in json.loads(out)["findings"]]
+
+
+def test_fix_shows_and_write_writes(folder: Path) -> None:
+    file = folder / "web.yml"
+    text = TEXT.replace("  hostPID: true\n", "  securityContext: {runAsUser: 1}\n")
+    file.write_text(text, encoding="utf-8")
+    code, out, _ = run("--fix", "web.yml")
+    assert code == cli.FINDINGS and "-  securityContext: {runAsUser: 1}\n" in out
+    assert file.read_text(encoding="utf-8") == text
+    code, out, _ = run("--fix", "--write", "web.yml")
+    assert code == cli.OK
+    assert file.read_text(encoding="utf-8") == text.replace("  securityContext: {runAsUser: 1}\n", "")
+
+
+def test_a_report_for_programs_keeps_standard_output_for_itself(folder: Path) -> None:
+    (folder / "web.yml").write_text(TEXT.replace("  hostPID: true\n", "  hostUsers: true\n"), encoding="utf-8")
+    _, out, err = run("--fix", "--format", "json", "web.yml")
+    assert json.loads(out)["summary"]["errors"] == 1
+    assert "-  hostUsers: true\n" in err
+
+
+def test_as_a_command_with_standard_input(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ansible_collections.winkube.node.plugins.plugin_utils.lint", "-"]
+    collections = str(ROOT / ".venv" / "collections")
+    environment = {"PYTHONPATH": collections, "PATH": ""}
+    done = subprocess.run(
+        command, input=TEXT, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (cli.FINDINGS, "")
+    assert done.stdout.startswith("-:11:3: E LM-01 hostPID is set to true.")
+
+
+def test_list_of_rules() -> None:
+    code, out, _ = run("--list-rules")
+    assert code == cli.OK and len(out.splitlines()) == len(rulebook.RULES)
+
+
+def test_the_version_is_the_collection_s() -> None:
+    assert yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["version"] == VERSION

@@ -1,0 +1,97 @@
+"""Findings that somebody accepts, and the traps of doing so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.config import ConfigError, read_config
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.silence import Ignore, SilenceError
+
+
+def report(annotation: str, ignore: tuple[Ignore, ...] = (), template: str = "") -> Report:
+    text = (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations: {{{annotation}}}\n"
+        f"spec:\n  template:\n    metadata: {{annotations: {{{template}}}}}\n    spec:\n      os: {{name: windows}}\n"
+        "      nodeSelector: {kubernetes.io/os: windows}\n      tolerations: [{operator: Exists}]\n"
+        "      containers:\n      - {name: c, image: r.example.com/c:1}\n"
+    )
+    return lint(read_documents("deploy/web.yml", text), Profile(), ignore)
+
+
+def names(found: Report) -> list[str]:
+    return [each.rule for each in found.findings]
+
+
+def test_by_annotation_at_the_object_or_its_template() -> None:
+    assert names(report("")) == ["RS-05", "RS-10"]
+    silenced = report('lint.winkube.node/RS-05: "a batch job, ends by itself"')
+    assert names(silenced) == ["RS-10"]
+    assert [each.silenced for each in silenced.silenced] == ["a batch job, ends by itself"]
+    assert names(report("", template="lint.winkube.node/RS-10: why")) == ["RS-05"]
+
+
+def test_a_row_that_stands_for_several_rules() -> None:
+    assert names(report("lint.winkube.node/LM-63: measured")) == []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sentence"),
+    [
+        (
+            "lint.winkube.node/LM-99: why",
+            r"web.yml:5:17: annotation .* no rule 'LM-99'; there are",
+        ),
+        ("lint.winkube.node/XX-1: why", r"there is no rule 'XX-1'; ids begin with"),
+        ('lint.winkube.node/RS-05: ""', r"its value has to be the reason"),
+        ("lint.winkube.node/RS-05: true", r"its value has to be the reason"),
+    ],
+)
+def test_an_annotation_that_silences_nothing_is_an_error(annotation: str, sentence: str) -> None:
+    with pytest.raises(SilenceError, match=sentence):
+        report(annotation)
+
+
+def test_by_configuration_file(tmp_path: Path) -> None:
+    file = tmp_path / "lint.yml"
+    file.write_text(
+        "profile: '1.33'\nignore:\n- {rule: RS-05, reason: x, files: ['deploy/*'], objects: ['*/w*']}\n"
+        "- {rule: [LM-34, RS-10], reason: y, objects: ['Pod *']}\n",
+        encoding="utf-8",
+    )
+    config = read_config(file)
+    assert config.settings == {"profile": "1.33"}
+    found = report("", config.ignore)
+    assert names(found) == ["RS-10"]
+    assert [each.where for each in found.unused] == [f"{file}:4:3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ignore:\n- {rule: LM-9, reason: x}\n", "lint.yml:2:4: there is no rule 'LM-9'"),
+        ("ignore:\n- {rule: LM-09}\n", "lint.yml:2:3: reason is missing"),
+        ("ignore:\n- {reason: x}\n", "lint.yml:2:3: rule is missing"),
+        ("ignore:\n- {rule: LM-09, reason: x, file: a}\n", "lint.yml:2:28: there is no key 'file'"),
+        ("ignore:\n- LM-09\n", "an entry of ignore is a mapping"),
+        ("ignore: LM-09\n", "ignore has to be a list"),
+        ("ignore:\n- {rule: LM-09, reason: x, files: a}\n", "files has to be a list of patterns"),
+        ("dsr: true\nprofil: '1.33'\n", "lint.yml:2:1: there is no key 'profil'; there are profile, runtime"),
+        ("- a\n", "the configuration has to be one mapping"),
+        ("a: [\n", "this is not valid YAML"),
+    ],
+)
+def test_a_configuration_with_a_fault_is_refused_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "lint.yml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        read_config(file)
+    assert sentence in str(caught.value)
+
+
+def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_config(tmp_path / "absent.yml")
