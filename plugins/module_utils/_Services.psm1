@@ -300,8 +300,8 @@ function Find-NodeServiceName {
                     $chosen[$name] = $true
                 }
             }
-            catch [System.Security.SecurityException] {
-                # A service that hides its key even from administrators is none of ours.
+            catch {
+                # A service that hides its key even from administrators, or goes away just now, is none of ours.
                 $null = $_
             }
             finally {

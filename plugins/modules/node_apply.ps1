@@ -248,6 +248,7 @@ function Wait-NodeOutcome {
 
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $nudged = [System.Diagnostics.Stopwatch]::StartNew()
+    $misses = 0
     while ($true) {
         # open.json first: it goes after the outcome is written, so that no end can slip through between the two looks.
         $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
@@ -256,9 +257,16 @@ function Wait-NodeOutcome {
             return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
         }
         if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
+            # The runner replaces open.json when it starts, and for a moment there may be none.
+            $misses++
+            if ($misses -le 4) {
+                [System.Threading.Thread]::Sleep(250)
+                continue
+            }
             $message = 'The session ended before the batch was opened; nothing was done.'
             return @{ outcome = 'interrupted'; error = @{ message = $message } }
         }
+        $misses = 0
         $alive = Test-NodeWorker -Open $open
         if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
             $message = 'The process that worked on the batch is gone; the next batch takes it back first.'

@@ -38,6 +38,9 @@ try {
 catch {
     $problem = "The option request cannot be read: $(Get-NodeErrorText -Record $_)"
 }
+if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
+    $problem = 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
+}
 if ($problem -ne '') {
     $module.FailJson($problem)
 }

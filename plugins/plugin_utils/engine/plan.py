@@ -126,7 +126,7 @@ def _restart(service: Service, reading: Reading, touched: frozenset[str], redefi
     for name in reversed(dependants):
         first, *waits = start_ops(name, service.start_timeout_s)
         start += [first.undone_by(*stop_ops(name, "", service.stop_timeout_s)), *waits]
-    verb = "restart" if active else "start"
+    verb = "restart" if affected and active else "start"
     steps = [Step(service.label, f"{verb} {service.name}")]
     if dependants:
         steps.append(

@@ -32,7 +32,32 @@ function Set-NodeRegistryValue {
             }
             $Opened.SetValue($Name, [byte[]]$bytes, [Microsoft.Win32.RegistryValueKind]::Binary)
         }
-        default { throw "There is no registry type '$Type'; there are string, expand_string, multi_string, dword, qword and binary." }
+    }
+}
+
+function Assert-NodeRegistryValue {
+    <# .SYNOPSIS Throws for what cannot become a value of this type: before a key is made for it. #>
+    param([string]$Type, [object]$Value, [string]$Place)
+
+    if (@('string', 'expand_string', 'multi_string', 'dword', 'qword', 'binary') -cnotcontains $Type) {
+        throw "${Place}: there is no registry type '$Type'; there are string, expand_string, multi_string, dword, qword and binary."
+    }
+    $fits = $true
+    if ($Type -ceq 'dword' -or $Type -ceq 'qword') {
+        $limit = [decimal][uint32]::MaxValue
+        if ($Type -ceq 'qword') {
+            $limit = [decimal][uint64]::MaxValue
+        }
+        $number = [decimal]0
+        $culture = [System.Globalization.CultureInfo]::InvariantCulture
+        $style = [System.Globalization.NumberStyles]::None
+        $fits = [decimal]::TryParse([string]$Value, $style, $culture, [ref]$number) -and $number -le $limit
+    }
+    elseif ($Type -ceq 'binary') {
+        $fits = [string]$Value -cmatch '^([0-9a-f][0-9a-f])*$'
+    }
+    if (-not $fits) {
+        throw "${Place}: '$Value' is no value of type $Type."
     }
 }
 
@@ -48,13 +73,11 @@ function Invoke-NodeOpRegistrySet {
     }
     elseif ($type -ceq 'binary') {
         $value = ([string]$value).ToLowerInvariant()
-        if ($value -cnotmatch '^([0-9a-f][0-9a-f])*$') {
-            throw "$path\${name}: '$value' is no value of type binary; hexadecimal digits in pairs are wanted."
-        }
     }
     elseif ($type -ceq 'qword') {
         $value = [string]$value
     }
+    Assert-NodeRegistryValue -Type $type -Value $value -Place "$path\$name"
     $present = Read-NodeRegistry -Path $path -Single $true -Name $name
     if ($present['exists'] -and $present['type'] -ceq $type -and (Test-NodeEqual -Left $present['value'] -Right $value)) {
         return @{ changed = $false }

@@ -31,7 +31,9 @@ function Invoke-NodeRunner {
             Close-NodeBatch -StateDir $StateDir -Id $id -Mode $mode
             return
         }
-        $batch = Read-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $id) -Name 'batch.json')
+        $folder = Get-NodeBatchFolder -StateDir $StateDir -Id $id
+        New-NodeFolder -Path $folder
+        $batch = Read-NodeDocument -Path (Join-NodePath -Folder $folder -Name 'batch.json')
         $run = New-NodeRun -StateDir $StateDir -Id $id -Mode $mode -Batch $batch
         if ($null -eq $batch) {
             $problem = @{ n = 0; op = ''; message = "batches\$id\batch.json is missing or damaged: the batch was interrupted." }

@@ -1,0 +1,140 @@
+"""The script by which the tests make and look at a tree where there is a real PowerShell."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+# Windows PowerShell 5.1 and 7. The request travels in base64, so that nothing in it needs quoting.
+_SCRIPT = r"""
+$ErrorActionPreference = 'Stop'
+$text = [Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('@REQUEST@'))
+$request = ConvertFrom-Json -InputObject $text
+$slash = [string][IO.Path]::DirectorySeparatorChar
+
+function Remove-All([string]$Path) {
+    foreach ($item in @([IO.Directory]::GetFileSystemEntries($Path))) {
+        $attributes = [IO.File]::GetAttributes($item)
+        $isLink = ($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
+        $isFolder = ($attributes -band [IO.FileAttributes]::Directory) -ne 0
+        if ($isFolder) {
+            if (-not $isLink) { Remove-All $item }
+            [IO.Directory]::Delete($item, $false)
+        } else {
+            if (-not $isLink) { [IO.File]::SetAttributes($item, 'Normal') }
+            [IO.File]::Delete($item)
+        }
+    }
+}
+
+function Add-Files([string]$Folder, $Files) {
+    foreach ($file in @($Files)) {
+        $path = [IO.Path]::Combine($Folder, $file.path.Replace('/', $slash))
+        $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($path))
+        if ($file.kind -eq 'directory') { $null = [IO.Directory]::CreateDirectory($path) }
+        elseif ($file.kind -eq 'link') { $null = New-Item -ItemType SymbolicLink -Path $path -Target $file.data }
+        else { [IO.File]::WriteAllBytes($path, [Convert]::FromBase64String($file.data)) }
+    }
+}
+
+function Get-Files([string]$Folder, [string]$Prefix) {
+    if (-not [IO.Directory]::Exists($Folder)) { return }
+    foreach ($item in [IO.Directory]::GetFileSystemEntries($Folder)) {
+        $name = $Prefix + [IO.Path]::GetFileName($item)
+        $attributes = [IO.File]::GetAttributes($item)
+        if (($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0) {
+            @{ path = $name; kind = 'link'; data = '' }
+        } elseif (($attributes -band [IO.FileAttributes]::Directory) -ne 0) {
+            @{ path = $name; kind = 'directory'; data = '' }
+            Get-Files $item ($name + '/')
+        } else {
+            @{ path = $name; kind = 'file'; data = [Convert]::ToBase64String([IO.File]::ReadAllBytes($item)) }
+        }
+    }
+}
+
+$key = 'SOFTWARE\winkube-contract'
+$kinds = @{
+    string = 'String'; expand_string = 'ExpandString'; multi_string = 'MultiString'
+    dword = 'DWord'; qword = 'QWord'; binary = 'Binary'
+}
+
+function Add-Keys($Registry) {
+    $base = [Microsoft.Win32.RegistryKey]::OpenBaseKey('LocalMachine', 'Registry64')
+    if ($null -ne $base.OpenSubKey($key)) { $base.DeleteSubKeyTree($key) }
+    foreach ($entry in $Registry.PSObject.Properties) {
+        $opened = $base.CreateSubKey($key + '\' + $entry.Name)
+        foreach ($value in $entry.Value.PSObject.Properties) {
+            $data = $value.Value.value
+            if ($value.Value.type -eq 'binary') {
+                $hex = [string]$data
+                $data = New-Object byte[] ($hex.Length / 2)
+                for ($i = 0; $i -lt $data.Length; $i++) { $data[$i] = [Convert]::ToByte($hex.Substring(2 * $i, 2), 16) }
+                $data = [byte[]]$data
+            } elseif ($value.Value.type -eq 'multi_string') { $data = [string[]]@($data) }
+            elseif ($value.Value.type -eq 'dword') {
+                $data = [BitConverter]::ToInt32([BitConverter]::GetBytes([uint32]$data), 0)
+            }
+            elseif ($value.Value.type -eq 'qword') { $data = [int64]$data }
+            $opened.SetValue($value.Name, $data, $kinds[$value.Value.type])
+        }
+    }
+}
+
+function Get-Keys([string]$Path, [string]$Name, $Into) {
+    $base = [Microsoft.Win32.RegistryKey]::OpenBaseKey('LocalMachine', 'Registry64')
+    $opened = $base.OpenSubKey($Path)
+    if ($null -eq $opened) { return }
+    if ($Name -ne '') {
+        $values = @{}
+        foreach ($valueName in $opened.GetValueNames()) {
+            $kind = [string]$opened.GetValueKind($valueName)
+            $data = $opened.GetValue($valueName, $null, 'DoNotExpandEnvironmentNames')
+            $type = @($kinds.GetEnumerator() | Where-Object { $_.Value -eq $kind })[0].Key
+            if ($kind -eq 'Binary') { $data = [BitConverter]::ToString($data).Replace('-', '').ToLowerInvariant() }
+            if ($kind -eq 'DWord') { $data = [BitConverter]::ToUInt32([BitConverter]::GetBytes([int]$data), 0) }
+            if ($kind -eq 'QWord') { $data = [string]$data }
+            if ($kind -eq 'MultiString') { $data = @($data) }
+            $values[$valueName] = @{ type = $type; value = $data }
+        }
+        $Into[$Name] = $values
+    }
+    foreach ($child in $opened.GetSubKeyNames()) {
+        $childName = $child
+        if ($Name -ne '') { $childName = $Name + '\' + $child }
+        Get-Keys ($Path + '\' + $child) $childName $Into
+    }
+}
+
+$answer = @{ files = @(); registry = @{} }
+if ($request.verb -eq 'prepare') {
+    foreach ($folder in @($request.root, $request.state)) {
+        if ([IO.Directory]::Exists($folder)) { Remove-All $folder; [IO.Directory]::Delete($folder) }
+    }
+    $null = [IO.Directory]::CreateDirectory($request.root)
+    Add-Files $request.root $request.files
+    if (@REGISTRY@) { Add-Keys $request.registry }
+} elseif ($request.verb -eq 'put') {
+    $null = [IO.Directory]::CreateDirectory($request.state)
+    if ($slash -eq '\') {
+        $acl = New-Object System.Security.AccessControl.DirectorySecurity
+        $acl.SetSecurityDescriptorSddlForm('O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)')
+        Set-Acl -LiteralPath $request.state -AclObject $acl
+    }
+    Add-Files $request.state $request.files
+} elseif ($request.verb -eq 'state') {
+    $answer.files = @(Get-Files $request.state '')
+} else {
+    $answer.files = @(Get-Files $request.root '')
+    if (@REGISTRY@) { Get-Keys $key '' $answer.registry }
+}
+ConvertTo-Json -InputObject $answer -Depth 20 -Compress
+"""
+
+
+def script(request: Mapping[str, Any], *, registry: bool) -> str:
+    """The script for `{verb: prepare|put|observe|state, root, state, files?, registry?}`. It prints JSON."""
+    encoded = base64.b64encode(json.dumps(request).encode()).decode()
+    return _SCRIPT.replace("@REQUEST@", encoded).replace("@REGISTRY@", "$true" if registry else "$false")

@@ -1,0 +1,133 @@
+"""The lab's simulated node as an implementation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from tests.contract.case import Tree
+from tests.contract.implementations import CONTRACT_KEY, Found, Link, Place, content
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.registry import Value
+from tests.lab.twin.modules import run_module
+from tests.lab.twin.task import POWERSHELL
+
+ROOT = "C:\\contract\\root"
+STATE = "C:\\contract\\state"
+SDDL = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+RUNNER = "the twin needs no text"
+
+
+class Simulated:
+    """A new simulated node for each case. `web` is `127.0.0.1:PORT` of the server that stands for `{web}`."""
+
+    name = "simulated"
+    provides = frozenset({"windows", "registry", "services", "task", "links", "web", "not-on-wine"})
+
+    def __init__(self, web: str) -> None:
+        self._web = web
+        self._node: SimulatedNode | None = None
+        self._place = Place(ROOT, STATE)
+
+    @property
+    def node(self) -> SimulatedNode:
+        if self._node is None:
+            raise RuntimeError("prepare comes first")
+        return self._node
+
+    def prepare(self, tree: Tree) -> Place:
+        self._node = SimulatedNode("contract", hosts={"web": self._web})
+        self._place = Place(ROOT, STATE, {"web": "http://web", "powershell": POWERSHELL})
+        self.node.drive.mkdir(ROOT)
+        for name, value in tree.files.items():
+            path = ROOT + "\\" + name.rstrip("/").replace("/", "\\")
+            found = content(value, self._place)
+            self.node.drive.mkdir(self.node.drive.parent(path))
+            if found is None:
+                self.node.drive.mkdir(path)
+            elif isinstance(found, Link):
+                self.node.drive.link(path, found.target)
+            else:
+                self.node.drive.write(path, found)
+        for key, values in tree.registry.items():
+            self.node.registry.create(_key(key))
+            for value_name, item in values.items():
+                self.node.registry.set(_key(key), value_name, item["type"], _data(item))
+        return self._place
+
+    def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
+        session = self.node.open_session()
+        return run_module(self.node, session, module, dict(arguments), check_mode)
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        drive = self.node.drive
+        if not drive.exists(STATE):
+            drive.mkdir(STATE)
+            drive.set_sddl(STATE, SDDL)
+        for name, data in files.items():
+            path = STATE + "\\" + name.replace("/", "\\")
+            drive.mkdir(drive.parent(path))
+            drive.write(path, data)
+
+    def observe(self) -> Found:
+        return Found(self._files(ROOT), self._registry())
+
+    def observe_state(self) -> Mapping[str, bytes]:
+        files = self._files(STATE) if self.node.drive.exists(STATE) else {}
+        return {name: data for name, data in files.items() if isinstance(data, bytes)}
+
+    def runner(self) -> Mapping[str, str]:
+        return {"text": RUNNER, "sha256": hashlib.sha256(RUNNER.encode()).hexdigest()}
+
+    def _files(self, folder: str, prefix: str = "") -> dict[str, bytes | Link | None]:
+        drive = self.node.drive
+        found: dict[str, bytes | Link | None] = {}
+        for name in drive.listdir(folder) if drive.is_dir(folder) else []:
+            path = f"{folder}\\{name}"
+            kind = drive.kind(path)
+            if kind == "directory":
+                found[f"{prefix}{name}/"] = None
+                found |= self._files(path, f"{prefix}{name}/")
+            elif kind == "link":
+                found[prefix + name] = Link(drive.target(path))
+            else:
+                found[prefix + name] = drive.read(path)
+        return found
+
+    def _registry(self) -> dict[str, dict[str, Any]]:
+        registry = self.node.registry
+        if not registry.exists(CONTRACT_KEY):
+            return {}
+        found: dict[str, dict[str, Any]] = {}
+        waiting = [(CONTRACT_KEY, "")]
+        while waiting:
+            path, name = waiting.pop()
+            values = {value.name: _shown(value) for value in registry.values(path)}
+            keys = registry.keys(path)
+            if name:
+                found[name] = values
+            waiting += [(f"{path}\\{key}", f"{name}\\{key}".lstrip("\\")) for key in keys]
+        return found
+
+
+def _key(name: str) -> str:
+    return f"{CONTRACT_KEY}\\{name}"
+
+
+def _data(item: Mapping[str, Any]) -> Any:
+    value = item["value"]
+    if item["type"] == "binary":
+        return bytes.fromhex(value)
+    return int(value) if item["type"] in {"dword", "qword"} else value
+
+
+def _shown(value: Value) -> dict[str, Any]:
+    data: Any = value.data
+    if isinstance(data, bytes):
+        data = data.hex()
+    elif value.type == "qword":
+        data = str(data)
+    elif isinstance(data, tuple):
+        data = list(data)
+    return {"type": value.type, "value": data}

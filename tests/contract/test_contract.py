@@ -1,0 +1,53 @@
+"""Every case against the simulated node; and, where there is one, against a real PowerShell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract.case import Case, load_cases
+from tests.contract.check import failures
+from tests.contract.implementations import Implementation
+from tests.contract.powershell import Local, OnHost
+from tests.contract.simulated import Simulated
+from tests.contract.web import serve
+
+CASES = load_cases()
+
+
+@pytest.fixture(scope="session")
+def web() -> Iterator[str]:
+    with serve() as address:
+        yield address
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.needs <= Simulated.provides], ids=lambda case: case.id)
+def test_simulated_node(case: Case, web: str) -> None:
+    wrong = failures(case, Simulated(web))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="session")
+def powershell(web: str) -> Iterator[Implementation]:
+    """The PowerShell of WINKUBE_LAB_PWSH, else the Windows machine of WINKUBE_TEST_HOST."""
+    program, host = os.environ.get("WINKUBE_LAB_PWSH"), os.environ.get("WINKUBE_TEST_HOST")
+    if program:
+        with Local.started(program, web) as local:
+            yield local
+    elif host:
+        with OnHost.reached(host) as reached:
+            yield reached
+    else:
+        pytest.skip("lane pwsh: none of WINKUBE_TEST_HOST, WINKUBE_LAB_PWSH is set")
+
+
+@pytest.mark.lane("pwsh")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_real_powershell(case: Case, powershell: Implementation) -> None:
+    missing = case.needs - powershell.provides
+    if missing:
+        pytest.skip(f"lane pwsh: {powershell.name} does not provide {', '.join(sorted(missing))}")
+    wrong = failures(case, powershell)
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,185 @@
+"""Every .ps1 and .psm1 keeps to the rules of `rules.py`, and every rule can find what it looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_text
+
+from tests.unit.powershell import names, rules
+from tests.unit.powershell.rules import RULES, Rule
+from tests.unit.powershell.source import FILES, MODULES, SHARED, Function, Source, read, snippet
+
+LICENCE = (
+    "# Copyright (c) 2026, The winkube.node authors\n"
+    "# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)\n"
+    "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+)
+
+# rule -> (what it must find, what it must let pass)
+SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
+    rules.understood: (
+        ["$x = $a ?? 1", "$a?.Name", "$t = $q ? 1 : 2", "if ($a {"],
+        ["$x = 1", "if ($null -eq $a) { $x = 1 }"],
+    ),
+    rules.plain_text: (
+        ["$x = 1\r\n", "\t$x = 1", "$x = '\u00e9'", "$x = 1 ", "$x = '" + "a" * 160 + "'"],
+        ["$x = 1\n"],
+    ),
+    rules.strict_mode: (["$x = 1\n"], ["# a\nSet-StrictMode -Version 2.0\n"]),
+    rules.no_operators: (
+        [
+            "& $program 'a'",
+            ". $file",
+            "Get-NodeA && Get-NodeB",
+            "Get-NodeA || Get-NodeB",
+            "Get-NodeA > out.txt",
+            "Get-NodeA 2>&1",
+        ],
+        ["$null = $block.Invoke()", "Get-NodeA -Path $x"],
+    ),
+    rules.known_commands: (
+        [
+            "Invoke-Expression $text",
+            "iex $text",
+            "Start-Process sc.exe",
+            "Invoke-WebRequest $url",
+            "Expand-Archive -Path a",
+            "Write-Host 'x'",
+            "Write-Error 'x'",
+            "Get-WmiObject Win32_Service",
+            "Start-Service x",
+            "Stop-Service x",
+            "Restart-Service x",
+            "Get-Content -Path x",
+            "Set-Content -LiteralPath x -Encoding utf8",
+            "sc.exe query",
+            "ConvertFrom-Json -AsHashtable",
+            "Get-NodeA -Parallel 3",
+        ],
+        ["Get-NodeFileKind -Path $x", "$x = New-Object System.Text.StringBuilder"],
+    ),
+    rules.json_depth: (
+        [
+            "$x = ConvertTo-Json $y",
+            "$x = ConvertTo-Json -InputObject $y -Compress",
+            "$x = ConvertTo-Json -InputObject $y -Depth 9",
+        ],
+        ["$x = ConvertTo-Json -InputObject $y -Depth 20 -Compress"],
+    ),
+    rules.named_parameters: (
+        ["Get-NodeFileKind $path", "Set-NodeSddl -Path $p $s"],
+        ["Get-NodeFileKind -Path $path", "Get-NodeA @call"],
+    ),
+    rules.null_on_the_left: (["if ($x -eq $null) { $y = 1 }", "$z = $x -ne $null"], ["if ($null -eq $x) { $y = 1 }"]),
+    rules.no_exit_and_no_last_status: (
+        ["exit 1", "if ($?) { $x = 1 }", "$x = $LASTEXITCODE"],
+        ["return 1", "$module.ExitJson()"],
+    ),
+    rules.nothing_leaks: (
+        ["$list.Add(1)", "$x", "'text'", "[System.IO.Directory]::CreateDirectory($x)", "function F { $h.Remove('a') }"],
+        [
+            "$null = $list.Add(1)",
+            "$i++",
+            "$stream.Dispose()",
+            '$x = "a $($y.Count)"',
+            "$o = $l | Where-Object { $_ -ne '' }",
+        ],
+    ),
+    rules.lists_come_back_as_lists: (
+        ["function F { return $list.ToArray() }"],
+        ["function F { return , $list.ToArray() }"],
+    ),
+    rules.no_drive_variables: (
+        ['throw "$path: gone"'],
+        ['throw "${path}: gone"', 'throw "$($path): gone"', '$x = "$env:TEMP"'],
+    ),
+    rules.catches_keep_their_error: (
+        ["try { $x = 1 } catch { throw }"],
+        ["try { $x = 1 } catch { $f = $_; throw $f }"],
+    ),
+    rules.no_compilation: (["Add-Type -TypeDefinition $code"], ["Add-Type -AssemblyName System.Net.Http"]),
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_file_keeps_to_every_rule(path: Path) -> None:
+    source = read(path)
+    assert [finding for rule in RULES for finding in rule(source)] == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule_finds_and_lets_pass(rule: Rule) -> None:
+    bad, good = SAMPLES[rule]
+    for script in bad:
+        assert list(rule(snippet(script))), f"{rule.__name__} does not find {script!r}"
+    for script in good:
+        assert list(rule(snippet(script))) == [], f"{rule.__name__} is wrong about {script!r}"
+
+
+def test_files_are_there_and_begin_as_they_should() -> None:
+    assert {path.name for path in MODULES} == {"node_probe.ps1", "node_apply.ps1"}
+    for path in MODULES:
+        assert read(path).data.decode().startswith("#!powershell\n\n" + LICENCE)
+        assert b"\n#AnsibleRequires -CSharpUtil Ansible.Basic\n" in read(path).data
+    for path in FILES:
+        if path not in MODULES:
+            assert read(path).data.decode().startswith(LICENCE), path.name
+        assert read(path).data.endswith(b"\n")
+        assert read(path).data.count(b"\n") <= 500, f"{path.name} is longer than 500 lines"
+
+
+def _runner() -> Source:
+    return Source("runner.ps1", runner_text().encode())
+
+
+def _known(source: Source) -> dict[str, Function]:
+    """What a module or psm1 may call: the exports of what it requires, directly. The runner has all in its own text."""
+    exports = names.exports()
+    return {name: function for stem in names.required(source) for name, function in exports[stem].items()}
+
+
+WHOLES = [*(read(path) for path in (*MODULES, *SHARED)), _runner()]
+
+
+@pytest.mark.parametrize("source", WHOLES, ids=lambda source: source.name)
+def test_every_name_exists(source: Source) -> None:
+    """Functions, their parameters and variables: strict mode finds these only when the line is reached."""
+    known: Mapping[str, Function] = _known(source)
+    assert list(names.unknown_functions(source, known)) == []
+    assert list(names.unknown_variables(source)) == []
+    assert list(names.used_before_defined(source)) == []
+    assert list(names.leaked_results(source, known)) == []
+
+
+def test_nothing_is_unused() -> None:
+    assert list(names.unused(read(path) for path in FILES)) == []
+
+
+@pytest.mark.parametrize(
+    ("check", "script"),
+    [
+        ("functions", "Get-NodeNothing -Path 1"),
+        ("functions", "function Get-NodeA { \nparam([string]$Path)\n$null = $Path }\nGet-NodeA -Paht 1"),
+        ("functions", "function Get-NodeA { \nparam([string]$Path)\n$null = $Path }\nGet-NodeA"),
+        ("variables", "function Get-NodeA { $x = $y }"),
+        ("variables", "$x = $y"),
+        ("order", "Get-NodeA\nfunction Get-NodeA { $x = 1 }"),
+        ("leaks", "function Get-NodeA { return 1 }\nfunction Get-NodeB { Get-NodeA }"),
+    ],
+)
+def test_name_checks_can_fail(check: str, script: str) -> None:
+    source = snippet(script)
+    checks = {
+        "functions": lambda: names.unknown_functions(source, {}),
+        "variables": lambda: names.unknown_variables(source),
+        "order": lambda: names.used_before_defined(source),
+        "leaks": lambda: names.leaked_results(source, {}),
+    }
+    assert list(checks[check]())
+
+
+def test_unused_can_be_found() -> None:
+    assert list(names.unused([snippet("function Get-NodeA { $x = 1 }")]))
