@@ -13,7 +13,7 @@ from . import verdict
 from .components.layout import Layout
 from .engine import report
 from .engine.batch import Batch
-from .engine.plan import Plan, make_plan, reads
+from .engine.plan import Plan, confides, make_plan, reads
 from .engine.reading import Reading, file_key
 from .engine.resource import Resource
 from .node.link import NodeError
@@ -89,10 +89,12 @@ class ComponentAction(NodeAction):
     ) -> tuple[tuple[Resource, ...], Reading]:
         """The resources, and the reading with whatever they need that was not read: normally nothing."""
         resources = self.resources(options, layout, reading, mark)
-        missing = reading.missing(reads(resources))
-        if missing:
+        if missing := reading.missing(reads(resources)):
             reading = reading.merged(self._link.probe(missing), missing)
             resources = self.resources(options, layout, reading, mark)
+        confidential = () if self._task.check_mode else confides(resources, reading)
+        if confidential:
+            reading = reading.merged(self._link.probe(confidential))
         return resources, reading
 
     def _after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any], layout: Layout) -> Reading:

@@ -17,7 +17,7 @@ def running(bench: Bench, name: str = "win1", service: str = "containerd") -> bo
     return bool(host.in_turn(lambda: host.node.services.state(service)) == "running")
 
 
-@pytest.mark.row("NY-21", "SV-08", "CT-47")
+@pytest.mark.row("NY-21", "CT-47")
 def test_from_bare_to_running_and_again(bench: Bench) -> None:
     host = bench.node()
     first = converge(bench)

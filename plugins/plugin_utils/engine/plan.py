@@ -61,6 +61,11 @@ def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
     return merge_queries(query for resource in resources for query in resource.reads())
 
 
+def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ...]:
+    """What has to be read besides, and kept in the task, before these resources are changed: normally nothing."""
+    return merge_queries(query for resource in resources for query in resource.confides(reading))
+
+
 def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *, deadline_s: int = 900) -> Plan:
     """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be."""
     _refuse_unread(resources, reading)

@@ -17,8 +17,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import windows_path
+from .environment import without_values
 
 SCHEMA = 1
+
+CONFIDENTIAL = "confidential:"
+"""Begins the keys of parts that never leave the task: not in facts, not in results."""
 
 Value = Any
 """A JSON value as a node returned it."""
@@ -97,6 +101,11 @@ def file_key(path: str) -> str:
 def service_key(name: str) -> str:
     """The key of a service in a reading."""
     return f"service:{name.casefold()}"
+
+
+def confidential_query(name: str) -> Query:
+    """One service with the values of its environment; the answer stays in the task that asked."""
+    return Query(f"{CONFIDENTIAL}service:{name.casefold()}", "service", (("name", name),))
 
 
 def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
@@ -199,7 +208,7 @@ class Reading:
         for part, value in answers.items():
             if part == "services" and isinstance(value, list):
                 parts = {known: old for known, old in parts.items() if not known.startswith("service:")}
-                parts.update({service_key(service["name"]): service for service in value})
+                parts.update({service_key(service["name"]): without_values(service) for service in value})
                 asked = next((dict(query.args)["names"] for query in queries if query.op == "services"), ())
                 parts["services"] = sorted({*asked, *(service["name"].casefold() for service in value)})
             else:
@@ -223,7 +232,7 @@ class Reading:
             "boot_id": self.boot_id,
             "taken_at": self.taken_at,
             "predicted": self.predicted,
-            "parts": dict(self.parts),
+            "parts": {key: value for key, value in self.parts.items() if not key.startswith(CONFIDENTIAL)},
         }
 
 

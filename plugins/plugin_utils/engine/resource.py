@@ -53,5 +53,8 @@ class Resource(Protocol):
     def reads(self) -> tuple[Query, ...]:
         """What must be known to plan this resource."""
 
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """What must be known besides, only by the task that changes this resource: values that may be secret."""
+
     def change(self, reading: Reading) -> Change | None:
         """What has to be done, or None if it is as wanted. Refused if it cannot be done."""

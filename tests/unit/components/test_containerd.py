@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
@@ -283,11 +283,13 @@ def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_res
     args = replace(ARGS, manager="nssm")
     node = converged(args)
     service = dict(node.service("containerd") or {})
-    service["nssm"] = {**service["nssm"], "AppThrottle": 9, "AppEnvironmentExtra": ["A=1"]}
+    service["nssm"] = {**service["nssm"], "AppThrottle": 9, "AppEnvironmentExtra": ["A=sha256:1"]}
     made = plan(node.merged({service_key("containerd"): service}), args).batch
     assert made is not None
     nssm = [op.args["args"] for op in made.ops if op.op == "run" and op.args["program"] == r"C:\k\nssm.exe"]
-    assert nssm == [["set", "containerd", "AppThrottle", "1500"], ["reset", "containerd", "AppEnvironmentExtra"]]
+    assert nssm == [["set", "containerd", "AppThrottle", "1500"]]
+    (removed,) = (op for op in made.ops if op.op == "registry_remove")
+    assert removed.args["name"] == "AppEnvironmentExtra"
 
 
 def test_a_service_under_another_manager_is_refused() -> None:
@@ -314,3 +316,29 @@ def test_a_batch_relies_on_everything_the_plan_was_made_from() -> None:
     assert expected[file_key(r"C:\Program Files\containerd\config.toml")]["exists"] is True
     assert expected["expect:containerd"]["image_path"].startswith(f'"{EXE}" --run-service')
     assert expected["registry:machine-path"]["value"].endswith(BIN)
+
+
+SECRET = "HTTPS_PROXY=http://ann:geheim@proxy:3128"
+
+
+@pytest.mark.parametrize("manager", ["registered", "nssm"])
+def test_values_of_the_environment_are_in_no_fact_diff_or_argument_but_can_be_put_back(manager: str) -> None:
+    args = replace(ARGS, manager=manager, environment=(SECRET,))
+    node = converged(args)
+    assert "geheim" not in json.dumps(node.to_fact())
+    assert plan(node, args).batch is None, "compared by fingerprint"
+
+    other = replace(args, environment=("HTTPS_PROXY=http://bob:secret@proxy:3128",))
+    resources = containerd.desired(other)
+    (query,) = confides(resources, node)
+    raw = {"environment": [SECRET], "nssm": {"AppEnvironmentExtra": [SECRET]}}
+    told = node.merged({query.key: raw})
+    assert "geheim" not in json.dumps(told.to_fact())
+    made = make_plan("containerd", resources, told)
+    assert made.batch is not None
+    (change,) = (op for op in made.batch.ops if op.op == "registry_set")
+    assert (change.args["value"], change.secrets) == (["HTTPS_PROXY=http://bob:secret@proxy:3128"], ("value",))
+    assert change.undo[-1].args["value"] == [SECRET]
+    assert "secret" not in "".join(step.before + step.after + step.text for step in made.steps)
+    assert not any("secret" in str(op.args) for op in made.batch.ops if op.op == "run")
+    assert confides(resources, converged(other)) == ()

@@ -47,6 +47,10 @@ class Directory:
         """The folder, and its descriptor if that matters."""
         return (file_query(self.path, sddl=self.sddl is not None),)
 
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
     def change(self, reading: Reading) -> Change | None:
         """Make the folder or mend its descriptor. Refused if something else is in the way."""
         found = reading.file(self.path)

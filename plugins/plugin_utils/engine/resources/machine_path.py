@@ -31,6 +31,10 @@ class MachinePath:
         """The value in the registry, unexpanded."""
         return (Query("registry:machine-path", "registry", (("path", KEY), ("name", "Path"))),)
 
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
     def change(self, reading: Reading) -> Change | None:
         """Append the entry if it is missing; nothing else of the value is touched."""
         (query,) = self.reads()

@@ -157,6 +157,10 @@ class Programs:
         """What to read after `stage` to know which files really differ."""
         return tuple(file_query(self.staged(path), sha256=True) for path in self.paths)
 
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
     def change(self, reading: Reading) -> Change | None:
         """Bring the programs in: staged first, then each old one renamed aside and the new one renamed in.
 

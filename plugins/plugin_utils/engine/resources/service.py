@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..batch import Op, flatten
-from ..reading import Expectation, Query, Reading, service_key, services_query
+from ..reading import Expectation, Query, Reading, confidential_query, service_key, services_query
 from ..resource import Change, Refused
 from ..services.definition import Definition
 from ..tools import CANNOT_ACCEPT, NOT_INSTALLED, NOT_STARTED, sc, start_ops, stop_ops, wait_service
@@ -43,6 +43,13 @@ class Service:
         """All services of interest: dependants are found among them."""
         return (services_query((self.name,)),)
 
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """The present environment, if it has to change: the undo needs its values."""
+        found = reading.service(self.name)
+        if found is None or not self.definition.owns(found) or not self.definition.environment_differs(found):
+            return ()
+        return (confidential_query(self.name),)
+
     def change(self, reading: Reading) -> Change | None:
         """Make or change the definition. Whether it has to be restarted is the planner's business."""
         found = reading.service(self.name)
@@ -68,7 +75,8 @@ class Service:
                 "Converting a service is not done by this "
                 "release: ask for the present manager, or remove the service first."
             )
-        differences = self.definition.differences(found)
+        values = reading.parts.get(confidential_query(self.name).key, {})
+        differences = self.definition.differences(found, values)
         if not differences:
             return None
         return Change(

@@ -43,6 +43,10 @@ class TextFile:
         """The file with its content."""
         return (file_query(self.path, sha256=True, content_limit=READ_LIMIT),)
 
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
     def change(self, reading: Reading) -> Change | None:
         """Write the file if what is there differs."""
         found = reading.file(self.path)

@@ -65,8 +65,13 @@ class Definition(Protocol):
     def create(self) -> tuple[Op, ...]:
         """Make the service, stopped. The first op's undo removes it."""
 
-    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
-        """What has to change in the service that is there."""
+    def environment_differs(self, found: Mapping[str, Any]) -> bool:
+        """Whether the service's variables are not as wanted; `found` has fingerprints for values."""
+
+    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
+        """What has to change in the service that is there. `values` is the same service with the values of its
+        environment, read only
+        where they have to change."""
 
     def predicted(self) -> dict[str, Any]:
         """The service as the probe will report it, but for its state."""

@@ -12,10 +12,19 @@ from typing import Any
 
 from .. import command_line
 from ..batch import Op
+from ..environment import fingerprints, names
 from ..tools import remove_ops, run, sc
 from .definition import AUTOMATIC, Difference, Recovery
 
 SERVICES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services"
+
+
+def set_variables(key: str, name: str, entries: tuple[str, ...]) -> tuple[Op]:
+    """A service's variables as one registry value, never as arguments of a program: other users see those."""
+    if not entries:
+        return (Op("registry_remove", {"path": key, "name": name}),)
+    value = {"path": key, "name": name, "type": "multi_string", "value": list(entries)}
+    return (Op("registry_set", value, secrets=("value",)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +66,15 @@ class Native:
             make = sc(
                 "create", self.name, "binPath=", self.command, "start=", "auto", "DisplayName=", self.display_name
             )
-        return (
-            make.undone_by(*remove_ops(self.name, self.program)),
-            *self._set_recovery(self.recovery),
-            *self._set_environment(self.environment),
-        )
+        made = make.undone_by(*remove_ops(self.name, self.program))
+        variables = set_variables(self._key, "Environment", self.environment) if self.environment else ()
+        return (made, *self._set_recovery(self.recovery), *variables)
 
-    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
+    def environment_differs(self, found: Mapping[str, Any]) -> bool:
+        """By fingerprint."""
+        return list(found.get("environment") or ()) != fingerprints(self.environment)
+
+    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
         """Command line, start type, recovery, environment."""
         differences: list[Difference] = []
         before = str(found.get("image_path", ""))
@@ -79,12 +90,14 @@ class Native:
             back = self._set_recovery(_recovery_of(old))
             ops = tuple(op.undone_by(undo) for op, undo in zip(self._set_recovery(self.recovery), back, strict=True))
             differences.append(Difference("recovery", _recovery_text(old), _recovery_text(self.recovery.wire()), ops))
-        present = tuple(found.get("environment") or ())
-        if present != self.environment:
-            (op,) = self._set_environment(self.environment) or (self._clear_environment(),)
-            (back_op,) = self._set_environment(present) or (self._clear_environment(),)
+        if self.environment_differs(found):
+            present = tuple(values.get("environment") or ())
+            (op,) = set_variables(self._key, "Environment", self.environment)
+            (back_op,) = set_variables(self._key, "Environment", present)
             differences.append(
-                Difference("environment", _names(present), _names(self.environment), (op.undone_by(back_op),))
+                Difference(
+                    "environment", names(found.get("environment")), names(self.environment), (op.undone_by(back_op),)
+                )
             )
         return tuple(differences)
 
@@ -97,7 +110,7 @@ class Native:
             "start": AUTOMATIC,
             "delayed": False,
             "depends_on": [],
-            "environment": list(self.environment),
+            "environment": fingerprints(self.environment),
             "failure": self.recovery.wire(),
             "nssm": None,
             "deleting": False,
@@ -113,19 +126,9 @@ class Native:
             sc("failureflag", self.name, "1" if recovery.non_crash else "0"),
         )
 
-    def _set_environment(self, environment: tuple[str, ...]) -> tuple[Op, ...]:
-        if not environment:
-            return ()
-        args = {
-            "path": f"{SERVICES_KEY}\\{self.name}",
-            "name": "Environment",
-            "type": "multi_string",
-            "value": list(environment),
-        }
-        return (Op("registry_set", args, secrets=()),)
-
-    def _clear_environment(self) -> Op:
-        return Op("registry_remove", {"path": f"{SERVICES_KEY}\\{self.name}", "name": "Environment"})
+    @property
+    def _key(self) -> str:
+        return f"{SERVICES_KEY}\\{self.name}"
 
 
 def _start_word(found: Mapping[str, Any]) -> str:
@@ -145,8 +148,3 @@ def _recovery_text(found: Mapping[str, Any] | None) -> str:
         return "none"
     steps = ", ".join(f"{what} after {int(delay) / 1000:g} s" for what, delay in found["actions"])
     return f"{steps}; forgotten after {found['reset_s']} s{'; on error exits too' if found.get('non_crash') else ''}"
-
-
-def _names(environment: tuple[str, ...]) -> str:
-    """Names only: a proxy's address may hold a password."""
-    return ", ".join(entry.split("=", 1)[0] for entry in environment) or "none"

@@ -16,10 +16,15 @@ from typing import Any
 
 from .. import command_line, windows_path
 from ..batch import Op
+from ..environment import fingerprints, names
 from ..tools import remove_ops, run
 from .definition import AUTOMATIC, Difference
+from .native import SERVICES_KEY, set_variables
 
-Setting = str | int | tuple[str, ...]
+Setting = str | int
+
+VARIABLES = "AppEnvironmentExtra"
+"""Variables besides the service manager's own; a REG_MULTI_SZ under Parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +68,44 @@ class Nssm:
         settings = (
             self._set(setting, value) for setting, value in self._settings().items() if setting != "Application"
         )
-        return (install, *settings)
+        variables = set_variables(self._key, VARIABLES, self.environment) if self.environment else ()
+        return (install, *settings, *variables)
 
-    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
+    def environment_differs(self, found: Mapping[str, Any]) -> bool:
+        """By fingerprint."""
+        present = (found.get("nssm") or {}).get(VARIABLES)
+        return list(present or ()) != fingerprints(self.environment)
+
+    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
         """Each setting that differs; those that nssm has and we do not want are reset to its default."""
         present: Mapping[str, Any] = found.get("nssm") or {}
         differences = []
+        if self.environment_differs(found):
+            old_values = tuple((values.get("nssm") or {}).get(VARIABLES) or ())
+            (op,) = set_variables(self._key, VARIABLES, self.environment)
+            (back_op,) = set_variables(self._key, VARIABLES, old_values)
+            before, after = names(present.get(VARIABLES)), names(self.environment)
+            differences.append(Difference("environment", before, after, (op.undone_by(back_op),)))
         for setting, wanted in self._settings().items():
-            old = _as_setting(_found(setting, found, present))
+            old = _found(setting, found, present)
             if _same(setting, old, wanted):
                 continue
             back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
             differences.append(
-                Difference(
-                    setting, _text(setting, old), _text(setting, wanted), (self._set(setting, wanted).undone_by(back),)
-                )
+                Difference(setting, _text(old), _text(wanted), (self._set(setting, wanted).undone_by(back),))
             )
-        for setting in ("AppStdout", "AppStderr", "AppEnvironmentExtra", "AppEnvironment"):
-            old = _as_setting(present.get(setting))
+        for setting in ("AppStdout", "AppStderr"):
+            old = present.get(setting)
             if setting not in self._settings() and old:
                 reset = self._nssm("reset", self.name, setting).undone_by(self._set(setting, old))
-                differences.append(Difference(setting, _text(setting, old), "none", (reset,)))
+                differences.append(Difference(setting, _text(old), "none", (reset,)))
         return tuple(differences)
 
     def predicted(self) -> dict[str, Any]:
         """The service as wanted."""
-        parameters = {
-            setting: list(value) if isinstance(value, tuple) else value for setting, value in self._settings().items()
-        }
+        parameters: dict[str, Any] = dict(self._settings())
+        if self.environment:
+            parameters[VARIABLES] = fingerprints(self.environment)
         return {
             "name": self.name,
             "display_name": self.display_name,
@@ -117,8 +132,6 @@ class Nssm:
             "AppThrottle": self.throttle_ms,
             "AppRestartDelay": self.restart_delay_ms,
         }
-        if self.environment:
-            settings["AppEnvironmentExtra"] = self.environment
         if self.log_file:
             settings |= {
                 "AppStdout": self.log_file,
@@ -132,8 +145,11 @@ class Nssm:
         return settings
 
     def _set(self, setting: str, value: Setting) -> Op:
-        values = value if isinstance(value, tuple) else (str(value),)
-        return self._nssm("set", self.name, *setting.split(), *values)
+        return self._nssm("set", self.name, *setting.split(), str(value))
+
+    @property
+    def _key(self) -> str:
+        return f"{SERVICES_KEY}\\{self.name}\\Parameters"
 
     def _nssm(self, *args: str) -> Op:
         return run(self.nssm, *args, encoding="utf-16")
@@ -149,22 +165,13 @@ def _found(setting: str, service: Mapping[str, Any], parameters: Mapping[str, An
     return parameters.get("AppExit" if setting == "AppExit Default" else setting)
 
 
-def _as_setting(value: Any) -> Setting | None:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:
     if setting == "AppParameters":
         return command_line.split(f"x {old or ''}") == command_line.split(f"x {wanted}")
     if setting in {"Application", "AppDirectory", "AppStdout", "AppStderr"}:
         return old is not None and windows_path.same(str(old), str(wanted))
-    return str(old) == str(wanted) if not isinstance(wanted, tuple) else old == wanted
+    return str(old) == str(wanted)
 
 
-def _text(setting: str, value: Setting | None) -> str:
-    if value is None:
-        return "not set"
-    if setting in {"AppEnvironmentExtra", "AppEnvironment"}:
-        entries = value if isinstance(value, tuple) else (str(value),)
-        return ", ".join(str(entry).split("=", 1)[0] for entry in entries)
-    return str(value)
+def _text(value: Setting | None) -> str:
+    return "not set" if value is None else str(value)

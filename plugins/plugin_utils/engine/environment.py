@@ -1,0 +1,46 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Environment variables of services: their values may be secrets, a proxy's password among them.
+
+A reading keeps only a fingerprint of each value, since it becomes a fact and facts are cached on disk. The values
+themselves are read
+again, into a part of the reading that is never handed on, by the one task that changes them and needs them for the
+undo.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+NSSM_VARIABLES = ("AppEnvironmentExtra", "AppEnvironment")
+
+
+def fingerprint(entry: str) -> str:
+    """`NAME=value` with the value's sha256 in place of the value, shortened; equal entries have equal fingerprints."""
+    name, equals, value = entry.partition("=")
+    return f"{name}{equals}sha256:{hashlib.sha256(value.encode()).hexdigest()[:16]}"
+
+
+def fingerprints(entries: Iterable[str] | None) -> list[str]:
+    """The fingerprint of each entry."""
+    return [fingerprint(str(entry)) for entry in entries or ()]
+
+
+def without_values(service: Mapping[str, Any]) -> dict[str, Any]:
+    """A service as the probe returned it, with fingerprints for the values of its environment."""
+    clean = {**service, "environment": fingerprints(service.get("environment"))}
+    parameters = service.get("nssm")
+    if isinstance(parameters, Mapping):
+        clean["nssm"] = {
+            name: fingerprints(value) if name in NSSM_VARIABLES and isinstance(value, list) else value
+            for name, value in parameters.items()
+        }
+    return clean
+
+
+def names(entries: Iterable[str] | None) -> str:
+    """The variables' names, for people."""
+    return ", ".join(str(entry).split("=", 1)[0] for entry in entries or ()) or "none"

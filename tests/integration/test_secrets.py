@@ -1,0 +1,54 @@
+"""Planted secrets turn up nowhere but where they belong: the service's own environment.
+
+Not at -vvv: there Ansible's connection plugin prints every answer of the node as it came, and the answers hold
+services' environments.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tests.integration.lab import Bench
+from tests.integration.site import converge, site
+from tests.lab.machine.faults import ServiceFault
+
+SECRET = "plantedsecret4711"
+
+
+def service(password: str) -> dict[str, object]:
+    return {"environment": {"HTTPS_PROXY": f"http://ann:{password}@proxy:3128"}}
+
+
+def test_a_proxys_password_is_nowhere_but_in_the_services_environment(bench: Bench) -> None:
+    host = bench.node()
+    env = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.directory / "facts")}
+    first = converge(bench, "-v", "--diff", env=env, winkube_containerd_service=service("first"))
+    second = converge(bench, "-v", "--diff", env=env, winkube_containerd_service=service(SECRET))
+    assert "change environment of the service containerd" in second.output
+    again = converge(bench, "-v", env=env, winkube_containerd_service=service(SECRET))
+    assert again.recap["win1"].changed == 0
+    assert bench.calls() <= 3 + 3 + 1  # the change reads the old value once more, for the undo
+
+    for run in (first, second, again):
+        assert SECRET not in run.stdout + run.stderr
+    for path in (bench.directory / "facts").iterdir():
+        assert SECRET not in path.read_text(encoding="utf-8")
+    dump = host.in_turn(host.node.dump)
+    registry = json.dumps(dump["registry"])
+    assert registry.count(SECRET) == 1, "it is where the service finds it"
+    files = host.in_turn(
+        lambda: {path: host.node.drive.read(path) for path, entry in host.node.drive.walk() if entry.kind == "file"}
+    )
+    assert [path for path, content in files.items() if SECRET.encode() in content] == []
+
+
+def test_a_failed_change_puts_the_old_value_back(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench, winkube_containerd_service=service("first"))
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
+    failed = site(bench, winkube_containerd_service=service(SECRET))
+    assert failed.rc != 0
+    assert SECRET not in failed.stdout + failed.stderr
+    registry = json.dumps(host.in_turn(host.node.dump)["registry"])
+    assert SECRET not in registry
+    assert "http://ann:first@proxy:3128" in registry
