@@ -17,11 +17,12 @@ short_description: Prints what a component did, or would do, under its task
 version_added: 0.1.0
 author: The winkube.node authors
 description:
-  - Prints the C(steps) of a result as one line each, after the line of the stdout callback. Results without C(steps) print nothing.
+  - Prints the C(steps) of a result as one line each, after the line of the stdout callback. Results without C(steps)
+    print nothing.
   - Enable it with C(callbacks_enabled = winkube.node.steps).
 """
 
-MARKS = {"planned": "would", "done": "did", "undone": "took back"}
+MARKS = {"planned": "would", "done": "did"}
 
 
 class CallbackModule(CallbackBase):
@@ -34,10 +35,6 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """A task is done, in check mode too."""
-        self._print(result)
-
-    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """A task failed; what it took back is of interest."""
         self._print(result)
 
     def _print(self, result: Any) -> None:

@@ -47,7 +47,7 @@ steps:
       description: One sentence.
       type: str
     state:
-      description: V(done), V(planned) in check mode, or V(undone).
+      description: V(done), or V(planned) in check mode.
       type: str
   sample: [{text: 'make the folder C:\k\cni', state: done}]
 winkube:

@@ -45,8 +45,8 @@ def sentence(answer: Mapping[str, Any]) -> str:
         case "undo_failed":
             undo = "; ".join(str(item.get("message")) for item in error.get("undo") or ())
             return (
-                f"{_failure(error)} Putting things back failed as well: {undo}. The node is blocked until somebody "
-                "has looked at it and says so with "
+                f"{_failure(error)} Putting things back failed as well: {_stopped(undo)} The node is blocked "
+                "until somebody has looked at it and says so with "
                 f"playbooks/acknowledge.yml -e winkube_batch={answer.get('batch')}."
             )
         case "running":
@@ -66,7 +66,11 @@ def stale_sentence(answer: Mapping[str, Any]) -> str:
 
 
 def _failure(error: Mapping[str, Any]) -> str:
-    text = _text(error)
+    return _stopped(_text(error))
+
+
+def _stopped(text: str) -> str:
+    """With one full stop at its end."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

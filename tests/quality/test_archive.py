@@ -15,6 +15,7 @@ from tests.quality.sanity import ROOT, released_files
 
 TOP_LEVEL = {
     *{"FILES.json", "MANIFEST.json", "README.md", "LICENSE", "CHANGELOG.md", "requirements.txt"},
+    *{"CODE_OF_CONDUCT.md", "CONTRIBUTING.md"},
     *{"changelogs", "docs", "meta", "playbooks", "plugins", "roles"},
 }
 # Folder in plugins/ -> what ansible-doc calls its plugins.

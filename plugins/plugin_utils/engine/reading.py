@@ -117,6 +117,13 @@ def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
     return tuple(merged.values())
 
 
+def widened(queries: Iterable[Query], plan: Iterable[Query]) -> tuple[Query, ...]:
+    """`queries`, each asking for all that `plan` asks of the same thing: a new answer replaces the old one whole."""
+    wanted = tuple(queries)
+    keys = {query.key for query in wanted}
+    return merge_queries((*wanted, *(query for query in plan if query.key in keys)))
+
+
 def _union(left: dict[str, Value], right: dict[str, Value]) -> tuple[tuple[str, Value], ...]:
     union = dict(left)
     for name, value in right.items():

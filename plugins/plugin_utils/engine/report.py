@@ -14,11 +14,11 @@ from .plan import Plan
 def result(
     plan: Plan, *, check: bool, diff: bool, calls: int, answer: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`{changed, steps: [{text, state}], winkube: {answer, outcome, batch, calls}, diff?}`; `state` is `planned`,
-    `done` or `undone`."""
+    """`{changed, steps: [{text, state}], winkube: {answer, outcome, batch, calls}, diff?}`; `state` is `planned`
+    or `done`; a component that failed has no result."""
     answer = answer or {}
     outcome = answer.get("outcome")
-    state = "planned" if check else "done" if outcome == "done" else "undone"
+    state = "planned" if check else "done"
     found: dict[str, Any] = {
         "changed": plan.changed if check else outcome == "done",
         "steps": [{"text": step.text, "state": state} for step in plan.steps],

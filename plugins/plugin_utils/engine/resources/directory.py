@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import security, windows_path
@@ -56,7 +57,7 @@ class Directory:
         found = reading.file(self.path)
         if not found.get("exists"):
             op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
-            return self._change(f"make the folder {self.path}", "absent", op)
+            return self._change(f"make the folder {self.path}", "absent", op, {"entries": []})
         if found.get("kind") != "directory":
             what = "a link or junction" if found.get("kind") == "link" else "a file"
             raise Refused(
@@ -71,7 +72,7 @@ class Directory:
             return None
         op = Op("mkdir", self._args()).undone_by(Op("mkdir", {"path": self.path, "sddl": present}))
         text = f"take the folder {self.path} out of other hands ({complaint})"
-        return self._change(text, present, op)
+        return self._change(text, present, op, found)
 
     def _args(self) -> dict[str, str]:
         return {"path": self.path} | ({"sddl": self.sddl} if self.sddl else {})
@@ -89,9 +90,9 @@ class Directory:
                 return f"{', '.join(extra)} may read it"
         return None
 
-    def _change(self, text: str, before: str, op: Op) -> Change:
+    def _change(self, text: str, before: str, op: Op, found: Mapping[str, object]) -> Change:
         (query,) = self.reads()
-        after = {"exists": True, "kind": "directory"} | ({"sddl": self.sddl} if self.sddl else {})
+        after = {**found, "exists": True, "kind": "directory"} | ({"sddl": self.sddl} if self.sddl else {})
         return Change(
             text=text,
             before=f"{before}\n",

@@ -1,0 +1,245 @@
+"""The documentation and the code say the same: links, names, commands, variables, and the sentences of errors.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.variables import VARIABLES
+
+from tests.unit.docs.sentences import Sentence, quotations, raised, returned, spoken, thrown
+
+ROOT = Path(__file__).resolve().parents[3]
+PLUGINS = ROOT / "plugins"
+UTILS = PLUGINS / "plugin_utils"
+README = ROOT / "README.md"
+ERRORS = ROOT / "docs" / "errors.md"
+# Other people's manual, whose commands are checked where it is written.
+PAGES = [
+    path
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "roles").glob("*/README.md"))
+    if path.name != "CHANGELOG.md"
+]
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`\n]+)`")
+_VARIABLE = re.compile(r"\bwinkube_[a-z0-9_]+\b")
+# Names in documents that begin like a variable and are none of a role: groups of the inventory (the start of their
+# names), what the inventory says about a host, the fact of the reading, and what playbooks take.
+GROUPS = ("winkube_ssh", "winkube_winrm", "winkube_mode_", "winkube_provisioner_", "winkube_kubernetes_", "winkube_os_")
+HOST = {"winkube_node_name", "winkube_node_source", "winkube_node_dir"}
+FACT = {"winkube_reading"}
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def label(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def prose(path: Path) -> str:
+    """The page without its blocks of code."""
+    return _FENCE.sub("", text_of(path))
+
+
+# -- links -------------------------------------------------------------------------------------------------------
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.+)$", prose(path), re.MULTILINE)
+    plain = (re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain}
+
+
+def broken_links(path: Path) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        page = (path.parent / name).resolve() if name else path
+        if not page.exists():
+            yield f"{target}: there is no such file"
+        elif anchor and page.suffix == ".md" and anchor not in anchors(page):
+            yield f"{target}: the page has no such heading; it has {', '.join(sorted(anchors(page)))}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert list(broken_links(page)) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text("# One `two`\n[x](b.md) [y](#one-two) [z](#three) [w](https://example.com/none)\n")
+    assert [link.partition(":")[0] for link in broken_links(page)] == ["b.md", "#three"]
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = text_of(ROOT / "docs" / "README.md")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert {name for name in pages if f"({name})" not in index} == set()
+
+
+# -- names -------------------------------------------------------------------------------------------------------
+
+
+def names_of_contents() -> Iterator[str]:
+    for folder in ("modules", "inventory", "callback", "filter", "lookup", "test"):
+        names = {path.stem for path in (PLUGINS / folder).glob("*") if path.suffix in {".py", ".ps1"}}
+        yield from sorted(names - {"__init__"})
+    yield from sorted(path.name for path in (ROOT / "roles").iterdir() if path.is_dir())
+    yield from sorted(f"winkube.node.{path.stem}" for path in (ROOT / "playbooks").glob("*.yml"))
+
+
+@pytest.mark.parametrize("name", list(names_of_contents()))
+def test_readme_names_everything(name: str) -> None:
+    assert name in _CODE.findall(text_of(README))
+
+
+def test_readme_names_nothing_that_is_not_there() -> None:
+    table = text_of(README).partition("## Contents")[2].partition("\n## ")[0]
+    first_cells = re.findall(r"^\|([^|]+)\|", table, re.MULTILINE)
+    named = {name for cell in first_cells for name in _CODE.findall(cell)}
+    assert named == set(names_of_contents())
+
+
+# -- commands ----------------------------------------------------------------------------------------------------
+
+
+def commands(path: Path) -> Iterator[str]:
+    """Each line of a console block that begins with a prompt, and each piece of code in the prose."""
+    for language, block in _FENCE.findall(text_of(path)):
+        if language in {"console", "bash"}:
+            yield from (line[2:] for line in block.splitlines() if line.startswith("$ "))
+    yield from _CODE.findall(prose(path))
+
+
+def named_by_commands(pattern: str) -> set[tuple[str, str]]:
+    """(page, what the pattern's group found) over all pages."""
+    return {
+        (label(page), found) for page in PAGES for command in commands(page) for found in re.findall(pattern, command)
+    }
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    named = named_by_commands(r"^make ([a-z-]+)")
+    assert named, "the documentation names make targets"
+    assert {entry for entry in named if entry[1] not in targets} == set()
+
+
+def test_playbooks_exist() -> None:
+    named = named_by_commands(r"(?:^|\s)(winkube\.node\.[a-z]+|(?:playbooks/)?[a-z]+\.yml)(?=\s|$)")
+    books = {f"winkube.node.{path.stem}" for path in (ROOT / "playbooks").glob("*.yml")}
+    books |= {f"playbooks/{path.name}" for path in (ROOT / "playbooks").glob("*.yml")} | {"site.yml", "acknowledge.yml"}
+    run = {entry for entry in named if entry[1].startswith(("winkube.node.", "playbooks/"))}
+    roles = {f"winkube.node.{path.name}" for path in (ROOT / "roles").iterdir()}
+    plugins = {f"winkube.node.{name}" for name in names_of_contents()}
+    plugins |= {f"winkube.node.{path.stem}" for path in (PLUGINS / "doc_fragments").glob("*.py")}
+    assert run, "the documentation names playbooks"
+    assert {entry for entry in run if entry[1] not in books | roles | plugins} == set()
+
+
+def test_lab_commands_exist() -> None:
+    known = set(re.findall(r'\bcommand\("([a-z-]+)"', text_of(ROOT / "tests/lab/server/cli.py"))) | {"connect"}
+    named = named_by_commands(r"python -m tests\.lab ([a-z-]+)")
+    assert named, "the documentation names commands of the lab"
+    assert {entry for entry in named if entry[1] not in known} == set()
+
+
+# -- variables ---------------------------------------------------------------------------------------------------
+
+
+def variables_of_roles() -> set[str]:
+    found: set[str] = set()
+    for path in (ROOT / "roles").glob("*/defaults/main.yml"):
+        found |= set(yaml.safe_load(text_of(path)) or {})
+    return found
+
+
+def variables_of_playbooks() -> set[str]:
+    return {name for path in (ROOT / "playbooks").glob("*.yml") for name in _VARIABLE.findall(text_of(path))}
+
+
+def known_variables() -> set[str]:
+    inventory = {row.variable for row in VARIABLES}
+    return variables_of_roles() | variables_of_playbooks() | inventory | HOST | FACT
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_variables_exist(page: Path) -> None:
+    named = {name for name in _VARIABLE.findall(text_of(page)) if not name.startswith(GROUPS) or name in HOST}
+    assert named - known_variables() == set()
+
+
+def test_inventory_page_has_every_variable_of_the_table() -> None:
+    page = text_of(ROOT / "docs" / "inventory.md")
+    assert {row.variable for row in VARIABLES if f"`{row.variable}`" not in page} == set()
+
+
+# -- sentences ---------------------------------------------------------------------------------------------------
+
+
+def python_sentences() -> list[Sentence]:
+    """Everything that is raised for a user, less the inventory plugin and workload_lint, which say it elsewhere."""
+    apart = {"lint", "node_yaml"}
+    files = [path for path in sorted(UTILS.rglob("*.py")) if not apart & set(path.relative_to(UTILS).parts)]
+    files += [path for path in sorted((PLUGINS / "action").glob("*.py")) if path.stem != "workload_lint"]
+    found = [sentence for path in files for sentence in raised(path, ROOT)]
+    found += returned(UTILS / "verdict.py", ROOT)
+    found += returned(UTILS / "engine" / "windows_path.py", ROOT)
+    found += spoken(UTILS / "components" / "containerd_config.py", ROOT)
+    found += spoken(UTILS / "node_yaml" / "notices.py", ROOT)
+    return found + spoken(UTILS / "node_yaml" / "syntax.py", ROOT, words=8)
+
+
+def powershell_sentences() -> list[Sentence]:
+    files = [*(PLUGINS / "modules").glob("*.ps1"), *(UTILS / "node" / "runner").glob("*.ps1")]
+    files += (PLUGINS / "module_utils").glob("*.psm1")
+    return [sentence for path in sorted(files) for sentence in thrown(path, ROOT)]
+
+
+@pytest.mark.parametrize("find", [python_sentences, powershell_sentences])
+def test_errors_page_has_every_sentence(find: object) -> None:
+    assert callable(find)
+    said: list[Sentence] = find()
+    quoted = quotations(text_of(ERRORS))
+    missing = [f"{each.file}:{each.line}: {each.text}" for each in said if not each.is_among(quoted)]
+    assert missing == [], "sentences that docs/errors.md does not have"
+
+
+@pytest.mark.parametrize(
+    ("file", "at_least", "head"),
+    [
+        ("verdict.py", 8, "an earlier change could not be taken back (batch <..>"),
+        ("components/source.py", 6, "<..>: the source <..> has no checksum."),
+        ("engine/resources/directory.py", 1, "<..> should be a folder, but is <..>"),
+        ("engine/resources/service.py", 2, "The service <..> is marked for deletion"),
+        ("node/link.py", 4, "The node did not answer for <..> s"),
+    ],
+)
+def test_the_sentences_of_a_file_are_found(file: str, at_least: int, head: str) -> None:
+    """The comparison above is worth what this finds."""
+    found = [each for each in python_sentences() if each.file.endswith(file)]
+    assert len(found) >= at_least
+    assert any(each.text.startswith(head) for each in found)
+
+
+def test_the_sentences_of_the_scripts_are_found() -> None:
+    said = {each.text for each in powershell_sentences()}
+    assert "The session is not elevated; log in as a member of Administrators with full rights." in said
+    assert len(said) > 60
+
+
+def test_a_sentence_that_is_worded_otherwise_is_missing(tmp_path: Path) -> None:
+    code = tmp_path / "a.py"
+    code.write_text('raise Refused(f"{path} should be a folder, but is {what}: move it away.")\n')
+    (sentence,) = raised(code, tmp_path)
+    assert sentence.is_among(["C:\\k should be a folder, but is a file: move it away."])
+    assert not sentence.is_among(["C:\\k should be a folder, but is a file: remove it."])
+    assert quotations("```text\na  b\n```\nsay `c d`\n```yaml\ne\n```\n") == ["a b", "c d"]
