@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import containerd, containerd_config
+from ..plugin_utils.components import containerd, containerd_config, nssm
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive, source
@@ -61,13 +61,29 @@ class ActionModule(ComponentAction):
                 proxy=wanted["proxy"] or None,
             ),
             archive=is_archive(containerd.NAME, wanted["url"]),
-            config=self.render(options["config_template"], containerd_config.template_variables(settings)),
+            config=self.render(
+                options["config_template"], containerd_config.template_variables(settings), role=containerd.NAME
+            ),
             settings=settings,
             template=options["config_template"],
             manager=service["manager"],
+            nssm=self._nssm(options, layout, mark),
             environment=tuple(f"{name}={value}" for name, value in sorted(service["environment"].items())),
             start_timeout_s=service["start_timeout"],
             stop_timeout_s=service["stop_timeout"],
             has_ctr=containerd.has_ctr(layout, reading),
             mark=mark,
         )
+
+    def _nssm(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
+        """Only where nssm is wanted does anybody have to say where it comes from."""
+        if options["service"]["manager"] != "nssm":
+            return ()
+        wanted = nssm.nssm_source(
+            url=options["nssm_source"]["url"],
+            checksum=options["nssm_source"]["checksum"],
+            proxy=options["source"]["proxy"] or None,
+            unverified=options["allow_unverified"],
+            read_url=self.read_url,
+        )
+        return nssm.desired(layout, wanted, mark)

@@ -47,8 +47,27 @@ options:
         description: A web proxy for the download.
         type: str
         default: ''
+  nssm_source:
+    description:
+      - Where nssm.exe comes from. Used only where O(service.manager=nssm); C(node.nssm) is where it is put.
+      - nssm 2.24, or a later build of it, is needed; another version is refused.
+    type: dict
+    suboptions:
+      url:
+        description:
+          - nssm's own zip (C(nssm-2.24.zip), under whatever host) or C(nssm.exe), fetched by the node.
+          - Empty if nssm.exe is brought to the node by other means.
+        type: str
+        default: https://nssm.cc/release/nssm-2.24.zip
+      checksum:
+        description:
+          - V(sha256:) and 64 hex digits, or the https address of a sum file.
+          - Empty for C(nssm-2.24.zip), whose checksum is known. For everything else it is needed, unless
+            O(allow_unverified) names nssm.
+        type: str
+        default: ''
   allow_unverified:
-    description: Components whose sources may come without a checksum.
+    description: Components whose sources may come without a checksum, such as containerd.
     type: list
     elements: str
     default: []
@@ -83,7 +102,7 @@ options:
     type: dict
     suboptions:
       manager:
-        description: V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.
+        description: V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe (O(nssm_source)).
         type: str
         choices: [registered, nssm]
         default: registered
@@ -133,7 +152,7 @@ steps:
       description: One sentence.
       type: str
     state:
-      description: V(done), V(planned) in check mode, or V(undone).
+      description: V(done), or V(planned) in check mode.
       type: str
   sample: [{text: restart containerd, state: done}]
 winkube:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from . import verdict
 from .components.layout import Layout
+from .components.read_plan import read_plan
 from .engine import report
 from .engine.batch import Batch
 from .engine.plan import Plan, confides, make_plan, reads
-from .engine.reading import Reading, file_key
+from .engine.reading import Reading, file_key, widened
 from .engine.resource import Resource
 from .node.link import NodeError
 from .node.runner_text import runner_sha256
@@ -65,6 +67,7 @@ class ComponentAction(NodeAction):
         resources, reading = self._known(options, layout, reading, mark)
         stage = None if self._task.check_mode else self.stage_first(resources, reading)
         if stage is not None:
+            stage = _with_whole_state(stage, layout)
             answer = self._apply(stage, uuid.uuid4().hex, layout, reading)
             if answer.get("answer") == "stale":
                 return answer, None
@@ -72,10 +75,11 @@ class ComponentAction(NodeAction):
         plan = make_plan(self.component, resources, reading)
         if plan.batch is None or self._task.check_mode:
             return {}, self._finished(plan, plan.predicted if self._task.check_mode else reading)
-        answer = self._apply(plan.batch, mark, layout, reading)
+        batch = _with_whole_state(plan.batch, layout)
+        answer = self._apply(batch, mark, layout, reading)
         if answer.get("answer") == "stale":
             return answer, None
-        return answer, self._finished(plan, self._after(reading, plan.batch, answer, layout), answer)
+        return answer, self._finished(plan, self._after(reading, batch, answer, layout), answer)
 
     def _apply(self, batch: Batch, batch_id: str, layout: Layout, reading: Reading) -> Mapping[str, Any]:
         """The node's answer: `stale`, or done. NodeError for everything else."""
@@ -107,3 +111,8 @@ class ComponentAction(NodeAction):
             plan, check=self._task.check_mode, diff=self._task.diff, calls=self._link.calls, answer=answer
         )
         return result | self.facts(reading)
+
+
+def _with_whole_state(batch: Batch, layout: Layout) -> Batch:
+    """The batch, asking of what it touches all that any component wants to know of it: the next ones need not ask."""
+    return replace(batch, state=widened(batch.state, read_plan(layout)))

@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from ansible.utils.display import Display
 
-from . import argument_spec
+from . import argument_spec, spoiled
 from .components.layout import Layout
 from .components.read_plan import read_plan
 from .engine.reading import Reading, usable
@@ -26,6 +26,8 @@ from .plain import plain
 from .run_id import RUN_ID
 
 FACT = "winkube_reading"
+APPLY = "node_apply"
+ROLES = Path(__file__).resolve().parents[2] / "roles"
 
 display = Display()
 
@@ -58,17 +60,17 @@ class NodeAction(ActionBase):
                 notice=display.warning,
             )
             return result | self.work(options, layout)
-        except Refused as refused:
-            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from refused
+        except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
+            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
         except NodeError as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         except OutcomeUnknown as unknown:
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """This run's reading if it can be believed, else a new one."""
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
-        if fact and not options["refresh"] and not self._is_for_others():
+        if self._may_use(fact) and not options["refresh"]:
             known = usable(
                 plain(fact),
                 run=RUN_ID,
@@ -88,16 +90,32 @@ class NodeAction(ActionBase):
 
     def facts(self, reading: Reading) -> dict[str, Any]:
         """The reading for the next task; not from a loop or a delegated task, whose facts would be another node's."""
-        return {} if self._is_for_others() else {"ansible_facts": {FACT: reading.to_fact()}}
+        if self._is_for_others():
+            return {}
+        spoiled.mend(self._host)
+        return {"ansible_facts": {FACT: {**reading.to_fact(), "host": self._host}}}
 
     def warn_once(self, sentence: str) -> None:
         """A warning; planning twice does not say it twice."""
         display.warning(sentence)
 
+    @property
+    def _host(self) -> str:
+        """The inventory's name of the node that is worked on."""
+        return str(self._task.delegate_to or self._task_vars["inventory_hostname"])
+
+    def _may_use(self, fact: object) -> bool:
+        """Whether the fact is this host's own: `set_fact` and `run_once` can bring in another's."""
+        own = isinstance(fact, Mapping) and fact.get("host") == self._host
+        return own and not self._is_for_others() and not spoiled.is_spoiled(self._host)
+
     def _is_for_others(self) -> bool:
-        return self._task.delegate_to is not None or self._task.loop is not None
+        """Ansible would give the fact of a `run_once` task to every host of the play."""
+        return self._task.delegate_to is not None or self._task.loop is not None or bool(self._task.run_once)
 
     def _on_node(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+        if module == APPLY:
+            spoiled.spoil(self._host)
         raw = self._execute_module(module_name=f"winkube.node.{module}", module_args=args, task_vars=self._task_vars)
         # Ansible has shown the warnings; in core 2.19 and later they are objects, not text.
         answer: dict[str, Any] = plain(
@@ -113,10 +131,13 @@ class NodeAction(ActionBase):
         except (AttributeError, AnsibleError) as error:
             display.vv(f"the connection could not be reset: {error}")
 
-    def render(self, template: str, variables: Mapping[str, Any]) -> str:
-        """The template file `template` (the role's folder first, then the user's search path) rendered with
-        `variables` beside the task's own."""
-        path = self._find_needle("templates", template)
+    def render(self, template: str, variables: Mapping[str, Any], role: str) -> str:
+        """The template file `template` rendered with `variables` beside the task's own.
+
+        It is looked for in the role that the task is in, along the user's search path, and then in `role` of this
+        collection, so that the module alone has its template as well.
+        """
+        path = self._template_path(template, role)
         text = trust_as_template(self._loader.get_text_file_contents(path))
         folders = [str(Path(path).parent), *self._task_vars.get("ansible_search_path", [])]
         search = [place for folder in folders for place in (f"{folder}/templates", folder)]
@@ -127,6 +148,15 @@ class NodeAction(ActionBase):
             text, escape_backslashes=False, overrides={"trim_blocks": True, "lstrip_blocks": True}
         )
         return str(rendered)
+
+    def _template_path(self, template: str, role: str) -> str:
+        try:
+            return str(self._find_needle("templates", template))
+        except AnsibleError:
+            own = ROLES / role / "templates" / template
+            if own.is_file():
+                return str(own)
+            raise
 
     def read_url(self, address: str) -> str:
         """The text behind an https address, read on the controller; certificates are checked."""

@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..engine import windows_path
-from ..engine.batch import Batch, Op
+from ..engine.batch import Batch, Op, flatten
 from ..engine.reading import Expectation, Query, Reading, file_key, services_query, system_query
 from ..engine.resource import Refused, Resource
-from ..engine.resources.directory import Directory, with_parents
+from ..engine.resources.directory import Directory
 from ..engine.resources.machine_path import MachinePath
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import Service
@@ -25,7 +25,8 @@ from ..engine.resources.text_file import TextFile
 from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
-from . import containerd_config
+from . import containerd_config, nssm
+from .folders import guarded
 from .layout import Layout
 from .service import ServiceArgs, definition
 
@@ -39,8 +40,8 @@ class ContainerdArgs:
     """Arguments of win_containerd, checked and rendered.
 
     `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
-    config.toml; `has_ctr` whether
-    ctr.exe is beside containerd.exe already; `template` names the template in sentences; `mark` is the id of the batch.
+    config.toml; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr` whether ctr.exe is beside
+    containerd.exe already; `template` names the template in sentences; `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -49,6 +50,7 @@ class ContainerdArgs:
     config: str
     settings: containerd_config.ContainerdSettings
     manager: str = "registered"
+    nssm: tuple[Resource, ...] = ()
     environment: tuple[str, ...] = ()
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
@@ -81,6 +83,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
     log_dir = windows_path.parent(layout.containerd_log)
     return (
         *_folders(layout),
+        *args.nssm,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
         TextFile(
             layout.containerd_config, args.config, backup=_backup(layout, args.mark), equal=containerd_config.equal
@@ -93,11 +96,20 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
 def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
     """The download alone, where programs of unknown origin run already: only their bytes tell whether they have to
     be replaced at all."""
-    (programs,) = (resource for resource in resources if isinstance(resource, Programs))
-    if not programs.unproven(reading) or programs.is_staged(reading):
+    unproven = [
+        resource
+        for resource in resources
+        if isinstance(resource, Programs) and resource.unproven(reading) and not resource.is_staged(reading)
+    ]
+    if not unproven:
         return None
     expect = Expectation(system_query(), (("machine", reading.machine),))
-    return Batch(NAME, programs.stage(), pre=(expect,), state=programs.staged_queries())
+    return Batch(
+        NAME,
+        flatten(programs.stage() for programs in unproven),
+        pre=(expect,),
+        state=tuple(query for programs in unproven for query in programs.staged_queries()),
+    )
 
 
 def ready(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
@@ -126,6 +138,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
     return (
         *(query for resource in resources for query in resource.reads()),
+        *nssm.reads(layout),
         services_query((layout.containerd_service,)),
     )
 
@@ -136,7 +149,7 @@ def _folders(layout: Layout) -> tuple[Directory, ...]:
         windows_path.parent(layout.containerd_config),
         windows_path.parent(layout.containerd_log),
     )
-    return with_parents(*(Directory(path) for path in paths))
+    return guarded(*paths)
 
 
 def _programs(layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:
@@ -162,6 +175,8 @@ def _backup(layout: Layout, mark: str) -> str:
 def _service(args: ContainerdArgs, log_dir: str) -> Service:
     layout = args.layout
     uses = {file_key(layout.containerd_config), *(file_key(path) for path in _paths(args))}
+    if args.manager == "nssm":
+        uses.add(file_key(layout.nssm))
     return Service(
         name=layout.containerd_service,
         definition=_definition(args, log_dir),

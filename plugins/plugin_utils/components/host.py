@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..engine import security
 from ..engine.reading import Query
 from ..engine.resource import Resource
-from ..engine.resources.directory import Directory, with_parents
+from .folders import guarded_always
 from .layout import Layout
 
 NAME = "host"
@@ -27,10 +26,11 @@ class HostArgs:
 
 
 def desired(args: HostArgs) -> tuple[Resource, ...]:
-    """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders."""
+    """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders,
+    and what is above them."""
     layout = args.layout
     folders = (layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir)
-    return with_parents(*(Directory(folder, sddl=security.ADMINS_WRITE) for folder in folders))
+    return guarded_always(*folders)
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:

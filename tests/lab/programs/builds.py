@@ -8,6 +8,7 @@ import io
 import json
 import struct
 import tarfile
+import zipfile
 from dataclasses import dataclass
 
 MACHINES = {"amd64": 0x8664, "arm64": 0xAA64, "386": 0x014C}
@@ -90,3 +91,28 @@ def release_archive(name: str, version: str, arch: str = "amd64") -> bytes:
     if name != "containerd":
         raise ValueError(f"the lab has no release archive of {name}, only of containerd")
     return tar_gz({f"bin/{program}.exe": build(program, version, arch) for program in CONTAINERD_RELEASE})
+
+
+def zip_of(members: dict[str, bytes]) -> bytes:
+    """A zip of files, the same bytes each time."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name, (2014, 8, 31, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+def nssm_archive(version: str = "2.24") -> bytes:
+    """nssm's zip: one folder with a program for 32-bit and one for 64-bit Windows.
+
+    Source: the layout of nssm-2.24.zip of nssm.cc. The file version is the number without the build's own suffix.
+    """
+    resource = version.partition("-")[0]
+    folder = f"nssm-{version}"
+    return zip_of(
+        {
+            f"{folder}/README.txt": b"simulated\r\n",
+            f"{folder}/win32/nssm.exe": build("nssm", version, "386", resource),
+            f"{folder}/win64/nssm.exe": build("nssm", version, "amd64", resource),
+        }
+    )

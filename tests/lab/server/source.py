@@ -6,6 +6,7 @@ simulated binary over a real socket. What is served (for every name, and for the
     /containerd.exe                                  the default version
     /2.3.2/containerd.exe                            a version
     /containerd-2.3.2-windows-amd64.tar.gz           a release archive, at any depth (as under github.com)
+    /nssm-2.24.zip                                   nssm's zip, at any depth (as under nssm.cc)
     <any of these>.sha256sum, .sha256                "<hex>  <file name>", and the bare hex
     /bad/<fault>/<any of these>                      a source that misbehaves: see FAULTS
 
@@ -25,14 +26,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.lab.programs.builds import build, release_archive
+from tests.lab.programs.builds import build, nssm_archive, release_archive
 
 # The names that the documents' own samples and the publishers' release pages use.
-NAMES = ("xyz", "github.com", "dl.k8s.io")
+NAMES = ("xyz", "github.com", "dl.k8s.io", "nssm.cc")
 # The versions of the documents' own sample for the names without one.
 DEFAULT_VERSIONS = {"containerd": "1.7.11", "kubelet": "1.29.0", "kube-proxy": "1.29.0", "kubeadm": "1.29.0"}
 _BINARY = re.compile(r"/(?:v?(?P<version>\d+\.\d+\.\d+)/(?:[^?]*/)?)?(?P<name>[a-z][a-z-]*)\.exe$")
 _ARCHIVE = re.compile(r"/(?P<name>[a-z][a-z-]*?)-v?(?P<version>\d+\.\d+\.\d+)-windows-amd64\.tar\.gz$")
+_NSSM = re.compile(r"/nssm-(?P<version>\d+\.\d+(?:-[0-9a-z-]+)?)\.zip$")
 _SUM = re.compile(r"\.sha256(sum)?$")
 _SLICE = 16384
 
@@ -148,8 +150,10 @@ class SourceServer:
         published = self._published.get(path)
         if published:
             return published.body
-        archive, binary = _ARCHIVE.search(path), _BINARY.search(path)
+        archive, binary, nssm = _ARCHIVE.search(path), _BINARY.search(path), _NSSM.search(path)
         try:
+            if nssm:
+                return nssm_archive(nssm["version"])
             if archive:
                 return release_archive(archive["name"], archive["version"])
             if binary:

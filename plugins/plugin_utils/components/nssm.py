@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""nssm.exe itself: there, out of nssm's own zip or as a program by its URL, and 2.24.
+
+A component whose service runs under nssm has these resources among its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from ..engine import windows_path
+from ..engine.reading import Query, Reading, file_key
+from ..engine.resource import Change, Refused, Resource
+from ..engine.resources.programs import Programs, Source
+from ..facts import nssm as facts
+from .folders import guarded_always
+from .layout import Layout
+from .source import source
+
+NAME = "nssm"
+
+_ZIP = re.compile(r"^(?P<folder>nssm-(?P<version>\d[\w.-]*))\.zip$")
+
+
+@dataclass(frozen=True, slots=True)
+class NssmSource:
+    """Where nssm.exe comes from: `member` is its name in the zip, empty for the program itself."""
+
+    source: Source
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class NssmVersion:
+    """What is at `path` is nssm 2.24, as far as its version resource tells; nothing is changed for it.
+
+    `programs` brings nssm.exe in; None where that is somebody else's business.
+    """
+
+    path: str
+    programs: Programs | None
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return self.path
+
+    def reads(self) -> tuple[Query, ...]:
+        """The program with its version."""
+        return (_query(self.path),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Never a change. Refused if nssm.exe is missing and nobody brings it, or if what stays there is not 2.24."""
+        found = reading.file(self.path)
+        if self.programs is None and not found.get("exists"):
+            raise Refused(
+                f"nssm: there is no {self.path}, and nssm_source.url is empty. Put nssm {facts.VERSION} there, or let "
+                "it be installed: winkube_nssm_url."
+            )
+        stays = self.programs is None or self.programs.installed(reading)
+        version = found.get("version")
+        if stays and version and not _is_wanted(str(version)):
+            raise Refused(
+                f"nssm: {self.path} says that it is version {version}, but {facts.VERSION} is needed. "
+                f"Give the source of {facts.VERSION} (winkube_nssm_url, winkube_nssm_checksum)."
+            )
+        return None
+
+
+def nssm_source(
+    *, url: str, checksum: str, proxy: str | None, unverified: Collection[str], read_url: Callable[[str], str]
+) -> NssmSource | None:
+    """The source that was asked for; None for an empty URL: nssm.exe is there already.
+
+    The checksum of nssm's own nssm-2.24.zip is known, under whatever host; for everything else it has to be given.
+    Refused for another version, and for a file that is neither nssm's zip by its name nor an .exe.
+    """
+    if not url:
+        return None
+    file = urlsplit(url).path.rsplit("/", 1)[-1]
+    zipped = _ZIP.match(file)
+    if zipped is None and not file.lower().endswith(".exe"):
+        raise Refused(
+            f"{NAME}: '{url}' is neither nssm's own zip by its name (nssm-{facts.VERSION}.zip) nor nssm.exe itself."
+        )
+    version = zipped["version"] if zipped else facts.VERSION
+    if not _is_wanted(version):
+        raise Refused(f"{NAME}: '{url}' is version {version}, but {facts.VERSION} is needed.")
+    known = facts.known_sha256(file)
+    made = source(
+        component=NAME,
+        version=version,
+        url=url,
+        checksum=checksum or (f"sha256:{known}" if known else ""),
+        unverified=unverified,
+        read_url=read_url,
+        proxy=proxy,
+    )
+    return NssmSource(made, f"{zipped['folder']}/{facts.PROGRAM}" if zipped else "")
+
+
+def desired(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resource, ...]:
+    """nssm.exe in a folder that only administrators write to. `mark` is the id of the batch."""
+    programs = _programs(layout, wanted, mark) if wanted else None
+    return (
+        *guarded_always(windows_path.parent(layout.nssm)),
+        *((programs,) if programs else ()),
+        NssmVersion(layout.nssm, programs),
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments."""
+    wanted = NssmSource(Source("", None, ""), "")
+    return tuple(query for resource in desired(layout, wanted, "") for query in resource.reads())
+
+
+def _programs(layout: Layout, wanted: NssmSource, mark: str) -> Programs:
+    return Programs(NAME, wanted.source, ((wanted.member, layout.nssm),), layout.state_dir, mark[:8])
+
+
+def _query(path: str) -> Query:
+    return Query(file_key(path), "file", (("path", path), ("version", True)))
+
+
+def _is_wanted(version: str) -> bool:
+    """2.24, 2.24.0.0 and 2.24-101-g897c7ad, but not 2.240."""
+    return re.match(rf"{re.escape(facts.VERSION)}(?!\d)", version) is not None
