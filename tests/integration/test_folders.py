@@ -52,9 +52,13 @@ def granted(security: Security, sids: Iterable[str] = EVERY_USER) -> int:
     return allowed | (NAMES["FA"] & WRITES["WRITE_DAC"] if security.owner in token else 0)
 
 
+def security_of(host: NodeHost, path: str) -> Security:
+    return host.in_turn(lambda: host.node.drive.security(path))
+
+
 def writes(host: NodeHost, path: str) -> list[str]:
     """The names of the rights with which a plain user could change the folder."""
-    found = granted(host.in_turn(lambda: host.node.drive.security(path)))
+    found = granted(security_of(host, path))
     return [name for name, bit in WRITES.items() if found & bit]
 
 
@@ -72,7 +76,7 @@ def test_the_folders_are_made_and_only_administrators_write_there(bench: Bench) 
     assert first.rc == 0, first
     assert bench.calls() == 2
     for path in FOLDERS:
-        security = host.in_turn(lambda path=path: host.node.drive.security(path))
+        security = security_of(host, path)
         assert security.protected, path
         assert security.owner in {ALIASES["SY"], ALIASES["BA"]}, path
         assert writes(host, path) == [], path
