@@ -37,10 +37,10 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The report as a result; the task fails on findings of the level, and on input that cannot be read."""
         super().run(tmp, task_vars)
-        _, validated = self.validate_argument_spec(
+        checked = self.validate_argument_spec(
             argument_spec=of_module("workload_lint"), required_one_of=[["paths", "content", "objects"]]
         )
-        options = plain(validated)
+        options = plain(checked[1])
         try:
             return self._work(options)
         except _REFUSED as error:

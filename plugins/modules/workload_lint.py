@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 module: workload_lint
 short_description: Says what in Kubernetes manifests will not work on Windows nodes
 version_added: 0.1.0
-author: The winkube.node authors
+author: The winkube.node authors (@winkube)
 description:
   - Reads manifests on the controller, or takes objects of a cluster, and reports what Windows nodes cannot do with
     them, each finding with file, line, reason and

@@ -196,6 +196,11 @@ def _not_toml(error: tomllib.TOMLDecodeError) -> str:
     return f"{prefix}this is not TOML: {reason}.{hint}"
 
 
+def _is_number(value: Any) -> bool:
+    """TOML's true is no number, though Python's bool is an int."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _check_version(document: Document, version: Version, line: facts.ReleaseLine) -> list[str]:
     said = document.data.get("version")
     if said is None:
@@ -204,7 +209,7 @@ def _check_version(document: Document, version: Version, line: facts.ReleaseLine
             f"of the CRI plugin. Write `version = {line.config_version}` first."
         ]
     at = document.at(("version",))
-    if type(said) is not int:
+    if not _is_number(said):
         return [f"{at}version is {said!r}, not a number; write `version = {line.config_version}`."]
     if said > line.config_version:
         return [
@@ -251,8 +256,7 @@ def _check_places(document: Document, version: Version, line: facts.ReleaseLine,
         for name, place in other.items().items():
             if place in right.values() or place in found or not document.has(place) or name in ("registry", "runtimes"):
                 continue
-            better = right.get(name) or places.cni_bin_list or places.cni_bin
-            assert better is not None
+            better = right.get(name) or _cni_folders(places)
             found[place] = (
                 f"{document.at(place)}containerd {version} does not read {_dotted(place)} in a file of version {said}; "
                 f"it belongs to {_dotted(better)}."
@@ -279,7 +283,7 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
                 f"'{wanted}': write `{place[-1]} = '{wanted}'` in {_table(place)}."
             )
     gid = document.get(places.grpc_gid, 0)
-    if gid != settings.grpc_gid or type(gid) is not int:
+    if gid != settings.grpc_gid or not _is_number(gid):
         found.append(f"{document.at(places.grpc_gid)}gid is {_shown(gid)}; wanted is `gid = {settings.grpc_gid}`.")
     image = document.get(places.sandbox_image, "")
     if not isinstance(image, str) or not image.strip():
@@ -295,6 +299,14 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
     return found
 
 
+def _cni_folders(places: facts.Places) -> facts.Place:
+    """Where CNI folders belong, as a list where the version has one. Every version has one of the two."""
+    place = places.cni_bin_list or places.cni_bin
+    if place is None:
+        raise ValueError("a table of places has neither cni_bin nor cni_bin_list")
+    return place
+
+
 def _check_cni(document: Document, settings: ContainerdSettings, version: Version, places: facts.Places) -> list[str]:
     """CT-20: the folders are those that the CNI role fills, else pods wait for a network for ever."""
     one, many = places.cni_bin, places.cni_bin_list
@@ -304,8 +316,7 @@ def _check_cni(document: Document, settings: ContainerdSettings, version: Versio
             f"keep `bin_dirs = ['{settings.cni_bin_dir}']`."
         ]
     found = []
-    preferred = many or one
-    assert preferred is not None
+    preferred = _cni_folders(places)
     place = one if one and document.has(one) else preferred
     folders = document.strings(place)
     if not any(windows_path.same(folder, settings.cni_bin_dir) for folder in folders):

@@ -5,9 +5,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from .cli import main
+# As a shell shows programs that a signal has ended: 128 and the signal's number.
+INTERRUPTED, READER_GONE = 130, 141
+
+
+def _run() -> int:
+    try:
+        # Not above: who is quick with Ctrl-C meets the import.
+        from .cli import main
+
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write("workload_lint: interrupted.\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # `| head` has seen enough. Python would complain again when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    return status
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(_run())

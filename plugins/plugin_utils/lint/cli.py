@@ -21,8 +21,8 @@ from .manifest import Document, UnreadableError
 from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
 from .report import FORMATS, place, render
-from .rulebook import RULES
-from .rulebook_text import rules_markdown
+from .rulebook import UnknownRuleError
+from .rulebook_text import explain, list_rules
 from .silence import SilenceError
 from .sources import read_paths, write_text
 from .version import VERSION
@@ -31,11 +31,24 @@ OK, FINDINGS, UNUSABLE = 0, 1, 2
 LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity.INFO}
 
 
+_EPILOG = """\
+Examples:
+  workload_lint deploy/                       every .yaml, .yml and .json file below deploy
+  helm template ./chart | workload_lint -     what a chart is rendered to
+  workload_lint --profile 1.33 --builds 2022 'apps/*/pod.yml'
+  workload_lint --fix deploy/                 show what can be changed safely; --write changes it
+  workload_lint --explain LM-17               what a rule is about
+
+Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input.
+"""
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="workload_lint",
-        description="Says what in Kubernetes manifests will not work on Windows nodes.",
-        epilog="Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Says what in Kubernetes manifests will not work on Windows nodes, where, why, and what to do.",
+        epilog=_EPILOG,
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, patterns; - is standard input")
     parser.add_argument("--config", metavar="FILE", help=f"configuration, else {DEFAULT_FILE} of the working folder")
@@ -49,17 +62,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--write", action="store_true", help="with --fix: change the files")
     parser.add_argument("--list-rules", action="store_true", help="print the rules and end")
-    parser.add_argument("--rules-markdown", action="store_true", help="print the rules as Markdown and end")
+    parser.add_argument("--explain", metavar="RULE", help="say what a rule looks at and what to do, and end")
     parser.add_argument("--version", action="version", version=VERSION)
     cluster = parser.add_argument_group("cluster", "each stands before the same setting of the configuration file")
     cluster.add_argument("--profile", metavar="1.NN", help="Kubernetes version; the newest known is the default")
-    cluster.add_argument("--runtime", choices=RUNTIMES)
+    cluster.add_argument("--runtime", choices=RUNTIMES, help="container runtime; docker up to 1.23")
     cluster.add_argument("--mode", choices=MODES, help="network mode")
     cluster.add_argument("--dsr", action=argparse.BooleanOptionalAction, default=None, help="kube-proxy runs with DSR")
     cluster.add_argument("--builds", metavar="B,B", help="Windows builds of the nodes: 20348, ltsc2022, 2022")
     cluster.add_argument("--taint", metavar="K=V:E", help="taint of the Windows nodes, none if there is none")
     cluster.add_argument("--ip-families", metavar="F,F", help=f"of the cluster: {', '.join(FAMILIES)}")
-    cluster.add_argument("--host-network-gate", action=argparse.BooleanOptionalAction, default=None)
+    cluster.add_argument(
+        "--host-network-gate",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="the feature gate WindowsHostNetwork is on (1.26 to 1.32)",
+    )
     cluster.add_argument("--unknown-pods", choices=UNKNOWN_PODS, help="pods that do not say for which system they are")
     return parser
 
@@ -70,16 +88,16 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list_rules:
-        out.writelines(f"{rule.id:<6} {rule.level.describe()}: {rule.title}\n" for rule in RULES)
+        out.write(list_rules())
         return OK
-    if options.rules_markdown:
-        out.write(rules_markdown())
-        return OK
-    if not options.paths:
+    if not options.paths and not options.explain:
         parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
     if options.write and not options.fix:
         parser.error("--write goes with --fix")
     try:
+        if options.explain:
+            out.write(explain(options.explain))
+            return OK
         config = _config(options.config)
         profile = with_settings(with_settings(Profile(), config.settings), _settings(options))
         documents = read_paths(options.paths)
@@ -89,7 +107,9 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             shown = out if options.format == "text" or options.output else err
             report = _fix(documents, report, profile, config, options.write, shown, err)
         _print(report, profile, options, out)
-    except (SettingError, ConfigError, UnreadableError, SilenceError, OSError) as error:
+    except BrokenPipeError:
+        raise
+    except (SettingError, ConfigError, UnreadableError, SilenceError, UnknownRuleError, OSError) as error:
         err.write(f"workload_lint: {error}\n")
         return UNUSABLE
     for entry in report.unused:

@@ -127,7 +127,7 @@ def _cut(document: Document, text: str, path: Path, keys: set[Any]) -> Iterator[
     if not isinstance(mapping, yaml.MappingNode):
         raise EditError("the place is no entry of a mapping")
     entries = mapping.value
-    numbers = [number for number, (key, _) in enumerate(entries) if key.value in keys]
+    numbers = [number for number, (key, _value) in enumerate(entries) if key.value in keys]
     if len(numbers) != len(keys):
         raise EditError("a key is there twice, or comes from a merge key")
     for number in numbers:
@@ -190,7 +190,7 @@ def _put(document: Document, text: str, edit: Put, cut: set[Any]) -> Splice:
         value: Any = [edit.value]
     else:
         # In front of the first entry that stays.
-        anchor = next((key.start_mark for key, _ in node.value if key.value not in cut), None)
+        anchor = next((key.start_mark for key, _value in node.value if key.value not in cut), None)
         value = {edit.key: edit.value}
     if anchor is None:
         raise EditError(f"{edit.path[-1]} would be empty in between")

@@ -21,7 +21,6 @@ from .catalog import PodCase
 from .edits import Cut, Edit, EditError, Put, Splice, apply_splices, apply_to_value, splices_of
 from .engine import Found, Report, lint
 from .manifest import Document, UnreadableError, read_documents
-from .model import as_list, as_map
 from .profile import Profile, Taint
 from .rule import Complete, Remove
 from .rules_scheduling import missing_tolerations
@@ -147,16 +146,18 @@ def _completions(case: PodCase, what: set[str]) -> Iterator[Edit]:
     spec = (*case.pod.prefix, "spec")
     if "toleration" in what:
         tolerations = [toleration_of(taint) for taint in missing_tolerations(case)]
-        if as_list(case.pod.spec.get("tolerations")):
+        if isinstance(case.pod.spec.get("tolerations"), list):
             for toleration in tolerations:
                 yield Put((*spec, "tolerations"), None, toleration)
         elif tolerations:
             yield Put(spec, "tolerations", tolerations)
-    if "selector" in what and as_map(case.pod.spec.get("nodeSelector")):
+    if "selector" in what and isinstance(case.pod.spec.get("nodeSelector"), dict):
         yield Put((*spec, "nodeSelector"), OS_LABELS[0], "windows")
     elif "selector" in what:
         yield Put(spec, "nodeSelector", {OS_LABELS[0]: "windows"})
-    if "os" in what:
+    if "os" in what and isinstance(case.pod.spec.get("os"), dict):
+        yield Put((*spec, "os"), "name", "windows")
+    elif "os" in what:
         yield Put(spec, "os", {"name": "windows"})
 
 

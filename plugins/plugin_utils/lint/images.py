@@ -51,7 +51,7 @@ _LINUX_TAG = re.compile(
 
 def _split(image: str) -> tuple[str, str]:
     name = image.partition("@")[0]
-    repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
+    repository, _colon, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
     for prefix in ("docker.io/library/", "docker.io/", "library/"):
         repository = repository.removeprefix(prefix)
     return repository, tag
@@ -66,6 +66,16 @@ def image_os(image: str) -> str:
     if repository in _LINUX_REPOSITORIES or _LINUX_TAG.search(tag):
         return "linux"
     return ""
+
+
+def linux_for_sure(image: str) -> bool:
+    """Is it a publisher's own image for Linux? A mirror may hold a Windows image under a tag that names a distribution.
+
+    Source: kubernetes-sigs/windows-testing gce/prepull-1.21.yaml pulls such mirrors (httpd:2.4.39-alpine) on Windows.
+    """
+    repository = _split(image)[0]
+    official = "/" not in repository
+    return image_os(image) == "linux" and (official or repository in _LINUX_REPOSITORIES)
 
 
 @lru_cache(maxsize=4096)

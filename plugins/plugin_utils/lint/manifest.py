@@ -121,8 +121,7 @@ class KubeObject:
 
 def read_documents(file: str, text: str) -> list[Document]:
     """The documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
-    # A raw tab is legal between JSON tokens, cannot stand inside a JSON string, and is refused by YAML.
-    source = text.replace("\t", " ") if file.endswith(".json") else text
+    source = _json_as_yaml(text) if file.endswith(".json") else text
     lines = text.splitlines()
     documents: list[Document] = []
     loader = _Loader(source)
@@ -137,8 +136,12 @@ def read_documents(file: str, text: str) -> list[Document]:
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
         raise UnreadableError(
-            f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text)}"
+            f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text, mark)}"
         ) from error
+    except yaml.reader.ReaderError as error:
+        # libyaml's reader has the character as a number, PyYAML's own as a string.
+        number = error.character if isinstance(error.character, int) else ord(error.character)
+        raise UnreadableError(f"{file}: this is no text: it holds the character U+{number:04X}.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UnreadableError(f"{file}: this is not valid YAML: {error}.{_hint(text)}") from error
     finally:
@@ -146,7 +149,21 @@ def read_documents(file: str, text: str) -> list[Document]:
     return documents
 
 
-def _hint(text: str) -> str:
+_JSON_ESCAPE = re.compile(r"\\(u[dD][89a-fA-F][0-9a-fA-F]{2}|.)")
+
+
+def _json_as_yaml(text: str) -> str:
+    """What JSON may say and YAML refuses, as something of the same length, so that places stay right.
+
+    A raw tab is legal between tokens and cannot stand inside a string. An escaped UTF-16 surrogate becomes U+FFFD,
+    which is what encoding/json of Go makes of one that has no partner.
+    """
+    return _JSON_ESCAPE.sub(lambda m: r"\uFFFD" if len(m[1]) > 1 else m[0], text.replace("\t", " "))
+
+
+def _hint(text: str, mark: yaml.Mark | None = None) -> str:
+    if mark is not None and text[mark.index : mark.index + 1] == "\t":
+        return " A tab stands there; YAML is indented with blanks."
     if "{{" in text:
         return (
             " It holds '{{', so it looks like an unrendered Helm or Jinja2 template: render it first"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 OLDEST_MINOR = 22
@@ -147,7 +147,6 @@ _READERS = {
     "unknown_pods": ("unknown_pods", lambda value: _choice(value, UNKNOWN_PODS)),
 }
 SETTINGS = tuple(_READERS)
-assert {name for name, _ in _READERS.values()} == {entry.name for entry in fields(Profile)}
 
 
 def with_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:

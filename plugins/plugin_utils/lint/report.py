@@ -49,6 +49,8 @@ def summary(report: Report) -> str:
         f"{counts}; {report.objects} objects, pods: {pods.get('windows', 0)} for Windows,"
         f" {pods.get('linux', 0)} for Linux, {unknown} do not say."
     )
+    if not report.objects:
+        text += " Nothing was checked: no Kubernetes object is in the input."
     if unknown:
         text += " Those that do not say were not checked (unknown_pods: windows checks them as well)."
     if report.silenced:

@@ -23,7 +23,7 @@ from .rule import Rule
 
 
 def _order(rule: Rule) -> tuple[int, str, int]:
-    letters, _, number = rule.id.partition("-")
+    letters, _dash, number = rule.id.partition("-")
     return ("LM", "SC", "ST", "RS", "SE", "NW", "OB", "WL").index(letters), letters, int(number)
 
 

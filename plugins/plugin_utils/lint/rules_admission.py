@@ -18,8 +18,8 @@ from .levels import Level, by_minor, rejected
 from .model import Hit, Severity, as_map
 from .rule import Remove, Rule, Test, fields, is_set, is_true
 
-_DOC = "Kubernetes documentation, Windows containers, "
-_CODE = "k8s.io/kubernetes pkg/apis/core/validation validateWindows, "
+_DOC = "Kubernetes documentation, Windows containers"
+_CODE = "k8s.io/kubernetes pkg/apis/core/validation validateWindows"
 
 
 def _effectless(value: Any) -> bool:
@@ -94,7 +94,7 @@ RULES: tuple[Rule, ...] = (
         "spec.hostPID",
         _NAMESPACES,
         _HOST_PROCESS,
-        _DOC + "v1.22 and v1.27 (S2 L75, L278; S3 L78, L239)",
+        _DOC + ", v1.22 and v1.27 (S2 L75, L278; S3 L78, L239)",
         test=is_true,
     ),
     _row(
@@ -102,7 +102,7 @@ RULES: tuple[Rule, ...] = (
         "spec.hostIPC",
         _NAMESPACES,
         _HOST_PROCESS,
-        _DOC + "v1.22 and v1.27 (S2 L75, L278; S3 L79)",
+        _DOC + ", v1.22 and v1.27 (S2 L75, L278; S3 L79)",
         test=is_true,
     ),
     _row(
@@ -110,7 +110,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "seLinuxOptions",
         "SELinux is a part of Linux.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L353; S3 L80)",
+        _DOC + " (S2 L75, L353; S3 L80)",
         rows=("SE-10",),
         fix=Remove(),
     ),
@@ -119,7 +119,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "seccompProfile",
         "Seccomp is a part of Linux.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L353; S3 L81)",
+        _DOC + " (S2 L75, L353; S3 L81)",
         rows=("SE-10",),
         fix=Remove(),
     ),
@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "fsGroup",
         "Windows has no group ids; rights to files are ACLs, resolved inside the container.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L195; S3 L82)",
+        _DOC + " (S2 L75, L195; S3 L82)",
         rows=("ST-04",),
         fix=Remove(),
     ),
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "fsGroupChangePolicy",
         "Windows has no group ids.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75; S3 L83)",
+        _DOC + " (S2 L75; S3 L83)",
         fix=Remove(),
     ),
     _row(
@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "sysctls",
         "The Windows kernel has no sysctls.",
         "Remove the field; set what the application needs in its own configuration.",
-        _DOC + "(S2 L75; S3 L84)",
+        _DOC + " (S2 L75; S3 L84)",
         test=bool,
         fix=Remove(),
     ),
@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         "spec.shareProcessNamespace",
         "Containers of a Windows pod share the network and nothing else.",
         "Remove the field; let containers talk over localhost or a shared volume.",
-        _DOC + "(S2 L75, L282; S3 L85, L252)",
+        _DOC + " (S2 L75, L282; S3 L85, L252)",
         rows=("LM-69",),
         fix=Remove(_effectless),
     ),
@@ -163,19 +163,19 @@ RULES: tuple[Rule, ...] = (
         _POD + "runAsUser",
         "A Windows user is a name with a SID, not a number.",
         _USER_NAME,
-        _DOC + "(S2 L75; S3 L86; KEP S4 L284)",
+        _DOC + " (S2 L75; S3 L86; KEP S4 L284)",
         rows=("SE-04", "SE-17"),
         fix=Remove(),
     ),
     _row(
-        "LM-10", _POD + "runAsGroup", "Windows has no group ids.", _TAKE_AWAY, _DOC + "(S2 L75; S3 L87)", fix=Remove()
+        "LM-10", _POD + "runAsGroup", "Windows has no group ids.", _TAKE_AWAY, _DOC + " (S2 L75; S3 L87)", fix=Remove()
     ),
     _row(
         "LM-11",
         _POD + "supplementalGroups",
         "Windows has no group ids.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75; S3 L88; KEP S4 L285)",
+        _DOC + " (S2 L75; S3 L88; KEP S4 L285)",
         rows=("SE-17",),
         fix=Remove(),
     ),
@@ -184,7 +184,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "seLinuxOptions",
         "SELinux is a part of Linux.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L272; S3 L89, L228; KEP S4 L272)",
+        _DOC + " (S2 L75, L272; S3 L89, L228; KEP S4 L272)",
         rows=("SE-10",),
         fix=Remove(),
     ),
@@ -193,7 +193,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "seccompProfile",
         "Seccomp is a part of Linux.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L353; S3 L90)",
+        _DOC + " (S2 L75, L353; S3 L90)",
         rows=("SE-10",),
         fix=Remove(),
     ),
@@ -202,7 +202,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "capabilities",
         "POSIX capabilities are not implemented on Windows.",
         "Remove the field; give the container's user the rights that it needs in the image.",
-        _DOC + "(S2 L75, L265; S3 L91, L203; KEP S4 L271)",
+        _DOC + " (S2 L75, L265; S3 L91, L203; KEP S4 L271)",
         rows=("SE-10",),
         fix=Remove(_only_drops),
     ),
@@ -211,7 +211,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "readOnlyRootFilesystem",
         "The registry and system processes of a Windows container have to write to its root file system.",
         "Remove the field; mount what must not change with readOnly: true, which works.",
-        _DOC + "(S2 L75, L202, L268; S3 L92, L213; KEP S4 L276)",
+        _DOC + " (S2 L75, L202, L268; S3 L92, L213; KEP S4 L276)",
         rows=("LM-41", "ST-03"),
         fix=Remove(),
     ),
@@ -221,7 +221,7 @@ RULES: tuple[Rule, ...] = (
         "Windows has no privileged containers.",
         "Remove the field; what needs the host itself runs as a HostProcess pod (windowsOptions.hostProcess: true"
         " and hostNetwork: true).",
-        _DOC + "(S2 L44, L75, L266, L355; S3 L93, L206; KEP S4 L97)",
+        _DOC + " (S2 L44, L75, L266, L355; S3 L93, L206; KEP S4 L97)",
         rows=("LM-23", "SE-08"),
         fix=Remove(_effectless),
     ),
@@ -230,7 +230,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "allowPrivilegeEscalation",
         "None of the Linux capabilities that it speaks of exist on Windows; false counts as set too.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L264; S3 L94, L200)",
+        _DOC + " (S2 L75, L264; S3 L94, L200)",
         fix=Remove(),
     ),
     _row(
@@ -238,7 +238,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "procMount",
         "Windows has no /proc.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L267; S3 L95)",
+        _DOC + " (S2 L75, L267; S3 L95)",
         fix=Remove(),
     ),
     _row(
@@ -246,7 +246,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "runAsUser",
         "A Windows user is a name with a SID, not a number.",
         _USER_NAME,
-        _DOC + "(S2 L75, L271; S3 L96, L224)",
+        _DOC + " (S2 L75, L271; S3 L96, L224)",
         rows=("SE-04",),
         fix=Remove(),
     ),
@@ -255,7 +255,7 @@ RULES: tuple[Rule, ...] = (
         _CONTAINER + "runAsGroup",
         "Windows has no group ids.",
         _TAKE_AWAY,
-        _DOC + "(S2 L75, L269; S3 L97)",
+        _DOC + " (S2 L75, L269; S3 L97)",
         fix=Remove(),
     ),
     Rule(
@@ -266,7 +266,7 @@ RULES: tuple[Rule, ...] = (
         message="securityContext.{field} has no effect on Windows: of a pod's securityContext only runAsNonRoot"
         " (since 1.24) and windowsOptions work.",
         remedy="Remove the field, or move what is meant into securityContext.windowsOptions.",
-        source=_DOC + "v1.22: none of the fields work (S2 L288); v1.27: runAsNonRoot and windowsOptions (S3 L283)",
+        source=_DOC + ", v1.22: none of the fields work (S2 L288); v1.27: runAsNonRoot and windowsOptions (S3 L283)",
         paths=("spec.securityContext.*",),
     ),
     _row(
@@ -274,7 +274,7 @@ RULES: tuple[Rule, ...] = (
         "spec.hostUsers",
         "Windows has no user namespaces.",
         _TAKE_AWAY,
-        _CODE + "since v1.25.0",
+        _CODE + ", since v1.25.0",
         level=rejected(since=25, exists=25),
         fix=Remove(),
     ),
@@ -283,7 +283,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "supplementalGroupsPolicy",
         "Windows has no group ids.",
         _TAKE_AWAY,
-        _CODE + "since v1.31.0",
+        _CODE + ", since v1.31.0",
         level=rejected(since=31, exists=31),
         fix=Remove(),
     ),
@@ -292,7 +292,7 @@ RULES: tuple[Rule, ...] = (
         _POD + "seLinuxChangePolicy",
         "SELinux is a part of Linux.",
         _TAKE_AWAY,
-        _CODE + "since v1.32.0",
+        _CODE + ", since v1.32.0",
         level=rejected(since=32, exists=32),
         fix=Remove(),
     ),
@@ -311,7 +311,7 @@ RULES: tuple[Rule, ...] = (
         find=fields("spec.securityContext.appArmorProfile", "spec.containers[*].securityContext.appArmorProfile"),
         message="{field} is set. AppArmor is a part of Linux. {consequence}",
         remedy=_TAKE_AWAY,
-        source=_DOC + "(S2 L353); " + _CODE + "since v1.30.0",
+        source=_DOC + " (S2 L353); " + _CODE + ", since v1.30.0",
         rows=("SE-10",),
         paths=("spec.securityContext.appArmorProfile", "spec.containers[*].securityContext.appArmorProfile"),
         fix=Remove(),
@@ -324,7 +324,7 @@ RULES: tuple[Rule, ...] = (
         message="the annotation {value} asks for an AppArmor profile. AppArmor is a part of Linux; the annotation"
         " has no effect.",
         remedy="Remove the annotation.",
-        source=_DOC + "(S2 L353)",
+        source=_DOC + " (S2 L353)",
         rows=("SE-10",),
         paths=(f"metadata.annotations[{_APPARMOR}*]",),
         fix=Remove(),

@@ -14,7 +14,7 @@ from .levels import always
 from .model import Hit, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, Rule, commands, environment, mounts, short, volumes
 
-_DOC = "Kubernetes documentation, Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
 
 
 _PUBLIC_OR_FILE = frozenset(
@@ -145,7 +145,7 @@ def _resolver_files(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         if match := _RESOLVER_FILES.search(as_text(as_map(volume.get("hostPath")).get("path"))):
             yield Hit((*path, "hostPath", "path"), {"value": match.group(1)})
-    for path, _, value, container in environment(case):
+    for path, _name, value, container in environment(case):
         if match := _RESOLVER_FILES.search(value):
             yield Hit(path, {"value": match.group(1)}, container)
 
@@ -158,7 +158,7 @@ RULES: tuple[Rule, ...] = (
         find=_half_names,
         message="{value} is neither a short name nor a full one; Windows resolves only these two, not the in-betweens.",
         remedy="Write {full}, or the short name within the same namespace.",
-        source=_DOC + "(S2 L132, L178)",
+        source=_DOC + " (S2 L132, L178)",
         paths=(f"{ALL_CONTAINERS}.env[*].value",),
     ),
     Rule(
@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         find=_dns_tools,
         message="{value} in a command: it does not resolve names as Windows programs do.",
         remedy="Use Resolve-DnsName.",
-        source=_DOC + "(S2 L180)",
+        source=_DOC + " (S2 L180)",
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         find=_external_pings,
         message="ping {value}: the network plugins of Windows do not translate ICMP on the way out, it gets no answer.",
         remedy="Use curl or Test-NetConnection with a port.",
-        source=_DOC + "(S2 L110, L437)",
+        source=_DOC + " (S2 L110, L437)",
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
@@ -200,7 +200,7 @@ RULES: tuple[Rule, ...] = (
         " processes end by"
         " CTRL_SHUTDOWN_EVENT or WM_CLOSE, not by signals.",
         remedy="Write it for Windows, for example powershell.exe -Command ...",
-        source=_DOC + "(S2 L250; S3 L167)",
+        source=_DOC + " (S2 L250; S3 L167)",
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
@@ -215,7 +215,7 @@ RULES: tuple[Rule, ...] = (
         find=_resolver_files,
         message="{value} is used; Windows keeps DNS and routes in the registry, mapping the file has no effect.",
         remedy="Use dnsConfig or hostAliases of the pod, or set names in the program's configuration.",
-        source=_DOC + "(S2 L101)",
+        source=_DOC + " (S2 L101)",
         paths=(
             f"{ALL_CONTAINERS}.volumeMounts[*].mountPath",
             "spec.volumes[*].hostPath.path",

@@ -13,8 +13,8 @@ from .levels import Level, always
 from .model import Hit, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, Rule
 
-_DOC = "Kubernetes documentation, Windows containers, "
-_GUIDE = "Kubernetes documentation, Guide for running Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
+_GUIDE = "Kubernetes documentation, Guide for running Windows containers"
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
 _PLACEHOLDER_HANDLER = "example-container-runtime-handler"
 
@@ -59,7 +59,7 @@ def _host_process_of(case: PodCase) -> Iterator[tuple[Any, bool | None, bool]]:
 
 def _host_process_mixed(case: PodCase) -> Iterator[Hit]:
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("hostProcess")
-    mixed = case.pod.host_process and not all(in_force for _, _, in_force in _host_process_of(case))
+    mixed = case.pod.host_process and not all(in_force for _container, _own, in_force in _host_process_of(case))
     for container, own, in_force in _host_process_of(case):
         if isinstance(own, bool) and isinstance(at_pod, bool) and own != at_pod:
             path = (*container.path, "securityContext", "windowsOptions", "hostProcess")
@@ -70,7 +70,7 @@ def _host_process_mixed(case: PodCase) -> Iterator[Hit]:
 
 def _host_process_without_user(case: PodCase) -> Iterator[Hit]:
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
-    for container, _, in_force in _host_process_of(case):
+    for container, _own, in_force in _host_process_of(case):
         if in_force and not (as_map(container.security.get("windowsOptions")).get("runAsUserName") or at_pod):
             yield Hit(container.path, {"what": container.name}, container.name)
 
@@ -115,7 +115,7 @@ RULES: tuple[Rule, ...] = (
         find=_hyperv_pod,
         message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
         remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
-        source=_DOC + "(S2 L11; S3 L22)",
+        source=_DOC + " (S2 L11; S3 L22)",
         rows=("SE-09",),
         paths=(f"metadata.annotations[{_HYPERV_ANNOTATION}]", "spec.runtimeClassName"),
         all_pods=True,
@@ -127,7 +127,7 @@ RULES: tuple[Rule, ...] = (
         find=_hyperv_class,
         message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
         remedy="Use the handler runhcs-wcow-process.",
-        source=_DOC + "(S2 L11; S3 L22)",
+        source=_DOC + " (S2 L11; S3 L22)",
         rows=("SE-09",),
         kinds=("RuntimeClass",),
         paths=("handler",),
@@ -139,7 +139,7 @@ RULES: tuple[Rule, ...] = (
         find=_placeholder_handler,
         message="handler is {value}, the placeholder of the documentation: no node has it.",
         remedy="Name a handler of the nodes' containerd configuration; its own on Windows is runhcs-wcow-process.",
-        source=_GUIDE + "(S3 L584); F-30",
+        source=_GUIDE + " (S3 L584); F-30",
         kinds=("RuntimeClass",),
         paths=("handler",),
     ),
@@ -192,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         find=_gmsa_unknown,
         message="gmsaCredentialSpecName {value} is not among the GMSACredentialSpecs of the input ({known}).",
         remedy="Correct the name, or create the GMSACredentialSpec.",
-        source=_GUIDE + "(S3 L490)",
+        source=_GUIDE + " (S3 L490)",
         paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
     ),
     Rule(
@@ -202,7 +202,7 @@ RULES: tuple[Rule, ...] = (
         find=_gmsa_on_containerd,
         message="gMSA {value} with containerd: access to Windows network shares needs a patch of the kernel.",
         remedy="Keep the nodes at a current cumulative update, and try the share.",
-        source=_DOC + "(S2 L320; S3 L329)",
+        source=_DOC + " (S2 L320; S3 L329)",
         paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
     ),
 )

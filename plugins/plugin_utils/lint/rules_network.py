@@ -15,7 +15,7 @@ from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import build_title
 from .rule import Rule
 
-_DOC = "Kubernetes documentation, Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
 _SERVICE = ("Service",)
 _MOST_BACKENDS = 64
 _AFFINITY_BUILD = 19551
@@ -193,7 +193,7 @@ RULES: tuple[Rule, ...] = (
         find=_unknown_type,
         message="type is {value}; there are ClusterIP, NodePort, LoadBalancer and ExternalName.",
         remedy="Correct the type.",
-        source=_DOC + "(S2 L156)",
+        source=_DOC + " (S2 L156)",
         kinds=_SERVICE,
         paths=("spec.type",),
     ),
@@ -204,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         find=_too_many,
         message="up to {count} pods are behind the Service ({what}); Windows nodes balance over 64 at most.",
         remedy="Split the workload over several Services, or lower maxReplicas.",
-        source=_DOC + "(S2 L107)",
+        source=_DOC + " (S2 L107)",
         kinds=_SERVICE,
         paths=("spec.selector",),
     ),
@@ -215,7 +215,7 @@ RULES: tuple[Rule, ...] = (
         find=_node_ports,
         message="type is NodePort; a Windows node cannot reach the port on itself, other nodes and clients can.",
         remedy="Nothing, unless something on the node calls the port: then use the cluster IP from a pod.",
-        source=_DOC + "(S2 L106, L450)",
+        source=_DOC + " (S2 L106, L450)",
         kinds=_SERVICE,
         paths=("spec.type",),
     ),
@@ -226,7 +226,7 @@ RULES: tuple[Rule, ...] = (
         find=_ipv6_on_overlay,
         message="the Service is IPv6 and the network mode overlay; Windows pods do not talk IPv6 over it.",
         remedy="Use IPv4, or the network mode l2bridge.",
-        source=_DOC + "(S2 L108)",
+        source=_DOC + " (S2 L108)",
         kinds=_SERVICE,
         paths=("spec.ipFamilies",),
     ),
@@ -238,7 +238,7 @@ RULES: tuple[Rule, ...] = (
         message="externalTrafficPolicy is Local, which needs kube-proxy with DSR on Windows nodes; this profile"
         " has it off.",
         remedy="Turn DSR on (kube-proxy --enable-dsr=true) and tell the linter, or use Cluster.",
-        source=_DOC + "(S2 L109, L171)",
+        source=_DOC + " (S2 L109, L171)",
         rows=("NW-23",),
         kinds=_SERVICE,
         paths=("spec.externalTrafficPolicy",),
@@ -250,7 +250,7 @@ RULES: tuple[Rule, ...] = (
         find=_local_policy_with_dsr,
         message="{what} also disables forwarding from node to node: a node without a local pod does not answer.",
         remedy="Nothing, if the load balancer checks the health of nodes.",
-        source=_DOC + "(S2 L169, L171)",
+        source=_DOC + " (S2 L169, L171)",
         kinds=_SERVICE,
         paths=("spec.externalTrafficPolicy", f"metadata.annotations[{_PRESERVE}]"),
     ),
@@ -262,7 +262,7 @@ RULES: tuple[Rule, ...] = (
         message=f"sessionAffinity is ClientIP, which Windows has from build {_AFFINITY_BUILD} on; the nodes"
         f" include {{builds}}.",
         remedy="Use Windows Server 2022 or later, or keep the session outside of the connection.",
-        source=_DOC + "(S2 L167)",
+        source=_DOC + " (S2 L167)",
         rows=("NW-19",),
         kinds=_SERVICE,
         paths=("spec.sessionAffinity",),
@@ -274,7 +274,7 @@ RULES: tuple[Rule, ...] = (
         find=_sticky_time,
         message="timeoutSeconds is {value}; Windows does not support a maximum session sticky time.",
         remedy="Remove sessionAffinityConfig.",
-        source=_DOC + "(S2 L174)",
+        source=_DOC + " (S2 L174)",
         kinds=_SERVICE,
         paths=("spec.sessionAffinityConfig.clientIP.timeoutSeconds",),
     ),
@@ -285,7 +285,7 @@ RULES: tuple[Rule, ...] = (
         find=_preserve_destination,
         message="the annotation preserve-destination needs DSR and Windows Server 1903 or later, but {what}.",
         remedy="Turn DSR on and use newer nodes, or remove the annotation.",
-        source=_DOC + "(S2 L169)",
+        source=_DOC + " (S2 L169)",
         rows=("NW-21",),
         kinds=_SERVICE,
         paths=(f"metadata.annotations[{_PRESERVE}]",),
@@ -298,7 +298,7 @@ RULES: tuple[Rule, ...] = (
         message="the Service is IPv6 alone; Windows nodes have no single-stack IPv6, only dual-stack clusters"
         " serve it.",
         remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
-        source=_DOC + "(S2 L184)",
+        source=_DOC + " (S2 L184)",
         rows=("NW-24",),
         kinds=_SERVICE,
         paths=("spec.ipFamilies",),
@@ -310,7 +310,7 @@ RULES: tuple[Rule, ...] = (
         find=_dual_stack,
         message="the Service is dual-stack ({value}); Windows nodes serve Services of one family.",
         remedy="Make one Service for each family, with ipFamilyPolicy: SingleStack.",
-        source=_DOC + "(S2 L184)",
+        source=_DOC + " (S2 L184)",
         rows=("NW-24",),
         kinds=_SERVICE,
         paths=("spec.ipFamilyPolicy", "spec.ipFamilies"),
@@ -322,7 +322,7 @@ RULES: tuple[Rule, ...] = (
         find=_dual_stack_on_overlay,
         message="the Service is dual-stack ({value}) and the network mode overlay, which has no dual-stack on Windows.",
         remedy="Use IPv4 alone, or the network mode l2bridge.",
-        source=_DOC + "(S2 L188)",
+        source=_DOC + " (S2 L188)",
         kinds=_SERVICE,
         paths=("spec.ipFamilyPolicy",),
     ),

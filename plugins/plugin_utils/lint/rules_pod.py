@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from .catalog import PodCase
-from .images import image_os
+from .images import image_os, linux_for_sure
 from .levels import Level, always, by_minor, on_docker, rejected
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, Remove, Rule, fields, short
+from .rule import ALL_CONTAINERS, Find, Remove, Rule, fields, short
 
-_DOC = "Kubernetes documentation, Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
 
 
 def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]:
@@ -84,14 +84,14 @@ def _grace_period(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec", "terminationGracePeriodSeconds"), {"value": str(period)})
 
 
-def _linux_images(case: PodCase) -> Iterator[Hit]:
-    for container in case.pod.containers:
-        if image_os(container.image) == "linux":
-            yield Hit(
-                (*container.path, "image"),
-                {"value": container.image, "why": case.target.why},
-                container.name,
-            )
+def _linux_images(for_sure: bool) -> Find:
+    def find(case: PodCase) -> Iterator[Hit]:
+        for container in case.pod.containers:
+            if image_os(container.image) == "linux" and linux_for_sure(container.image) is for_sure:
+                values = {"value": container.image, "why": case.target.why}
+                yield Hit((*container.path, "image"), values, container.name)
+
+    return find
 
 
 def _problem_detector(case: PodCase) -> Iterator[Hit]:
@@ -150,13 +150,13 @@ RULES: tuple[Rule, ...] = (
             "spec.securityContext.runAsNonRoot",
             f"{ALL_CONTAINERS}.securityContext.runAsNonRoot",
             test=lambda value: value is True,
-            unless=lambda case: any(True for _ in _administrator_as_non_root(case)),
+            unless=lambda case: next(iter(_administrator_as_non_root(case)), None) is not None,
         ),
         message="runAsNonRoot on Windows means: the container does not run as ContainerAdministrator, and nothing"
         " else.",
         remedy="Nothing, if that is meant. The user is named in securityContext.windowsOptions.runAsUserName, for"
         " example ContainerUser.",
-        source=_DOC + "(S2 L270; S3 L220)",
+        source=_DOC + " (S2 L270; S3 L220)",
         rows=("SE-12",),
         paths=("spec.securityContext.runAsNonRoot", f"{ALL_CONTAINERS}.securityContext.runAsNonRoot"),
     ),
@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         message="runAsUserName is ContainerAdministrator and runAsNonRoot is true: the kubelet will not start the"
         " container.",
         remedy="Use ContainerUser (or a user of the image), or take runAsNonRoot away.",
-        source=_DOC + "(S2 L270; S3 L220)",
+        source=_DOC + " (S2 L270; S3 L220)",
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
     ),
     Rule(
@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
         message="terminationMessagePath is {value}; Windows cannot map single files, only the default"
         " /dev/termination-log works.",
         remedy="Remove the field, or use terminationMessagePolicy: FallbackToLogsOnError.",
-        source=_DOC + "(S2 L273; S3 L231; KEP S4 L104)",
+        source=_DOC + " (S2 L273; S3 L231; KEP S4 L104)",
         paths=(f"{ALL_CONTAINERS}.terminationMessagePath",),
         fix=Remove(),
     ),
@@ -204,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         " behind the gate WindowsHostNetwork, deprecated in 1.33.",
         remedy="Remove the field and use a Service or hostPort; what needs the host's network runs as a"
         " HostProcess pod.",
-        source=_DOC + "v1.22 (S2 L105, L279), v1.27 (S3 L242, L277); k8s.io/kubernetes pkg/features v1.26.0, v1.33.0",
+        source=_DOC + ", v1.22 (S2 L105, L279), v1.27 (S3 L242, L277); k8s.io/kubernetes pkg/features v1.26.0, v1.33.0",
         paths=("spec.hostNetwork",),
     ),
     Rule(
@@ -214,7 +214,7 @@ RULES: tuple[Rule, ...] = (
         find=fields("spec.dnsPolicy", test=lambda value: value == "ClusterFirstWithHostNet", unless=_is_host_process),
         message="dnsPolicy is ClusterFirstWithHostNet; Windows pods always have a container network, never the host's.",
         remedy="Use ClusterFirst, the default.",
-        source=_DOC + "(S2 L178, L280; S3 L244)",
+        source=_DOC + " (S2 L178, L280; S3 L244)",
         paths=("spec.dnsPolicy",),
     ),
     Rule(
@@ -235,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         find=_more_than_one_search,
         message="dnsConfig.searches names {value}; a Windows pod has one DNS suffix.",
         remedy="Keep one suffix and write other names in full.",
-        source=_DOC + "(S2 L179)",
+        source=_DOC + " (S2 L179)",
         paths=("spec.dnsConfig.searches",),
     ),
     Rule(
@@ -247,7 +247,7 @@ RULES: tuple[Rule, ...] = (
         " CTRL_SHUTDOWN_EVENT first;"
         " with Docker Windows ends everything after 5 seconds, set in the container's registry.",
         remedy="Handle the event in the program; with Docker set WaitToKillServiceTimeout in the image.",
-        source=_DOC + "(S2 L45, L283; S3 L32, L256)",
+        source=_DOC + " (S2 L45, L283; S3 L32, L256)",
         rows=("CT-50",),
         paths=("spec.terminationGracePeriodSeconds",),
     ),
@@ -266,10 +266,22 @@ RULES: tuple[Rule, ...] = (
         id="LM-49",
         title="Linux image in a Windows pod",
         level=always(Severity.ERROR),
-        find=_linux_images,
+        find=_linux_images(for_sure=True),
         message="{value} is an image for Linux, but the pod is for Windows ({why}). One pod runs on one node.",
         remedy="Use an image for Windows, or move the container to a pod of its own on Linux nodes.",
-        source=_DOC + "(S2 L57; S3 L46)",
+        source=_DOC + " (S2 L57; S3 L46)",
+        rows=("SC-18",),
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="LM-49",
+        title="Image in a Windows pod whose tag names a Linux distribution",
+        level=always(Severity.WARNING),
+        find=_linux_images(for_sure=False),
+        message="{value} looks by its tag like an image for Linux, but the pod is for Windows ({why}). One pod runs on"
+        " one node.",
+        remedy="Make sure that the image has a variant for Windows; else move the container to a pod on Linux nodes.",
+        source=_DOC + " (S2 L57; S3 L46)",
         rows=("SC-18",),
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
@@ -281,7 +293,7 @@ RULES: tuple[Rule, ...] = (
         message="{value}: the node problem detector did not work on Windows up to 1.23, support since then is"
         " preliminary.",
         remedy="Use a Windows build of it and check what it reports, or keep it on Linux nodes.",
-        source=_DOC + "v1.22 (S2 L292), v1.27 (S3 L289)",
+        source=_DOC + ", v1.22 (S2 L292), v1.27 (S3 L289)",
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(
@@ -292,7 +304,7 @@ RULES: tuple[Rule, ...] = (
         message="{value} logs to the event log, ETW or files, not to standard output: kubectl logs stays empty.",
         remedy="Start it through LogMonitor: command [C:\\LogMonitor\\LogMonitor.exe, ...] with a"
         " LogMonitorConfig.json.",
-        source=_DOC + "(S3 L472, L478)",
+        source=_DOC + " (S3 L472, L478)",
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
 )

@@ -14,7 +14,7 @@ from .model import Hit, Severity, as_map, as_text
 from .quantity import parse_quantity
 from .rule import ALL_CONTAINERS, Rule, volumes
 
-_DOC = "Kubernetes documentation, Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
 _RESOURCES = f"{ALL_CONTAINERS}.resources"
 
 
@@ -48,7 +48,7 @@ def _unequal_memory(case: PodCase) -> Iterator[Hit]:
 
 
 def _no_memory_limit(case: PodCase) -> Iterator[Hit]:
-    for container, _, limits in _sized(case):
+    for container, _requests, limits in _sized(case):
         if "memory" not in limits:
             yield Hit((*container.path, "resources", "limits"), {"what": container.name}, container.name)
 
@@ -68,7 +68,7 @@ RULES: tuple[Rule, ...] = (
         find=_huge_pages,
         message="{what}: huge pages are not implemented in the Windows container runtime.",
         remedy="Remove it.",
-        source=_DOC + "(S2 L43, L262; S3 L29, L189)",
+        source=_DOC + " (S2 L43, L262; S3 L29, L189)",
         paths=(f"{_RESOURCES}.limits[hugepages-*]", "spec.volumes[*].emptyDir.medium"),
     ),
     Rule(
@@ -79,7 +79,7 @@ RULES: tuple[Rule, ...] = (
         message="memory request {request} and limit {limit} differ. Windows does not kill for memory, it pages:"
         " an overcommitted node gets slow.",
         remedy="Set the request equal to the limit, or leave the request away: then the limit counts as request.",
-        source=_DOC + "(S2 L29)",
+        source=_DOC + " (S2 L29)",
         rows=("LM-63",),
         paths=(f"{_RESOURCES}.requests.memory",),
     ),
@@ -91,7 +91,7 @@ RULES: tuple[Rule, ...] = (
         message="container {what} has no memory limit: the scheduler counts nothing for it, and the node pages"
         " when it grows.",
         remedy="Set resources.limits.memory.",
-        source=_DOC + "(S2 L27)",
+        source=_DOC + " (S2 L27)",
         rows=("LM-63",),
         paths=(f"{_RESOURCES}.limits.memory",),
     ),
@@ -103,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         message="container {what} has neither a CPU request nor a CPU limit: the scheduler cannot keep the node"
         " from being overcommitted.",
         remedy="Set resources.requests.cpu or resources.limits.cpu.",
-        source=_DOC + "(S2 L263; S3 L193)",
+        source=_DOC + " (S2 L263; S3 L193)",
         rows=("LM-63",),
         paths=(f"{_RESOURCES}.requests.cpu",),
     ),

@@ -15,11 +15,11 @@ from .levels import Level, always, by_minor
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import Taint, build_title
 from .quantity import parse_quantity
-from .rule import ALL_CONTAINERS, Complete, Rule, fields
-from .target import BUILD_LABEL, OS_LABELS
+from .rule import ALL_CONTAINERS, Complete, Rule, fields, short
+from .target import BUILD_LABEL, OS_LABELS, SYSTEMS
 
-_DOC = "Kubernetes documentation, Windows containers, "
-_GUIDE = "Kubernetes documentation, Guide for running Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
+_GUIDE = "Kubernetes documentation, Guide for running Windows containers"
 
 
 def _no_os_name(case: PodCase) -> Iterator[Hit]:
@@ -161,6 +161,18 @@ def _mebibytes(amount: Fraction | int) -> str:
 _OS_NAME = Level(((24, Severity.WARNING),))
 _SELECTOR = Complete(("selector", "toleration"))
 
+
+def _misnamed_systems(case: PodCase) -> Iterator[Hit]:
+    if case.pod.declared and case.pod.declared not in SYSTEMS:
+        values = {"field": "os.name", "value": short(case.pod.declared), "what": "The API server rejects the pod."}
+        yield Hit(("spec", "os", "name"), values)
+    for label in OS_LABELS:
+        said = as_text(as_map(case.pod.spec.get("nodeSelector")).get(label))
+        if said and said != said.lower() and said.lower() in SYSTEMS:
+            values = {"field": label, "value": said, "what": "No node has this label: the pod stays Pending."}
+            yield Hit(("spec", "nodeSelector", label), values)
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="SC-01",
@@ -170,7 +182,7 @@ RULES: tuple[Rule, ...] = (
         message="this is a Windows pod ({why}), but spec.os.name does not say so: the API server cannot refuse"
         " what does not work.",
         remedy="Set spec.os.name: windows.",
-        source=_GUIDE + "(S3 L501); S2 L69",
+        source=_GUIDE + " (S3 L501); S2 L69",
         rows=("LM-62",),
         paths=("spec.os.name",),
         fix=Complete(("os",)),
@@ -182,7 +194,7 @@ RULES: tuple[Rule, ...] = (
         find=fields("spec.pod.os"),
         message="spec.pod.os is no field of a pod: a strict API server rejects it, others drop it.",
         remedy="Write spec.os.name.",
-        source=_GUIDE + "a slip in one note of it (S3 L514); F-21",
+        source=_GUIDE + ", a slip in one note of it (S3 L514); F-21",
         paths=("spec.pod.os",),
         all_pods=True,
     ),
@@ -194,7 +206,7 @@ RULES: tuple[Rule, ...] = (
         message="spec.os.name is windows, but nothing brings the pod to a Windows node: the scheduler does not"
         " look at os.name.",
         remedy="Add nodeSelector kubernetes.io/os: windows, or a RuntimeClass that has it.",
-        source=_GUIDE + "(S3 L516)",
+        source=_GUIDE + " (S3 L516)",
         rows=("LM-62",),
         paths=("spec.nodeSelector",),
         fix=_SELECTOR,
@@ -207,7 +219,7 @@ RULES: tuple[Rule, ...] = (
         message="spec.os.name is {value}: Kubernetes 1.22 does not know the field, 1.23 only with the feature"
         " gate IdentifyPodOS.",
         remedy="Remove it for these versions, or turn the gate on in 1.23.",
-        source=_GUIDE + "(S3 L509); k8s.io/kubernetes pkg/features v1.23.17, v1.24.0",
+        source=_GUIDE + " (S3 L509); k8s.io/kubernetes pkg/features v1.23.17, v1.24.0",
         paths=("spec.os.name",),
     ),
     Rule(
@@ -217,7 +229,7 @@ RULES: tuple[Rule, ...] = (
         find=_undeclared_unselected,
         message="this is a Windows pod ({why}), but nothing brings it to a Windows node: a Linux node may get it.",
         remedy="Add nodeSelector kubernetes.io/os: windows, or a RuntimeClass that has it.",
-        source=_GUIDE + "(S3 L531)",
+        source=_GUIDE + " (S3 L531)",
         rows=("LM-62",),
         paths=("spec.nodeSelector",),
         fix=_SELECTOR,
@@ -229,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         find=_unselected_without_taint,
         message="the Windows nodes carry no taint and this pod selects no system: a Windows node may get it.",
         remedy="Add nodeSelector kubernetes.io/os: linux, or taint the Windows nodes (os=windows:NoSchedule).",
-        source=_GUIDE + "(S3 L531)",
+        source=_GUIDE + " (S3 L531)",
         rows=("LM-62",),
         paths=("spec.nodeSelector",),
         all_pods=True,
@@ -241,7 +253,7 @@ RULES: tuple[Rule, ...] = (
         find=_taint_not_tolerated,
         message="the pod selects Windows nodes and does not tolerate their taint {value}: it stays Pending.",
         remedy="Add the toleration, or a RuntimeClass that brings it.",
-        source=_GUIDE + "(S3 L544)",
+        source=_GUIDE + " (S3 L544)",
         rows=("LM-62",),
         paths=("spec.tolerations",),
         fix=Complete(("toleration",)),
@@ -253,7 +265,7 @@ RULES: tuple[Rule, ...] = (
         find=_labels_no_strings,
         message="nodeSelector has {value}, which is no string: the API server rejects the pod.",
         remedy=f'Quote the value, for example {BUILD_LABEL}: "10.0.20348".',
-        source=_GUIDE + "(S3 L549)",
+        source=_GUIDE + " (S3 L549)",
         paths=("spec.nodeSelector",),
     ),
     Rule(
@@ -263,7 +275,7 @@ RULES: tuple[Rule, ...] = (
         find=_runtime_class_unknown,
         message="runtimeClassName {value} is not among the RuntimeClasses of the input ({known}).",
         remedy="Correct the name, or add the RuntimeClass to the input.",
-        source=_GUIDE + "(S3 L599)",
+        source=_GUIDE + " (S3 L599)",
         rows=("LM-62",),
         paths=("spec.runtimeClassName",),
     ),
@@ -290,13 +302,25 @@ RULES: tuple[Rule, ...] = (
         all_pods=True,
     ),
     Rule(
+        id="WL-13",
+        title="Name of a system that there is not",
+        level=always(Severity.ERROR),
+        find=_misnamed_systems,
+        message="{field} is {value}; the systems are named windows and linux, in small letters. {what}",
+        remedy="Write windows or linux.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateOS (os.name); the kubelet labels its node with Go's"
+        " runtime.GOOS",
+        paths=("spec.os.name", "spec.nodeSelector[kubernetes.io/os]"),
+        all_pods=True,
+    ),
+    Rule(
         id="LM-61",
         title="Image and selected node have different builds",
         level=always(Severity.ERROR),
         find=_selected_build_differs,
         message="{value} is made for {image}, the pod selects {node}: process isolation needs the same build.",
         remedy="Use the image of that build, or select nodes of the image's.",
-        source=_DOC + "(S2 L332; S3 L338, L558)",
+        source=_DOC + " (S2 L332; S3 L338, L558)",
         paths=(f"{ALL_CONTAINERS}.image", f"spec.nodeSelector[{BUILD_LABEL}]"),
     ),
     Rule(
@@ -306,7 +330,7 @@ RULES: tuple[Rule, ...] = (
         find=_unselected_build_differs,
         message="{value} is made for {image}, the pod selects no build, and the cluster also has {node}.",
         remedy=f"Select the build with {BUILD_LABEL}, or use an image of all builds.",
-        source=_GUIDE + "(S3 L558)",
+        source=_GUIDE + " (S3 L558)",
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(
@@ -316,7 +340,7 @@ RULES: tuple[Rule, ...] = (
         find=_node_labels,
         message="the Node has no label {value}: selectors of pods do not find it.",
         remedy="Restart its kubelet, which sets the label, or set it with kubectl label.",
-        source=_GUIDE + "(S3 L528)",
+        source=_GUIDE + " (S3 L528)",
         kinds=("Node",),
         paths=("metadata.labels",),
     ),
@@ -328,7 +352,7 @@ RULES: tuple[Rule, ...] = (
         message="the memory limits of its pods add up to {total}, the node has {allocatable} to give: when they"
         " are used, it pages and gets slow.",
         remedy="Lower the limits, raise the requests to the limits, or add a node.",
-        source=_DOC + "(S2 L25)",
+        source=_DOC + " (S2 L25)",
         kinds=("Node",),
         paths=("status.allocatable.memory",),
     ),

@@ -14,7 +14,7 @@ from .levels import always, on_docker
 from .model import Hit, Severity, as_list, as_map, as_text
 from .rule import ALL_CONTAINERS, Remove, Rule, mounts, volumes
 
-_DOC = "Kubernetes documentation, Windows containers, "
+_DOC = "Kubernetes documentation, Windows containers"
 _MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
 
 # In-tree volume types that are not for Windows. Those that are: awsElasticBlockStore, azureDisk, azureFile,
@@ -52,7 +52,7 @@ def _is_file(path: str) -> bool:
 
 
 def _secret_volumes(case: PodCase) -> set[str]:
-    return {as_text(volume.get("name")) for _, volume in volumes(case) if "secret" in volume}
+    return {as_text(volume.get("name")) for _path, volume in volumes(case) if "secret" in volume}
 
 
 def _sub_paths(case: PodCase) -> Iterator[Hit]:
@@ -76,7 +76,7 @@ def _single_files(case: PodCase) -> Iterator[Hit]:
         return
     files = {
         as_text(volume.get("name"))
-        for _, volume in volumes(case)
+        for _path, volume in volumes(case)
         if as_map(volume.get("hostPath")).get("type") == "File"
     }
     for path, mount, container in mounts(case):
@@ -91,7 +91,7 @@ def _host_writes(case: PodCase) -> Iterator[Hit]:
         return
     hosts = {
         as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
-        for _, volume in volumes(case)
+        for _path, volume in volumes(case)
         if isinstance(volume.get("hostPath"), dict)
     }
     for path, mount, container in mounts(case):
@@ -227,7 +227,7 @@ def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
         return
     if any(
         _pipe(p) and "csi-proxy" in p
-        for _, v in volumes(case)
+        for _path, v in volumes(case)
         for p in [as_text(as_map(v.get("hostPath")).get("path"))]
     ):
         return
@@ -245,7 +245,7 @@ RULES: tuple[Rule, ...] = (
         find=_block,
         message="{what}; Windows cannot attach raw block devices to pods.",
         remedy="Use a volume with a file system (volumeMode: Filesystem).",
-        source=_DOC + "(S2 L203, L284; S3 L265)",
+        source=_DOC + " (S2 L203, L284; S3 L265)",
         rows=("LM-42",),
         paths=(f"{ALL_CONTAINERS}.volumeDevices", "spec.volumeClaimTemplates[*].spec.volumeMode"),
     ),
@@ -256,7 +256,7 @@ RULES: tuple[Rule, ...] = (
         find=_used_block,
         message="{what}; Windows cannot attach raw block devices to pods.",
         remedy="Use volumeMode: Filesystem.",
-        source=_DOC + "(S2 L203, L284; S3 L265)",
+        source=_DOC + " (S2 L203, L284; S3 L265)",
         rows=("LM-42",),
         kinds=("PersistentVolumeClaim", "PersistentVolume"),
         paths=("spec.volumeMode",),
@@ -268,7 +268,7 @@ RULES: tuple[Rule, ...] = (
         find=_memory_media,
         message="emptyDir.medium is Memory; Windows has no memory file system for pods.",
         remedy="Remove medium; the volume is then on the node's disk.",
-        source=_DOC + "(S2 L204, L286; S3 L268)",
+        source=_DOC + " (S2 L204, L286; S3 L268)",
         rows=("LM-43",),
         paths=("spec.volumes[*].emptyDir.medium",),
     ),
@@ -283,7 +283,7 @@ RULES: tuple[Rule, ...] = (
         ),
         message="mountPropagation is {value}; Windows does not propagate mounts.",
         remedy="Remove the field.",
-        source=_DOC + "(S2 L287; S3 L273)",
+        source=_DOC + " (S2 L287; S3 L273)",
         paths=(f"{_MOUNTS}.mountPropagation",),
     ),
     Rule(
@@ -295,7 +295,7 @@ RULES: tuple[Rule, ...] = (
         " Docker, and works with"
         " containerd for folders (this profile: {runtime}).",
         remedy="Mount the whole volume, or try it on the containerd of your nodes and silence this.",
-        source=_DOC + "(S2 L199; KEP S4 L100); F-38",
+        source=_DOC + " (S2 L199; KEP S4 L100); F-38",
         paths=(f"{_MOUNTS}.subPath", f"{_MOUNTS}.subPathExpr"),
     ),
     Rule(
@@ -305,7 +305,7 @@ RULES: tuple[Rule, ...] = (
         find=_secret_sub_paths,
         message="subPath {value} of a Secret: not supported on Windows.",
         remedy="Mount the whole Secret into a folder of its own.",
-        source=_DOC + "(S2 L200)",
+        source=_DOC + " (S2 L200)",
         paths=(f"{_MOUNTS}.subPath",),
     ),
     Rule(
@@ -315,7 +315,7 @@ RULES: tuple[Rule, ...] = (
         find=_single_files,
         message="{value} is mounted as a single file; Docker on Windows mounts folders only.",
         remedy="Mount the folder, or use containerd.",
-        source=_DOC + "(S2 L192)",
+        source=_DOC + " (S2 L192)",
         rows=("ST-01",),
         paths=(f"{_MOUNTS}.mountPath",),
     ),
@@ -327,7 +327,7 @@ RULES: tuple[Rule, ...] = (
         message="hostPath {value} is mounted writable; mounts cannot be relied on to bring files back to the"
         " host's file system.",
         remedy="Mount it with readOnly: true, or write to a persistent volume.",
-        source=_DOC + "(S2 L193, L201; KEP S4 L101)",
+        source=_DOC + " (S2 L193, L201; KEP S4 L101)",
         rows=("ST-02",),
         paths=(f"{_MOUNTS}.mountPath",),
     ),
@@ -338,7 +338,7 @@ RULES: tuple[Rule, ...] = (
         find=_unix_mount_options,
         message="mount option {value} has no meaning on Windows: rights are ACLs.",
         remedy="Use a StorageClass or PersistentVolume of its own for Windows pods, without these options.",
-        source=_DOC + "(S2 L195, L205)",
+        source=_DOC + " (S2 L195, L205)",
         rows=("ST-04",),
         kinds=("PersistentVolume", "StorageClass"),
         paths=("mountOptions", "spec.mountOptions"),
@@ -350,7 +350,7 @@ RULES: tuple[Rule, ...] = (
         find=_modes,
         message="{field} is {value}; Windows has no file modes, the files get the rights of the folder.",
         remedy="Remove the field.",
-        source=_DOC + "(S2 L206; KEP S4 L102)",
+        source=_DOC + " (S2 L206; KEP S4 L102)",
         rows=("ST-04",),
         paths=tuple(
             f"spec.volumes[*].{kind}.defaultMode" for kind in ("configMap", "secret", "projected", "downwardAPI")
@@ -364,7 +364,7 @@ RULES: tuple[Rule, ...] = (
         find=_nfs_volumes,
         message="{what}; NFS is not supported on Windows nodes.",
         remedy="Use SMB (for example the CSI driver smb.csi.k8s.io) or a disk.",
-        source=_DOC + "(S2 L207)",
+        source=_DOC + " (S2 L207)",
         paths=("spec.volumes[*].nfs", "spec.volumes[*].csi.driver"),
     ),
     Rule(
@@ -374,7 +374,7 @@ RULES: tuple[Rule, ...] = (
         find=_nfs_object,
         message="{what}; NFS is not supported on Windows nodes.",
         remedy="Use SMB (for example the CSI driver smb.csi.k8s.io) or a disk.",
-        source=_DOC + "(S2 L207)",
+        source=_DOC + " (S2 L207)",
         kinds=("PersistentVolume", "StorageClass"),
         paths=("spec.nfs", "provisioner"),
     ),
@@ -386,7 +386,7 @@ RULES: tuple[Rule, ...] = (
         message="allowVolumeExpansion is true and {user} is for Windows: growing a mounted volume is not"
         " supported in-tree; some CSI drivers can.",
         remedy="Check that the CSI driver says so for Windows, else make a new volume and copy.",
-        source=_DOC + "(S2 L208, L226)",
+        source=_DOC + " (S2 L208, L226)",
         kinds=("StorageClass",),
         paths=("allowVolumeExpansion",),
     ),
@@ -399,7 +399,7 @@ RULES: tuple[Rule, ...] = (
         " pipe: it cannot format or mount disks.",
         remedy=r"Run it as a HostProcess pod, or mount the pipes \\.\pipe\csi-proxy-... and install csi-proxy on"
         r" the nodes.",
-        source=_DOC + "(S2 L228; KEP S4 L105)",
+        source=_DOC + " (S2 L228; KEP S4 L105)",
         rows=("ST-08",),
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
@@ -411,7 +411,7 @@ RULES: tuple[Rule, ...] = (
         message="{what}.",
         remedy="Use azureFile, azureDisk, awsElasticBlockStore, gcePersistentDisk, vsphereVolume, or a CSI driver"
         " for Windows.",
-        source=_DOC + "(S2 L214, L218; KEP S4 L89)",
+        source=_DOC + " (S2 L214, L218; KEP S4 L89)",
         rows=("ST-06", "ST-07"),
         paths=("spec.volumes[*]", "spec.volumes[*].flexVolume.driver"),
     ),
@@ -422,7 +422,7 @@ RULES: tuple[Rule, ...] = (
         find=_foreign_types_of_volume,
         message="{what}.",
         remedy="Use a CSI driver for Windows.",
-        source=_DOC + "(S2 L214)",
+        source=_DOC + " (S2 L214)",
         rows=("ST-06",),
         kinds=("PersistentVolume",),
         paths=("spec",),

@@ -18,7 +18,7 @@ from .rulebook import RULES
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs/workload_lint.md"
+_DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs"
 
 
 def as_sarif(report: Report, version: str) -> str:
@@ -28,7 +28,7 @@ def as_sarif(report: Report, version: str) -> str:
     driver = {
         "name": "winkube.node workload_lint",
         "version": version,
-        "informationUri": _DOCUMENTATION,
+        "informationUri": f"{_DOCUMENTATION}/workload_lint.md",
         "rules": [_rule(rule_id, [rule for rule in RULES if rule.id == rule_id]) for rule_id in ids],
     }
     run = {
@@ -46,7 +46,7 @@ def _rule(rule_id: str, rules: Iterable[Rule]) -> dict[str, Any]:
         "shortDescription": {"text": "; ".join(dict.fromkeys(rule.title for rule in parts))},
         "fullDescription": {"text": fill(parts[0].message, {"consequence": ""}).strip()},
         "help": {"text": parts[0].remedy},
-        "helpUri": f"{_DOCUMENTATION}#{rule_id.lower()}",
+        "helpUri": f"{_DOCUMENTATION}/rules/{rule_id}.md",
     }
 
 

@@ -35,9 +35,10 @@ def _files(name: str) -> Iterator[str]:
     elif path.is_dir():
         # A hidden folder (.git, .venv) holds nothing that is deployed.
         found = [each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file()]
-        yield from sorted(
-            str(each) for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)
-        )
+        shown = [each for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)]
+        if not shown:
+            raise UnreadableError(f"{name}: there is no file in this folder that ends in {', '.join(SUFFIXES)}.")
+        yield from sorted(map(str, shown))
     else:
         # A pattern may be absolute, which Path.glob refuses.
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
@@ -53,8 +54,12 @@ def read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
         return data.decode(_encoding(data))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"{path}: it cannot be read: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(
+            f"{path}: this is no text: byte {error.start} is no {error.encoding}. Save it as UTF-8, or leave it out."
+        ) from error
+    except OSError as error:
+        raise UnreadableError(f"{path}: it cannot be read: {error.strerror}.") from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ from .model import as_list, as_map, as_text
 from .workload import Pod
 
 OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
+SYSTEMS = ("windows", "linux")
 BUILD_LABEL = "node.kubernetes.io/windows-build"
 WINDOWS_TAINT_KEYS = ("os", "kubernetes.io/os", "node.kubernetes.io/os")
 
@@ -49,11 +50,16 @@ class Target:
         return self.os == "windows"
 
 
+def _system(name: str) -> str:
+    """The system that somebody means who writes `Windows`; no node has that label (WL-13). Others are not known."""
+    return name.lower() if name.lower() in SYSTEMS else ""
+
+
 def selector_os(selector: Mapping[str, Any]) -> str:
     """The system that a nodeSelector brings a pod to, empty if it does not say."""
     for label in OS_LABELS:
         if as_text(selector.get(label)):
-            return as_text(selector[label])
+            return _system(as_text(selector[label]))
     return "windows" if BUILD_LABEL in selector else ""
 
 
@@ -61,7 +67,7 @@ def _requirement_os(requirement: Any) -> str:
     key, operator = as_map(requirement).get("key"), as_map(requirement).get("operator")
     values = set(map(str, as_list(as_map(requirement).get("values"))))
     if key in OS_LABELS and operator == "In" and len(values) == 1:
-        return values.pop()
+        return _system(values.pop())
     if key in OS_LABELS and operator == "NotIn" and "windows" in values:
         return "linux"
     if key in OS_LABELS and operator == "NotIn" and "linux" in values:
@@ -92,17 +98,17 @@ def tolerates_windows(toleration: Any) -> bool:
     return entry.get("key") in WINDOWS_TAINT_KEYS and str(entry.get("value")).lower() == "windows"
 
 
-def _by_selector(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+def _by_selector(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if found := selector_os(as_map(pod.spec.get("nodeSelector"))):
         yield Evidence(found, f"spec.nodeSelector selects {found}")
 
 
-def _by_os_name(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
-    if pod.declared:
-        yield Evidence(pod.declared, f"spec.os.name is {pod.declared}")
+def _by_os_name(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+    if found := _system(pod.declared):
+        yield Evidence(found, f"spec.os.name is {pod.declared}")
 
 
-def _by_affinity(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+def _by_affinity(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if "affinity" in pod.spec and (found := affinity_os(pod.spec)):
         yield Evidence(found, f"spec.affinity.nodeAffinity requires {found}")
 
@@ -112,7 +118,7 @@ def _by_runtime_class(pod: Pod, classes: RuntimeClasses) -> Iterator[Evidence]:
         yield Evidence(found, f"RuntimeClass {pod.spec['runtimeClassName']} selects {found}")
 
 
-def _by_windows_options(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+def _by_windows_options(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if as_map(pod.security.get("windowsOptions")):
         yield Evidence("windows", "spec.securityContext.windowsOptions is set", strong=False)
     for container in pod.containers:
@@ -120,7 +126,7 @@ def _by_windows_options(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
             yield Evidence("windows", f"container {container.name} sets securityContext.windowsOptions", strong=False)
 
 
-def _by_image(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+def _by_image(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     for container in pod.containers:
         if image_os(container.image) == "windows":
             yield Evidence(
@@ -128,7 +134,7 @@ def _by_image(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
             )
 
 
-def _by_toleration(pod: Pod, _: RuntimeClasses) -> Iterator[Evidence]:
+def _by_toleration(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if any(map(tolerates_windows, as_list(pod.spec.get("tolerations")))):
         yield Evidence("windows", "spec.tolerations names the taint of Windows nodes", strong=False)
 

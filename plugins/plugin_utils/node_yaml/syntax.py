@@ -75,7 +75,7 @@ def line_at(text: str, index: int) -> tuple[int, str]:
 def _from_next_document(text: str, line: int) -> str | None:
     """The text with everything before the first document marker after `line` blanked out."""
     offset = 0
-    for _ in range(line):
+    for _line in range(line):
         offset = text.find("\n", offset) + 1
         if offset == 0:
             return None

@@ -125,7 +125,7 @@ class _Builder:
         try:
             if node.tag not in (_CORE + "seq", _CORE + "map"):
                 self.unknown_tag(at)
-            if isinstance(node, yaml.MappingNode) and any(isinstance(key, yaml.MappingNode) for key, _ in node.value):
+            if isinstance(node, yaml.MappingNode) and any(isinstance(pair[0], yaml.MappingNode) for pair in node.value):
                 found = "a template without quotes, which YAML takes for a mapping"
                 self.wrong(at, found, 'quotes around it: "{{ name }}"')
                 return Scalar(at, "{{ }}", "{{ }}")

@@ -197,16 +197,14 @@ def _connection(node: Node, place: Place, leaf: Leaf) -> tuple[dict[str, Any], t
     address = _address(node)
     said = node.text("spec", "credentials", "connection")
     shell = node.text("spec", "credentials", "shell")
-    credentials = node.get("spec", "credentials")
-    assert isinstance(credentials, Mapping)
     variables: dict[str, Any] = {"ansible_host": address.host}
     if said:
         variables["ansible_connection"] = said
     for key, variable in (("username", "ansible_user"), ("password", "ansible_password")):
-        value = credentials.get(key)
+        value = node.get("spec", "credentials", key)
         if isinstance(value, Scalar) and is_string(value) and value.value:
             variables[variable] = leaf(value)
-    key_file = credentials.get("privateKey")
+    key_file = node.get("spec", "credentials", "privateKey")
     if isinstance(key_file, Scalar) and is_string(key_file) and key_file.value:
         variables["ansible_ssh_private_key_file"] = (
             leaf(key_file) if has_template(key_file.value) else expand(key_file.value, place)

@@ -201,7 +201,7 @@ def test_refusals(node: SimulatedNode) -> None:
     session = node.open_session()
     assert "check mode" in apply(node, session, envelope([DIR]), check_mode=True)["reason"]
     assert "neither sent nor in" in apply(node, session, envelope([DIR], runner_text=None))["reason"]
-    assert "There are no ops format" in apply(node, session, envelope([op("format")]))["reason"]
+    assert "There is no op 'format'" in apply(node, session, envelope([op("format")]))["reason"]
     assert not node.drive.exists(STATE_DIR) and node.counters.write_ops == 0
     node.drive.mkdir(STATE_DIR, "S-1-5-21-1-2-3-1001")
     assert "owned by S-1-5-21-1-2-3-1001" in apply(node, session, envelope([DIR]))["reason"]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import after_fix, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, Profile, with_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_paths
 
 from .test_rules import BASE, FIXTURES, merged
@@ -32,6 +37,47 @@ def test_the_documents_own_iis_sample_gets_the_warning_of_its_request() -> None:
     """F-31: request 300Mi and limit 800Mi differ; nothing else is wrong with it that would stop it."""
     report = lint(read_paths([str(FIXTURES / "samples" / "iis.yml")]), Profile(minor=27))
     assert {each.rule for each in report.findings} == {"SC-01", "RS-04", "OB-02"}
+
+
+PUBLIC = sorted((FIXTURES / "samples" / "public").glob("*.yml"))
+
+
+def header(sample: Path, name: str) -> Any:
+    """The value of `# <name>: ...` at the head of a sample; None where there is no such line."""
+    head = itertools.takewhile(lambda line: line.startswith("#"), sample.read_text(encoding="utf-8").splitlines())
+    values = (yaml.safe_load(line.partition(":")[2]) for line in head if line.startswith(f"# {name}: "))
+    return next(values, None)
+
+
+@pytest.mark.row("LM-71")
+@pytest.mark.parametrize("minor", [27, 33, NEWEST_MINOR])
+@pytest.mark.parametrize("sample", PUBLIC, ids=[sample.stem for sample in PUBLIC])
+def test_what_sig_windows_publishes_has_no_error(sample: Path, minor: int) -> None:
+    """`Cluster` is the cluster that the sample is made for, `Errors` are what it is known to be refused for."""
+    profile = with_settings(Profile(minor=minor), header(sample, "Cluster"))
+    report = lint(read_paths([str(sample)]), profile)
+    errors = [each for each in report.findings if each.severity is Severity.ERROR]
+    assert {each.rule for each in errors} == set(header(sample, "Errors") or ()), [each.message for each in errors]
+    assert report.pods["windows"] > 0 and report.pods["unknown"] == 0
+
+
+def test_every_public_sample_names_what_it_is_modelled_on() -> None:
+    for sample in PUBLIC:
+        assert re.match(r"# Modelled on: [\w-]+/[\w-]+[ ,]", sample.read_text(encoding="utf-8")), sample.name
+
+
+@pytest.mark.row("LM-71")
+@pytest.mark.parametrize("sample", PUBLIC, ids=[sample.stem for sample in PUBLIC])
+def test_fixing_what_sig_windows_publishes_brings_no_error(sample: Path) -> None:
+    """With os.name, which --fix adds, the API server looks closer."""
+    profile = with_settings(Profile(), header(sample, "Cluster"))
+    documents = read_paths([str(sample)])
+    before = lint(documents, profile)
+    fixed = fix(documents, before, profile, ())
+    assert [sentence for each in fixed for sentence in each.refused] == []
+    after = lint(after_fix(documents, fixed), profile)
+    assert {each.rule for each in after.at_least(Severity.ERROR)} == set(header(sample, "Errors") or ())
+    assert "SC-01" not in {each.rule for each in after.findings}
 
 
 LIVE: dict[str, Any] = {

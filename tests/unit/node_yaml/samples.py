@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "tests" / "fixtures" / "node_yaml"
 SAMPLE = (ROOT / "examples" / "nodes" / "sample.yml").read_text(encoding="utf-8")
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
-PLACE = variables.Place("node.yml", "/srv/nodes", "/home/ann")
+PLACE = variables.Place("node.yml", "/srv/nodes", "/srv/ann")
 
 
 def edited(*changes: tuple[str, str], text: str = SAMPLE) -> str:
@@ -24,6 +24,13 @@ def edited(*changes: tuple[str, str], text: str = SAMPLE) -> str:
 def said(text: str) -> list[str]:
     """What is wrong with a text, as the plugin prints it."""
     return [problem.located("node.yml") for problem in document.read(text).problems]
+
+
+def the(text: str) -> str:
+    """The one sentence about a text."""
+    lines = said(text)
+    assert len(lines) == 1, lines
+    return lines[0]
 
 
 def node(text: str) -> document.Node:

@@ -111,7 +111,7 @@ def test_the_host_is_named_as_written_and_the_node_in_lower_case() -> None:
 @pytest.mark.parametrize(
     ("value", "path"),
     [
-        ("~/.ssh/id_ed25519", "/home/ann/.ssh/id_ed25519"),
+        ("~/.ssh/id_ed25519", "/srv/ann/.ssh/id_ed25519"),
         ("keys/win1", "/srv/nodes/keys/win1"),
         ("../keys/win1", "/srv/keys/win1"),
         ("/etc/keys/win1", "/etc/keys/win1"),

@@ -34,6 +34,7 @@ VOID_METHODS = frozenset(
         *("Close", "Connect", "CopyTo", "Delete", "DeleteSubKeyTree", "DeleteValue", "Dispose", "ExitJson", "FailJson"),
         *("Flush", "Insert", "Kill", "Move", "Refresh", "Replace", "Restart", "SetAccessControl", "SetAttributes"),
         *("SetSecurityDescriptorSddlForm", "SetValue", "Sleep", "Sort", "Write"),
+        *("AddRange", "RegisterProvider", "WriteAllBytes"),
     }
 )
 """Methods that return nothing and may stand alone. Any other would put its value into the function's output."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tests.contract.case import Case, load_cases, ops_of, queries_of
 from tests.unit.powershell.branches import Branches, branches
+from tests.unit.powershell.source import SHARED, read, text
 
 CASES = load_cases()
 
@@ -64,8 +66,19 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.ops["run"] == {"program", "args", "stdin", "timeout_s", "ok_exit", "encoding", "cwd", "env"}
     assert found.waits["service"] >= {"name", "state", "stable_s", "timeout_s", "interval_ms"}
     assert found.queries["file"] == {
-        *("path", "sha256", "version", "content_limit", "sddl", "entries", "holders"),
+        *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders"),
     }
+
+
+def test_node_apply_knows_the_words_of_the_runner() -> None:
+    """It refuses a batch for what is not in its own lists, before anything is done."""
+    source = next(read(path) for path in SHARED if path.name == "_State.psm1")
+    function = next(item for item in source.functions if item.name == "Find-NodeUnknownWord")
+    lists = dict(re.findall(r"\$(known|kinds) = @\(([^)]*)\)", text(function.node)))
+    words = {name: set(re.findall(r"'(\w+)'", value)) for name, value in lists.items()}
+    found = branches()
+    assert words["known"] == set(found.ops) | {"wait"}
+    assert words["kinds"] == set(found.waits)
 
 
 def test_a_missing_case_is_found() -> None:

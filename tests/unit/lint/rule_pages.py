@@ -1,0 +1,209 @@
+"""Writes docs/rules, one page for each rule, and the index of them in docs/workload_lint.md.
+
+    python -m tests.unit.lint.rule_pages
+
+The words come from the table of rules, the examples from the fixtures, and what is said of them from the linter itself.
+test_docs.py fails while the pages are not what this writes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Found
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import Rule
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = ROOT / "docs" / "rules"
+INDEX = ROOT / "docs" / "workload_lint.md"
+BEGIN, END = "<!-- rules: begin; written by tests/unit/lint/rule_pages.py -->\n", "<!-- rules: end -->"
+_MARK = (
+    "<!-- Written by tests/unit/lint/rule_pages.py from the table of rules and tests/fixtures/lint: change these. -->\n"
+)
+
+
+_GAP = r"*\1*"
+
+
+class _Plain(yaml.SafeDumper):
+    """Without anchors: what fixtures share is written out."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(manifests: Any) -> str:
+    from tests.unit.lint.test_rules import BASE, merged
+
+    if isinstance(manifests, str):
+        return manifests.strip().removesuffix("---")
+    value = _without_null(merged(yaml.safe_load(BASE), manifests))
+    return yaml.dump(value, Dumper=_Plain, sort_keys=False, width=100, allow_unicode=True, default_flow_style=None)
+
+
+def _without_null(value: Any) -> Any:
+    """null is absence to the API server, and confuses whoever reads."""
+    if isinstance(value, dict):
+        kept = {key: _without_null(item) for key, item in value.items() if item is not None}
+        return {key: item for key, item in kept.items() if item != {} or value[key] == {}}
+    return [_without_null(item) for item in value] if isinstance(value, list) else value
+
+
+def _lint(text: str, settings: Mapping[str, Any]) -> tuple[Found, ...]:
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+
+    return lint(read_documents("example.yml", text), with_settings(Profile(), settings)).found
+
+
+def pages() -> dict[str, str]:
+    """File name -> text."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
+
+    from tests.unit.lint.test_rules import CASES
+
+    fixtures = dict(CASES)
+    return {
+        f"{rule_id}.md": "\n".join((_MARK + f"# {rule_id}", *_page(rule_id, list(rules), fixtures[rule_id]), ""))
+        for rule_id, rules in groupby(RULES, key=lambda rule: rule.id)
+    }
+
+
+def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterator[str]:
+    rows = sorted({row for rule in rules for row in rule.rows})
+    if rows:
+        yield f"\nAlso known as {', '.join(rows)}."
+    for number, rule in enumerate(rules):
+        yield from _part(rule, number, fixture)
+    yield "\n## Accepting it\n\nAt the object or its pod template, with the reason as value:\n"
+    yield f'```yaml\nmetadata:\n  annotations:\n    lint.winkube.node/{rule_id}: "why it is all right here"\n```'
+    yield "\nOr for several files or objects, in `.workload-lint.yml`:\n"
+    yield f'```yaml\nignore:\n  - rule: {rule_id}\n    reason: why it is all right there\n    files: ["charts/*"]\n```'
+    yield "\nAll rules, all settings, and what S2 to S4 stand for: [workload_lint](../workload_lint.md#rules)."
+
+
+def _part(rule: Rule, number: int, fixture: Mapping[str, Any]) -> Iterator[str]:
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook_text import fix_of, of_kinds, with_gaps
+
+    case = next(
+        each
+        for each in (fixture, *fixture.get("more", ()))
+        if any(found.rule is rule for found in _lint(_text(each["flagged"]), each.get("settings", {})))
+    )
+    yield f"\n## {rule.title}\n"
+    yield f"- What: {_sentence(with_gaps(rule.message, _GAP))}"
+    yield f"- Where: {', '.join(f'`{path}`' for path in rule.paths)}{of_kinds(rule)}"
+    yield f"- Remedy: {with_gaps(rule.remedy, _GAP)}"
+    if rule.fix is not None:
+        yield f"- `--fix` {fix_of(rule)}."
+    yield f"- Source: {rule.source}"
+    yield from _severity(rule)
+    yield from _example(rule, case, fixture if case is fixture else {})
+
+
+def _severity(rule: Rule) -> Iterator[str]:
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, OLDEST_MINOR, Profile
+
+    def name(minor: int, declared: bool, runtime: str = "containerd") -> str:
+        severity = rule.level.of(Profile(minor=minor, runtime=runtime), declared)
+        return severity.name.lower() if severity else "nothing"
+
+    minors = range(OLDEST_MINOR, NEWEST_MINOR + 1)
+    spans = [
+        (both, [minor for minor, _ in group])
+        for both, group in groupby(
+            ((minor, (name(minor, True), name(minor, False))) for minor in minors), key=lambda pair: pair[1]
+        )
+    ]
+    same = all(told == untold for (told, untold), _ in spans)
+    yield (
+        "\n| Kubernetes | severity |\n|---|---|"
+        if same
+        else ("\n| Kubernetes | severity with `os.name: windows` | without |\n|---|---|---|")
+    )
+    for (told, untold), span in spans:
+        last = "on" if span[-1] == NEWEST_MINOR else f"1.{span[-1]}"
+        versions = f"1.{span[0]}" if len(span) == 1 else f"1.{span[0]} {last if last == 'on' else f'to {last}'}"
+        yield f"| {versions} | {told} |" if same else f"| {versions} | {told} | {untold} |"
+    if rule.level.docker is not None:
+        yield f"\nWith the runtime docker: {name(OLDEST_MINOR, False, 'docker')}."
+
+
+def _example(rule: Rule, case: Mapping[str, Any], twin: Mapping[str, Any]) -> Iterator[str]:
+    text, settings = _text(case["flagged"]), case.get("settings", {})
+    given = f", with {', '.join(f'`{key}: {_shown(value)}`' for key, value in settings.items())}" if settings else ""
+    yield f"\nAn example{given}:\n\n```yaml\n{text.strip()}\n```\n\n```text"
+    for found in (each for each in _lint(text, settings) if each.rule is rule):
+        finding = found.finding
+        yield f"{finding.file}:{finding.line}:{finding.column}: {finding.severity.letter} {rule.id} {finding.message}"
+        yield f"    | {finding.excerpt}"
+        yield f"    do {finding.remedy}"
+    yield "```"
+    clean = _text(twin["clean"]) if twin else ""
+    if clean and not isinstance(twin["flagged"], str):
+        difference = list(difflib.unified_diff(text.splitlines(), clean.splitlines(), lineterm="", n=2))[2:]
+        yield "\nAnd what makes it right:\n\n```diff"
+        yield from (line for line in difference if not line.startswith("@@"))
+        yield "```"
+    elif clean:
+        yield f"\nAnd without the finding:\n\n```yaml\n{clean.strip()}\n```"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _shown(value: Any) -> str:
+    return yaml.safe_dump(value, default_flow_style=True).removesuffix("\n...\n").strip()
+
+
+def index() -> str:
+    """The text between the marks of docs/workload_lint.md."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import NAMES, RULES
+
+    lines = ["| rule | about | severity | `--fix` |", "|---|---|---|---|"]
+    for rule in RULES:
+        fixed = "yes" if rule.fix is not None else ""
+        lines.append(f"| [{rule.id}](rules/{rule.id}.md) | {rule.title} | {rule.level.describe()} | {fixed} |")
+    ids = {rule.id for rule in RULES}
+    lines += ["", "### Other names", "", "| name | stands for |", "|---|---|"]
+    for name in sorted(set(NAMES) - ids):
+        links = ", ".join(f"[{each}](rules/{each}.md)" for each in sorted(NAMES[name]))
+        lines.append(f"| {name} | {links} |")
+    return "\n".join(lines) + "\n"
+
+
+def with_index(page: str) -> str:
+    """docs/workload_lint.md with the index of today."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}{index()}{END}{rest.partition(END)[2]}"
+
+
+def write() -> None:
+    PAGES.mkdir(exist_ok=True)
+    written = pages()
+    for name, text in written.items():
+        (PAGES / name).write_text(text, encoding="utf-8")
+    for path in PAGES.glob("*.md"):
+        if path.name not in written:
+            path.unlink()
+    INDEX.write_text(with_index(INDEX.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"{len(written)} pages written to {PAGES}, their index to {INDEX}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
+
+    from tests.unit.lint.command import COLLECTIONS
+
+    _AnsibleCollectionFinder(paths=[str(COLLECTIONS)])._install()
+    write()
