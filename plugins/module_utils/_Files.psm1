@@ -63,6 +63,20 @@ function Get-NodeStreamHash {
     }
 }
 
+function Get-NodeTextHash {
+    <# .SYNOPSIS The sha256 of a text as UTF-8, lower-case hex. #>
+    param([string]$Text)
+
+    $encoding = New-Object System.Text.UTF8Encoding($false)
+    $source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
+    try {
+        return Get-NodeStreamHash -Stream $source
+    }
+    finally {
+        $source.Dispose()
+    }
+}
+
 function Get-NodeFileHash {
     <# .SYNOPSIS The sha256 of a file, lower-case hex. #>
     param([string]$Path)
@@ -125,28 +139,46 @@ function Get-NodeOwner {
     return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
 }
 
+function ConvertTo-NodeSecurity {
+    <# .SYNOPSIS The parts of an SDDL text as the security object of a file or of a folder. #>
+    param([string]$Sddl, [bool]$IsFolder)
+
+    if ($IsFolder) {
+        $security = New-Object System.Security.AccessControl.DirectorySecurity
+    }
+    else {
+        $security = New-Object System.Security.AccessControl.FileSecurity
+    }
+    $security.SetSecurityDescriptorSddlForm($Sddl, (Get-NodeSection -Sddl $Sddl))
+    return $security
+}
+
+function Test-NodeSddl {
+    <# .SYNOPSIS Whether a file or folder has the owner, group and DACL that an SDDL text names. Both as .NET writes them. #>
+    param([string]$Path, [string]$Sddl)
+
+    if (-not (Test-NodeWindows)) {
+        return $true
+    }
+    $sections = Get-NodeSection -Sddl $Sddl
+    $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
+    $present = Get-NodeSecurity -Path $Path -Sections $sections
+    return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
+}
+
 function Set-NodeSddl {
     <# .SYNOPSIS Gives a file or folder the owner and DACL of an SDDL text; nothing is written if it has them. #>
     param([string]$Path, [string]$Sddl)
 
-    if (-not (Test-NodeWindows)) {
+    if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
         return
     }
-    $sections = Get-NodeSection -Sddl $Sddl
     $isFolder = [System.IO.Directory]::Exists($Path)
+    $item = New-Object System.IO.FileInfo($Path)
     if ($isFolder) {
-        $wanted = New-Object System.Security.AccessControl.DirectorySecurity
         $item = New-Object System.IO.DirectoryInfo($Path)
     }
-    else {
-        $wanted = New-Object System.Security.AccessControl.FileSecurity
-        $item = New-Object System.IO.FileInfo($Path)
-    }
-    $wanted.SetSecurityDescriptorSddlForm($Sddl, $sections)
-    $present = Get-NodeSecurity -Path $Path -Sections $sections
-    if ($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections)) {
-        return
-    }
+    $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder
     if ($PSVersionTable.PSVersion.Major -ge 6) {
         # On .NET (Core) these are extension methods, which PowerShell does not find on the object.
         [System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
@@ -184,8 +216,7 @@ function New-NodeFolder {
         if ($kind -ceq 'absent') {
             if ($folder -ceq $full -and $Sddl -ne '' -and (Test-NodeWindows)) {
                 # Made with its ACL, so that nobody can put anything into it before the ACL is set.
-                $security = New-Object System.Security.AccessControl.DirectorySecurity
-                $security.SetSecurityDescriptorSddlForm($Sddl, (Get-NodeSection -Sddl $Sddl))
+                $security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true
                 if ($PSVersionTable.PSVersion.Major -ge 6) {
                     $null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
                 }
@@ -209,8 +240,8 @@ function Invoke-NodeRetry {
     Runs a block; what virus scanners and others hold for a moment is tried again for 5 s, a full disk never.
 
     .NOTES
-    32, 33: sharing. 5: access denied. 145: a folder whose files are deleted but still open somewhere. 1175, 1176: ReplaceFile could
-    not remove or rename what is held.
+    32, 33: sharing. 5: access denied. 145: a folder whose files are deleted but still open somewhere. 1175, 1176, 1177: ReplaceFile
+    could not remove or rename what is held. After 1176 and 1177 nothing may be at the destination; Move-NodeFileIn then moves.
     #>
     param([scriptblock]$Block)
 
@@ -223,7 +254,7 @@ function Invoke-NodeRetry {
         catch {
             $failure = Get-NodeException -Record $_
             $code = Get-NodeErrorCode -Record $failure
-            if (@(5, 32, 33, 145, 1175, 1176) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
+            if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
                 throw $failure
             }
         }
@@ -266,6 +297,7 @@ function Write-NodeFile {
 
     $fresh = $Path + '.winkube-new'
     Remove-NodeFileQuietly -Path $fresh
+    $replaces = [System.IO.File]::Exists($Path)
     $stream = $null
     try {
         $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
@@ -274,7 +306,7 @@ function Write-NodeFile {
             $stream.Dispose()
             $stream = $null
             Set-NodeSddl -Path $fresh -Sddl $Sddl
-            if ([System.IO.File]::Exists($Path)) {
+            if ($replaces) {
                 # Replacing keeps the ACL of the old file: it must be right before the new content is under its name.
                 Set-NodeSddl -Path $Path -Sddl $Sddl
             }
@@ -295,7 +327,10 @@ function Write-NodeFile {
         if ($null -ne $stream) {
             $stream.Dispose()
         }
-        Remove-NodeFileQuietly -Path $fresh
+        if (-not $replaces -or [System.IO.File]::Exists($Path)) {
+            Remove-NodeFileQuietly -Path $fresh
+        }
+        # Else ReplaceFile has given up half-way (1176, 1177): the old content has lost its name, the new one is all there is.
         throw $failure
     }
 }
@@ -352,8 +387,8 @@ function Write-NodeJsonFile {
 }
 
 Export-ModuleMember -Function @(
-    'Test-NodeWindows', 'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeStreamHash', 'Get-NodeFileHash', 'Get-NodeSddl',
-    'Get-NodeOwner', 'Set-NodeSddl',
+    'Test-NodeWindows', 'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeTextHash', 'Get-NodeFileHash', 'Get-NodeSddl',
+    'Get-NodeOwner', 'Test-NodeSddl', 'Set-NodeSddl',
     'Get-NodeSecurity', 'New-NodeFolder', 'Invoke-NodeRetry', 'Move-NodeFileIn', 'Remove-NodeFileQuietly', 'Write-NodeFile',
     'Read-NodeText', 'Read-NodeBytes', 'Write-NodeJsonFile', 'Set-NodeTls'
 )

@@ -22,14 +22,30 @@ function Read-NodeVolumeTable {
     return $table
 }
 
+function Get-NodeFreeSpace {
+    <# .SYNOPSIS Free bytes of the volume that holds a path, which need not exist; -1 where that cannot be told. #>
+    param([string]$Path)
+
+    try {
+        $drive = New-Object System.IO.DriveInfo([System.IO.Path]::GetPathRoot([System.IO.Path]::GetFullPath($Path)))
+        # The getter as a method: PowerShell turns the exception of a property into null, which would be 0 bytes.
+        return [int64]$drive.get_AvailableFreeSpace()
+    }
+    catch {
+        # A network path, or a volume that just went.
+        return [int64]-1
+    }
+}
+
 function Get-NodeBootId {
     <#
     .SYNOPSIS
     A text that differs after each boot.
 
     .NOTES
-    The boot loader's counter and the start of process 4 (System); each is fixed during a boot, also when the clock is set. That the
-    counter exists on every edition of Windows Server is unverified, hence both.
+    The boot loader's counter (KUSER_SHARED_DATA.BootId: incremented with each attempt to boot) and the start of process 4 (System);
+    each is fixed during a boot, also when the clock is set. That the registry has the counter on every edition of Windows Server is
+    unverified, hence both.
     #>
     if (-not (Test-NodeWindows)) {
         return [string](Read-NodeText -Path '/proc/sys/kernel/random/boot_id').Trim()
@@ -124,4 +140,4 @@ function Read-NodeSystem {
     return $answer
 }
 
-Export-ModuleMember -Function @('Read-NodeSystem', 'Read-NodeVolumeTable', 'Test-NodeElevated')
+Export-ModuleMember -Function @('Read-NodeSystem', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Test-NodeElevated')

@@ -10,7 +10,15 @@
 Set-StrictMode -Version 2.0
 
 function Get-NodeProcessPath {
-    <# .SYNOPSIS The main module of a process, null if it cannot be seen (gone, or protected). #>
+    <#
+    .SYNOPSIS
+    The main module of a process under the name that it was started by, null if it cannot be seen (gone, or protected).
+
+    .NOTES
+    .NET asks GetModuleFileNameEx, which reads the process's own list of modules: that keeps the old name when the file is renamed.
+    QueryFullProcessImageName would follow the file, but .NET does not offer it, and compiling C# for it costs seconds.
+    Source: dotnet/runtime ProcessManager.Win32.cs, NtProcessManager.GetModules; .NET Framework does the same.
+    #>
     param([System.Diagnostics.Process]$Process)
 
     try {
@@ -25,8 +33,31 @@ function Get-NodeProcessPath {
     return $null
 }
 
+function Test-NodeNoProgram {
+    <#
+    .SYNOPSIS
+    Whether surely no process runs this very file: Windows lets nobody open the file of a running program for writing. Nothing is written.
+    #>
+    param([string]$Path)
+
+    try {
+        $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Write,
+            [System.IO.FileShare]'ReadWrite, Delete')
+        $stream.Dispose()
+        return $true
+    }
+    catch {
+        # 2, 3: there is no such file. Else it is held, or may not be written to.
+        return [bool](@(2, 3) -contains (Get-NodeErrorCode -Record $_))
+    }
+}
+
 function Get-NodeHolder {
-    <# .SYNOPSIS Process ids whose main module is this file, in order. #>
+    <#
+    .SYNOPSIS
+    Process ids whose main module is this file, in order. One whose file was renamed since is listed neither under its old name, if
+    nothing runs from what has that name now, nor under its new one.
+    #>
     param([string]$Path)
 
     $wanted = [System.IO.Path]::GetFullPath($Path)
@@ -37,6 +68,9 @@ function Get-NodeHolder {
             $null = $ids.Add([int]$process.Id)
         }
         $process.Dispose()
+    }
+    if ($ids.Count -gt 0 -and (Test-NodeNoProgram -Path $wanted)) {
+        return , [object[]]@()
     }
     $ids.Sort()
     return , $ids.ToArray()
@@ -59,11 +93,11 @@ function Get-NodeProcessStart {
 }
 
 function Read-NodeProcessList {
-    <# .SYNOPSIS The query `processes`. #>
+    <# .SYNOPSIS The query `processes`, in the order of the process ids. #>
     param([object[]]$Names)
 
     $list = New-Object System.Collections.ArrayList
-    foreach ($process in [System.Diagnostics.Process]::GetProcesses()) {
+    foreach ($process in @([System.Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
         $name = [string]$process.ProcessName
         if (Test-NodeWindows) {
             $name = $name + '.exe'

@@ -69,14 +69,14 @@ function Get-NodeCachedHash {
 
     .NOTES
     .NET does not tell the NTFS file id, and compiling C# for it would cost more than most hashes: the time of creation stands for it.
-    A file written less than 2 s ago is not noted: it could change again without a new time.
+    A file written less than 2 s ago is not noted: it could change again without a new time. With Fresh what is noted is not believed.
     #>
-    param([hashtable]$Cache, [System.IO.FileInfo]$Item)
+    param([hashtable]$Cache, [System.IO.FileInfo]$Item, [bool]$Fresh)
 
     $key = $Item.FullName.ToLowerInvariant()
     $written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
     $id = Get-NodeTime -Moment $Item.CreationTimeUtc
-    if ($Cache['entries'].ContainsKey($key)) {
+    if (-not $Fresh -and $Cache['entries'].ContainsKey($key)) {
         $known = $Cache['entries'][$key]
         if ([int64](Get-NodeArgument -Map $known -Name 'size' -Default (-1)) -eq $Item.Length -and
             [string](Get-NodeArgument -Map $known -Name 'written') -ceq $written -and
@@ -106,7 +106,8 @@ function Read-NodeFile {
     if ($kind -ceq 'file') {
         $answer['size'] = $item.Length
         if ([bool](Get-NodeArgument -Map $Query -Name 'sha256' -Default $false)) {
-            $answer['sha256'] = Get-NodeCachedHash -Cache $Cache -Item $item
+            $fresh = [bool](Get-NodeArgument -Map $Query -Name 'fresh' -Default $false)
+            $answer['sha256'] = Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $fresh
         }
         if ([bool](Get-NodeArgument -Map $Query -Name 'version' -Default $false)) {
             $version = [System.Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
@@ -141,6 +142,43 @@ function Read-NodeFile {
     return $answer
 }
 
+function Find-NodePipe {
+    <#
+    .SYNOPSIS
+    Whether a pipe is in the list of pipes; null if the list is not whole.
+
+    .NOTES
+    A pipe may have a name that is no file name: .NET Framework throws when it comes to it and goes on behind it. Wine has no list.
+    #>
+    param([string]$Name)
+
+    $torn = 0
+    try {
+        $list = [System.IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
+        while ($torn -lt 100) {
+            try {
+                if (-not $list.MoveNext()) {
+                    break
+                }
+            }
+            catch {
+                $torn++
+                continue
+            }
+            if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [System.StringComparison]::OrdinalIgnoreCase)) {
+                return $true
+            }
+        }
+    }
+    catch {
+        $torn++
+    }
+    if ($torn -gt 0) {
+        return $null
+    }
+    return $false
+}
+
 function Test-NodePipe {
     <#
     .SYNOPSIS
@@ -154,17 +192,9 @@ function Test-NodePipe {
             $short = $short.Substring($prefix.Length)
         }
     }
-    try {
-        foreach ($found in [System.IO.Directory]::GetFiles('\\.\pipe\')) {
-            if ([string]::Equals($found.Substring(9), $short, [System.StringComparison]::OrdinalIgnoreCase)) {
-                return $true
-            }
-        }
-        return $false
-    }
-    catch {
-        # Some program has made a pipe whose name is no file name (or this is Wine): ask for the one pipe by opening it.
-        $null = $_
+    $seen = Find-NodePipe -Name $short
+    if ($null -ne $seen) {
+        return [bool]$seen
     }
     $client = New-Object System.IO.Pipes.NamedPipeClientStream('.', $short, [System.IO.Pipes.PipeDirection]::InOut)
     try {

@@ -81,10 +81,11 @@ function Read-NodeRegistryValue {
     if ($kind -ceq 'MultiString') {
         return @{ type = 'multi_string'; value = [object[]]@($raw) }
     }
-    if ($kind -ceq 'DWord') {
+    # A value whose length does not fit its type comes as bytes.
+    if ($kind -ceq 'DWord' -and $raw -is [int]) {
         return @{ type = 'dword'; value = (ConvertTo-NodeUnsigned -Value $raw) }
     }
-    if ($kind -ceq 'QWord') {
+    if ($kind -ceq 'QWord' -and $raw -is [int64]) {
         $unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
         return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
     }

@@ -11,9 +11,12 @@
 Set-StrictMode -Version 2.0
 
 function Import-NodeServiceAssembly {
-    <# .SYNOPSIS Windows PowerShell has not loaded System.ServiceProcess yet; PowerShell 7 finds the type by itself. #>
+    <# .SYNOPSIS Loads the assembly of ServiceController, which has another name in each of the two PowerShells. #>
     if ($PSVersionTable.PSVersion.Major -lt 6) {
         Add-Type -AssemblyName System.ServiceProcess
+    }
+    else {
+        Add-Type -AssemblyName System.ServiceProcess.ServiceController
     }
 }
 
@@ -32,8 +35,10 @@ function Get-NodeServiceState {
     param([string]$Name)
 
     Import-NodeServiceAssembly
-    $controller = New-Object System.ServiceProcess.ServiceController($Name)
+    $controller = New-Object System.ServiceProcess.ServiceController
     try {
+        # Set, not given to the constructor, which would first look for a service of that display name.
+        $controller.ServiceName = $Name
         $controller.Refresh()
         # The getter as a method: PowerShell turns the exception of a property into null, and the reason would be lost.
         $status = $controller.get_Status()
@@ -71,16 +76,20 @@ function Get-NodeServiceProcessTable {
     param([object[]]$Names)
 
     $table = @{}
-    $clauses = New-Object System.Collections.ArrayList
-    foreach ($name in $Names) {
-        # WQL: backslash and quote are escaped by a backslash.
-        $escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
-        $null = $clauses.Add("Name='$escaped'")
-    }
-    if ($clauses.Count -eq 0) {
+    if ($Names.Length -eq 0) {
         return $table
     }
-    $query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service WHERE ' + ($clauses.ToArray() -join ' OR ')
+    $query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service'
+    # WMI refuses a query with too many ORs (WBEM_E_QUOTA_VIOLATION): then all services are asked for.
+    if ($Names.Length -le 16) {
+        $clauses = New-Object System.Collections.ArrayList
+        foreach ($name in $Names) {
+            # WQL: backslash and quote are escaped by a backslash.
+            $escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
+            $null = $clauses.Add("Name='$escaped'")
+        }
+        $query = $query + ' WHERE ' + ($clauses.ToArray() -join ' OR ')
+    }
     try {
         foreach ($row in @(Get-CimInstance -Query $query -OperationTimeoutSec 10 -ErrorAction Stop)) {
             $table[[string]$row.Name] = @{
@@ -102,8 +111,8 @@ function ConvertFrom-NodeFailureAction {
     The registry's FailureActions: five 32-bit numbers (reset period, two unused, count, offset), then pairs of type and delay.
 
     .NOTES
-    Source: SERVICE_FAILURE_ACTIONS as the service control manager stores it, with 32-bit offsets on all architectures (unverified
-    on Windows Server 2025).
+    Source: SERVICE_FAILURE_ACTIONS as the service control manager stores it: exported keys of Windows XP to 11 have 32-bit numbers
+    and the offset 20 on all architectures (unverified on Windows Server 2025).
     #>
     param([byte[]]$Bytes, [bool]$NonCrash)
 
@@ -135,7 +144,7 @@ function Get-NodeServiceProgram {
 
     $text = [System.Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
     $windows = [System.Environment]::GetFolderPath('Windows')
-    if ($text.StartsWith('"')) {
+    if ($text.StartsWith('"', [System.StringComparison]::Ordinal)) {
         $end = $text.IndexOf('"', 1)
         if ($end -gt 0) {
             $text = $text.Substring(1, $end - 1)
@@ -150,7 +159,7 @@ function Get-NodeServiceProgram {
             $text = ($text -split '\s', 2)[0]
         }
     }
-    if ($text.StartsWith('\??\')) {
+    if ($text.StartsWith('\??\', [System.StringComparison]::Ordinal)) {
         $text = $text.Substring(4)
     }
     if ($text.StartsWith('\SystemRoot\', [System.StringComparison]::OrdinalIgnoreCase)) {
@@ -347,7 +356,17 @@ function Read-NodeServiceList {
     $processes = Get-NodeServiceProcessTable -Names $wanted
     $list = New-Object System.Collections.ArrayList
     foreach ($name in $wanted) {
-        $service = Read-NodeServiceKey -Name $name
+        try {
+            $service = Read-NodeServiceKey -Name $name
+        }
+        catch {
+            $failure = $_
+            if ($Names -contains $name) {
+                throw $failure
+            }
+            # One that hides a part of its key even from administrators is none of ours; it must not hide the others.
+            continue
+        }
         if ($null -eq $service) {
             continue
         }

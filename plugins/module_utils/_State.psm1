@@ -24,14 +24,33 @@ function Get-NodeBatchFolder {
 }
 
 function Read-NodeDocument {
-    <# .SYNOPSIS A JSON document of the state folder; null if it is not there or not whole. #>
+    <#
+    .SYNOPSIS
+    A JSON document of the state folder; null if it is not there or not whole. One that cannot be read is an error: it may not be
+    taken for one that is not there.
+    #>
     param([string]$Path)
 
     if (-not [System.IO.File]::Exists($Path)) {
         return $null
     }
+    $box = @{ text = '' }
+    $block = {
+        $box['text'] = Read-NodeText -Path $Path
+    }
     try {
-        return ConvertFrom-NodeJson -Text (Read-NodeText -Path $Path)
+        Invoke-NodeRetry -Block $block
+    }
+    catch {
+        $failure = $_
+        # 2, 3: it went between the two looks.
+        if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
+            return $null
+        }
+        throw $failure
+    }
+    try {
+        return ConvertFrom-NodeJson -Text $box['text']
     }
     catch {
         return $null
@@ -121,6 +140,59 @@ function Find-NodeJournalEntry {
         }
     }
     return $null
+}
+
+function Limit-NodeOutput {
+    <#
+    .SYNOPSIS
+    Keeps what all programs of a batch printed within 512 KB (a result may be 1 MB): of the first ops' outputs only the end is kept.
+    #>
+    param([object[]]$Items)
+
+    $room = 524288
+    for ($index = $Items.Length - 1; $index -ge 0; $index--) {
+        foreach ($field in @('stdout', 'stderr')) {
+            $text = [string](Get-NodeArgument -Map $Items[$index] -Name $field -Default '')
+            if ($text.Length -gt 1000 -and $text.Length -gt $room) {
+                $left = $text.Length - 1000
+                $text = "... $left characters left out ...`n" + $text.Substring($left)
+                $Items[$index][$field] = $text
+            }
+            $room = [System.Math]::Max(0, $room - $text.Length)
+        }
+    }
+}
+
+function Get-NodeResultList {
+    <# .SYNOPSIS What the journal says of each op that ran: {n, op, ok, ..}. #>
+    param([string]$StateDir, [string]$Id)
+
+    $list = New-Object System.Collections.ArrayList
+    foreach ($entry in (Read-NodeJournal -StateDir $StateDir -Id $Id)) {
+        $kind = [string]$entry['e']
+        $op = [string](Get-NodeArgument -Map $entry -Name 'op' -Default '')
+        if ($kind -ceq 'done') {
+            $item = @{ n = [int]$entry['n']; op = $op; ok = $true }
+            $more = Get-NodeArgument -Map $entry -Name 'result' -Default @{}
+        }
+        elseif ($kind -ceq 'failed') {
+            $item = @{ n = [int]$entry['n']; op = $op; ok = $false; message = [string]$entry['message'] }
+            $more = Get-NodeArgument -Map $entry -Name 'data' -Default @{}
+            if ($more.ContainsKey('phase')) {
+                # It was the gate that failed: that is in the error, the ops have all run.
+                continue
+            }
+        }
+        else {
+            continue
+        }
+        foreach ($field in $more.GetEnumerator()) {
+            $item[[string]$field.Key] = $field.Value
+        }
+        $null = $list.Add($item)
+    }
+    Limit-NodeOutput -Items ($list.ToArray())
+    return , $list.ToArray()
 }
 
 function Get-NodeSelf {
@@ -256,13 +328,22 @@ function Get-NodeTaskXml {
 "@
 }
 
+function Test-NodeRunnerTask {
+    <# .SYNOPSIS Whether a task, if there is one, runs the runner of this state folder, and as SYSTEM. #>
+    param([object]$Task, [string]$StateDir)
+
+    if ($null -eq $Task) {
+        return $false
+    }
+    $xml = [string]$Task.Xml
+    return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $xml.Contains('<UserId>S-1-5-18</UserId>'))
+}
+
 function Register-NodeRunnerTask {
     <# .SYNOPSIS Makes \winkube\runner for this state folder; one that runs the same command already is left as it is. #>
     param([string]$StateDir)
 
-    $command = Get-NodeTaskCommand -StateDir $StateDir
-    $present = Get-NodeTask -Path '\winkube\runner'
-    if ($null -ne $present -and ([string]$present.Xml).Contains($command)) {
+    if (Test-NodeRunnerTask -Task (Get-NodeTask -Path '\winkube\runner') -StateDir $StateDir) {
         return
     }
     $scheduler = New-Object -ComObject Schedule.Service
@@ -276,7 +357,8 @@ function Register-NodeRunnerTask {
     $sid = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-18')
     $account = $sid.Translate([System.Security.Principal.NTAccount]).Value
     # 6: create or update. 5: service account, without a password.
-    $null = $folder.RegisterTask('runner', (Get-NodeTaskXml -Command $command), 6, $account, $null, 5)
+    $xml = [string](Get-NodeTaskXml -Command (Get-NodeTaskCommand -StateDir $StateDir))
+    $null = $folder.RegisterTask('runner', $xml, 6, [string]$account, $null, 5)
 }
 
 function Set-NodeRunnerTask {
@@ -290,16 +372,64 @@ function Set-NodeRunnerTask {
 }
 
 function Start-NodeRunnerTask {
-    <# .SYNOPSIS Enables and starts \winkube\runner; false if there is no such task. A second instance is never started. #>
+    <#
+    .SYNOPSIS
+    Enables and starts \winkube\runner; false if there is no such task for this state folder. A second instance is never started.
+
+    .NOTES
+    Windows ignores a start while an instance runs, and one that has just closed the batch before may still be ending: WaitMs is how
+    long it may take for that. Source: TASK_STATE of the Task Scheduler API, 4 is running, also of a disabled task.
+    #>
+    param([string]$StateDir, [int]$WaitMs = 0)
+
     $task = Get-NodeTask -Path '\winkube\runner'
-    if ($null -eq $task) {
+    if (-not (Test-NodeRunnerTask -Task $task -StateDir $StateDir)) {
         return $false
     }
     if (-not [bool]$task.Enabled) {
         $task.Enabled = $true
     }
-    $null = $task.Run($null)
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    while ([int]$task.State -eq 4 -and $watch.ElapsedMilliseconds -lt $WaitMs) {
+        [System.Threading.Thread]::Sleep(100)
+    }
+    if ([int]$task.State -ne 4) {
+        $null = $task.Run($null)
+    }
     return $true
+}
+
+function Find-NodeUnknownWord {
+    <#
+    .SYNOPSIS
+    The first op or wait kind of a batch (its undo lists and its gate too) that the runner does not know, as a sentence; else empty.
+    #>
+    param([object]$Batch)
+
+    $known = @('mkdir', 'write', 'restore', 'fetch', 'unpack', 'move', 'remove', 'registry_set', 'registry_remove', 'run', 'wait', 'record')
+    $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone')
+    $all = New-Object System.Collections.ArrayList
+    foreach ($part in @('ops', 'gate')) {
+        foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {
+            $null = $all.Add($op)
+            foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
+                $null = $all.Add($undo)
+            }
+        }
+    }
+    foreach ($op in $all.ToArray()) {
+        $name = [string](Get-NodeArgument -Map $op -Name 'op' -Default '')
+        if ($known -cnotcontains $name) {
+            return "There is no op '$name'."
+        }
+        if ($name -ceq 'wait') {
+            $kind = [string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default '')
+            if ($kinds -cnotcontains $kind) {
+                return "There is nothing called '$kind' to wait for; there are $($kinds -join ', ')."
+            }
+        }
+    }
+    return ''
 }
 
 function Close-NodeBatch {
@@ -337,6 +467,6 @@ function Close-NodeBatch {
 
 Export-ModuleMember -Function @(
     'Get-NodeStateSddl', 'Get-NodeBatchFolder', 'Read-NodeDocument', 'Remove-NodeDocument', 'Add-NodeJournalEntry', 'Read-NodeJournal',
-    'Find-NodeJournalEntry', 'Get-NodeSelf', 'Test-NodeWorker', 'Enter-NodeLock', 'Register-NodeRunnerTask', 'Set-NodeRunnerTask',
-    'Start-NodeRunnerTask', 'Close-NodeBatch'
+    'Find-NodeJournalEntry', 'Get-NodeResultList', 'Get-NodeSelf', 'Test-NodeWorker', 'Enter-NodeLock', 'Register-NodeRunnerTask', 'Set-NodeRunnerTask',
+    'Start-NodeRunnerTask', 'Find-NodeUnknownWord', 'Close-NodeBatch'
 )

@@ -28,7 +28,7 @@ function Read-NodeEnvelope {
     <# .SYNOPSIS base64 of gzip of JSON -> the envelope; throws a sentence. #>
     param([string]$Text)
 
-    # 4 MB is what the protocol allows; the limit of what it unpacks to keeps a broken sender from filling the memory.
+    # What the protocol allows.
     if ($Text.Length -gt 4194304) {
         throw "The option batch has $($Text.Length) characters; at most 4194304 are taken."
     }
@@ -76,7 +76,7 @@ function Get-NodeStateRefusal {
     if ($trusted -notcontains $owner) {
         return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
     }
-    if ((Get-NodeSddl -Path $StateDir) -ceq (Get-NodeStateSddl).Replace('G:BA', '')) {
+    if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
         return ''
     }
     # The folder was open to others, who may have put in a runner of theirs; it would run as SYSTEM.
@@ -90,19 +90,6 @@ function Get-NodeStateRefusal {
         }
     }
     return ''
-}
-
-function Get-NodeTextHash {
-    param([string]$Text)
-
-    $encoding = New-Object System.Text.UTF8Encoding($false)
-    $source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
-    try {
-        return Get-NodeStreamHash -Stream $source
-    }
-    finally {
-        $source.Dispose()
-    }
 }
 
 function Get-NodeRefusal {
@@ -127,8 +114,13 @@ function Get-NodeRefusal {
         }
         return $refusal
     }
-    if ($null -eq (Get-NodeArgument -Map $Envelope -Name 'batch')) {
+    $batch = Get-NodeArgument -Map $Envelope -Name 'batch'
+    if ($null -eq $batch) {
         return 'A submit needs a batch.'
+    }
+    $unknown = Find-NodeUnknownWord -Batch $batch
+    if ($unknown -ne '') {
+        return $unknown
     }
     $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
     $wanted = ([string](Get-NodeArgument -Map $runner -Name 'sha256' -Default '')).ToLowerInvariant()
@@ -147,6 +139,17 @@ function Get-NodeRefusal {
     return ''
 }
 
+function Save-NodeRunner {
+    <# .SYNOPSIS Puts the runner that was sent, if one was, into the state folder. #>
+    param([string]$StateDir, [object]$Text)
+
+    if ($null -ne $Text) {
+        $encoding = New-Object System.Text.UTF8Encoding($false)
+        [byte[]]$bytes = $encoding.GetBytes([string]$Text)
+        Write-NodeFile -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1') -Bytes $bytes
+    }
+}
+
 function Invoke-NodeRunnerInline {
     <# .SYNOPSIS Runs the runner in this process. #>
     param([string]$StateDir)
@@ -157,14 +160,14 @@ function Invoke-NodeRunnerInline {
 }
 
 function Test-NodeTaskFinishes {
-    <# .SYNOPSIS Whether the scheduled task will finish the open batch: it is there, and is set going again to be sure. #>
-    param([object]$Open)
+    <# .SYNOPSIS Whether the scheduled task will finish the open batch: it is there, and is enabled and started to be sure. #>
+    param([object]$Open, [string]$StateDir)
 
     if ([string](Get-NodeArgument -Map $Open -Name 'mode' -Default 'task') -ceq 'inline') {
         return $false
     }
     try {
-        return [bool](Start-NodeRunnerTask)
+        return [bool](Start-NodeRunnerTask -StateDir $StateDir)
     }
     catch {
         return $false
@@ -279,9 +282,12 @@ function Wait-NodeOutcome {
             $message = 'Nothing works on the batch at the moment; the scheduled task \winkube\runner takes it up within a minute.'
             return @{ outcome = 'interrupted'; error = @{ message = $message } }
         }
-        if (-not $alive -and $nudged.Elapsed.TotalSeconds -ge 20) {
+        if (-not $alive -and $nudged.Elapsed.TotalSeconds -ge 10) {
             $nudged.Restart()
-            $null = Test-NodeTaskFinishes -Open $open
+            if (-not (Test-NodeTaskFinishes -Open $open -StateDir $StateDir)) {
+                $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch takes it back first.'
+                return @{ outcome = 'interrupted'; error = @{ message = $message } }
+            }
         }
         [System.Threading.Thread]::Sleep(250)
     }
@@ -305,15 +311,25 @@ function Submit-NodeBatch {
     $openPath = Join-NodePath -Folder $stateDir -Name 'open.json'
     $open = Read-NodeDocument -Path $openPath
     if ($null -ne $open) {
-        if ((Test-NodeWorker -Open $open) -or (Test-NodeTaskFinishes -Open $open)) {
+        if ((Test-NodeWorker -Open $open) -or (Test-NodeTaskFinishes -Open $open -StateDir $stateDir)) {
             return New-NodeBusy -Open $open
         }
         # Nobody works on it and nobody will: it is taken back before anything new is begun. The runner that began it does that.
+        if (-not [System.IO.File]::Exists((Join-NodePath -Folder $stateDir -Name 'runner.ps1'))) {
+            Save-NodeRunner -StateDir $stateDir -Text $text
+        }
         Invoke-NodeRunnerInline -StateDir $stateDir
     }
-    $blocked = Read-NodeDocument -Path (Join-NodePath -Folder $stateDir -Name 'blocked.json')
+    $blocked = Get-NodeBlocked -StateDir $stateDir
     if ($null -ne $blocked) {
-        return @{ answer = 'blocked'; blocked = @{ id = [string]$blocked['id']; error = (Get-NodeArgument -Map $blocked -Name 'error') } }
+        return $blocked
+    }
+    # Batch and journal must fit on the disk: what is begun without a journal cannot be taken back.
+    $needed = (ConvertTo-NodeJson -Value $Envelope['batch']).Length + 1048576
+    $free = Get-NodeFreeSpace -Path $stateDir
+    if ($free -ge 0 -and $free -lt $needed) {
+        $reason = "The volume of $stateDir has only $free bytes free; $needed are needed for the batch and its journal. Make room there."
+        return @{ answer = 'refused'; reason = $reason }
     }
     New-NodeFolder -Path $stateDir -Sddl (Get-NodeStateSddl)
     foreach ($name in @('batches', 'receipts', 'staging')) {
@@ -329,12 +345,11 @@ function Submit-NodeBatch {
         return New-NodeBusy -Open $open
     }
     try {
-        $runnerPath = Join-NodePath -Folder $stateDir -Name 'runner.ps1'
-        if ($null -ne $text) {
-            $encoding = New-Object System.Text.UTF8Encoding($false)
-            [byte[]]$bytes = $encoding.GetBytes([string]$text)
-            Write-NodeFile -Path $runnerPath -Bytes $bytes
+        $blocked = Get-NodeBlocked -StateDir $stateDir
+        if ($null -ne $blocked) {
+            return $blocked
         }
+        Save-NodeRunner -StateDir $stateDir -Text $text
         $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir
         if ($stale.Length -gt 0) {
             return @{ answer = 'stale'; stale = $stale }
@@ -350,12 +365,18 @@ function Submit-NodeBatch {
         }
         Open-NodeBatch -Envelope $Envelope -Mode $mode
     }
+    catch {
+        $failure = $_
+        # It was not opened, so nobody will work on it; what may hold secrets does not stay.
+        Remove-NodeFileQuietly -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $stateDir -Id $id) -Name 'batch.json')
+        throw $failure
+    }
     finally {
         $lock.Dispose()
     }
     if ($mode -ceq 'task') {
         try {
-            $null = Start-NodeRunnerTask
+            $null = Start-NodeRunnerTask -StateDir $stateDir -WaitMs 5000
         }
         catch {
             # The batch is open and the task enabled: it starts within a minute by itself.
@@ -366,6 +387,17 @@ function Submit-NodeBatch {
         Invoke-NodeRunnerInline -StateDir $stateDir
     }
     return @{ answer = 'follow' }
+}
+
+function Get-NodeBlocked {
+    <# .SYNOPSIS The answer `blocked` if an undo has failed and nobody has acknowledged it, else null. #>
+    param([string]$StateDir)
+
+    $blocked = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'blocked.json')
+    if ($null -eq $blocked) {
+        return $null
+    }
+    return @{ answer = 'blocked'; blocked = @{ id = [string]$blocked['id']; error = (Get-NodeArgument -Map $blocked -Name 'error') } }
 }
 
 function New-NodeBusy {
@@ -389,37 +421,6 @@ function Confirm-NodeBlock {
     }
     Remove-NodeDocument -Path $path
     return 'done'
-}
-
-function Get-NodeResultList {
-    <# .SYNOPSIS What the journal says of each op that ran: {n, op, ok, ..}. #>
-    param([string]$StateDir, [string]$Id)
-
-    $list = New-Object System.Collections.ArrayList
-    foreach ($entry in (Read-NodeJournal -StateDir $StateDir -Id $Id)) {
-        $kind = [string]$entry['e']
-        $op = [string](Get-NodeArgument -Map $entry -Name 'op' -Default '')
-        if ($kind -ceq 'done') {
-            $item = @{ n = [int]$entry['n']; op = $op; ok = $true }
-            $more = Get-NodeArgument -Map $entry -Name 'result' -Default @{}
-        }
-        elseif ($kind -ceq 'failed') {
-            $item = @{ n = [int]$entry['n']; op = $op; ok = $false; message = [string]$entry['message'] }
-            $more = Get-NodeArgument -Map $entry -Name 'data' -Default @{}
-            if ($more.ContainsKey('phase')) {
-                # It was the gate that failed: that is in the error, the ops have all run.
-                continue
-            }
-        }
-        else {
-            continue
-        }
-        foreach ($field in $more.GetEnumerator()) {
-            $item[[string]$field.Key] = $field.Value
-        }
-        $null = $list.Add($item)
-    }
-    return , $list.ToArray()
 }
 
 function Invoke-NodeEnvelope {

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from collections.abc import Mapping
 from typing import Any
 
-# Windows PowerShell 5.1 and 7. The request travels in base64, so that nothing in it needs quoting.
+# Windows PowerShell 5.1 and 7. The request travels in base64, so that nothing in it needs quoting, and packed: as an
+# argument of the `ansible` command it may not be longer than 128 KB, and a runner is.
 _SCRIPT = r"""
 $ErrorActionPreference = 'Stop'
-$text = [Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('@REQUEST@'))
+$packed = New-Object IO.MemoryStream(, [Convert]::FromBase64String('@REQUEST@'))
+$unpacked = New-Object IO.Compression.GZipStream($packed, [IO.Compression.CompressionMode]::Decompress)
+$text = (New-Object IO.StreamReader($unpacked, [Text.Encoding]::UTF8)).ReadToEnd()
 $request = ConvertFrom-Json -InputObject $text
 $slash = [string][IO.Path]::DirectorySeparatorChar
 
@@ -120,7 +124,9 @@ if ($request.verb -eq 'prepare') {
     $null = [IO.Directory]::CreateDirectory($request.state)
     if ($slash -eq '\') {
         $acl = New-Object System.Security.AccessControl.DirectorySecurity
-        $acl.SetSecurityDescriptorSddlForm('O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)')
+        # Without the sections it would want to write the list of audits too.
+        $sections = [System.Security.AccessControl.AccessControlSections]'Owner, Group, Access'
+        $acl.SetSecurityDescriptorSddlForm('O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)', $sections)
         Set-Acl -LiteralPath $request.state -AclObject $acl
     }
     Add-Files $request.state $request.files
@@ -136,5 +142,5 @@ ConvertTo-Json -InputObject $answer -Depth 20 -Compress
 
 def script(request: Mapping[str, Any], *, registry: bool) -> str:
     """The script for `{verb: prepare|put|observe|state, root, state, files?, registry?}`. It prints JSON."""
-    encoded = base64.b64encode(json.dumps(request).encode()).decode()
+    encoded = base64.b64encode(gzip.compress(json.dumps(request).encode(), mtime=0)).decode()
     return _SCRIPT.replace("@REQUEST@", encoded).replace("@REGISTRY@", "$true" if registry else "$false")

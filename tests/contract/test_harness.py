@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import yaml
 from tests.contract.case import Case, CaseError, Tree, load_cases
 from tests.contract.check import differences, failures, tree_differences
 from tests.contract.implementations import Found, Place
+from tests.contract.place_script import script
 from tests.contract.powershell import PowerShellError, last_json, payload
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve
@@ -136,6 +140,19 @@ def test_modules_are_packed_as_ansible_packs_them() -> None:
     for name in (b"_State.psm1", b"_Reading.psm1", b"_Services.psm1", b"Ansible.Basic.cs"):
         assert name in stdin
     assert b'"_ansible_check_mode": true' in stdin
+
+
+def test_what_is_placed_fits_into_one_argument_and_is_no_template() -> None:
+    from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_text
+
+    data = base64.b64encode(runner_text().encode()).decode()
+    request = {"verb": "put", "files": [{"path": "runner.ps1", "kind": "file", "data": data}]}
+    text = script(request, registry=True)
+    # Linux: MAX_ARG_STRLEN, 32 pages; the script travels as JSON in `ansible -a`.
+    assert len(json.dumps({"script": text})) < 128 * 1024
+    assert not any(mark in text for mark in ("{{", "{%", "{#"))
+    packed = text.split("FromBase64String('")[1].split("'")[0]
+    assert json.loads(gzip.decompress(base64.b64decode(packed))) == request
 
 
 def test_what_a_module_prints_is_read() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.twin import runner, task
 from tests.lab.twin.ops import OPS
+from tests.lab.twin.ops_system import WAITS
 from tests.lab.twin.probe import Asker, answer_queries
 from tests.lab.twin.state import Document, StateFolder
 
@@ -24,6 +25,9 @@ Answered = Generator[float | None, None, Document]
 MAX_REQUEST = 4 * 1024 * 1024
 CASE_MATTERS = frozenset({"sha256", "content"})
 POLL_S = 0.25
+JOURNAL_ROOM = 1024 * 1024
+OUTPUT_ROOM = 512 * 1024
+KEPT_END = 1000
 
 
 class RequestError(Exception):
@@ -101,8 +105,7 @@ class Apply:
         batch = self.envelope.get("batch")
         if not isinstance(batch, dict):
             return "A submit needs a batch."
-        unknown = sorted({str(op.get("op")) for op in batch.get("ops") or []} - set(OPS))
-        return f"There are no ops {', '.join(unknown)}; there are {', '.join(OPS)}." if unknown else None
+        return unknown_word(batch)
 
     def _runner_there(self) -> str | None:
         path = self.folder.file("runner.ps1")
@@ -123,6 +126,12 @@ class Apply:
         if blocked is not None:
             return self._result("blocked", blocked={key: blocked.get(key) for key in ("id", "error")})
         batch: Document = self.envelope["batch"]
+        free, needed = self.node.drive.free(folder.path[:2]), len(json.dumps(batch)) + JOURNAL_ROOM
+        if free < needed:
+            reason = (
+                f"The volume of {folder.path} has only {free} bytes free; the batch needs {needed}. Make room there."
+            )
+            return self._result("refused", reason=reason)
         folder.make()
         self._moment(0)
         text = self.envelope["runner"].get("text")
@@ -235,10 +244,35 @@ class Apply:
             elif entry["e"] == "failed" and (entry.get("data") or {}).get("phase") != "gate":
                 printed = {key: value for key, value in (entry.get("data") or {}).items() if key in _PRINTED}
                 found.append({"n": entry["n"], "op": entry["op"], "ok": False, "message": entry["message"], **printed})
-        return found
+        return limited(found)
 
 
 _PRINTED = frozenset({"exit_code", "stdout", "stderr"})
+
+
+def unknown_word(batch: Document) -> str | None:
+    """The first op or wait kind (in ops, undo lists, gate) that there is not, as a sentence."""
+    steps = [*(batch.get("ops") or []), *(batch.get("gate") or [])]
+    for op in [*steps, *(undo for step in steps for undo in step.get("undo") or [])]:
+        name, kind = op.get("op"), (op.get("args") or {}).get("for")
+        if name not in OPS:
+            return f"There is no op {name!r}; there are {', '.join(OPS)}."
+        if name == "wait" and kind not in WAITS:
+            return f"There is nothing called {kind!r} to wait for; there are {', '.join(WAITS)}."
+    return None
+
+
+def limited(items: list[Document]) -> list[Document]:
+    """What all programs printed within 512 KB: where it is more, only the end of the first ops' outputs is kept."""
+    room = OUTPUT_ROOM
+    for item in reversed(items):
+        for field in ("stdout", "stderr"):
+            text = str(item.get(field) or "")
+            if len(text) > max(room, KEPT_END):
+                text = f"... {len(text) - KEPT_END} characters left out ...\n{text[-KEPT_END:]}"
+                item[field] = text
+            room = max(0, room - len(text))
+    return items
 
 
 def equal(wanted: Any, found: Any, field: str) -> bool:

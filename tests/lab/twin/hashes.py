@@ -20,11 +20,12 @@ class Hashes:
         self._known: dict[str, Any] = (folder.read("hashes.json") or {}) if self._writable else {}
         self._changed = False
 
-    def sha256(self, path: str) -> str:
+    def sha256(self, path: str, fresh: bool = False) -> str:
+        """fresh: what is noted is not believed."""
         stat = self._node.drive.stat(path)
         facts = {"size": stat.size, "written": self._node.clock.iso(stat.written), "file_id": f"{stat.file_id:x}"}
         known = self._known.get(path.lower())
-        if isinstance(known, dict) and {key: known.get(key) for key in facts} == facts:
+        if not fresh and isinstance(known, dict) and {key: known.get(key) for key in facts} == facts:
             return str(known["sha256"])
         found = hashlib.sha256(self._node.drive.read(path)).hexdigest()
         self._known[path.lower()] = {**facts, "sha256": found}

@@ -9,6 +9,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import TYPES, Data
 from tests.lab.programs.program import Completed
+from tests.lab.twin.holders import holders
 from tests.lab.twin.work import Args, OpError, OpRun, Work, shortened
 
 ENCODINGS = {"oem": "cp437", "utf-8": "utf-8", "utf-16": "utf-16-le"}
@@ -100,6 +101,7 @@ def run(work: Work, args: Args) -> OpRun:
     return {"changed": True, **result}
 
 
+WAITS = ("service", "pipe", "http", "run", "file_free", "process_gone")
 Seen = Callable[[], tuple[bool, str]]
 """Whether it is so, and what was seen."""
 
@@ -111,8 +113,7 @@ def wait(work: Work, args: Args) -> OpRun:
         return (yield from _wait_run(work, args))
     check = _checks(work, args).get(kind)
     if check is None:
-        kinds = "service, pipe, http, run, file_free, process_gone"
-        raise OpError(f"There is nothing called {kind!r} to wait for; there are {kinds}.")
+        raise OpError(f"There is nothing called {kind!r} to wait for; there are {', '.join(WAITS)}.")
     stable = float(args.get("stable_s") or 0) if kind == "service" else 0.0
     clock = work.node.clock
     end = clock.now() + work.time_left(float(args["timeout_s"]))
@@ -172,7 +173,7 @@ def _checks(work: Work, args: Args) -> dict[str, Seen]:
         return not (held or locked), f"it is held by {', '.join(f'process {pid}' for pid in held) or 'a scanner'}"
 
     def process_gone() -> tuple[bool, str]:
-        found = node.drive.holders(str(args["path"]))
+        found = holders(node, str(args["path"]))
         return not found, f"there are the processes {', '.join(map(str, found))}"
 
     return {"service": service, "pipe": pipe, "http": http, "file_free": file_free, "process_gone": process_gone}

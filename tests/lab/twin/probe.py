@@ -13,6 +13,7 @@ from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import Value
 from tests.lab.programs.builds import identify
 from tests.lab.twin.hashes import Hashes
+from tests.lab.twin.holders import holders
 from tests.lab.twin.service_query import one_service, services
 from tests.lab.twin.state import StateFolder
 
@@ -108,7 +109,7 @@ def _file(look: Look, query: dict[str, Any]) -> Any:
     }
     if kind == "file":
         if query.get("sha256"):
-            result["sha256"] = look.hashes.sha256(path)
+            result["sha256"] = look.hashes.sha256(path, bool(query.get("fresh")))
         if query.get("version"):
             found = identify(drive.read(path))
             result["version"] = found.resource if found else None
@@ -117,7 +118,7 @@ def _file(look: Look, query: dict[str, Any]) -> Any:
             fits = stat.size <= limit
             result["content"] = base64.b64encode(drive.read(path)).decode() if fits else None
         if query.get("holders"):
-            result["holders"] = drive.holders(path)
+            result["holders"] = holders(look.node, path)
     if query.get("sddl"):
         result["sddl"] = drive.sddl(path)
     if query.get("entries") and kind == "directory":

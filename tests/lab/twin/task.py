@@ -51,6 +51,11 @@ def disable(node: SimulatedNode) -> None:
 
 
 def will_run(node: SimulatedNode, state_dir: str) -> bool:
-    """Whether the task is there, enabled, and starts this folder's runner."""
+    """Whether the task is there and starts this folder's runner. One that is disabled is enabled and started."""
     task = node.tasks.get(PATH)
-    return task is not None and task.enabled and task.arguments == command(state_dir)
+    if task is None or task.arguments != command(state_dir):
+        return False
+    if not task.enabled:
+        node.tasks.enable(PATH, True)
+        node.tasks.run(PATH)
+    return True

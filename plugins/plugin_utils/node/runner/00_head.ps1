@@ -11,6 +11,14 @@ param([string]$StateDir = '')
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
+try {
+    # Windows PowerShell begins the input of every program it starts with the mark of this encoding, if that has one.
+    [System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
+}
+catch {
+    # There is no console.
+    $null = $_
+}
 if ($StateDir -eq '') {
     $StateDir = [string][System.Environment]::GetEnvironmentVariable('WINKUBE_STATE_DIR')
 }

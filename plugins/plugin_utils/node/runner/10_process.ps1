@@ -36,6 +36,10 @@ function ConvertTo-NodeArgumentText {
 function Get-NodeOemEncoding {
     <# .SYNOPSIS The encoding of sc, netsh, icacls: the OEM code page of the machine, not of the account. #>
     try {
+        if ($PSVersionTable.PSVersion.Major -ge 6) {
+            # .NET has no code pages but those of Unicode until this is done.
+            [System.Text.Encoding]::RegisterProvider([System.Text.CodePagesEncodingProvider]::Instance)
+        }
         $page = [string](Get-NodeRegistryRaw -Key 'SYSTEM\CurrentControlSet\Control\Nls\CodePage' -Name 'OEMCP' -Default '437')
         return [System.Text.Encoding]::GetEncoding([int]$page)
     }
@@ -94,7 +98,10 @@ function Stop-NodeProcessTree {
     param([System.Diagnostics.Process]$Process)
 
     try {
-        if (Test-NodeWindows) {
+        if ($PSVersionTable.PSVersion.Major -ge 6) {
+            $Process.Kill($true)
+        }
+        elseif (Test-NodeWindows) {
             $killer = [System.Environment]::GetFolderPath('System') + '\taskkill.exe'
             $list = @('/T', '/F', '/PID', [string]$Process.Id)
             $null = Invoke-NodeProgram -Program $killer -Arguments $list -TimeoutMs 10000 -Tree $false
@@ -170,20 +177,26 @@ function Invoke-NodeProgram {
         $readOut = $process.StandardOutput.BaseStream.CopyToAsync($out)
         $readErr = $process.StandardError.BaseStream.CopyToAsync($err)
         $stdin = $process.StandardInput.BaseStream
+        $watch = [System.Diagnostics.Stopwatch]::StartNew()
+        $fed = $true
         try {
             if ($InputText -ne '') {
                 $encoding = New-Object System.Text.UTF8Encoding($false)
                 [byte[]]$bytes = $encoding.GetBytes($InputText)
-                $stdin.Write($bytes, 0, $bytes.Length)
-                $stdin.Flush()
+                # Not Write: a program that never reads would hold it, and the time limit with it, for ever.
+                $feeding = $stdin.WriteAsync($bytes, 0, $bytes.Length)
+                $fed = $feeding.Wait([System.Math]::Max(1, $TimeoutMs))
             }
-            $stdin.Close()
+            if ($fed) {
+                $stdin.Close()
+            }
         }
         catch {
             # It does not want its input, or has ended: its exit code tells.
             $null = $_
         }
-        $ended = $process.WaitForExit([System.Math]::Max(1, $TimeoutMs))
+        $left = [int]([int64]$TimeoutMs - $watch.ElapsedMilliseconds)
+        $ended = $process.WaitForExit([System.Math]::Max(1, $left))
         if (-not $ended) {
             if ($Tree) {
                 Stop-NodeProcessTree -Process $process

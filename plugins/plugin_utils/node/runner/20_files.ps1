@@ -29,7 +29,11 @@ function Copy-NodeFile {
 }
 
 function Copy-NodeAccess {
-    <# .SYNOPSIS Gives a file the DACL of another one; what that has inherited is inherited anew at the new place. #>
+    <#
+    .SYNOPSIS
+    Gives a file the DACL of another one; what that has inherited is inherited anew at the new place. Not the owner: to set another
+    one than oneself takes a privilege that is off.
+    #>
     param([string]$Source, [string]$Path)
 
     if (-not (Test-NodeWindows)) {
@@ -127,6 +131,9 @@ function Invoke-NodeOpRestore {
     # Copied, not renamed: the backup may lie on another volume, and must stay until the file is in its place.
     $fresh = $path + '.winkube-new'
     $copy = {
+        # Closed to others before anything is in it: nobody is to read the content who may not read the backup.
+        [System.IO.File]::WriteAllBytes($fresh, [byte[]]@())
+        Set-NodeSddl -Path $fresh -Sddl 'D:PAI(A;;FA;;;SY)(A;;FA;;;BA)'
         Copy-NodeFile -Source $backup -Path $fresh
     }
     Invoke-NodeRetry -Block $copy

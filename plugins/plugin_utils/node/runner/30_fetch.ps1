@@ -35,7 +35,7 @@ function New-NodeHttpClient {
         $address = [uri]$Proxy
         $webProxy = New-Object System.Net.WebProxy($address)
         if ($address.UserInfo -ne '') {
-            $parts = $address.UserInfo.Split([char]58)
+            $parts = $address.UserInfo.Split([char[]]@([char]58), 2)
             $password = ''
             if ($parts.Length -gt 1) {
                 $password = [uri]::UnescapeDataString($parts[1])

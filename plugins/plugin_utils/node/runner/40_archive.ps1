@@ -49,7 +49,10 @@ function Skip-NodeStream {
     <# .SYNOPSIS Reads on by Count bytes, into a file if one is given; throws if the stream ends before. #>
     param([System.IO.Stream]$Stream, [int64]$Count, [System.IO.Stream]$Target = $null)
 
-    [byte[]]$buffer = New-Object 'byte[]' 1048576
+    if ($Count -le 0) {
+        return
+    }
+    [byte[]]$buffer = New-Object 'byte[]' ([int][System.Math]::Min([int64]1048576, $Count))
     $left = $Count
     while ($left -gt 0) {
         $read = $Stream.Read($buffer, 0, [int][System.Math]::Min([int64]$buffer.Length, $left))

@@ -64,7 +64,7 @@ function Invoke-NodeRunArgument {
     $call = @{
         Program = $program
         Arguments = (Get-NodeArgumentList -Map $Arguments -Name 'args')
-        TimeoutMs = [int][System.Math]::Min(2000000000, $TimeoutS * 1000)
+        TimeoutMs = [int][System.Math]::Min([double]2000000000, $TimeoutS * 1000)
         InputText = [string](Get-NodeArgument -Map $Arguments -Name 'stdin' -Default '')
         Folder = [string](Get-NodeArgument -Map $Arguments -Name 'cwd' -Default '')
         Environment = (Get-NodeArgument -Map $Arguments -Name 'env')
@@ -137,7 +137,7 @@ function Test-NodeWaited {
         }
         'http' {
             $wanted = [int](Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)
-            $patience = [int][System.Math]::Max(500, [System.Math]::Min(2000, $LeftS * 1000))
+            $patience = [int][System.Math]::Max([double]500, [System.Math]::Min([double]2000, $LeftS * 1000))
             $answer = Read-NodeHttp -Url ([string]$Arguments['url']) -TimeoutMs $patience
             if ($answer['status'] -eq 0) {
                 return @{ so = $false; seen = "there is no answer: $($answer['error'])" }
@@ -146,7 +146,7 @@ function Test-NodeWaited {
         }
         'run' {
             try {
-                $done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS ([System.Math]::Max(1, $LeftS))
+                $done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS ([System.Math]::Max([double]1, $LeftS))
             }
             catch {
                 return @{ so = $false; seen = (Get-NodeErrorText -Record $_) }
@@ -222,6 +222,6 @@ function Invoke-NodeOpWait {
         if ($left -le 0) {
             throw "$(Get-NodeWaitSubject -Arguments $Arguments); after $([System.Math]::Round($timeout, 1)) s $($found['seen'])."
         }
-        [System.Threading.Thread]::Sleep([int][System.Math]::Max(1, [System.Math]::Min($interval, $left * 1000)))
+        [System.Threading.Thread]::Sleep([int][System.Math]::Max([double]1, [System.Math]::Min([double]$interval, $left * 1000)))
     }
 }

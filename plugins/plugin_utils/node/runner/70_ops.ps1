@@ -4,28 +4,43 @@
 
 # One op by its name, and what must not be seen of it.
 
+function Get-NodeSecretValue {
+    <# .SYNOPSIS The values of the arguments of one op that are secret: a list of texts. #>
+    param([object]$Op, [object[]]$Names)
+
+    $found = New-Object System.Collections.ArrayList
+    $arguments = Get-NodeArgument -Map $Op -Name 'args'
+    foreach ($name in $Names) {
+        $value = Get-NodeArgument -Map $arguments -Name ([string]$name)
+        if ($value -is [System.Collections.IDictionary]) {
+            foreach ($entry in $value.GetEnumerator()) {
+                $null = $found.Add([string]$entry.Value)
+            }
+        }
+        elseif ($null -ne $value -and $value -isnot [string] -and $value -is [System.Collections.IEnumerable]) {
+            foreach ($item in $value) {
+                $null = $found.Add([string]$item)
+            }
+        }
+        else {
+            $null = $found.Add([string]$value)
+        }
+    }
+    return , $found.ToArray()
+}
+
 function Get-NodeSecretList {
-    <# .SYNOPSIS The secret values of a batch, longest first: of base64 also what it encodes. #>
+    <# .SYNOPSIS The secret values of a batch and its undo ops, longest first: of base64 also what it encodes. #>
     param([object[]]$Ops)
 
     $found = New-Object System.Collections.ArrayList
     foreach ($op in $Ops) {
-        $arguments = Get-NodeArgument -Map $op -Name 'args'
-        foreach ($name in (Get-NodeArgumentList -Map $op -Name 'secrets')) {
-            $value = Get-NodeArgument -Map $arguments -Name ([string]$name)
-            if ($value -is [System.Collections.IDictionary]) {
-                foreach ($entry in $value.GetEnumerator()) {
-                    $null = $found.Add([string]$entry.Value)
-                }
-            }
-            elseif ($null -ne $value -and $value -isnot [string] -and $value -is [System.Collections.IEnumerable]) {
-                foreach ($item in $value) {
-                    $null = $found.Add([string]$item)
-                }
-            }
-            else {
-                $null = $found.Add([string]$value)
-            }
+        $names = Get-NodeArgumentList -Map $op -Name 'secrets'
+        $found.AddRange((Get-NodeSecretValue -Op $op -Names $names))
+        foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
+            # What is secret of an op is secret of its undo; an undo op may name more.
+            $more = [object[]]($names + (Get-NodeArgumentList -Map $undo -Name 'secrets'))
+            $found.AddRange((Get-NodeSecretValue -Op $undo -Names $more))
         }
     }
     foreach ($text in $found.ToArray()) {
