@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -187,14 +188,35 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) 
     assert differences(before, bench.dump()) == []
 
 
+def test_a_disk_without_room_for_the_journal_is_refused_before_anything_is_done(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench, "--tags", "host")
+    before = bench.dump()
+    volume = host.node.drive.volumes["C:"]
+    size = volume.size
+    volume.size = volume.used + 14000
+    run = site(bench)
+    assert run.rc != 0
+    assert "bytes free" in run.output and "Make room there." in run.output, run.output
+    volume.size = size
+    assert differences(before, bench.dump()) == []
+
+
 def test_a_full_disk_is_said_and_nothing_is_left_behind(bench: Bench) -> None:
     host = bench.node()
     converge(bench, "--tags", "host")
     before = bench.dump()
     volume = host.node.drive.volumes["C:"]
     size = volume.size
-    volume.size = volume.used + 14000  # room for the batch and its journal, not for the archive
-    run = site(bench)
+    # Room for the batch and its journal, not for the archive.
+    bench.lab.sources.publish("/big/containerd-1.7.11-windows-amd64.tar.gz", random.Random(0).randbytes(8_000_000))
+    volume.size = volume.used + 4_000_000
+    run = site(
+        bench,
+        winkube_containerd_url="http://xyz/big/containerd-1.7.11-windows-amd64.tar.gz",
+        winkube_containerd_checksum="",
+        winkube_allow_unverified=["containerd"],
+    )
     assert run.rc != 0
     assert "112" in run.output or "not enough space" in run.output, run
     volume.size = size
