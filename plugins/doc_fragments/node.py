@@ -63,6 +63,62 @@ options:
         description: The name of containerd's named pipe.
         type: str
         default: containerd-containerd
+      log_dir:
+        description: The folder that kubelet, kube-proxy and flanneld log to, a file each.
+        type: str
+        default: C:\k
+      kubernetes_dir:
+        description: The folder of kubeadm's files, pki and kubelet.conf.
+        type: str
+        default: C:\etc\kubernetes
+      kubelet_dir:
+        description: The kubelet's own folder, with config.yaml, kubeadm-flags.env, pods and client certificates.
+        type: str
+        default: C:\var\lib\kubelet
+      kubelet_service:
+        description: The name of the kubelet's service.
+        type: str
+        default: kubelet
+      kubelet_binary:
+        description: kubelet.exe.
+        type: str
+        default: C:\k\kubelet.exe
+      kubelet_kubeconfig:
+        description: The kubelet's kubeconfig. The one that is brought along (C(config) in the root folder), else the one that the join writes.
+        type: str
+        default: C:\etc\kubernetes\kubelet.conf
+      kubeadm_binary:
+        description: kubeadm.exe.
+        type: str
+        default: C:\k\kubeadm.exe
+      kube_proxy_service:
+        description: The name of kube-proxy's service.
+        type: str
+        default: kube-proxy
+      kube_proxy_binary:
+        description: kube-proxy.exe.
+        type: str
+        default: C:\k\kube-proxy.exe
+      kube_proxy_kubeconfig:
+        description: kube-proxy's kubeconfig.
+        type: str
+        default: C:\k\kube-proxy.kubeconfig
+      flanneld_service:
+        description: The name of flanneld's service.
+        type: str
+        default: flanneld
+      flanneld_binary:
+        description: flanneld.exe.
+        type: str
+        default: C:\flannel\flanneld.exe
+      flanneld_kubeconfig:
+        description: flanneld's kubeconfig.
+        type: str
+        default: C:\flannel\flanneld.kubeconfig
+      certs_dir:
+        description: The folder of containerd's registry settings, a folder with hosts.toml for each registry.
+        type: str
+        default: C:\ProgramData\containerd\certs.d
   refresh:
     description: Read the node even if this run has read it already.
     type: bool

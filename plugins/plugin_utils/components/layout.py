@@ -31,12 +31,32 @@ class Layout:
     containerd_config: str
     containerd_log: str
     containerd_pipe: str
+    log_dir: str
+    kubernetes_dir: str
+    kubelet_dir: str
+    kubelet_service: str
+    kubelet_binary: str
+    kubelet_kubeconfig: str
+    kubeadm_binary: str
+    kube_proxy_service: str
+    kube_proxy_binary: str
+    kube_proxy_kubeconfig: str
+    flanneld_service: str
+    flanneld_binary: str
+    flanneld_kubeconfig: str
+    certs_dir: str
 
     @classmethod
     def of(cls, node: Mapping[str, Any]) -> Layout:
         """From the `node` argument of a module. Refused with one sentence per path that is none."""
         layout = cls(**{field.name: str(node[field.name]) for field in fields(cls)})
-        names = {"containerd_service", "containerd_pipe"}
+        names = {
+            "containerd_service",
+            "containerd_pipe",
+            "kubelet_service",
+            "kube_proxy_service",
+            "flanneld_service",
+        }
         problems = [
             f"node.{field.name}: '{getattr(layout, field.name)}' {problem}."
             for field in fields(cls)

@@ -23,6 +23,20 @@ LAYOUT = Layout(
     containerd_config=r"C:\Program Files\containerd\config.toml",
     containerd_log=r"C:\ProgramData\containerd\log\containerd.log",
     containerd_pipe="containerd-containerd",
+    log_dir=r"C:\k",
+    kubernetes_dir=r"C:\etc\kubernetes",
+    kubelet_dir=r"C:\var\lib\kubelet",
+    kubelet_service="kubelet",
+    kubelet_binary=r"C:\k\kubelet.exe",
+    kubelet_kubeconfig=r"C:\etc\kubernetes\kubelet.conf",
+    kubeadm_binary=r"C:\k\kubeadm.exe",
+    kube_proxy_service="kube-proxy",
+    kube_proxy_binary=r"C:\k\kube-proxy.exe",
+    kube_proxy_kubeconfig=r"C:\k\kube-proxy.kubeconfig",
+    flanneld_service="flanneld",
+    flanneld_binary=r"C:\flannel\flanneld.exe",
+    flanneld_kubeconfig=r"C:\flannel\flanneld.kubeconfig",
+    certs_dir=r"C:\ProgramData\containerd\certs.d",
 )
 
 
