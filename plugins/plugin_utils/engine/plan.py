@@ -118,6 +118,8 @@ def _restart(service: Service, reading: Reading, touched: frozenset[str], redefi
     active = service.is_active(reading)
     if not affected and service.is_running(reading):
         return _Restart((), (), (), ())
+    if not service.run and not active:
+        return _Restart((), (), (), ())
     dependants = service.dependants(reading) if affected and active else ()
     stop: list[Op] = []
     for name in dependants:

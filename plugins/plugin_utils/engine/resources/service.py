@@ -24,7 +24,8 @@ class Service:
 
     `uses` are the keys of the files it reads, its program among them: if one of them changes it is restarted.
     `ready` are the waits that
-    decide whether a start has worked.
+    decide whether a start has worked. Without `run` it is only defined: what does not run is not started, what runs is
+    restarted like any other.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Service:
     ready: tuple[Op, ...] = ()
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
+    run: bool = True
 
     @property
     def label(self) -> str:
@@ -53,7 +55,8 @@ class Service:
     def change(self, reading: Reading) -> Change | None:
         """Make or change the definition. Whether it has to be restarted is the planner's business."""
         found = reading.service(self.name)
-        after = self.definition.predicted() | {"state": RUNNING}
+        stays_down = not self.run and not self.is_active(reading)
+        after = self.definition.predicted() | {"state": "stopped" if stays_down else RUNNING}
         if found is None:
             return Change(
                 text=f"make the service {self.name} ({self.definition.manager})",
