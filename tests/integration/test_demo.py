@@ -42,12 +42,12 @@ def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
         "--dir",
         str(tmp_path / "lab"),
         "--nodes",
-        "examples/nodes/sample.yml",
+        "examples/documents/sample.yml",
     )
     assert started.returncode == 0, started.stderr
     try:
         env = {"ANSIBLE_SSH_COMMON_ARGS": f"-F {tmp_path / 'lab' / 'ssh_config'}"}
-        checked = run("ansible-playbook", "-i", "examples/nodes", "site.yml", "--check", "--diff", env=env)
+        checked = run("ansible-playbook", "-i", "examples/documents", "site.yml", "--check", "--diff", env=env)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         assert "would start containerd" in checked.stdout
         shown = run(sys.executable, "-m", "tests.lab", "show", "--dir", str(tmp_path / "lab"), "sample")

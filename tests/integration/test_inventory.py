@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = (ROOT / "examples" / "nodes" / "sample.yml").read_text(encoding="utf-8")
+SAMPLE = (ROOT / "examples" / "documents" / "sample.yml").read_text(encoding="utf-8")
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 PRINTED = (ROOT / "tests" / "fixtures" / "node_yaml" / "sample-as-printed.yml").read_text(encoding="utf-8")
 OURS = "winkube.node.node_yaml, ansible.builtin.host_list, ansible.builtin.auto, ansible.builtin.ini"

@@ -110,12 +110,12 @@ def twice(bench: Bench, folder: Path, command: Sequence[str], nodes: Sequence[st
 @pytest.mark.row("NY-21")
 def test_the_clone_as_it_is(bench: Bench, clone: Path) -> None:
     bench.node("sample")
-    command = ["ansible-playbook", "-i", "examples/nodes", "site.yml"]
+    command = ["ansible-playbook", "-i", "examples/documents", "site.yml"]
     first, _ = twice(bench, clone, command, ["sample"])
     assert first.recap.keys() == {"sample"}
     assert "sample: did install containerd 1.7.11 from http://xyz/containerd.exe, not verified" in first.output
     # What the clone's files say, it does as well by the playbook's full name.
-    by_name = run(bench, clone, "ansible-playbook", "-i", "examples/nodes", "winkube.node.site")
+    by_name = run(bench, clone, "ansible-playbook", "-i", "examples/documents", "winkube.node.site")
     assert by_name.recap == {"sample": Recap(ok=3)}, by_name
 
 

@@ -81,7 +81,7 @@ def test_klogs_flags_end_with_1_25(version: str, expected: tuple[str | None, str
     assert (value(settings(version), "log-dir"), value(settings(version), "logtostderr")) == expected
 
 
-@pytest.mark.row("KP-11", "KP-15")
+@pytest.mark.row("KP-11", "KP-15", "NW-20")
 @pytest.mark.parametrize(
     ("version", "dsr", "l2bridge", "vxlan"),
     [
