@@ -3,6 +3,7 @@
     python tests/real/kubernetes/build.py                     every version of VERSIONS that is not there yet
     python tests/real/kubernetes/build.py 1.27.16 1.37.1      these only
     python tests/real/kubernetes/build.py --record            writes tests/recorded/<program>-<version>.help.txt as well
+    python tests/real/kubernetes/build.py --server            kube-apiserver of SERVER_VERSIONS instead
 
 From the module sources: each version takes 10 minutes and more of one core and about 3 GB of Go's caches, so no test
 and no CI starts that. `go install k8s.io/kubernetes/cmd/kubelet@v1.N.P` is refused: the project's own libraries stand
@@ -22,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,9 @@ PROGRAMS = ("kubelet", "kube-proxy", "kubeadm")
 
 VERSIONS = ("1.22.17", "1.24.17", "1.27.4", "1.30.4", "1.33.13", "1.35.4", "1.37.1")
 """The documents' two minors, those around each change of flags, and the newest."""
+
+SERVER_VERSIONS = ("1.33.13", "1.37.1")
+"""kube-apiserver, the judge of the linter: the minors of tests/fixtures/lint/apiserver."""
 
 MODULE = "k8s.io/kubernetes"
 
@@ -96,9 +101,9 @@ def prepare(version: str) -> Path:
     return source
 
 
-def build(version: str) -> list[Path]:
-    """Builds what is not there of `version`; returns all three."""
-    paths = [program(name, version) for name in PROGRAMS]
+def build(version: str, names: Sequence[str] = PROGRAMS) -> list[Path]:
+    """Builds what is not there of `version`; returns the paths of all."""
+    paths = [program(name, version) for name in names]
     missing = [path for path in paths if not path.exists()]
     if not missing:
         return paths
@@ -130,14 +135,15 @@ def record(version: str, today: datetime.date) -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("versions", nargs="*", default=list(VERSIONS))
+    parser.add_argument("versions", nargs="*")
+    parser.add_argument("--server", action="store_true", help="kube-apiserver alone")
     parser.add_argument("--record", action="store_true", help="write tests/recorded/*.help.txt")
     chosen = parser.parse_args(arguments)
     failed = 0
-    for version in chosen.versions:
+    for version in chosen.versions or (SERVER_VERSIONS if chosen.server else VERSIONS):
         try:
-            build(version)
-            if chosen.record:
+            build(version, ("kube-apiserver",) if chosen.server else PROGRAMS)
+            if chosen.record and not chosen.server:
                 record(version, datetime.datetime.now(tz=datetime.UTC).date())
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             failed += 1
