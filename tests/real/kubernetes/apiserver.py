@@ -99,7 +99,7 @@ def running(program: Path, folder: Path, gates: Sequence[str] = ()) -> Iterator[
 
 @contextmanager
 def _started(line: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {"HOME": str(log.parent), ""PATH": "/usr/bin:/bin"}
+    environment = {"HOME": str(log.parent), "PATH": "/usr/bin:/bin"}
     with log.open("wb") as output:
         process = subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT, env=environment)
     try:
