@@ -50,7 +50,6 @@ SERVICES: dict[str, ServiceKind] = {
         None,
         "flanneld does not speak to the service control manager: under sc.exe it would be killed after 30 seconds "
         "(Windows error 1053).",
-        "the documents register it with nssm only; that flanneld has no service handler is not looked up",
-        unverified=True,
+        "flannel v0.26.1: no file imports golang.org/x/sys/windows/svc; the documents register it with nssm only",
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, windows
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, nssm, services, windows
 
 ENTRIES: tuple[Any, ...] = (
     *containerd.RELEASE_LINES,
@@ -12,6 +12,8 @@ ENTRIES: tuple[Any, ...] = (
     *kubernetes.PAUSE_IMAGES,
     *windows.WINDOWS_RELEASES,
     *windows.HOST_SUPPORT,
+    *nssm.RELEASES,
+    *services.SERVICES.values(),
 )
 
 
