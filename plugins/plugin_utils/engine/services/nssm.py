@@ -23,6 +23,16 @@ from .native import SERVICES_KEY, set_variables
 
 Setting = str | int
 
+DEFAULTS: Mapping[str, Setting] = {
+    "AppThrottle": 1500,
+    "AppStdoutCreationDisposition": 4,
+    "AppStderrCreationDisposition": 4,
+}
+"""Numbers that nssm takes back out of the registry when they are set: what is not there means this.
+
+Source: nssm 2.24 settings.cpp, setting_set_number and the table of settings (measured as well).
+"""
+
 VARIABLES = "AppEnvironmentExtra"
 """Variables besides the service manager's own; a REG_MULTI_SZ under Parameters."""
 
@@ -103,7 +113,9 @@ class Nssm:
 
     def predicted(self) -> dict[str, Any]:
         """The service as wanted."""
-        parameters: dict[str, Any] = dict(self._settings())
+        parameters: dict[str, Any] = {
+            setting: value for setting, value in self._settings().items() if DEFAULTS.get(setting) != value
+        }
         if self.environment:
             parameters[VARIABLES] = fingerprints(self.environment)
         return {
@@ -162,7 +174,7 @@ def _found(setting: str, service: Mapping[str, Any], parameters: Mapping[str, An
     if setting == "Start":
         starts = {2: "SERVICE_AUTO_START", 3: "SERVICE_DEMAND_START", 4: "SERVICE_DISABLED"}
         return "SERVICE_DELAYED_AUTO_START" if service.get("delayed") else starts.get(service.get("start", 3))
-    return parameters.get("AppExit" if setting == "AppExit Default" else setting)
+    return parameters.get("AppExit" if setting == "AppExit Default" else setting, DEFAULTS.get(setting))
 
 
 def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:

