@@ -81,6 +81,8 @@ def running(program: Path, folder: Path, gates: Sequence[str] = ()) -> Iterator[
         f"--service-account-key-file={key}",
         f"--service-account-signing-key-file={key}",
         "--service-cluster-ip-range=10.96.0.0/12",
+        # As kubeadm sets it; without it the server takes no HostProcess pod.
+        "--allow-privileged=true",
         # Nobody makes a service account for the namespace; the pods are only looked at.
         "--disable-admission-plugins=ServiceAccount",
         *([f"--feature-gates={','.join(gates)}"] if gates else []),
