@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from .flag_table import judged_by
-from .version import Line
+from .version import Line, Version
 
 _FILE = Path(__file__).with_name("feature_gates.txt")
 
@@ -28,36 +28,45 @@ class Gate:
     locked: bool
 
 
-def gate(program: str, name: str, line: Line) -> Gate | None:
-    """The gate as `program` (kubelet, kube-proxy) of this line has it; None if it does not know it.
+def gate(program: str, name: str, of: Line | Version) -> Gate | None:
+    """The gate as `program` (kubelet, kube-proxy) of this line or release has it; None if it does not know it.
 
-    For lines newer than the table, as the newest one in it. UnknownLineError for lines before it.
+    Gates come and change in patch releases as well: a line is as the newest release of it that the table was read from,
+    a release as the next one from it on. For lines newer than the table, as the newest one in it. UnknownLineError for
+    lines before it.
     """
     if name in SPECIAL:
         return Gate("alpha" if name == "AllAlpha" else "beta", default=False, locked=False)
-    history = _table().get((program, name)) or _table().get(("", name), ())
+    judged = judged_by(_line(of))
+    history = _history(program, name)
+    if isinstance(of, Version):
+        for release, then in history.releases:
+            if release.line == judged and of <= release:
+                return then
     state: Gate | None = None
-    for since, then in history:
-        if since <= judged_by(line):
+    for since, then in history.lines:
+        if since <= judged:
             state = then
     return state
 
 
-def names(program: str, line: Line) -> frozenset[str]:
-    """Every gate that `program` of this line knows, but for SPECIAL."""
+def names(program: str, of: Line | Version) -> frozenset[str]:
+    """Every gate that `program` of this line or release knows, but for SPECIAL."""
     every = {bare for owner, bare in _table() if owner in {"", program}}
-    return frozenset(name for name in every if gate(program, name, line) is not None)
+    return frozenset(name for name in every if gate(program, name, of) is not None)
 
 
 def first_line(program: str, name: str) -> Line | None:
     """The first line of the table that knows the gate; None if none does."""
-    history = _table().get((program, name)) or _table().get(("", name), ())
-    return history[0][0] if history else None
+    lines = _history(program, name).lines
+    return lines[0][0] if lines else None
 
 
-def problem(program: str, name: str, value: bool, line: Line) -> str | None:
-    """Why `program` of this line would not start with the gate at this value, as a sentence; None if it would."""
-    found = gate(program, name, line)
+def problem(program: str, name: str, value: bool, of: Line | Version) -> str | None:
+    """Why `program` of this line or release would not start with the gate at this value, as a sentence; None if it
+    would."""
+    found = gate(program, name, of)
+    line = _line(of)
     if found is None:
         since = first_line(program, name)
         if since is None:
@@ -65,6 +74,11 @@ def problem(program: str, name: str, value: bool, line: Line) -> str | None:
         if judged_by(line) < since:
             return (
                 f"feature gate {name}: it came with Kubernetes {since}, and {program} {line} exits on it; leave it out."
+            )
+        if gate(program, name, line) is not None:
+            return (
+                f"feature gate {name}: it came with a later release of Kubernetes {line}, and {program} {of} exits on "
+                f"it; leave it out, or install a newer release of {line}."
             )
         return (
             f"feature gate {name}: {program} {line} does not know it any more and exits "
@@ -82,15 +96,36 @@ def _word(value: bool) -> str:
     return str(value).lower()
 
 
+@dataclass(frozen=True, slots=True)
+class _History:
+    """`lines`: since when which state, None where the gate is not known. `releases`: those that differ from their line,
+    oldest first."""
+
+    lines: tuple[tuple[Line, Gate | None], ...] = ()
+    releases: tuple[tuple[Version, Gate | None], ...] = ()
+
+
+def _line(of: Line | Version) -> Line:
+    return of.line if isinstance(of, Version) else of
+
+
+def _history(program: str, name: str) -> _History:
+    return _table().get((program, name)) or _table().get(("", name)) or _History()
+
+
 @cache
-def _table() -> Mapping[tuple[str, str], tuple[tuple[Line, Gate | None], ...]]:
-    found: dict[tuple[str, str], tuple[tuple[Line, Gate | None], ...]] = {}
+def _table() -> Mapping[tuple[str, str], _History]:
+    found: dict[tuple[str, str], _History] = {}
     for text in _FILE.read_text(encoding="utf-8").splitlines():
         if text.startswith("#"):
             continue
         name, *words = text.split()
         program, _slash, bare = name.rpartition("/")
-        found[program, bare] = tuple((Line.parse(since), _state(state)) for since, state in _pairs(words))
+        pairs = _pairs(words)
+        found[program, bare] = _History(
+            tuple((Line.parse(since), _state(state)) for since, state in pairs if since.count(".") == 1),
+            tuple((Version.parse(release), _state(state)) for release, state in pairs if release.count(".") == 2),
+        )
     return found
 
 

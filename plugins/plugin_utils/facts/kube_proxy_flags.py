@@ -38,8 +38,10 @@ _FLAGS = {
     "bool deprecated=1.23 removed=1.26": """
         add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers
     """,
-    "since=1.27": "log-json-info-buffer-size logging-format",
-    "bool since=1.27": "log-json-split-stream",
+    # component-base's options for logs: 1.27 has taken their gates over already (cmd/kube-proxy/app/server.go calls
+    # logsapi.AddFeatureGates), its flags not before 1.28 (logsapi.AddFlags)
+    "since=1.28": "log-json-info-buffer-size logging-format",
+    "bool since=1.28": "log-json-split-stream",
     "since=1.30": "log-text-info-buffer-size",
     "bool since=1.30": "log-text-split-stream",
 }

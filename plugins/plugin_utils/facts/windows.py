@@ -86,6 +86,98 @@ HOST_SUPPORT: tuple[HostSupport, ...] = (
     HostSupport(Line(1, 37), Line(1, 37), (20348, 26100), f"{_PAGE}: taken from v1.36", unverified=True),
 )
 
+FULLY_SUPPORTED_BUILD = 17763
+LAST_WITH_ONE_FULLY_SUPPORTED = Line(1, 22)
+"""Up to this line only containers of Windows Server 2019 were fully supported, although others ran.
+
+Source: kubernetes.io, Windows containers in Kubernetes, v1.22, Windows OS version compatibility.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayFloor:
+    """A build of Windows whose overlay networks work from the `revision` (UBR) of `update` on; None: never."""
+
+    build: int
+    revision: int | None
+    update: str
+    why: str
+    source: str
+
+
+OVERLAY_FLOORS: tuple[OverlayFloor, ...] = (
+    OverlayFloor(
+        17134,
+        None,
+        "",
+        "with overlay networks by win-overlay, service addresses do not work on it",
+        "Kubernetes enhancement 116, Windows node support, CNI plugins",
+    ),
+    OverlayFloor(
+        17763,
+        348,
+        "KB4482887",
+        "kube-proxy's overlay mode needs that update or a later one",
+        "kubernetes.io, Windows containers in Kubernetes, v1.22, network limits; learn.microsoft.com, Windows Server "
+        "release information: KB4482887 of 2019-03-01 is 17763.348",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureFloor:
+    """A feature of Kubernetes' network that Windows has from `build` and Kubernetes from `line` on."""
+
+    feature: str
+    build: int
+    windows: str
+    line: Line
+    source: str
+
+
+_LOAD_BALANCING = "kubernetes.io, Windows containers in Kubernetes, v1.22, load balancing and services"
+
+FEATURE_FLOORS: tuple[FeatureFloor, ...] = (
+    FeatureFloor(
+        "session affinity by client address",
+        19551,
+        "Windows Server vNext Insider Preview Build 19551",
+        Line(1, 20),
+        _LOAD_BALANCING,
+    ),
+    FeatureFloor("direct server return (DSR)", 17763, "Windows Server 2019", Line(1, 20), _LOAD_BALANCING),
+    FeatureFloor("preserve-destination", 18362, "Windows Server, version 1903", Line(1, 20), _LOAD_BALANCING),
+    FeatureFloor("IPv4 and IPv6 side by side", 17763, "Windows Server 2019", Line(1, 19), _LOAD_BALANCING),
+    FeatureFloor("the client's address preserved", 17763, "Windows Server 2019", Line(1, 20), _LOAD_BALANCING),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Maturity:
+    """How far a feature was in the release line that the documents name. `gate`: its feature gate, None for none."""
+
+    feature: str
+    stage: str
+    line: Line
+    gate: str | None
+    source: str
+
+
+_STATE = "kubernetes.io, Windows containers in Kubernetes, FEATURE STATE"
+
+MATURITY: tuple[Maturity, ...] = (
+    Maturity("`spec.os` of a pod", "alpha", Line(1, 23), "IdentifyPodOS", f"{_STATE}, v1.22 page"),
+    Maturity("containerd as the runtime", "stable", Line(1, 20), None, f"{_STATE}, v1.22 and v1.27"),
+    Maturity("Docker EE by dockershim", "stable", Line(1, 14), None, f"{_STATE}, v1.22 page"),
+    Maturity("CSI plugins on Windows", "beta", Line(1, 19), None, f"{_STATE}, v1.22 page"),
+    Maturity("`hostNetwork` of a Windows pod", "alpha", Line(1, 26), "WindowsHostNetwork", f"{_STATE}, v1.27"),
+)
+
+
+def overlay_floor(build: int) -> OverlayFloor | None:
+    """What overlay networks need on this build, None for nothing in particular."""
+    return next((floor for floor in OVERLAY_FLOORS if floor.build == build), None)
+
 
 def release_of(build: int) -> WindowsRelease | None:
     """The release with this build, None if the table has none."""

@@ -2,6 +2,9 @@
 
     python tests/real/kubernetes/gates.py 1.22.17 1.23.17 ...     reads these releases' sources through the module proxy
 
+Of a minor, several releases can be named: gates come, go and change their defaults in patch releases as well. The
+newest speaks for the minor; the table also says where an older one differs from it.
+
 --help hides gates that are GA or deprecated, and whether a gate is locked: both stand in the sources alone. What --help
 does show, the unit tests compare with the table.
 """
@@ -12,7 +15,9 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from tests.real.kubernetes.build import CACHE, ROOT, go, library_version
@@ -35,13 +40,18 @@ LIBRARIES = (
 PROGRAMS = ("kubelet", "kube-proxy")
 
 _CONSTANT = re.compile(r'^\s*(\w+)\s+(?:featuregate\.)?Feature\s*=\s*"(\w+)"', re.MULTILINE)
+_BOOLEAN = re.compile(r"^\s*(?:const\s+)?(\w+)\s*=\s*(true|false)\b", re.MULTILINE)
 _KEY = re.compile(r"^\t+(?:\w+\.)?(\w+):\s*\{", re.MULTILINE)
 _MAP = re.compile(r"map\[(?:\w+\.)?Feature\](?:\w+\.)?(?:FeatureSpec|VersionedSpecs)\{\n")
 
 State = tuple[str, bool, bool]
 """Stage (alpha, beta, ga, deprecated), default, locked."""
 
+Release = tuple[int, int]
+"""Minor and patch of a release 1.x.y."""
 
+
+@cache
 def downloaded(library: str, version: str) -> Path:
     """The folder of k8s.io/`library` at the tag that belongs to this release."""
     folder = CACHE / "src" / "gates"
@@ -71,14 +81,15 @@ def _go_files(folder: Path) -> list[Path]:
 
 
 def gates_in(texts: list[str], minor: int) -> dict[str, State]:
-    """Every gate of these sources as a release 1.`minor` has it."""
+    """Every gate of these sources as a release 1.`minor` has it. ValueError for a default that is not understood."""
     names = dict(pair for text in texts for pair in _CONSTANT.findall(text))
     found: dict[str, State] = {}
     for text in texts:
         text = re.sub(r"//.*", "", text)
+        booleans = {"true": True, "false": False, **{name: said == "true" for name, said in _BOOLEAN.findall(text)}}
         for start in _MAP.finditer(text):
             for constant, specs in _entries(_braces(text, start.end())):
-                state = _state(specs, minor)
+                state = _state(specs, minor, booleans)
                 if state is not None:
                     found[names.get(constant, constant)] = state
     return found
@@ -102,7 +113,8 @@ def _braces(text: str, start: int) -> str:
     return text[start : end - 1]
 
 
-def _state(specs: str, minor: int) -> State | None:
+def _state(specs: str, minor: int, booleans: Mapping[str, bool]) -> State | None:
+    """`booleans`: the words that a default may be, with their values; sources also name a constant of the file."""
     chosen: str | None = None
     for spec in re.findall(r"\{([^{}]*)\}", specs) or [specs]:
         since = re.search(r'\bVersion:\s*version\.MustParse\("1\.(\d+)', spec)
@@ -113,10 +125,12 @@ def _state(specs: str, minor: int) -> State | None:
     if chosen is None:
         return None
     stage = re.search(r"PreRelease:\s*(?:\w+\.)?(\w+)", chosen)
-    default = re.search(r"\bDefault:\s*(\w+)", chosen)
+    default = re.search(r"\bDefault:\s*([\w.]+)", chosen)
+    if default and default[1] not in booleans:
+        raise ValueError(f"Default: {default[1]} in {{{chosen.strip()}}} is no constant of the same file.")
     return (
         stage[1].lower() if stage else "unknown",
-        bool(default and default[1] == "true"),
+        bool(default and booleans[default[1]]),
         "LockToDefault: true" in re.sub(r"\s+", " ", chosen),
     )
 
@@ -129,20 +143,21 @@ def word(state: State | None) -> str:
     return f"{stage}{'+' if default else '-'}{'!' if locked else ''}"
 
 
-def table(per_program: dict[str, dict[int, dict[str, State]]], releases: list[str]) -> str:
+def table(per_program: dict[str, dict[Release, dict[str, State]]], releases: list[str]) -> str:
     """The table's text: each gate with the minors at which its state changes."""
     lines = [
         "# Feature gates of kubelet and kube-proxy. Written by tests/real/kubernetes/gates.py; do not edit.",
         "# <gate> <minor>:<state> ..., a state holds until the next one. alpha, beta, ga, deprecated; + on by default,",
         "# - off by default, ! locked to its default; gone: this minor does not know the gate. Where the two programs",
-        "# differ, a line begins with kubelet/ or kube-proxy/.",
+        "# differ, a line begins with kubelet/ or kube-proxy/. A minor is as its newest release below;",
+        "# <release>:<state> is an older one below that differs from the next; it speaks for those before it, too.",
         "# Source: kubernetes pkg/features and the gates of the libraries that it and cmd/<program>/app take over, at",
         *(
             f"#   {' '.join(f'v{release}' for release in releases[start : start + 8])}"
             for start in range(0, len(releases), 8)
         ),
     ]
-    histories = {program: _histories(per_minor) for program, per_minor in per_program.items()}
+    histories = {program: _histories(per_release) for program, per_release in per_program.items()}
     first, second = PROGRAMS
     for gate in sorted(set(histories[first]) | set(histories[second])):
         one, other = histories[first].get(gate), histories[second].get(gate)
@@ -153,12 +168,20 @@ def table(per_program: dict[str, dict[int, dict[str, State]]], releases: list[st
     return "\n".join(lines) + "\n"
 
 
-def _histories(per_minor: dict[int, dict[str, State]]) -> dict[str, str]:
+def _histories(per_release: dict[Release, dict[str, State]]) -> dict[str, str]:
+    releases = sorted(per_release)
+    following = {one: other for one, other in pairwise(releases) if one[0] == other[0]}
     found = {}
-    for gate in {gate for gates in per_minor.values() for gate in gates}:
+    for gate in {gate for gates in per_release.values() for gate in gates}:
+        states = {release: word(gates.get(gate)) for release, gates in per_release.items()}
         words, before = [], "gone"
-        for minor in sorted(per_minor):
-            now = word(per_minor[minor].get(gate))
+        for release in releases:
+            minor, patch = release
+            now = states[release]
+            if release in following:
+                if now != states[following[release]]:
+                    words.append(f"1.{minor}.{patch}:{now}")
+                continue
             if now != before:
                 words.append(f"1.{minor}:{now}")
             before = now
@@ -168,21 +191,21 @@ def _histories(per_minor: dict[int, dict[str, State]]) -> dict[str, str]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("versions", nargs="+", help="one release of every minor: the table is written anew")
-    chosen = sorted(parser.parse_args(arguments).versions, key=_minor)
-    found: dict[str, dict[int, dict[str, State]]] = {program: {} for program in PROGRAMS}
+    parser.add_argument("versions", nargs="+", help="releases of every minor: the table is written anew")
+    chosen = sorted(parser.parse_args(arguments).versions, key=_release)
+    found: dict[str, dict[Release, dict[str, State]]] = {program: {} for program in PROGRAMS}
     for version in chosen:
+        release = _release(version)
         for program in PROGRAMS:
-            found[program][_minor(version)] = gates_in(source_files(program, version), _minor(version))
-        print(
-            version, *(f"{program}: {len(found[program][_minor(version)])} gates" for program in PROGRAMS), flush=True
-        )
+            found[program][release] = gates_in(source_files(program, version), release[0])
+        print(version, *(f"{program}: {len(found[program][release])} gates" for program in PROGRAMS), flush=True)
     TABLE.write_text(table(found, chosen), encoding="utf-8")
     return 0
 
 
-def _minor(version: str) -> int:
-    return int(version.split(".")[1])
+def _release(version: str) -> Release:
+    _major, minor, patch = version.split(".")
+    return int(minor), int(patch)
 
 
 if __name__ == "__main__":

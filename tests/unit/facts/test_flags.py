@@ -7,17 +7,23 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import FlagTable, UnknownLineError
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kube_proxy_flags import KUBE_PROXY
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.unit.facts.recorded_help import Recording, flag_changes, recordings, system_flags
 
 TABLES: dict[str, FlagTable] = {"kubelet": KUBELET, "kube-proxy": KUBE_PROXY}
 HIDDEN = {
-    "kubelet": {"experimental-dockershim-root-directory"},
-    "kube-proxy": {"healthz-port", "metrics-port", "proxy-port-range"},
+    ("kubelet", "experimental-dockershim-root-directory"): (22, 23),
+    ("kubelet", "iptables-drop-bit"): (28, 30),
+    ("kubelet", "iptables-masquerade-bit"): (28, 30),
+    ("kube-proxy", "healthz-port"): (22, 37),
+    ("kube-proxy", "metrics-port"): (22, 37),
+    ("kube-proxy", "proxy-port-range"): (29, 30),
 }
-"""Accepted, and not in --help. Source: kubernetes v1.22.17 pkg/kubelet/config/flags.go (MarkHidden), v1.22.17 and
-v1.29.15 cmd/kube-proxy/app (MarkDeprecated, which hides). tests/real/kubernetes tries them on the programs."""
+"""Accepted, and not in --help: the first and the last minor of which that holds. MarkHidden and, where the program does
+not show them all the same, MarkDeprecated hide. Source: kubernetes v1.22.17 pkg/kubelet/config/flags.go; v1.27.16,
+v1.28.15, v1.30.14, v1.31.14 cmd/kubelet/app/options/options.go (AddKubeletConfigFlags); v1.22.17, v1.28.15, v1.29.15
+cmd/kube-proxy/app. tests/real/kubernetes tries them on the programs."""
 
 RECORDINGS = [recording for program in TABLES for recording in recordings(program)]
 
@@ -43,8 +49,14 @@ def test_a_recording_says_what_it_is(recording: Recording) -> None:
 @pytest.mark.parametrize("recording", RECORDINGS, ids=_id)
 def test_the_table_knows_the_flags_of_the_recorded_program_and_no_others(recording: Recording) -> None:
     known = set(TABLES[recording.program].known(Line.parse(recording.version), "linux"))
-    assert set(recording.flags) <= known
-    assert known - set(recording.flags) <= HIDDEN[recording.program]
+    minor = Line.parse(recording.version).minor
+    hidden = {
+        flag
+        for (program, flag), (first, last) in HIDDEN.items()
+        if program == recording.program and first <= minor <= last
+    }
+    assert known == set(recording.flags) | hidden
+    assert not hidden & set(recording.flags)
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=_id)
@@ -66,15 +78,15 @@ def test_what_the_table_calls_deprecated_the_program_does_too(recording: Recordi
 @pytest.mark.row("VC-19")
 @pytest.mark.parametrize("recording", RECORDINGS, ids=_id)
 def test_gates_are_those_that_the_recorded_program_lists(recording: Recording) -> None:
-    line = Line.parse(recording.version)
+    release = Version.parse(recording.version)
     assert len(recording.gates) > 50
-    known = {name: feature_gates.gate(recording.program, name, line) for name in recording.gates}
+    known = {name: feature_gates.gate(recording.program, name, release) for name in recording.gates}
     found = {name: (state.stage, state.default) for name, state in known.items() if state is not None}
     assert found == recording.gates
     shown = {
         name
-        for name in feature_gates.names(recording.program, line)
-        if (state := feature_gates.gate(recording.program, name, line)) and state.stage in {"alpha", "beta"}
+        for name in feature_gates.names(recording.program, release)
+        if (state := feature_gates.gate(recording.program, name, release)) and state.stage in {"alpha", "beta"}
     }
     assert shown <= set(recording.gates)
 
@@ -134,6 +146,24 @@ def test_a_gate_that_only_one_program_has_is_told_apart() -> None:
     line = Line(1, 25)
     assert feature_gates.gate("kubelet", "ContextualLogging", line) is not None
     assert feature_gates.gate("kube-proxy", "ContextualLogging", line) is None
+
+
+def test_a_release_is_told_from_later_ones_of_its_line() -> None:
+    """Source: kubernetes v1.27.4 and v1.27.16 pkg/features/kube_features.go; the change is pull request 122720."""
+    stages = {
+        of: feature_gates.gate("kubelet", "EventedPLEG", of)
+        for of in (Version.parse("1.27.0"), Version.parse("1.27.4"), Version.parse("1.27.16"), Line(1, 27))
+    }
+    assert [state and state.stage for state in stages.values()] == ["beta", "beta", "alpha", "alpha"]
+    line = Line(1, 27)
+    early = feature_gates.problem("kubelet", "WatchFromStorageWithoutResourceVersion", True, Version.parse("1.27.4"))
+    assert early is not None
+    assert "it came with a later release of Kubernetes 1.27, and kubelet 1.27.4 exits" in early
+    late = Version.parse("1.27.16")
+    assert feature_gates.problem("kubelet", "WatchFromStorageWithoutResourceVersion", True, late) is None
+    assert feature_gates.problem("kubelet", "WatchFromStorageWithoutResourceVersion", True, line) is None
+    assert "WatchFromStorageWithoutResourceVersion" in feature_gates.names("kubelet", line)
+    assert "WatchFromStorageWithoutResourceVersion" not in feature_gates.names("kubelet", Version.parse("1.27.4"))
 
 
 def test_lines_beyond_the_tables() -> None:

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""flannel on Windows: its backends, what they are called in HNS, and what they insist on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .version import Version
+
+VNI = 4096
+PORT = 4789
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One of flannel's backends on Windows.
+
+    `type` is its name in net-conf.json, `hns_type` that of the HNS network it makes, `delegate` the CNI plugin that
+    it wants, `network` the name that the documents give the network. `maturity`: as the documents say.
+    """
+
+    type: str
+    hns_type: str
+    delegate: str
+    network: str
+    maturity: str
+    source: str
+    unverified: bool = False
+
+
+BACKENDS: dict[str, Backend] = {
+    "l2bridge": Backend(
+        "host-gw",
+        "L2Bridge",
+        "win-bridge",
+        "cbr0",
+        "stable",
+        "flannel v0.22 pkg/backend/hostgw/hostgw_windows.go: Type L2Bridge, Name cbr0 where none is given",
+    ),
+    "overlay": Backend(
+        "vxlan",
+        "Overlay",
+        "win-overlay",
+        "vxlan0",
+        "beta; alpha in flannel's own words",
+        "flannel v0.26 pkg/backend/vxlan/vxlan_windows.go and device_windows.go: Type Overlay, VNI at least 4096, port "
+        "4789 alone, Name flannel.<VNI> where none is given; vxlan0 is the documents' name",
+    ),
+}
+"""By winkube_network_mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoBackend:
+    """A driver of HNS that flannel has no backend for; `why` ends a sentence."""
+
+    why: str
+    source: str
+    unverified: bool = False
+
+
+OTHER_MODES: dict[str, NoBackend] = {
+    "l2tunnel": NoBackend(
+        "Azure's own CNI plugin makes it",
+        "kubernetes.io, Networking on Windows, table of network modes: l2tunnel is used by Azure-CNI",
+    ),
+    "transparent": NoBackend(
+        "ovn-kubernetes makes it",
+        "kubernetes.io, Networking on Windows, table of network modes: transparent is used by ovn-kubernetes",
+    ),
+    "nat": NoBackend(
+        "it is not used by Kubernetes",
+        "kubernetes.io, Networking on Windows, table of network modes: nat is not used in Kubernetes",
+    ),
+}
+"""The other drivers that the documents name."""
+
+
+LOCAL_PODS_FROM = Version.parse("0.12.0")
+"""The first flannel with which a node reaches its own pods over vxlan. Source: kubernetes.io v1.20, Intro to Windows
+support, Flannel VXLAN (limitations)."""
+
+NET_CONF = r"C:\etc\kube-flannel\net-conf.json"
+"""Where flanneld looks if it is not told: /etc/kube-flannel/net-conf.json on the drive that the service's folder is on.
+
+Source: flannel v0.22 main.go, net-config-path."""
+
+NO_OVERLAY_BUILDS: dict[int, str] = {17134: "Windows Server, version 1803"}
+"""Builds on which services have no working addresses with win-overlay. Source: kubernetes/enhancements, KEP 116."""
+
+CONFIG_MAPS: tuple[tuple[str, str], ...] = (("kube-flannel", "kube-flannel-cfg"), ("kube-system", "kube-flannel-cfg"))
+"""Where flannel's manifest keeps net-conf.json, older ones in kube-system.
+
+Source: flannel Documentation/kube-flannel.yml."""
