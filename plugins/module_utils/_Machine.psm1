@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# FOR INTERNAL COLLECTION USE ONLY. What machine this is: the queries `system` and `volumes`.
+# FOR INTERNAL COLLECTION USE ONLY. What machine this is: the queries `system`, `volumes` and `encryption`.
 
 #AnsibleRequires -PowerShell ._Json
 #AnsibleRequires -PowerShell ._Files
@@ -140,4 +140,32 @@ function Read-NodeSystem {
     return $answer
 }
 
-Export-ModuleMember -Function @('Read-NodeSystem', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Test-NodeElevated')
+function Read-NodeEncryption {
+    <#
+    .SYNOPSIS
+    The query `encryption`: BitLocker's protection of a volume; unknown where it is not installed or will not say.
+
+    .NOTES
+    ProtectionStatus of Win32_EncryptableVolume: 0 off, 1 on, 2 unknown (the volume is locked). Source: Microsoft's reference of the class.
+    #>
+    param([string]$Volume)
+
+    $words = @('off', 'on')
+    try {
+        $space = 'root/CIMV2/Security/MicrosoftVolumeEncryption'
+        $query = 'SELECT DriveLetter, ProtectionStatus FROM Win32_EncryptableVolume'
+        foreach ($row in @(Get-CimInstance -Namespace $space -Query $query -OperationTimeoutSec 10 -ErrorAction Stop)) {
+            if ([string]$row.DriveLetter -eq $Volume.TrimEnd('\') -and $null -ne $row.ProtectionStatus -and [int]$row.ProtectionStatus -lt 2) {
+                return @{ state = $words[[int]$row.ProtectionStatus] }
+            }
+        }
+    }
+    catch {
+        $null = $_
+    }
+    return @{ state = 'unknown' }
+}
+
+Export-ModuleMember -Function @(
+    'Read-NodeSystem', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Test-NodeElevated', 'Read-NodeEncryption'
+)

@@ -11,6 +11,8 @@
 #AnsibleRequires -PowerShell ._Services
 #AnsibleRequires -PowerShell ._Machine
 #AnsibleRequires -PowerShell ._Processes
+#AnsibleRequires -PowerShell ._Network
+#AnsibleRequires -PowerShell ._Hns
 
 Set-StrictMode -Version 2.0
 
@@ -297,6 +299,51 @@ function Read-NodeTask {
     return @{ exists = $true; enabled = [bool]$task.Enabled; state = $words[[int]$task.State] }
 }
 
+function Read-NodeCertificate {
+    <# .SYNOPSIS The query `certificate`: the first certificate of a PEM file (a link is followed, as the kubelet's is one). #>
+    param([string]$Path)
+
+    try {
+        $text = Read-NodeText -Path $Path
+    }
+    catch {
+        $failure = $_
+        # 2, 3: no such file, no such folder.
+        if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
+            return @{ exists = $false }
+        }
+        if ([System.IO.Directory]::Exists($Path)) {
+            throw "$Path is a folder, not a PEM file."
+        }
+        throw $failure
+    }
+    # What lies beside it, such as a private key, is not looked at.
+    $block = [regex]::Match($text, '-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----')
+    if (-not $block.Success) {
+        throw "$Path holds no certificate: there is no PEM block BEGIN CERTIFICATE."
+    }
+    try {
+        [byte[]]$bytes = [System.Convert]::FromBase64String($block.Groups[1].Value)
+        $certificate = New-Object System.Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
+    }
+    catch {
+        throw "The certificate in $Path is damaged: $(Get-NodeErrorText -Record $_)"
+    }
+    try {
+        return @{
+            exists = $true
+            subject = [string]$certificate.Subject
+            issuer = [string]$certificate.Issuer
+            not_before = (Get-NodeTime -Moment $certificate.NotBefore)
+            not_after = (Get-NodeTime -Moment $certificate.NotAfter)
+            thumbprint = [string]$certificate.Thumbprint
+        }
+    }
+    finally {
+        $certificate.Dispose()
+    }
+}
+
 function Read-NodeAnswer {
     <# .SYNOPSIS The value of one query; throws what goes wrong. #>
     param([object]$Query, [hashtable]$Cache)
@@ -319,6 +366,10 @@ function Read-NodeAnswer {
         }
         'task' { return Read-NodeTask -Path ([string]$Query['path']) }
         'volumes' { return Read-NodeVolumeTable }
+        'adapters' { return , (Read-NodeAdapterList) }
+        'hns' { return Read-NodeHns -Objects (Get-NodeArgumentList -Map $Query -Name 'objects') }
+        'certificate' { return Read-NodeCertificate -Path ([string]$Query['path']) }
+        'encryption' { return Read-NodeEncryption -Volume ([string]$Query['volume']) }
         default { throw "There is no query '$op'." }
     }
 }
@@ -327,7 +378,7 @@ function Test-NodeQuery {
     <# .SYNOPSIS What a query lacks, as a sentence; empty if nothing. #>
     param([object]$Query)
 
-    $needed = @{ service = 'name'; file = 'path'; registry = 'path'; pipe = 'name'; http = 'url'; task = 'path' }
+    $needed = @{ service = 'name'; file = 'path'; registry = 'path'; pipe = 'name'; http = 'url'; task = 'path'; certificate = 'path'; encryption = 'volume' }
     $op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
     if ($needed.ContainsKey($op) -and [string](Get-NodeArgument -Map $Query -Name $needed[$op] -Default '') -eq '') {
         return "The query '$op' needs '$($needed[$op])'."

@@ -406,8 +406,11 @@ function Find-NodeUnknownWord {
     #>
     param([object]$Batch)
 
-    $known = @('mkdir', 'write', 'restore', 'fetch', 'unpack', 'move', 'remove', 'registry_set', 'registry_remove', 'run', 'wait', 'record')
-    $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone')
+    $known = @(
+        'mkdir', 'write', 'restore', 'fetch', 'unpack', 'move', 'remove', 'registry_set', 'registry_remove', 'run', 'hns_network',
+        'hns_network_remove', 'addresses', 'computer_name', 'wait', 'record'
+    )
+    $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
     $all = New-Object System.Collections.ArrayList
     foreach ($part in @('ops', 'gate')) {
         foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {

@@ -13,7 +13,9 @@ import yaml
 FOLDER = Path(__file__).parent / "ops"
 Kind = Literal["op", "query", "talk"]
 
-NEEDS = frozenset({"windows", "linux", "registry", "services", "task", "links", "shell", "web", "not-on-wine"})
+NEEDS = frozenset(
+    "windows linux registry services task links shell web not-on-wine hns rename addresses".split()  # noqa: SIM905
+)
 _KEYS: dict[Kind, tuple[frozenset[str], frozenset[str]]] = {
     "op": (
         frozenset({"op", "args"}),

@@ -14,7 +14,8 @@ from tests.contract.archives import archive
 from tests.contract.case import Tree
 
 CONTRACT_KEY = "HKLM\\SOFTWARE\\winkube-contract"
-_PLACE = re.compile(r"\{(root|state|file_root|web|powershell|shell|shell_flag|sha256|base64)(?::([^}]*))?\}")
+_WORDS = "root|state|file_root|web|web_host|web_port|powershell|shell|shell_flag|sha256|base64"
+_PLACE = re.compile(rf"\{{({_WORDS})(?::([^}}]*))?\}}")
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,8 @@ class Local(_PowerShell):
         separator = "\\" if windows else "/"
         words = {
             "web": f"http://{web}",
+            "web_host": web.partition(":")[0],
+            "web_port": web.partition(":")[2],
             "powershell": said[2].strip(),
             "shell": "C:\\Windows\\System32\\cmd.exe" if windows else "/bin/sh",
             "shell_flag": "/c" if windows else "-c",

@@ -23,7 +23,9 @@ class Simulated:
     """A new simulated node for each case. `web` is `127.0.0.1:PORT` of the server that stands for `{web}`."""
 
     name = "simulated"
-    provides = frozenset({"windows", "registry", "services", "task", "links", "web", "not-on-wine"})
+    provides = frozenset(
+        {"windows", "registry", "services", "task", "links", "web", "not-on-wine", "hns", "rename", "addresses"}
+    )
 
     def __init__(self, web: str) -> None:
         self._web = web
@@ -38,7 +40,9 @@ class Simulated:
 
     def prepare(self, tree: Tree) -> Place:
         self._node = SimulatedNode("contract", hosts={"web": self._web})
-        self._place = Place(ROOT, STATE, {"web": "http://web", "powershell": POWERSHELL})
+        self._place = Place(
+            ROOT, STATE, {"web": "http://web", "powershell": POWERSHELL, "web_host": "web", "web_port": "80"}
+        )
         self.node.drive.mkdir(ROOT)
         for name, value in tree.files.items():
             path = ROOT + "\\" + name.rstrip("/").replace("/", "\\")
@@ -57,7 +61,8 @@ class Simulated:
         return self._place
 
     def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
-        session = self.node.open_session()
+        # At the console: what cuts connections does not end the case.
+        session = self.node.open_console()
         return run_module(self.node, session, module, dict(arguments), check_mode)
 
     def put(self, files: Mapping[str, bytes]) -> None:

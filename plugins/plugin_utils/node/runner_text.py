@@ -22,6 +22,8 @@ SHARED_FILES = (
     "_Services.psm1",
     "_Processes.psm1",
     "_Machine.psm1",
+    "_Network.psm1",
+    "_Hns.psm1",
     "_Reading.psm1",
     "_State.psm1",
 )

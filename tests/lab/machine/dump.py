@@ -32,6 +32,8 @@ def dump(node: SimulatedNode) -> dict[str, Any]:
         },
         "processes": _processes(node),
         "pipes": node.pipes.names(),
+        "adapters": node.adapters.dump(),
+        "hns": node.hns.dump(),
     }
 
 

@@ -34,6 +34,9 @@ MESSAGES: dict[int, str] = {
     1075: "The dependency service does not exist or has been marked for deletion.",
     1077: "No attempts to start the service have been made since the last boot.",
     1078: "The name is already in use as either a service name or a service display name.",
+    1115: "A system shutdown is in progress.",
+    1116: "Unable to abort the system shutdown because no shutdown was in progress.",
+    1190: "A system shutdown has already been scheduled.",
     1639: "Invalid command line argument. Consult the Windows Installer SDK for detailed command line help.",
 }
 
@@ -58,6 +61,10 @@ class SessionKilled(Exception):  # noqa: N818
 
 class PowerLost(Exception):  # noqa: N818
     """The machine lost its power: the caller gets no answer."""
+
+
+class Unreachable(PowerLost):
+    """The machine runs, but has no network at the moment, or is on its way down: nobody gets an answer."""
 
 
 class NotSimulated(Exception):  # noqa: N818

@@ -77,6 +77,14 @@ class Faults:
     """Seconds for which a scanner holds every freshly written .exe."""
     antivirus_deletes: set[str] = field(default_factory=set)
     """Lower-case file names that the scanner deletes as soon as they have been written."""
+    lost_static_address: bool = False
+    """A NIC's first virtual switch loses the static address: `vEthernet (..)` is left with DHCP."""
+    blip_s: float | None = None
+    """Seconds without an address when a virtual switch comes or goes; None: some, by the node's seed."""
+    management_ip_s: float | None = None
+    """Seconds until a new HNS network has its ManagementIP; None: some, by the node's seed."""
+    hns_errors: dict[str, int] = field(default_factory=dict)
+    """`POST /networks/` and the like -> the HRESULT that HNS answers instead (machine/hns_errors.py has some)."""
 
     def arm(self, *faults: Fault) -> None:
         self.armed.extend(faults)
@@ -120,3 +128,6 @@ class Faults:
         self.disk_full_after = None
         self.antivirus_s = 0.0
         self.pipe_delay_s = None
+        self.lost_static_address = False
+        self.blip_s = self.management_ip_s = None
+        self.hns_errors.clear()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
+import random
 import re
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.adapters import Address, Settings
 from tests.lab.machine.drive import SYSTEM
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.security import sid_of
@@ -22,8 +25,13 @@ ENVIRONMENT = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Enviro
 VERSION_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
 FEATURES_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Component Based Servicing"
 SVCHOST = "%SystemRoot%\\System32\\svchost.exe -k netsvcs -p"
+SESSION_MANAGER = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager"
+COMPUTER_NAME = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName"
+TCPIP = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters"
 PROGRAMS_IN_SYSTEM32 = (
     "sc",
+    "shutdown",
+    "ipconfig",
     "netsh",
     "icacls",
     "dism",
@@ -37,6 +45,20 @@ PROGRAMS_IN_SYSTEM32 = (
     "services",
     "lsass",
 )
+
+
+@dataclass(frozen=True)
+class Nic:
+    """The machine's one NIC. gateway None: the first address of its network. dhcp: it has its address as a lease, else
+    as a static one (and there is no DHCP server that knows it).
+    """
+
+    name: str = "Ethernet"
+    address: str = "10.7.0.25"
+    prefix: int = 24
+    gateway: str | None = None
+    dns: tuple[str, ...] = ("10.7.0.2",)
+    dhcp: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +94,8 @@ SERVICES = (
 )
 CONTAINER_SERVICES = (
     BuiltIn("vmcompute", "Hyper-V Host Compute Service", 3, "%systemroot%\\system32\\vmcompute.exe", ("RpcSs",)),
-    BuiltIn("hns", "Host Network Service", 3, "%SystemRoot%\\System32\\svchost.exe -k NetSvcs", ("RpcSs", "nsi")),
+    # Its start type is manual, and whoever calls it starts it (RPC trigger): here it starts with the machine.
+    BuiltIn("hns", "Host Network Service", 2, "%SystemRoot%\\System32\\svchost.exe -k NetSvcs", ("RpcSs", "nsi")),
 )
 
 _SYSTEM_ACL = f"O:{TRUSTED_INSTALLER}D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
@@ -112,6 +135,7 @@ def install(node: SimulatedNode, containers: bool) -> None:
     _program(node, f"{SYSTEM32}\\OpenSSH\\sshd.exe", "svchost", "9.5.0.1")
     drive.write(f"{SYSTEM32}\\drivers\\etc\\hosts", b"# simulated hosts file\r\n", owner=SYSTEM)
     _registry(node)
+    _network(node)
     for service in SERVICES:
         _service(node.registry, service)
     if containers:
@@ -149,9 +173,9 @@ def _registry(node: SimulatedNode) -> None:
     ):
         registry.set(VERSION_KEY, name, kind, data)
     registry.set(VERSION_KEY, "UBR", "dword", release.revision)
-    computer = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName\\"
-    for key in ("ComputerName", "ActiveComputerName"):
-        registry.set(computer + key, "ComputerName", "string", node.name.upper()[:15])
+    rename_computer(registry, node.name[:15])
+    apply_computer_name(registry)
+    registry.set(f"{SESSION_MANAGER}\\Memory Management", "PagingFiles", "multi_string", ["?:\\pagefile.sys"])
     path = "%SystemRoot%\\system32;%SystemRoot%;%SystemRoot%\\System32\\Wbem"
     path += ";%SYSTEMROOT%\\System32\\WindowsPowerShell\\v1.0\\"
     registry.set(ENVIRONMENT, "Path", "expand_string", path + ";%SYSTEMROOT%\\System32\\OpenSSH\\")
@@ -167,9 +191,41 @@ def _registry(node: SimulatedNode) -> None:
     )
 
 
+def _network(node: SimulatedNode) -> None:
+    nic = node.nic
+    network = ipaddress.IPv4Interface(f"{nic.address}/{nic.prefix}").network
+    gateway = nic.gateway or str(network.network_address + 1)
+    own = random.Random(f"nic of {node.name}").randbytes(3)
+    mac = "-".join(f"{part:02X}" for part in (0x00, 0x15, 0x5D, *own))
+    found = Settings(nic.dhcp, (Address(nic.address, nic.prefix),), (gateway,), nic.dns)
+    if nic.dhcp:
+        node.adapters.leases[mac] = found
+    settings = Settings(dhcp=True) if nic.dhcp else found
+    node.adapters.add(nic.name, mac, settings, description="Microsoft Hyper-V Network Adapter", physical=True)
+
+
+def rename_computer(registry: Registry, name: str) -> None:
+    """In force after the next boot."""
+    registry.set(f"{COMPUTER_NAME}\\ComputerName", "ComputerName", "string", name.upper()[:15])
+    registry.set(TCPIP, "NV Hostname", "string", name)
+
+
+def apply_computer_name(registry: Registry) -> None:
+    """At boot: the name that was asked for is the active one."""
+    name = registry.text(f"{COMPUTER_NAME}\\ComputerName", "ComputerName")
+    registry.set(f"{COMPUTER_NAME}\\ActiveComputerName", "ComputerName", "string", name)
+    registry.set(TCPIP, "Hostname", "string", registry.text(TCPIP, "NV Hostname"))
+
+
+def computer_name(registry: Registry) -> str:
+    """The active one."""
+    return registry.text(f"{COMPUTER_NAME}\\ActiveComputerName", "ComputerName")
+
+
 def _containers(node: SimulatedNode) -> None:
     version = f"10.0.{node.release.build}.{node.release.revision}"
     _program(node, f"{SYSTEM32}\\vmcompute.exe", "svchost", version)
+    _program(node, f"{SYSTEM32}\\hnsdiag.exe", "hnsdiag", version)
     for service in CONTAINER_SERVICES:
         _service(node.registry, service)
     node.registry.set(f"{FEATURES_KEY}\\Features", "Containers", "dword", 1)
@@ -190,10 +246,10 @@ def apply_pending_features(node: SimulatedNode) -> None:
 
 
 def reboot_pending(registry: Registry) -> bool:
-    session = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager"
     return (
-        registry.exists(f"{FEATURES_KEY}\\RebootPending")
-        or registry.value(session, "PendingFileRenameOperations") is not None
+        registry.text(f"{COMPUTER_NAME}\\ComputerName", "ComputerName") != computer_name(registry)
+        or registry.exists(f"{FEATURES_KEY}\\RebootPending")
+        or registry.value(SESSION_MANAGER, "PendingFileRenameOperations") is not None
         or registry.exists(
             "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\WindowsUpdate\\Auto Update\\RebootRequired"
         )

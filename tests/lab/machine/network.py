@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 Handler = Callable[[str], tuple[int, bytes]]
 """A path -> status and body: a server on the node itself."""
+
+
+_REFUSED = "No connection could be made because the target machine actively refused it {}:{}"
 
 
 class NetworkError(Exception):
@@ -32,6 +36,10 @@ class Network:
         self.rules: list[str] = []
         self.requests: list[str] = []
         """Every URL that was asked for, in order."""
+        self.up: Callable[[], bool] = lambda: True
+        """Whether the machine reaches the LAN at the moment."""
+        self.own: Callable[[str], bool] = lambda host: False
+        """Whether an IP address is one of the machine's own."""
 
     def listen(self, port: int, pid: int, handler: Handler) -> None:
         self.listeners[port] = (pid, handler)
@@ -59,18 +67,41 @@ class Network:
         host = (parts.hostname or "").lower()
         port = parts.port or (443 if parts.scheme == "https" else 80)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        if host in {"127.0.0.1", "localhost", "::1"} and f"{host}:{port}" not in self.hosts:
+        if self._is_local(host, port):
             return self._local(host, port, path)
+        self._need_lan(host, port)
         if parts.scheme != "http":
             raise NetworkError(f"the simulated network speaks http only, not {parts.scheme}: {url}")
         shown = host if port == 80 else f"{host}:{port}"
         if proxy is not None:
             through = urlsplit(proxy)
-            address = self._resolve((through.hostname or "").lower(), through.port or 80)
+            address = self.resolve((through.hostname or "").lower(), through.port or 80)
             return self._real(address, shown, url, timeout, headers or {}, limit)
-        return self._real(self._resolve(host, port), shown, path, timeout, headers or {}, limit)
+        return self._real(self.resolve(host, port), shown, path, timeout, headers or {}, limit)
 
-    def _resolve(self, host: str, port: int) -> str:
+    def connect(self, host: str, port: int, timeout: float = 2.0) -> None:
+        """Opens a TCP connection and closes it. NetworkError when nobody takes it."""
+        host = host.lower()
+        if self._is_local(host, port):
+            if port not in self.listeners:
+                raise NetworkError(_REFUSED.format(host, port))
+            return
+        self._need_lan(host, port)
+        target, _, real_port = self.resolve(host, port).rpartition(":")
+        try:
+            socket.create_connection((target, int(real_port)), timeout=timeout).close()
+        except OSError as error:
+            raise NetworkError(_REFUSED.format(host, port)) from error
+
+    def _is_local(self, host: str, port: int) -> bool:
+        return f"{host}:{port}" not in self.hosts and (host in {"127.0.0.1", "localhost", "::1"} or self.own(host))
+
+    def _need_lan(self, host: str, port: int) -> None:
+        if not self.up():
+            raise NetworkError(f"A socket operation was attempted to an unreachable network {host}:{port}")
+
+    def resolve(self, host: str, port: int) -> str:
+        """A name of the node's DNS -> `127.0.0.1:PORT` of what stands for it. NetworkError for any other."""
         address = self.hosts.get(f"{host}:{port}", self.hosts.get(host))
         if address is None:
             raise NetworkError(f"The remote name could not be resolved: '{host}'")
@@ -79,9 +110,7 @@ class Network:
     def _local(self, host: str, port: int, path: str) -> Answer:
         found = self.listeners.get(port)
         if found is None:
-            raise NetworkError(
-                f"No connection could be made because the target machine actively refused it {host}:{port}"
-            )
+            raise NetworkError(_REFUSED.format(host, port))
         status, body = found[1](path)
         return Answer(status, {"content-length": str(len(body))}, body, True)
 

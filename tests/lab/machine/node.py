@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from tests.lab.machine import image
-from tests.lab.machine.clock import Clock
+from tests.lab.machine.adapters import Adapters
+from tests.lab.machine.clock import START, Clock, Timer
 from tests.lab.machine.commandline import arguments_after, candidates, join
 from tests.lab.machine.counters import Counters
 from tests.lab.machine.drive import Drive
 from tests.lab.machine.dump import dump
-from tests.lab.machine.errors import PowerLost, ProcessKilled, SessionKilled, WinError
+from tests.lab.machine.errors import PowerLost, ProcessKilled, SessionKilled, Unreachable, WinError
 from tests.lab.machine.faults import Fault, Faults, Phase, When
+from tests.lab.machine.hns import Hns
 from tests.lab.machine.network import Network
 from tests.lab.machine.pipes import Pipes
 from tests.lab.machine.processes import Body, Process, ProcessTable
@@ -29,6 +32,8 @@ from tests.lab.programs.catalogue import PROGRAMS
 from tests.lab.programs.program import Caller, Completed, Serve
 
 SYSTEM = "S-1-5-18"
+STOPPING_S = 10.0
+"""From the beginning of an orderly shutdown until the power is off."""
 
 
 class SimulatedNode:
@@ -36,6 +41,9 @@ class SimulatedNode:
 
     hosts: the node's own DNS: `xyz` or `xyz:80` -> `127.0.0.1:PORT`; a name that is not in it does not resolve.
     seed: what differs between machines (MachineGuid, delays) follows from name and seed.
+    containers: whether the Containers feature is on. nic: the one NIC and its address.
+    encryption: BitLocker's state by volume (`on`, `off`), `unknown` where nothing is said.
+    clock_offset_s: how wrong its clock is.
     """
 
     def __init__(
@@ -46,12 +54,15 @@ class SimulatedNode:
         hosts: Mapping[str, str] | None = None,
         seed: int = 0,
         containers: bool = True,
+        nic: image.Nic | None = None,
+        encryption: Mapping[str, str] | None = None,
+        clock_offset_s: float = 0.0,
     ) -> None:
         self.name = name
         self.release = release
         self.random = random.Random(f"{name} {seed}")
         self.lock = threading.RLock()
-        self.clock = Clock()
+        self.clock = Clock(START + timedelta(seconds=clock_offset_s))
         self.faults = Faults()
         self.counters = Counters()
         self.drive = Drive(self.clock, self.faults)
@@ -63,7 +74,18 @@ class SimulatedNode:
         self.services = ServiceManager(self.clock, self.registry, self.processes, self.faults, self._launch_service)
         self.tasks = TaskScheduler(self.clock, self._start_task, self.processes.kill_tree)
         self.sessions: list[Session] = []
+        self.nic = nic or image.Nic()
+        self.adapters = Adapters()
+        self.hns = Hns(self)
+        self.network.up = lambda: self.adapters.connected
+        self.network.own = lambda host: self.adapters.holder(host) is not None
+        self.encryption: dict[str, str] = {volume.upper(): state for volume, state in (encryption or {}).items()}
+        self.on_cut: list[Callable[[], None]] = []
+        """Called when every connection of the machine dies."""
         self.powered = False
+        self.stopping = False
+        self.shutdown: Timer | None = None
+        """The shutdown that is to come, while it can still be taken back."""
         self.boots = 0
         self.boot_id = ""
         self.environment: dict[str, str] = {}
@@ -80,6 +102,8 @@ class SimulatedNode:
         if self.powered:
             return
         self.powered = True
+        self.stopping = False
+        self.shutdown = None
         self.boots += 1
         self.boot_id = self.clock.utc().strftime("%Y%m%d%H%M%S.%f") + f"-{self.boots}"
         self.environment = image.machine_environment(self.registry)
@@ -87,6 +111,9 @@ class SimulatedNode:
         services = self.processes.spawn(SERVICES_EXE, None, parent=system.pid)
         self.processes.spawn("C:\\Windows\\System32\\lsass.exe", None, parent=system.pid)
         image.apply_pending_features(self)
+        image.apply_computer_name(self.registry)
+        self.hns.boot()
+        self.adapters.settle()
         self.services.boot(services.pid)
         self.tasks.boot()
 
@@ -108,23 +135,64 @@ class SimulatedNode:
 
     def restart(self, seconds: float = 30.0) -> None:
         """An orderly restart: services are asked to stop, files are flushed, `seconds` pass."""
-        self.services.shut_down()
-        self.clock.advance(10)
-        self.drive.shut_down()
-        self.power_off()
+        self.shut_down(None)
+        self.clock.advance(STOPPING_S)
         self.clock.advance(seconds)
         self.boot()
+
+    def shut_down(self, boot_after_s: float | None) -> None:
+        """An orderly shutdown begins: connections die, services are asked to stop, 10 s later the power is off;
+        `boot_after_s` seconds after that the machine boots (None: only when told).
+        """
+        self.stopping = True
+        self.shutdown = None
+        self.cut_connections()
+        self.services.shut_down()
+
+        def off() -> None:
+            self.drive.shut_down()
+            self.power_off(boot_after_s)
+
+        self.clock.call_later(STOPPING_S, off)
+
+    def cut_connections(self) -> None:
+        """Every TCP connection of the machine dies, and with it every remote session."""
+        for session in [session for session in self.sessions if not session.console]:
+            self.close_session(session)
+        for listener in self.on_cut:
+            listener()
+
+    @property
+    def online(self) -> bool:
+        """Whether the machine can be reached under the address that the world knows it by."""
+        return self.powered and not self.stopping and self.adapters.holder(self.nic.address) is not None
 
     # -- sessions ------------------------------------------------------------------------------------------------
 
     def open_session(self, user: str = "Administrator", *, elevated: bool = True) -> Session:
-        """A remote session (its process is sshd's child). PowerLost when the machine is off."""
+        """A remote session (its process is sshd's child). PowerLost when the machine is off, or not to be reached."""
+        self.refuse_unreachable()
+        return self._open(user, elevated)
+
+    def open_console(self, user: str = "Administrator") -> Session:
+        """A session at the machine itself: it needs no network. PowerLost when the machine is off."""
+        return self._open(user, console=True)
+
+    def refuse_unreachable(self) -> None:
+        if not self.powered:
+            raise PowerLost(f"{self.name} is switched off")
+        if not self.online:
+            raise Unreachable(
+                f"{self.name} does not answer: it is shutting down, or {self.nic.address} is on none of its adapters"
+            )
+
+    def _open(self, user: str, elevated: bool = True, console: bool = False) -> Session:
         if not self.powered:
             raise PowerLost(f"{self.name} is switched off")
         process = self.processes.spawn(
             "C:\\Windows\\System32\\OpenSSH\\sshd.exe", None, user=image.user_sid(self, user), elevated=elevated
         )
-        session = Session(user, elevated, process.pid)
+        session = Session(user, elevated, process.pid, console=console)
         self.sessions.append(session)
         return session
 
@@ -233,8 +301,11 @@ class SimulatedNode:
         return process, result
 
     def run(self, path: str, arguments: list[str], *, stdin: bytes = b"", session: Session | None = None) -> Completed:
-        """Runs a program and lets time pass until it has ended. Errors: WinError when it cannot be started."""
-        owner = session or self.open_session()
+        """Runs a program and lets time pass until it has ended; without a session at the machine's own console.
+
+        Errors: WinError when it cannot be started.
+        """
+        owner = session or self.open_console()
         try:
             user = image.user_sid(self, owner.user)
             process, result = self.start_program(
@@ -281,6 +352,8 @@ class SimulatedNode:
             environment=environment,
         )
         caller = Caller(process, SYSTEM, True, environment=environment)
+        if config.name.lower() == "hns":
+            process.on_exit.append(lambda _: None if self.stopping else self.hns.service_ended())
         return process
 
     def _serve(self, serve: Serve, argv: list[str], host: ServiceHost, caller: Caller) -> Body:

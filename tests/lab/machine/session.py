@@ -13,3 +13,5 @@ class Session:
     elevated: bool
     pid: int
     killed: bool = False
+    console: bool = False
+    """At the machine itself: it needs no network."""

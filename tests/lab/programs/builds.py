@@ -16,6 +16,9 @@ _FILLER = 3072
 CONTAINERD_RELEASE = ("containerd", "containerd-shim-runhcs-v1", "containerd-stress", "ctr")
 """The programs in bin/ of a Windows release. Source: containerd's release archives for windows-amd64."""
 
+CNI_PLUGINS = ("host-local", "win-bridge", "win-overlay")
+"""Source: containernetworking/plugins plugins/windows_only.txt."""
+
 
 @dataclass(frozen=True)
 class LabBuild:
@@ -87,10 +90,21 @@ def tar_gz(members: dict[str, bytes]) -> bytes:
 
 
 def release_archive(name: str, version: str, arch: str = "amd64") -> bytes:
-    """A release's tar.gz; today only containerd has one. ValueError for another name."""
-    if name != "containerd":
-        raise ValueError(f"the lab has no release archive of {name}, only of containerd")
-    return tar_gz({f"bin/{program}.exe": build(program, version, arch) for program in CONTAINERD_RELEASE})
+    """A release's tar.gz with its publisher's layout. ValueError for a name that has none.
+
+    Sources: containerd's release archives; containernetworking/plugins scripts/release.sh (`tar -C bin .`) and
+    plugins/windows_only.txt; flannel-io/cni-plugin scripts/package.sh; flannel-io/flannel Makefile (target tar.gz).
+    """
+    if name == "containerd":
+        return tar_gz({f"bin/{program}.exe": build(program, version, arch) for program in CONTAINERD_RELEASE})
+    if name == "cni-plugins":
+        return tar_gz({f"./{program}.exe": build(program, version, arch) for program in CNI_PLUGINS})
+    if name == "cni-plugin-flannel":
+        return tar_gz({f"flannel-{arch}.exe": build("flannel", version, arch)})
+    if name == "flannel":
+        others = {"mk-docker-opts.sh": b"#!/bin/sh\n# simulated\n", "README.md": b"simulated\n"}
+        return tar_gz({"flanneld.exe": build("flanneld", version, arch), **others})
+    raise ValueError(f"the lab has no release archive of {name}")
 
 
 def zip_of(members: dict[str, bytes]) -> bytes:

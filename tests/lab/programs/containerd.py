@@ -16,7 +16,7 @@ from tests.lab.machine.commandline import go_escape
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.service_config import FailureActions
 from tests.lab.programs.builds import identify
-from tests.lab.programs.containerd_config import CRI, ConfigError, Loaded, default_text, dump_text, load
+from tests.lab.programs.containerd_config import CRI, CRI_RUNTIME, ConfigError, Loaded, default_text, dump_text, load
 from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
@@ -117,6 +117,21 @@ def prepare(node: SimulatedNode, version: str, flags: dict[str, str]) -> Loaded:
     return loaded
 
 
+def cni_places(loaded: Loaded) -> tuple[str, list[str]]:
+    """Where CNI configurations and plugins are looked for, from whichever table of the CRI plugin has it."""
+    found: dict[str, object] = {
+        "bin_dir": "C:\\Program Files\\containerd\\cni\\bin",
+        "conf_dir": "C:\\Program Files\\containerd\\cni\\conf",
+    }
+    for name in (CRI, CRI_RUNTIME):
+        table = loaded.tables.get(name)
+        if isinstance(table, dict) and isinstance(table.get("cni"), dict):
+            found |= table["cni"]
+    several = found.get("bin_dirs")
+    folders = several if isinstance(several, list) and several else [found["bin_dir"]]
+    return str(found["conf_dir"]).replace("/", "\\"), [str(folder).replace("/", "\\") for folder in folders]
+
+
 def _registration(node: SimulatedNode, flags: dict[str, str], argv: list[str], caller: Caller) -> Completed:
     name = flags.get("service-name") or "containerd"
     if "register-service" in flags and "unregister-service" in flags:
@@ -195,7 +210,9 @@ def daemon(
         if stopping():
             return
     if with_pipe:
+        conf_dir, bin_dirs = cni_places(loaded)
         caller.process.facts.update(version=version, cri="no" if CRI in loaded.disabled else "yes")
+        caller.process.facts.update(cni_conf_dir=conf_dir, cni_bin_dirs=";".join(bin_dirs))
         node.pipes.create(loaded.address, caller.process.pid)
         node.pipes.create(f"{loaded.address}.ttrpc", caller.process.pid)
         _, _, port = loaded.tcp_address.rpartition(":")

@@ -1,10 +1,13 @@
-"""netsh.exe: `advfirewall firewall add|delete|show rule`. Adding a name twice gives two rules."""
+"""netsh.exe: `advfirewall firewall add|delete|show rule`; adding a name twice gives two rules. `interface ipv4` is in
+netsh_interface.py.
+"""
 
 from __future__ import annotations
 
 import uuid
 from typing import TYPE_CHECKING
 
+from tests.lab.programs import netsh_interface
 from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ _KEYS = {
 def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
     yield 0.1
     words = [item.lower() for item in argv[1:3]]
+    if words in (["interface", "ipv4"], ["interface", "ip"]):
+        return (yield from netsh_interface.main(node, argv, caller))
     if words != ["advfirewall", "firewall"] or len(argv) < 5 or argv[4].lower() != "rule":
         return text(1, f"The lab does not simulate netsh {' '.join(argv[1:])}.\r\n")
     given = dict(item.split("=", 1) for item in argv[5:] if "=" in item)

@@ -40,7 +40,8 @@ def connect(lab_json: str, host: str, port: str) -> int:
     peer.settimeout(None)
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not _pump(peer):
-        return _refuse(f"the simulated node {name} closed the connection: it is switched off, or unreachable by order")
+        why = "it is switched off, without network, or unreachable by order"
+        return _refuse(f"the simulated node {name} closed the connection: {why}")
     return 0
 
 

@@ -23,6 +23,8 @@ from tests.lab.server.recordings import known
 from tests.lab.server.sftp import DriveServer
 
 T = TypeVar("T")
+PATIENCE_S = 10.0
+"""Seconds of the node's clock that one attempt to connect waits for it."""
 
 
 class NodeHost:
@@ -40,6 +42,7 @@ class NodeHost:
         self._socket: socket.socket | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keys = keys
+        node.on_cut.append(self.drop)
 
     # -- the listener --------------------------------------------------------------------------------------------
 
@@ -74,6 +77,7 @@ class NodeHost:
         """Close the listener and every connection."""
         if self._socket:
             self._socket.close()
+        self.node.on_cut.remove(self.drop)
         self.drop_connections()
         tasks = list(self._tasks)
         for task in tasks:
@@ -93,13 +97,25 @@ class NodeHost:
 
     @property
     def reachable(self) -> bool:
-        return self.spec.access == "open" and self.node.powered
+        """Whether a connection is taken: it may, and the machine has its address and a running sshd."""
+        node = self.node
+        return self.spec.access == "open" and node.online and node.services.state("sshd") == "running"
+
+    def _wait_for_it(self) -> bool:
+        """What a client does whose first packets get no answer: at most 10 s of the node's clock pass. Is it there?"""
+        clock = self.node.clock
+        end = clock.now() + PATIENCE_S
+        if clock.advance_until(lambda: self.reachable, PATIENCE_S):
+            return True
+        clock.advance(end - clock.now())
+        return self.reachable
 
     def drop_connections(self) -> None:
         """Cut the TCP connection of every session, as a power loss does. Runs in the event loop."""
         for connection in list(self._connections):
             self.count(aborted=1)
             connection.abort()
+        self._connections.clear()
         for sock in self._silent:
             sock.close()
         self._silent.clear()
@@ -114,7 +130,14 @@ class NodeHost:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.reachable:
                 self._spawn(self._serve(sock))
-                continue
+            else:
+                self._spawn(self._try(sock))
+
+    async def _try(self, sock: socket.socket) -> None:
+        """A connection to a node that does not answer now: served if it comes back soon enough."""
+        if self.spec.access == "open" and await self.run(self._wait_for_it):
+            await self._serve(sock)
+        else:
             self.count(refused_connections=1)
             if self.spec.access == "silent":
                 self._silent.add(sock)
@@ -162,8 +185,9 @@ class NodeHost:
                 self._executor, self._respond, user, command, stdin
             )
         except SessionKilled:
-            self.count(aborted=1)
-            connection.abort()
+            if connection in self._connections:  # else all were cut at once
+                self.count(aborted=1)
+                connection.abort()
             return
         except PowerLost:
             self.drop_connections()

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.seed import Settings
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.release import RELEASES, WINDOWS_SERVER_2022
 from tests.lab.server.files import make_keys, write_lab_json, write_ssh_config
@@ -38,6 +40,7 @@ class Lab:
         self.ledger = Ledger()
         self.sources = SourceServer()
         self.hosts: dict[str, NodeHost] = {}
+        self.clusters: dict[str, Cluster] = {}
         self.control: str | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="winkube-lab", daemon=True)
@@ -54,6 +57,8 @@ class Lab:
         return self
 
     def stop(self) -> None:
+        for cluster in self.clusters.values():
+            cluster.stop()
         for name in list(self.hosts):
             self._call(self.hosts.pop(name).stop())
         self._call(_cancel_all())
@@ -75,6 +80,16 @@ class Lab:
         """Run a coroutine in the lab's loop and wait for it."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=30)
 
+    # -- the cluster ---------------------------------------------------------------------------------------------
+
+    def start_cluster(self, settings: Settings, name: str = "cluster") -> Cluster:
+        """A cluster; every node finds its API server, those that come later too."""
+        if name in self.clusters:
+            raise NodesError(f"the lab has a cluster {name} already")
+        cluster = Cluster(self.directory / name, settings, lambda: list(self.hosts.values()))
+        self.clusters[name] = cluster
+        return cluster
+
     # -- nodes ---------------------------------------------------------------------------------------------------
 
     def add_node(self, spec: NodeSpec, node: SimulatedNode | None = None) -> NodeHost:
@@ -89,6 +104,8 @@ class Lab:
                 raise NodesError(f"the lab has a node {spec.name} already")
             host = NodeHost(spec, node or self._make_node(spec), self._keys, self.ledger, self._executor)
             self._call(host.start())
+            for cluster in self.clusters.values():
+                cluster.attach(host.node)
             self.hosts[spec.name] = host
             added.append(host)
         self.write_files()
@@ -105,7 +122,18 @@ class Lab:
         if spec.release is not None and spec.release not in RELEASES:
             raise NodesError(f"{spec.name}: release is one of {', '.join(RELEASES)}, not {spec.release!r}")
         release = RELEASES[spec.release] if spec.release else WINDOWS_SERVER_2022
-        return SimulatedNode(spec.name, release=release, hosts=self.sources.hosts, seed=spec.seed)
+        node = SimulatedNode(
+            spec.name,
+            release=release,
+            hosts=self.sources.hosts,
+            seed=spec.seed,
+            containers=spec.containers,
+            nic=spec.nic,
+            encryption={"C:": spec.encryption},
+            clock_offset_s=spec.clock_offset_s,
+        )
+        node.faults.lost_static_address = spec.lost_static_address
+        return node
 
     def host(self, name: str) -> NodeHost:
         try:

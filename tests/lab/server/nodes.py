@@ -10,11 +10,14 @@ file: Node documents (`kind: Node`, the same files that the inventory reads), or
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
+
+from tests.lab.machine.image import Nic
 
 Access = Literal["open", "refused", "silent"]
 DEFAULT_PORT = 22
@@ -34,6 +37,9 @@ class NodeSpec:
 
     password None: only the lab's key is accepted. latency_s: seconds that each remote call takes longer.
     access: `refused` closes each connection at once, `silent` accepts it and never answers.
+    containers: whether the Containers feature is on. adapter, prefix, gateway (None: the network's first address), dns,
+    dhcp: its NIC, which has `address` if that is an IPv4 address. encryption: BitLocker's state of C:.
+    lost_static_address: the first virtual switch loses a static address. clock_offset_s: how wrong its clock is.
     """
 
     name: str
@@ -45,6 +51,24 @@ class NodeSpec:
     access: Access = "open"
     release: str | None = None
     seed: int = 0
+    containers: bool = True
+    adapter: str = "Ethernet"
+    prefix: int = 24
+    gateway: str | None = None
+    dns: tuple[str, ...] = ("10.7.0.2",)
+    dhcp: bool = False
+    encryption: str = "unknown"
+    lost_static_address: bool = False
+    clock_offset_s: float = 0.0
+
+    @property
+    def nic(self) -> Nic:
+        """The NIC that the machine has; with an address of its own where `address` is a name or IPv6."""
+        try:
+            address = str(ipaddress.IPv4Address(self.address))
+        except ValueError:
+            address = Nic().address
+        return Nic(self.adapter, address, self.prefix, self.gateway, self.dns, self.dhcp)
 
 
 def parse_nodes(items: Iterable[str]) -> tuple[NodeSpec, ...]:
@@ -126,4 +150,6 @@ def _from_entry(entry: Any, path: Path) -> NodeSpec:
     if access not in get_args(Access):
         raise NodesError(f"{path}: {entry['name']}: access is one of {', '.join(get_args(Access))}, not {access!r}")
     rest = {key: value for key, value in entry.items() if key not in ("name", "address", "access")}
+    if "dns" in rest:
+        rest["dns"] = tuple(str(server) for server in rest["dns"])
     return NodeSpec(str(entry["name"]), host, port, access=cast(Access, access), **rest)

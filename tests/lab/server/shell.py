@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.lab.machine import image
 from tests.lab.machine.errors import NotSimulated
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
@@ -129,7 +130,7 @@ def _own_script(request: Request, payload: Payload) -> Reply:
 
 
 PLAIN: dict[str, Callable[[Request], str]] = {
-    "hostname": lambda request: request.node.name.upper(),
+    "hostname": lambda request: image.computer_name(request.node.registry),
     "whoami": lambda request: f"{request.node.name}\\{request.session.user}".lower(),
 }
 

@@ -7,6 +7,11 @@ simulated binary over a real socket. What is served (for every name, and for the
     /2.3.2/containerd.exe                            a version
     /containerd-2.3.2-windows-amd64.tar.gz           a release archive, at any depth (as under github.com)
     /nssm-2.24.zip                                   nssm's zip, at any depth (as under nssm.cc)
+    /release/v1.30.4/bin/windows/amd64/kubelet.exe   kubeadm.exe, kube-proxy.exe too (as under dl.k8s.io)
+    /cni-plugins-windows-amd64-v1.5.1.tgz            at any depth, as under github.com/containernetworking/plugins
+    /cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz   at any depth, as under github.com/flannel-io/cni-plugin
+    .../v1.2.0-flannel1/flannel-amd64.exe            the same plugin alone
+    .../v0.26.1/flanneld.exe, flannel-v0.26.1-windows-amd64.tar.gz   as under github.com/flannel-io/flannel
     <any of these>.sha256sum, .sha256                "<hex>  <file name>", and the bare hex
     /bad/<fault>/<any of these>                      a source that misbehaves: see FAULTS
 
@@ -32,8 +37,11 @@ from tests.lab.programs.builds import build, nssm_archive, release_archive
 NAMES = ("xyz", "github.com", "dl.k8s.io", "nssm.cc")
 # The versions of the documents' own sample for the names without one.
 DEFAULT_VERSIONS = {"containerd": "1.7.11", "kubelet": "1.29.0", "kube-proxy": "1.29.0", "kubeadm": "1.29.0"}
-_BINARY = re.compile(r"/(?:v?(?P<version>\d+\.\d+\.\d+)/(?:[^?]*/)?)?(?P<name>[a-z][a-z-]*)\.exe$")
+_BINARY = re.compile(
+    r"/(?:v?(?P<version>\d+\.\d+\.\d+(?:-[0-9a-z.]+)?)/(?:[^?]*/)?)?(?P<name>[a-z][a-z-]*?)(?:-amd64)?\.exe$"
+)
 _ARCHIVE = re.compile(r"/(?P<name>[a-z][a-z-]*?)-v?(?P<version>\d+\.\d+\.\d+)-windows-amd64\.tar\.gz$")
+_PLUGINS = re.compile(r"/(?P<name>[a-z][a-z-]*?)-windows-amd64-v(?P<version>\d+\.\d+\.\d+(?:-[0-9a-z.]+)?)\.tgz$")
 _NSSM = re.compile(r"/nssm-(?P<version>\d+\.\d+(?:-[0-9a-z-]+)?)\.zip$")
 _SUM = re.compile(r"\.sha256(sum)?$")
 _SLICE = 16384
@@ -143,14 +151,17 @@ class SourceServer:
             # The sum beside a bad source is that of the right file: so it does not hide the fault.
             name = rest[: checksum.start()].rpartition("/")[2]
             digest = hashlib.sha256(content).hexdigest()
-            return Answer(f"{digest}  {name}\n".encode() if checksum[1] else digest.encode(), kind="text/plain")
+            # Beside the CNI projects' archives even .sha256 is what sha256sum prints; dl.k8s.io has the bare digest.
+            listed = bool(checksum[1]) or name.endswith(".tgz")
+            return Answer(f"{digest}  {name}\n".encode() if listed else digest.encode(), kind="text/plain")
         return FAULTS[fault](content) if fault else Answer(content)
 
     def _content(self, path: str) -> bytes | None:
         published = self._published.get(path)
         if published:
             return published.body
-        archive, binary, nssm = _ARCHIVE.search(path), _BINARY.search(path), _NSSM.search(path)
+        archive = _ARCHIVE.search(path) or _PLUGINS.search(path)
+        binary, nssm = _BINARY.search(path), _NSSM.search(path)
         try:
             if nssm:
                 return nssm_archive(nssm["version"])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
-from tests.lab.twin import ops_files, ops_system, ops_transfer
-from tests.lab.twin.work import Args, OpError, OpRun, Work
+from tests.lab.twin import ops_files, ops_machine, ops_system, ops_transfer
+from tests.lab.twin.work import STATE_DIR, Args, OpError, OpRun, Work
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -24,6 +24,10 @@ OPS: dict[str, Callable[[Work, Args], OpRun]] = {
     "registry_set": ops_system.registry_set,
     "registry_remove": ops_system.registry_remove,
     "run": ops_system.run,
+    "hns_network": ops_machine.hns_network,
+    "hns_network_remove": ops_machine.hns_network_remove,
+    "addresses": ops_machine.addresses,
+    "computer_name": ops_machine.computer_name,
     "wait": ops_system.wait,
     "record": ops_files.record,
 }
@@ -67,14 +71,14 @@ def drop_temporaries(work: Work, name: str, args: Args) -> None:
             work.node.drive.delete(path)
 
 
-def execute_op(node: SimulatedNode, name: str, args: Args) -> dict[str, Any]:
+def execute_op(node: SimulatedNode, name: str, args: Args, state_dir: str = STATE_DIR) -> dict[str, Any]:
     """One op by itself, as SYSTEM, to its end, for contract cases: its result, or `{"failed": sentence, "data":
     ..}`.
     """
     outcome: list[dict[str, Any]] = []
 
     def body() -> Body:
-        work = Work(node, process)
+        work = Work(node, process, state_dir=state_dir)
         try:
             outcome.append((yield from perform(work, name, args)))
         except OpError as error:

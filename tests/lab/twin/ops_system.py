@@ -9,6 +9,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import TYPES, Data
 from tests.lab.programs.program import Completed
+from tests.lab.twin import ops_machine
 from tests.lab.twin.holders import holders
 from tests.lab.twin.work import Args, OpError, OpRun, Work, shortened
 
@@ -101,7 +102,7 @@ def run(work: Work, args: Args) -> OpRun:
     return {"changed": True, **result}
 
 
-WAITS = ("service", "pipe", "http", "run", "file_free", "process_gone")
+WAITS = ("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network")
 Seen = Callable[[], tuple[bool, str]]
 """Whether it is so, and what was seen."""
 
@@ -142,6 +143,15 @@ def _wanted(args: Args) -> str:
         return f"{args['url']} was to answer {args.get('status') or 200}"
     if kind == "file_free":
         return f"{args['path']} was to be free for writing"
+    if kind == "file":
+        return f"The file {args['path']} was to be there, not empty"
+    if kind == "tcp":
+        return f"{args['host']} was to take connections on TCP port {args['port']}"
+    if kind == "adapter":
+        return f"The adapter {args['name']} was to be up with {args.get('address') or 'an IPv4 address'}"
+    if kind == "hns_network":
+        with_address = " with a management address" if args.get("management_ip") else ""
+        return f"The HNS network {args['name']} was to be there{with_address}"
     return f"No process of {args['path']} was to be left"
 
 
@@ -176,7 +186,17 @@ def _checks(work: Work, args: Args) -> dict[str, Seen]:
         found = holders(node, str(args["path"]))
         return not found, f"there are the processes {', '.join(map(str, found))}"
 
-    return {"service": service, "pipe": pipe, "http": http, "file_free": file_free, "process_gone": process_gone}
+    return {
+        "service": service,
+        "pipe": pipe,
+        "http": http,
+        "file_free": file_free,
+        "process_gone": process_gone,
+        "file": lambda: ops_machine.file_there(work, args),
+        "tcp": lambda: ops_machine.tcp(work, args),
+        "adapter": lambda: ops_machine.adapter_there(work, args),
+        "hns_network": lambda: ops_machine.network_there(work, args),
+    }
 
 
 def _wait_run(work: Work, args: Args) -> OpRun:

@@ -12,6 +12,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import Value
 from tests.lab.programs.builds import identify
+from tests.lab.twin import probe_machine
 from tests.lab.twin.hashes import Hashes
 from tests.lab.twin.holders import holders
 from tests.lab.twin.service_query import one_service, services
@@ -75,9 +76,7 @@ def _system(look: Look, query: dict[str, Any]) -> Any:
     return {
         "machine": node.registry.text("HKLM\\SOFTWARE\\Microsoft\\Cryptography", "MachineGuid"),
         "boot_id": node.boot_id,
-        "computer_name": node.registry.text(
-            "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName\\ActiveComputerName", "ComputerName"
-        ),
+        "computer_name": image.computer_name(node.registry),
         "os": {
             "product": node.registry.text(version, "ProductName"),
             "build": int(node.registry.text(version, "CurrentBuildNumber", "0")),
@@ -188,4 +187,8 @@ _ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
     "http": _http,
     "task": _task,
     "volumes": _volumes,
+    "adapters": lambda look, query: probe_machine.adapters(look.node, query),
+    "hns": lambda look, query: probe_machine.hns(look.node, query),
+    "certificate": lambda look, query: probe_machine.certificate(look.node, query),
+    "encryption": lambda look, query: probe_machine.encryption(look.node, query),
 }

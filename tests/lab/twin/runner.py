@@ -80,7 +80,7 @@ class Runner:
         for op in batch["ops"]:
             n, name, args = int(op["n"]), str(op["op"]), dict(op.get("args") or {})
             secrets = secrets_of(args, [str(item) for item in op.get("secrets") or []])
-            work = Work(self.node, self.process, self._deadline(batch), "ops", n, secrets)
+            work = Work(self.node, self.process, self._deadline(batch), "ops", n, secrets, self.folder.path)
             self.node.moment("ops", n, "before")
             self._note({"n": n, "e": "intent", "op": name})
             try:
@@ -104,7 +104,7 @@ class Runner:
     def _gate_and_finish(self, batch: Document) -> Steps:
         for n, op in enumerate(batch.get("gate") or []):
             name, args = str(op["op"]), dict(op.get("args") or {})
-            work = Work(self.node, self.process, self._deadline(batch), "gate", n)
+            work = Work(self.node, self.process, self._deadline(batch), "gate", n, (), self.folder.path)
             self.node.moment("gate", n, "before")
             try:
                 work.time_left(1.0)
@@ -147,9 +147,8 @@ class Runner:
         for step in op.get("undo") or []:
             step_args = dict(step.get("args") or {})
             own = secrets_of(step_args, [*names, *(str(item) for item in step.get("secrets") or [])])
-            work = Work(
-                self.node, self.process, None, "undo", n, tuple(sorted(secrets | set(own), key=len, reverse=True))
-            )
+            hidden = tuple(sorted(secrets | set(own), key=len, reverse=True))
+            work = Work(self.node, self.process, None, "undo", n, hidden, self.folder.path)
             try:
                 yield from perform(work, str(step["op"]), step_args)
             except OpError as error:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.lab.machine.processes import Process
 
 MASK = "********"
+STATE_DIR = "C:\\ProgramData\\winkube"
 OUTPUT_HALF = 32 * 1024
 RETRY_S = 5.0
 RETRIED = frozenset({5, 32, 33})
@@ -42,6 +43,7 @@ class Work:
     phase: Phase = "ops"
     index: int = 0
     secrets: tuple[str, ...] = ()
+    state_dir: str = STATE_DIR
 
     def seam(self, label: str) -> None:
         """The op is at an awkward moment, here called `label`."""

@@ -119,3 +119,54 @@ def test_head_has_the_length_and_no_body(source: SourceServer) -> None:
     status, body, headers = get(source, "/containerd.exe", method="HEAD")
     assert (status, body) == (200, b"")
     assert headers["Content-Length"] == str(len(build("containerd", "1.7.11")))
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "name", "version"),
+    [
+        ("dl.k8s.io", "/release/v1.27.4/bin/windows/amd64/kubelet.exe", "kubelet", "1.27.4"),
+        ("dl.k8s.io", "/release/v1.37.1/bin/windows/amd64/kube-proxy.exe", "kube-proxy", "1.37.1"),
+        ("dl.k8s.io", "/release/v1.37.1/bin/windows/amd64/kubeadm.exe", "kubeadm", "1.37.1"),
+        ("github.com", "/flannel-io/flannel/releases/download/v0.26.1/flanneld.exe", "flanneld", "0.26.1"),
+        (
+            "github.com",
+            "/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/flannel-amd64.exe",
+            "flannel",
+            "1.2.0-flannel1",
+        ),
+    ],
+)
+def test_programs_of_a_node_under_their_publishers_paths(
+    source: SourceServer, host: str, path: str, name: str, version: str
+) -> None:
+    assert get(source, path, host)[:2] == (200, build(name, version))
+    assert get(source, f"{path}.sha256", host)[1].decode() == hashlib.sha256(build(name, version)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("path", "members"),
+    [
+        (
+            "/containernetworking/plugins/releases/download/v1.5.1/cni-plugins-windows-amd64-v1.5.1.tgz",
+            ["./host-local.exe", "./win-bridge.exe", "./win-overlay.exe"],
+        ),
+        (
+            "/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/"
+            "cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz",
+            ["flannel-amd64.exe"],
+        ),
+        (
+            "/flannel-io/flannel/releases/download/v0.26.1/flannel-v0.26.1-windows-amd64.tar.gz",
+            ["README.md", "flanneld.exe", "mk-docker-opts.sh"],
+        ),
+    ],
+)
+def test_archives_of_the_network_s_programs(source: SourceServer, path: str, members: list[str]) -> None:
+    status, body, _ = get(source, path, "github.com")
+    assert status == 200
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        assert sorted(archive.getnames()) == members
+    digest = hashlib.sha256(body).hexdigest()
+    if path.endswith(".tgz"):
+        name = path.rpartition("/")[2]
+        assert get(source, f"{path}.sha256", "github.com")[1].decode() == f"{digest}  {name}\n"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
-from tests.unit.powershell.source import Source, commands, enclosing, only, text, walk
+from tests.unit.powershell.source import Source, commands, enclosing, only, text, variables, walk
 
 Rule = Callable[[Source], Iterator[str]]
 
@@ -20,6 +20,7 @@ CMDLETS = frozenset(
         "ConvertTo-Json",
         "Export-ModuleMember",
         "Get-CimInstance",
+        "Invoke-CimMethod",
         "New-Object",
         "Select-Object",
         "Set-StrictMode",
@@ -31,7 +32,8 @@ CMDLETS = frozenset(
 
 VOID_METHODS = frozenset(
     {
-        *("Close", "Connect", "CopyTo", "Delete", "DeleteSubKeyTree", "DeleteValue", "Dispose", "ExitJson", "FailJson"),
+        *("Close", "Connect", "CopyTo", "Delete", "DeleteSubKeyTree", "DeleteValue", "Dispose", "Emit", "ExitJson"),
+        *("FailJson", "FreeCoTaskMem", "FreeHGlobal", "SetImplementationFlags", "WriteIntPtr"),
         *("Flush", "Insert", "Kill", "Move", "Refresh", "Replace", "Restart", "SetAccessControl", "SetAttributes"),
         *("SetSecurityDescriptorSddlForm", "SetValue", "Sleep", "Sort", "Write"),
         *("AddRange", "RegisterProvider", "WriteAllBytes"),
@@ -40,6 +42,24 @@ VOID_METHODS = frozenset(
 """Methods that return nothing and may stand alone. Any other would put its value into the function's output."""
 
 AROUND = {"sub_expression", "array_expression", "statement_block", "function_statement"}
+RESERVED = frozenset(
+    {
+        *(
+            "args",
+            "error",
+            "event",
+            "executioncontext",
+            "false",
+            "foreach",
+            "home",
+            "host",
+            "input",
+            "iswindows",
+            "matches",
+        ),
+        *("myinvocation", "pid", "profile", "psitem", "pwd", "sender", "shellid", "switch", "this"),
+    }
+)
 DANGEROUS = ("$?", "$LASTEXITCODE")
 SCOPES = frozenset({"env", "global", "local", "script", "private", "using"})
 PS7_PARAMETERS = frozenset({"ashashtable", "parallel", "asbytestream", "nonewwindow"})
@@ -187,6 +207,15 @@ def catches_keep_their_error(source: Source) -> Iterator[str]:
             yield f"{source.at(node)}: throw alone; keep $_ in a variable first and throw that"
 
 
+def no_reserved_names(source: Source) -> Iterator[str]:
+    """$host, $input and the like belong to PowerShell: some cannot be set, others it sets itself in between."""
+    for node in walk(source.root):
+        if node.type in {"left_assignment_expression", "foreach_statement", "script_parameter"}:
+            name, place = next(iter(variables(node)), ("", node))
+            if name in RESERVED:
+                yield f"{source.at(place)}: ${name} is a variable of PowerShell's own; call it something else"
+
+
 def no_compilation(source: Source) -> Iterator[str]:
     """Add-Type only loads assemblies: compiling C# takes seconds on each call."""
     for command in commands(source.root):
@@ -208,6 +237,7 @@ RULES: tuple[Rule, ...] = (
     lists_come_back_as_lists,
     no_drive_variables,
     catches_keep_their_error,
+    no_reserved_names,
     no_compilation,
 )
 

@@ -100,6 +100,15 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
         ["try { $x = 1 } catch { throw }"],
         ["try { $x = 1 } catch { $f = $_; throw $f }"],
     ),
+    rules.no_reserved_names: (
+        [
+            "$host = 'a'",
+            "foreach ($input in $x) { $y = $input }",
+            "function Get-NodeA {\nparam([string]$Host)\n$x = $Host }",
+            "$matches = 1",
+        ],
+        ["$x = $PSVersionTable", "$computer = 'a'", "$found['host'] = 1"],
+    ),
     rules.no_compilation: (["Add-Type -TypeDefinition $code"], ["Add-Type -AssemblyName System.Net.Http"]),
 }
 

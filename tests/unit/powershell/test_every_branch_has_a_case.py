@@ -51,19 +51,34 @@ def test_every_branch_and_argument_has_a_case() -> None:
 
 def test_the_branches_are_those_of_the_protocol() -> None:
     found = branches()
-    assert set(found.ops) == set(
-        "mkdir write restore fetch unpack move remove registry_set registry_remove run record".split()  # noqa: SIM905
-    )
-    assert set(found.waits) == {"service", "pipe", "http", "run", "file_free", "process_gone"}
-    assert set(found.queries) == set(
-        "system services service file registry pipe processes http task volumes".split()  # noqa: SIM905
-    )
+    assert set(found.ops) == {
+        *("mkdir", "write", "restore", "fetch", "unpack", "move", "remove", "registry_set", "registry_remove", "run"),
+        *("record", "hns_network", "hns_network_remove", "addresses", "computer_name"),
+    }
+    assert set(found.waits) == {
+        *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network"),
+    }
+    assert set(found.queries) == {
+        *("system", "services", "service", "file", "registry", "pipe", "processes", "http", "task", "volumes"),
+        *("adapters", "hns", "certificate", "encryption"),
+    }
     assert found.kinds == {"submit", "follow", "acknowledge"}
     assert found.answers == {"accepted", "stale", "busy", "blocked", "refused"}
     assert found.outcomes == {"done", "undone", "undo_failed", "interrupted", "running", "unknown"}
     assert found.ops["write"] == {"path", "content", "sddl", "backup"}
     assert found.ops["fetch"] == {"url", "path", "sha256", "magic", "timeout_s", "max_bytes", "proxy", "headers"}
     assert found.ops["run"] == {"program", "args", "stdin", "timeout_s", "ok_exit", "encoding", "cwd", "env"}
+    assert found.ops["hns_network"] == {"name", "request"}
+    assert found.ops["hns_network_remove"] == {"name", "id"}
+    assert found.ops["addresses"] == {"adapters", "ipv4", "gateway", "dns", "dhcp", "wait_s"}
+    assert found.ops["computer_name"] == {"name"}
+    assert found.waits["file"] == {"path"}
+    assert found.waits["tcp"] == {"host", "port"}
+    assert found.waits["adapter"] == {"name", "address"}
+    assert found.waits["hns_network"] == {"name", "management_ip"}
+    assert found.queries["hns"] == {"objects"}
+    assert found.queries["certificate"] == {"path"}
+    assert found.queries["encryption"] == {"volume"}
     assert found.waits["service"] >= {"name", "state", "stable_s", "timeout_s", "interval_ms"}
     assert found.queries["file"] == {
         *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders"),

@@ -119,6 +119,50 @@ function Test-NodeFileFree {
     }
 }
 
+function Test-NodeFileFilled {
+    <# .SYNOPSIS {so, seen}: whether a file is there and not empty; a link is followed. #>
+    param([string]$Path)
+
+    try {
+        # Opened rather than looked up: of a link only that tells the size of the file behind it.
+        $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+            [System.IO.FileShare]'ReadWrite, Delete')
+        $size = [int64]$stream.Length
+        $stream.Dispose()
+    }
+    catch {
+        $failure = $_
+        if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
+            return @{ so = $false; seen = 'it is not there' }
+        }
+        if ([System.IO.Directory]::Exists($Path)) {
+            return @{ so = $false; seen = 'it is a directory' }
+        }
+        return @{ so = $false; seen = "it cannot be read: $(Get-NodeErrorText -Record $failure)" }
+    }
+    return @{ so = [bool]($size -gt 0); seen = "it has $size bytes" }
+}
+
+function Test-NodeTcp {
+    <# .SYNOPSIS {so, seen}: whether a port takes a connection, which is closed at once. #>
+    param([string]$Computer, [int]$Port, [int]$TimeoutMs)
+
+    $client = New-Object System.Net.Sockets.TcpClient
+    try {
+        $connecting = $client.ConnectAsync($Computer, $Port)
+        if ($connecting.Wait($TimeoutMs)) {
+            return @{ so = $true; seen = 'it takes connections' }
+        }
+        return @{ so = $false; seen = "there is no connection within $TimeoutMs ms" }
+    }
+    catch {
+        return @{ so = $false; seen = "there is no connection: $(Get-NodeErrorText -Record $_)" }
+    }
+    finally {
+        $client.Close()
+    }
+}
+
 function Test-NodeWaited {
     <# .SYNOPSIS {so, seen}: whether what an op waits for is so now, and what was seen. #>
     param([object]$Arguments, [hashtable]$Run, [double]$LeftS)
@@ -160,8 +204,16 @@ function Test-NodeWaited {
             $ids = Get-NodeHolder -Path ([string]$Arguments['path'])
             return @{ so = [bool]($ids.Length -eq 0); seen = "there are the processes $($ids -join ', ')" }
         }
+        'file' { return Test-NodeFileFilled -Path ([string]$Arguments['path']) }
+        'tcp' {
+            $patience = [int][System.Math]::Max([double]500, [System.Math]::Min([double]3000, $LeftS * 1000))
+            return Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs $patience
+        }
+        'adapter' { return Test-NodeAdapter -Arguments $Arguments }
+        'hns_network' { return Test-NodeHnsNetwork -Arguments $Arguments }
         default {
-            throw "There is nothing called '$kind' to wait for; there are service, pipe, http, run, file_free and process_gone."
+            $kinds = 'service, pipe, http, run, file_free, process_gone, file, tcp, adapter and hns_network'
+            throw "There is nothing called '$kind' to wait for; there are $kinds."
         }
     }
 }
@@ -182,6 +234,18 @@ function Get-NodeWaitSubject {
         'http' { return "$($Arguments['url']) was to answer $(Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)" }
         'run' { return "$($Arguments['program']) was to end with $((Get-NodeExitList -Arguments $Arguments) -join ' or ')" }
         'file_free' { return "$($Arguments['path']) was to be free for writing" }
+        'file' { return "The file $($Arguments['path']) was to be there, not empty" }
+        'tcp' { return "$($Arguments['host']) was to take connections on TCP port $($Arguments['port'])" }
+        'adapter' {
+            $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default 'an IPv4 address')
+            return "The adapter $($Arguments['name']) was to be up with $wanted"
+        }
+        'hns_network' {
+            if ([bool](Get-NodeArgument -Map $Arguments -Name 'management_ip' -Default $false)) {
+                return "The HNS network $($Arguments['name']) was to be there with a management address"
+            }
+            return "The HNS network $($Arguments['name']) was to be there"
+        }
         default { return "No process of $($Arguments['path']) was to be left" }
     }
 }

@@ -89,6 +89,10 @@ function Invoke-NodeOp {
         'registry_set' { return Invoke-NodeOpRegistrySet -Arguments $arguments -Run $Run }
         'registry_remove' { return Invoke-NodeOpRegistryRemove -Arguments $arguments -Run $Run }
         'run' { return Invoke-NodeOpRun -Arguments $arguments -Run $Run }
+        'hns_network' { return Invoke-NodeOpHnsNetwork -Arguments $arguments -Run $Run }
+        'hns_network_remove' { return Invoke-NodeOpHnsNetworkRemove -Arguments $arguments -Run $Run }
+        'addresses' { return Invoke-NodeOpAddresses -Arguments $arguments -Run $Run }
+        'computer_name' { return Invoke-NodeOpComputerName -Arguments $arguments -Run $Run }
         'wait' { return Invoke-NodeOpWait -Arguments $arguments -Run $Run }
         'record' { return Invoke-NodeOpRecord -Arguments $arguments -Run $Run }
         default { throw "There is no op '$name'." }

@@ -1,0 +1,358 @@
+"""The API server's requests: paths, verbs, selectors, subresources; no sockets, no time."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tests.lab.cluster import discovery
+from tests.lab.cluster.access import Ask, User, allowed, encoded, forbidden, user_of
+from tests.lab.cluster.kinds import BY_NAME, BY_PATH, SUBRESOURCES, Kind
+from tests.lab.cluster.pki import Authority, BadCertificateError, identity_of_request
+from tests.lab.cluster.store import ApiError, Object, Store, merged, strategic
+
+_RESOURCE = re.compile(
+    r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[0-9a-z]+)"
+    r"(?:/namespaces/(?P<namespace>[^/]+))?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>[a-z]+))?)?"
+)
+_PATCHES = {
+    "application/merge-patch+json": merged,
+    "application/strategic-merge-patch+json": strategic,
+}
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """certificate: the client's, PEM, when it has proved that it holds the key."""
+
+    method: str
+    path: str
+    query: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = "application/json"
+    token: str = ""
+    certificate: bytes = b""
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    body: bytes
+    kind: str = "application/json"
+
+    @property
+    def json(self) -> Object:
+        found: Object = json.loads(self.body)
+        return found
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request that was answered."""
+
+    user: str
+    method: str
+    path: str
+    status: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """The resource that a path names."""
+
+    kind: Kind
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+class Api:
+    """Answers requests from the store. calls: all of them; refusals: those that authorisation refused."""
+
+    def __init__(self, store: Store, ca: Authority, version: str, now: Callable[[], datetime]) -> None:
+        self.store, self.ca, self.version, self.now = store, ca, version, now
+        self.lock = threading.RLock()
+        """Held for each request. A node's lock is taken before it, never after."""
+        self.calls: list[Call] = []
+        self.refusals: list[Call] = []
+        self.outage: str = ""
+        """A sentence: every request is answered with 503 and this."""
+        self.evicted: Callable[[Object], None] = lambda pod: None
+
+    def answer(self, request: Request) -> Response:
+        with self.lock:
+            user = User("", ())
+            try:
+                if self.outage:
+                    raise ApiError(503, "ServiceUnavailable", self.outage)
+                user = user_of(self.store, self.ca, request.certificate, request.token, self.now())
+                response = self._answer(request, user)
+            except ApiError as error:
+                response = Response(error.status, json.dumps(error.body()).encode())
+            call = Call(user.name, request.method, request.path, response.status)
+            self.calls.append(call)
+            if response.status == 403:
+                self.refusals.append(call)
+            return response
+
+    def _answer(self, request: Request, user: User) -> Response:
+        # `/api/v1/namespaces/x` is the Namespace x itself, and so is `/api/v1/namespaces/x/status`.
+        target = self._target(request.path)
+        if target is None:
+            return self._plain(request, user)
+        self._check(user, self._ask(request, target))
+        if target.subresource not in {"", "status"}:
+            return self._subresource(request, user, target)
+        return Response(*_json(*self._object(request, user, target)))
+
+    def _target(self, path: str) -> Target | None:
+        own = re.fullmatch(r"/api/v1/namespaces/([^/]+)(?:/(status|finalize))?", path)
+        if own:
+            return Target(BY_NAME["Namespace"], "", own[1], own[2] or "")
+        match = _RESOURCE.fullmatch(path)
+        if match is None:
+            return None
+        kind = BY_PATH.get((match["group"] or "", match["version"], match["plural"]))
+        if kind is None:
+            if (match["group"] or "") == "authorization.k8s.io":
+                return None
+            raise _no_resource()
+        sub = match["sub"] or ""
+        if (sub and sub not in SUBRESOURCES.get(kind.plural, set())) or (match["namespace"] and not kind.namespaced):
+            raise _no_resource()
+        return Target(kind, match["namespace"] or "", match["name"] or "", sub)
+
+    def _ask(self, request: Request, target: Target) -> Ask:
+        verb = _VERBS.get(request.method, "get")
+        if verb == "get" and not target.name:
+            verb = "watch" if request.query.get("watch") in {"1", "true"} else "list"
+        elif verb == "delete" and not target.name:
+            verb = "deletecollection"
+        kind = target.kind
+        return Ask(verb, kind.group, kind.plural, target.subresource, target.namespace, target.name)
+
+    def _check(self, user: User, ask: Ask) -> None:
+        if not allowed(self.store, user, ask):
+            raise forbidden(user, ask)
+
+    # -- objects -------------------------------------------------------------------------------------------------
+
+    def _object(self, request: Request, user: User, target: Target) -> tuple[int, Object]:
+        kind, namespace, name = target.kind, target.namespace, target.name
+        if request.method == "GET" and name:
+            return 200, self.store.get(kind, namespace, name)
+        if request.method == "GET":
+            return 200, self._list(request, kind, namespace)
+        if request.method == "POST" and not name:
+            if kind.namespaced and not namespace:
+                raise ApiError(
+                    405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+                )
+            return 201, self.store.create(kind, namespace, admitted(kind, _body(request), user))
+        if request.method in {"PUT", "PATCH"} and name:
+            return 200, self._change(request, target)
+        if request.method == "DELETE" and name:
+            return 200, self._delete(request, kind, namespace, name)
+        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _list(self, request: Request, kind: Kind, namespace: str) -> Object:
+        if request.query.get("watch") in {"1", "true"}:
+            raise ApiError(501, "NotImplemented", "the lab's API server (simulated) has no watches: list again")
+        items = [
+            item
+            for item in self.store.list(kind, namespace)
+            if _labels_fit(item, request.query.get("labelSelector", ""))
+            and _fields_fit(item, request.query.get("fieldSelector", ""))
+        ]
+        metadata = {"resourceVersion": self.store.version}
+        return {"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata, "items": items}
+
+    def _change(self, request: Request, target: Target) -> Object:
+        kind, namespace, name = target.kind, target.namespace, target.name
+        old = self.store.get(kind, namespace, name)
+        if request.method == "PUT":
+            new = _body(request)
+        else:
+            apply = _PATCHES.get(request.content_type.partition(";")[0].strip())
+            if apply is None:
+                said = f"the body of the request was in an unknown format: {request.content_type}"
+                raise ApiError(415, "UnsupportedMediaType", said)
+            new = apply(old, _body(request))
+        if target.subresource == "status":
+            # Of the metadata, labels and annotations come along: flannel writes its annotations so.
+            metadata = {**old["metadata"], **{k: v for k, v in (new.get("metadata") or {}).items() if k != "name"}}
+            new = {**old, "metadata": metadata, "status": new.get("status") or {}}
+        elif kind.name in {"Node", "Pod", "CertificateSigningRequest"}:
+            new = {**new, "status": old.get("status") or {}}
+        return self.store.replace(kind, namespace, name, new)
+
+    def _delete(self, request: Request, kind: Kind, namespace: str, name: str) -> Object:
+        found = self.store.get(kind, namespace, name)
+        if kind.name == "Pod" and found.get("spec", {}).get("nodeName"):
+            self.evicted(found)
+            return found
+        self.store.delete(kind, namespace, name)
+        details = {"name": name, "kind": kind.plural, "uid": found["metadata"]["uid"]}
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+    # -- subresources --------------------------------------------------------------------------------------------
+
+    def _subresource(self, request: Request, user: User, target: Target) -> Response:
+        kind, namespace, name = target.kind, target.namespace, target.name
+        found = self.store.get(kind, namespace, name)
+        if target.subresource == "approval" and request.method in {"PUT", "PATCH"}:
+            return Response(*_json(200, self._approve(request, kind, found)))
+        if target.subresource == "approval" and request.method == "GET":
+            return Response(*_json(200, found))
+        if target.subresource == "eviction" and request.method == "POST":
+            self._evict(found)
+            return Response(*_json(201, {"kind": "Status", "apiVersion": "v1", "status": "Success", "code": 201}))
+        if target.subresource == "token" and request.method == "POST":
+            token = discovery.account_token(namespace, name, found["metadata"]["uid"])
+            secret = {
+                "metadata": {"name": f"{name}-request", "annotations": {discovery.ACCOUNT_ANNOTATION: name}},
+                "type": "kubernetes.io/service-account-token",
+                "data": {"token": encoded(token)},
+            }
+            if self.store.find(BY_NAME["Secret"], namespace, f"{name}-request") is None:
+                self.store.create(BY_NAME["Secret"], namespace, secret)
+            answer = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "status": {"token": token}}
+            return Response(*_json(201, answer))
+        if target.subresource == "log":
+            return Response(200, b"simulated\n", "text/plain")
+        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _approve(self, request: Request, kind: Kind, found: Object) -> Object:
+        """Only the conditions of a CSR's status are taken over, and an approval or denial stays."""
+        apply = _PATCHES.get(request.content_type.partition(";")[0].strip(), strategic)
+        body = _body(request)
+        new = body if request.method == "PUT" else apply(found, body)
+        conditions = list((new.get("status") or {}).get("conditions") or [])
+        before = {item["type"] for item in (found.get("status") or {}).get("conditions") or []}
+        after = {str(item.get("type")) for item in conditions}
+        if before - after or {"Approved", "Denied"} <= after:
+            said = f'{kind.name}.certificates.k8s.io "{found["metadata"]["name"]}" is invalid: status.conditions'
+            raise ApiError(422, "Invalid", f"{said}: Forbidden: Approved and Denied conditions are mutually exclusive")
+        for item in conditions:
+            item.setdefault("status", "True")
+            item.setdefault("lastUpdateTime", self.store.stamp())
+        status = {**(found.get("status") or {}), "conditions": conditions}
+        return self.store.replace(kind, "", found["metadata"]["name"], {**found, "status": status})
+
+    def _evict(self, pod: Object) -> None:
+        """429 while a PodDisruptionBudget that selects the pod allows no disruption."""
+        labels = pod["metadata"].get("labels") or {}
+        for budget in self.store.list(BY_NAME["PodDisruptionBudget"], pod["metadata"]["namespace"]):
+            wanted = ((budget.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+            selected = wanted and all(labels.get(key) == value for key, value in wanted.items())
+            if selected and not (budget.get("status") or {}).get("disruptionsAllowed", 0):
+                said = "Cannot evict pod as it would violate the pod's disruption budget."
+                raise ApiError(429, "TooManyRequests", said)
+        self.evicted(pod)
+
+    # -- everything else -----------------------------------------------------------------------------------------
+
+    def _plain(self, request: Request, user: User) -> Response:
+        path = request.path.rstrip("/") or "/"
+        if path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" and request.method == "POST":
+            body = _body(request)
+            wanted = (body.get("spec") or {}).get("resourceAttributes") or {}
+            keys = ("verb", "group", "resource", "subresource", "namespace", "name")
+            ask = Ask(**{key: str(wanted.get(key) or "") for key in keys})
+            body["status"] = {"allowed": user.name != "system:anonymous" and allowed(self.store, user, ask)}
+            return Response(*_json(201, body))
+        self._check(user, Ask("get", path=path))
+        if path in {"/healthz", "/livez", "/readyz"}:
+            return Response(200, b"ok", "text/plain")
+        found = discovery.document(path, self.version)
+        if found is None:
+            raise _no_resource()
+        return Response(*_json(200, found))
+
+
+def admitted(kind: Kind, body: Object, user: User) -> Object:
+    """What the API server adds to, or refuses of, a new object. ApiError."""
+    if body.get("kind") not in {None, kind.name}:
+        said = f"{body.get('kind')} in version {body.get('apiVersion')!r} cannot be handled as a {kind.name}"
+        raise ApiError(400, "BadRequest", said)
+    if kind.name == "Secret" and body.get("stringData"):
+        given = {key: encoded(str(value)) for key, value in body.pop("stringData").items()}
+        body["data"] = {**(body.get("data") or {}), **given}
+    if kind.name == "Secret":
+        body.setdefault("type", "Opaque")
+    if kind.name == "CertificateSigningRequest":
+        return _admitted_request(body, user)
+    if kind.name == "Node" and user.name.startswith("system:node:"):
+        own, name = user.name.removeprefix("system:node:"), (body.get("metadata") or {}).get("name")
+        if own != name:
+            said = f'nodes "{name}" is forbidden: node "{own}" is not allowed to modify node "{name}"'
+            raise ApiError(403, "Forbidden", said)
+    if kind.name in {"Node", "Pod"}:
+        body.setdefault("spec", {})
+        body.setdefault("status", {})
+    return body
+
+
+def _admitted_request(body: Object, user: User) -> Object:
+    import base64
+
+    spec = body.get("spec") or {}
+    try:
+        identity_of_request(base64.b64decode(str(spec.get("request") or "")))
+    except (BadCertificateError, ValueError) as error:
+        said = f"CertificateSigningRequest is invalid: spec.request: Invalid value: {error}"
+        raise ApiError(422, "Invalid", said) from error
+    if not spec.get("signerName"):
+        raise ApiError(422, "Invalid", "CertificateSigningRequest is invalid: spec.signerName: Required value")
+    return {**body, "spec": {**spec, "username": user.name, "groups": list(user.groups)}, "status": {}}
+
+
+def _json(status: int, found: Object) -> tuple[int, bytes]:
+    return status, json.dumps(found).encode()
+
+
+def _no_resource() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def _body(request: Request) -> Object:
+    try:
+        found: Any = json.loads(request.body or b"{}")
+    except ValueError as error:
+        raise ApiError(400, "BadRequest", f"the object provided is unrecognized: {error}") from error
+    if not isinstance(found, dict):
+        raise ApiError(400, "BadRequest", "the object provided is unrecognized: it is no JSON object")
+    return found
+
+
+def _labels_fit(item: Object, selector: str) -> bool:
+    labels = item["metadata"].get("labels") or {}
+    for part in (one.strip() for one in selector.split(",")):
+        if "!=" in part:
+            name, _, value = part.partition("!=")
+            fits = labels.get(name) != value
+        elif "=" in part:
+            name, _, value = part.partition("=")
+            fits = labels.get(name) == value.lstrip("=")
+        else:
+            fits = part == "" or (part[1:] not in labels if part.startswith("!") else part in labels)
+        if not fits:
+            return False
+    return True
+
+
+def _fields_fit(item: Object, selector: str) -> bool:
+    for part in (one.strip() for one in selector.split(",") if one.strip()):
+        name, sign, value = part.partition("!=" if "!=" in part else "=")
+        found: Any = item
+        for step in name.split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        if (str(found or "") == value.lstrip("=")) != (sign == "="):
+            return False
+    return True

@@ -1,0 +1,218 @@
+"""The cluster as tests and the lab hold it.
+
+cluster = Cluster(directory, Settings(backend="vxlan"), lambda: lab.hosts.values())
+cluster.kubeconfig               the administrator's, for the controller
+cluster.nodes["win1"]["status"]  Node objects
+cluster.make_token()             a bootstrap token
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import string
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tests.lab.cluster import kubeconfig
+from tests.lab.cluster.access import encoded
+from tests.lab.cluster.api import Api, Call, Request, Response
+from tests.lab.cluster.controllers import Controllers, ready
+from tests.lab.cluster.pki import Authority, Identity, key_hash
+from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings, fill
+from tests.lab.cluster.server import HttpsServer
+from tests.lab.cluster.store import Object, Store
+from tests.lab.machine.clock import Clock
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+T = TypeVar("T")
+TICK_S = 1.0
+"""How far each request from outside moves the nodes' clocks and the cluster's, so that polling gets somewhere."""
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_BY_ADDRESS: dict[str, Cluster] = {}
+
+
+class Machine(Protocol):
+    """What a NodeHost is here: a node, and its turn."""
+
+    @property
+    def node(self) -> SimulatedNode: ...
+
+    def in_turn(self, work: Callable[[], T]) -> T: ...
+
+
+def at_address(address: str) -> Cluster | None:
+    """The running cluster behind `127.0.0.1:PORT`."""
+    return _BY_ADDRESS.get(address)
+
+
+class Cluster:
+    """Starts when it is made. skew: how far the cluster's clock is ahead of the wall clock (expiry of tokens)."""
+
+    def __init__(
+        self, directory: Path, settings: Settings | None = None, machines: Callable[[], Iterable[Machine]] = tuple
+    ) -> None:
+        self.settings = settings or Settings()
+        self.directory = directory
+        self.skew = timedelta()
+        self._machines = machines
+        self.ca = Authority()
+        self.clock = Clock()
+        self._ahead: dict[str, float] = {}
+        self._names: dict[str, str] = {}
+        self.store = Store(self.now)
+        self.api = Api(self.store, self.ca, self.settings.version, self.now)
+        self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now)
+        self.api.evicted = self.controllers.end_pod
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._server = self._listen()
+        self.address = f"127.0.0.1:{self._server.port}"
+        self.server = f"https://{self.address}"
+        fill(self.store, self.settings, self.server, self.ca.pem)
+        self.clock.advance(30)
+        admin = self.ca.issue(Identity("kubernetes-admin", ("system:masters",)))
+        self.kubeconfig = self._file(
+            "admin.conf", kubeconfig.write(self.server, self.ca.pem, user="kubernetes-admin", pair=admin).encode()
+        )
+        _BY_ADDRESS[self.address] = self
+        for machine in machines():
+            machine.in_turn(lambda node=machine.node: self.attach(node))  # type: ignore[misc]
+        self._server.start()
+
+    def _listen(self) -> HttpsServer:
+        names = ("kubernetes", "kubernetes.default", "localhost", self.settings.name)
+        own = self.ca.issue(Identity("kube-apiserver", (), names, ("127.0.0.1", "10.96.0.1")), ("server auth",))
+        self.names = frozenset((*names, "127.0.0.1", "10.96.0.1"))
+        self.server_certificate = own.certificate
+        return HttpsServer(
+            self._from_outside,
+            self._file("apiserver.crt", own.certificate),
+            self._file("apiserver.key", own.key),
+            self._file("ca.crt", self.ca.pem),
+        )
+
+    def _file(self, name: str, content: bytes) -> Path:
+        path = self.directory / name
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+        return path
+
+    def stop(self) -> None:
+        _BY_ADDRESS.pop(self.address, None)
+        self._server.stop()
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        """The cluster's wall clock, UTC."""
+        return datetime.now(UTC) + self.skew
+
+    def _from_outside(self, request: Request) -> Response:
+        self.advance(TICK_S)
+        return self.api.answer(request)
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass on every machine and in the cluster. Not to be called with a node's lock held."""
+        for machine in list(self._machines()):
+            machine.in_turn(lambda node=machine.node: self._advance_node(node, seconds))  # type: ignore[misc]
+        with self.api.lock:
+            self.clock.advance(seconds)
+
+    def _advance_node(self, node: SimulatedNode, seconds: float) -> None:
+        if node.powered:
+            node.clock.advance(seconds)
+        with self.api.lock:
+            self.controllers.silent_for(self._node_name(node), seconds)
+
+    def _node_name(self, node: SimulatedNode) -> str:
+        """The Node that runs on this machine: the name under which its kubelet reported last."""
+        return self._names.get(node.name, node.name.lower())
+
+    def from_node(self, node: SimulatedNode, request: Request) -> Response:
+        """A request of a program on a node; the node's lock is held. The cluster's time keeps up with the node's."""
+        with self.api.lock:
+            ahead = self._ahead.setdefault(node.name, self.clock.now() - node.clock.now())
+            self.clock.advance(max(0.0, node.clock.now() + ahead - self.clock.now()))
+            response = self.api.answer(request)
+            path, _, name = request.path.rpartition("/")
+            if path == LEASES and request.method in {"PUT", "PATCH"} and response.status == 200:
+                self._names[node.name] = name
+                self.controllers.heard(name)
+            return response
+
+    def attach(self, node: SimulatedNode) -> None:
+        """Makes the server's address reach this cluster from the node."""
+        node.network.hosts[self.address] = self.address
+
+    # -- for tests -----------------------------------------------------------------------------------------------
+
+    def request(self, method: str, path: str, body: Object | None = None, kind: str = "merge") -> Object:
+        """A request of the administrator's, in-process; no time passes. Returns the answer, a Status too."""
+        admin = self.ca.issue(Identity("kubernetes-admin", ("system:masters",)))
+        types = {"merge": "application/merge-patch+json", "strategic": "application/strategic-merge-patch+json"}
+        content = types[kind] if method == "PATCH" else "application/json"
+        data = b"" if body is None else json.dumps(body).encode()
+        path, _, query = path.partition("?")
+        pairs = dict(item.partition("=")[::2] for item in query.split("&") if item)
+        made = Request(method, path, pairs, data, content, certificate=admin.certificate)
+        return self.api.answer(made).json
+
+    @property
+    def nodes(self) -> dict[str, Object]:
+        """Node objects by name, the control plane among them."""
+        return {item["metadata"]["name"]: item for item in self.request("GET", "/api/v1/nodes")["items"]}
+
+    def is_ready(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return node is not None and ready(node) == "True"
+
+    @property
+    def calls(self) -> list[Call]:
+        return self.api.calls
+
+    @property
+    def refusals(self) -> list[Call]:
+        """Requests that authorisation refused: who, and what."""
+        return self.api.refusals
+
+    @property
+    def ca_hash(self) -> str:
+        """`sha256:<hex>`, as in caCertHashes."""
+        return key_hash(self.ca.pem)
+
+    def make_token(self, minutes: float = 15, groups: str = BOOTSTRAPPERS) -> str:
+        """A bootstrap token, as `kubeadm token create` makes it."""
+        letters = string.ascii_lowercase + string.digits
+        token_id, secret = ("".join(secrets.choice(letters) for _ in range(count)) for count in (6, 16))
+        end = (self.now() + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        data = {
+            "token-id": token_id,
+            "token-secret": secret,
+            "expiration": end,
+            "usage-bootstrap-authentication": "true",
+            "usage-bootstrap-signing": "true",
+            "auth-extra-groups": groups,
+        }
+        body = {
+            "metadata": {"name": f"bootstrap-token-{token_id}"},
+            "type": "bootstrap.kubernetes.io/token",
+            "data": {key: encoded(value) for key, value in data.items()},
+        }
+        self.request("POST", "/api/v1/namespaces/kube-system/secrets", body)
+        with self.api.lock:
+            self.controllers.sign_cluster_info()
+        return f"{token_id}.{secret}"
+
+    def kubeconfig_for(self, name: str, *groups: str, token: str = "", days: float = 365) -> str:
+        """The text of a kubeconfig: with a client certificate for this user and these groups, or with a token."""
+        if token:
+            return kubeconfig.write(self.server, self.ca.pem, user=name, token=token)
+        pair = self.ca.issue(Identity(name, groups), days=days)
+        return kubeconfig.write(self.server, self.ca.pem, user=name, pair=pair)
+
+    def describe(self) -> dict[str, Any]:
+        return {"server": self.server, "kubeconfig": str(self.kubeconfig), "version": self.settings.version}

@@ -1,0 +1,268 @@
+"""What is in a cluster that kubeadm and flannel's manifest have set up: one Linux control plane and nothing more.
+
+Sources: kubernetes cmd/kubeadm/app/phases/{uploadconfig,kubelet,bootstraptoken,addons}; flannel's
+Documentation/kube-flannel.yml; names of what kubeadm binds: cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from tests.lab.cluster import kubeconfig
+from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.cluster.store import Object, Store
+
+BOOTSTRAPPERS = "system:bootstrappers:kubeadm:default-node-token"
+_RBAC = "rbac.authorization.k8s.io"
+_CSR = "system:certificates.k8s.io:certificatesigningrequests"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """backend: `host-gw` or `vxlan`; vni, port: of vxlan; serving: kubelets ask for serving certificates."""
+
+    version: str = "1.37.1"
+    backend: str = "host-gw"
+    vni: int = 4096
+    port: int = 4789
+    pod_network: str = "10.244.0.0/16"
+    service_network: str = "10.96.0.0/12"
+    dns_address: str = "10.96.0.10"
+    domain: str = "cluster.local"
+    address: str = "192.168.122.10"
+    name: str = "control-plane"
+    serving: bool = False
+
+    @property
+    def minor(self) -> int:
+        return int(self.version.split(".")[1])
+
+    @property
+    def kubelet_config(self) -> str:
+        """Source: kubernetes cmd/kubeadm/app/constants/constants.go, GetKubeletConfigMapName at 1.23 and 1.24."""
+        return "kubelet-config" if self.minor >= 24 else f"kubelet-config-1.{self.minor}"
+
+    def net_conf(self) -> str:
+        backend: dict[str, Any] = {"Type": self.backend}
+        if self.backend == "vxlan":
+            backend |= {"VNI": self.vni, "Port": self.port}
+        return json.dumps({"Network": self.pod_network, "EnableNFTables": False, "Backend": backend}, indent=2)
+
+
+def fill(store: Store, settings: Settings, server: str, ca: bytes) -> None:
+    for name in ("default", "kube-system", "kube-public", "kube-node-lease", "kube-flannel"):
+        _put(store, "Namespace", "", name, {"spec": {}, "status": {"phase": "Active"}})
+    _roles(store, settings)
+    _config_maps(store, settings, server, ca)
+    _workloads(store, settings)
+    store.create(BY_NAME["Node"], "", control_plane(settings))
+
+
+def _put(store: Store, kind: str, namespace: str, name: str, body: Object) -> None:
+    metadata = {"name": name, **body.pop("metadata", {})}
+    store.create(BY_NAME[kind], namespace, {**body, "metadata": metadata})
+
+
+def _rule(groups: list[str], resources: list[str], verbs: list[str], names: list[str] | None = None) -> Object:
+    rule: Object = {"apiGroups": groups, "resources": resources, "verbs": verbs}
+    return {**rule, "resourceNames": names} if names else rule
+
+
+def _bind(store: Store, name: str, role: str, kind: str, subject: str, namespace: str = "") -> None:
+    """A binding to a ClusterRole; with `namespace`, to the Role of that name there."""
+    found = {
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role" if namespace else "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": _RBAC, "kind": kind, "name": subject}],
+    }
+    _put(store, "RoleBinding" if namespace else "ClusterRoleBinding", namespace, name, found)
+
+
+def _roles(store: Store, settings: Settings) -> None:
+    roles = {
+        "cluster-admin": [_rule(["*"], ["*"], ["*"]), {"nonResourceURLs": ["*"], "verbs": ["*"]}],
+        "view": [_rule(["", "apps"], ["pods", "services", "configmaps", "daemonsets"], ["get", "list", "watch"])],
+        "system:node-proxier": [
+            _rule([""], ["endpoints", "services", "nodes"], ["get", "list", "watch"]),
+            _rule(["", "events.k8s.io"], ["events"], ["create", "patch", "update"]),
+            _rule(["discovery.k8s.io"], ["endpointslices"], ["list", "watch"]),
+        ],
+        "system:node-bootstrapper": [
+            _rule(["certificates.k8s.io"], ["certificatesigningrequests"], ["create", "get", "list", "watch"])
+        ],
+        f"{_CSR}:nodeclient": [_rule(["certificates.k8s.io"], ["certificatesigningrequests/nodeclient"], ["create"])],
+        f"{_CSR}:selfnodeclient": [
+            _rule(["certificates.k8s.io"], ["certificatesigningrequests/selfnodeclient"], ["create"])
+        ],
+        "kubeadm:get-nodes": [_rule([""], ["nodes"], ["get"])],
+        # Source: flannel Documentation/kube-flannel.yml, ClusterRole flannel.
+        "flannel": [
+            _rule([""], ["pods"], ["get"]),
+            _rule([""], ["nodes"], ["get", "list", "watch"]),
+            _rule([""], ["nodes/status"], ["patch"]),
+        ],
+    }
+    for name, rules in roles.items():
+        _put(store, "ClusterRole", "", name, {"rules": rules})
+    _bind(store, "cluster-admin", "cluster-admin", "Group", "system:masters")
+    _bind(store, "kubeadm:kubelet-bootstrap", "system:node-bootstrapper", "Group", BOOTSTRAPPERS)
+    _bind(store, "kubeadm:node-autoapprove-bootstrap", f"{_CSR}:nodeclient", "Group", BOOTSTRAPPERS)
+    _bind(store, "kubeadm:node-autoapprove-certificate-rotation", f"{_CSR}:selfnodeclient", "Group", "system:nodes")
+    _bind(store, "kubeadm:get-nodes", "kubeadm:get-nodes", "Group", BOOTSTRAPPERS)
+    _bind(store, "system:node-proxier", "system:node-proxier", "User", "system:kube-proxy")
+    readable = {
+        ("kube-system", "kubeadm:nodes-kubeadm-config"): ["kubeadm-config"],
+        ("kube-system", "kubeadm:kubelet-config"): [settings.kubelet_config],
+        ("kube-system", "kube-proxy"): ["kube-proxy"],
+    }
+    for (namespace, name), maps in readable.items():
+        _put(store, "Role", namespace, name, {"rules": [_rule([""], ["configmaps"], ["get"], maps)]})
+        _bind(store, name, name, "Group", BOOTSTRAPPERS, namespace)
+        _bind(store, f"{name}-of-nodes", name, "Group", "system:nodes", namespace)
+    info = "kubeadm:bootstrap-signer-clusterinfo"
+    _put(store, "Role", "kube-public", info, {"rules": [_rule([""], ["configmaps"], ["get"], ["cluster-info"])]})
+    _bind(store, info, info, "User", "system:anonymous", "kube-public")
+
+
+def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> None:
+    api = "kubeadm.k8s.io/v1beta4" if settings.minor >= 31 else "kubeadm.k8s.io/v1beta3"
+    cluster = {
+        "apiVersion": api,
+        "kind": "ClusterConfiguration",
+        "clusterName": "kubernetes",
+        "controlPlaneEndpoint": server.removeprefix("https://"),
+        "kubernetesVersion": f"v{settings.version}",
+        "imageRepository": "registry.k8s.io",
+        "networking": {
+            "dnsDomain": settings.domain,
+            "podSubnet": settings.pod_network,
+            "serviceSubnet": settings.service_network,
+        },
+    }
+    kubelet: Object = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"cacheTTL": "0s", "enabled": True},
+            "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
+        },
+        "authorization": {"mode": "Webhook"},
+        "cgroupDriver": "systemd",
+        "clusterDNS": [settings.dns_address],
+        "clusterDomain": settings.domain,
+        "healthzBindAddress": "127.0.0.1",
+        "healthzPort": 10248,
+        "resolvConf": "/run/systemd/resolve/resolv.conf",
+        "rotateCertificates": True,
+        "staticPodPath": "/etc/kubernetes/manifests",
+    }
+    if settings.serving:
+        kubelet["serverTLSBootstrap"] = True
+    proxy = {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "clusterCIDR": settings.pod_network,
+    }
+    maps: dict[tuple[str, str], dict[str, str]] = {
+        ("kube-system", "kubeadm-config"): {"ClusterConfiguration": _yaml(cluster)},
+        ("kube-system", settings.kubelet_config): {"kubelet": _yaml(kubelet)},
+        ("kube-system", "kube-proxy"): {"config.conf": _yaml(proxy)},
+        ("kube-system", "kube-root-ca.crt"): {"ca.crt": ca.decode()},
+        ("kube-public", "cluster-info"): {"kubeconfig": kubeconfig.write(server, ca)},
+        ("kube-flannel", "kube-flannel-cfg"): {
+            "cni-conf.json": json.dumps({"name": "cbr0", "cniVersion": "0.3.1", "plugins": [{"type": "flannel"}]}),
+            "net-conf.json": settings.net_conf(),
+        },
+    }
+    for (namespace, name), data in maps.items():
+        _put(store, "ConfigMap", namespace, name, {"data": data})
+
+
+def _yaml(document: Object) -> str:
+    return yaml.safe_dump(document, sort_keys=True)
+
+
+def _workloads(store: Store, settings: Settings) -> None:
+    first = settings.service_network.partition("/")[0].rpartition(".")[0] + ".1"
+    services = {
+        ("default", "kubernetes"): (first, [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}]),
+        ("kube-system", "kube-dns"): (
+            settings.dns_address,
+            [
+                {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
+                {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": 53},
+            ],
+        ),
+    }
+    for (namespace, name), (address, ports) in services.items():
+        spec = {"clusterIP": address, "clusterIPs": [address], "type": "ClusterIP", "ports": ports}
+        _put(store, "Service", namespace, name, {"spec": spec})
+    slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": "kubernetes"}}, "addressType": "IPv4"}
+    ports = [{"name": "https", "port": 6443, "protocol": "TCP"}]
+    ends = [{"addresses": [settings.address], "conditions": {"ready": True}}]
+    _put(store, "EndpointSlice", "default", "kubernetes", {**slice_of, "endpoints": ends, "ports": ports})
+    linux = {"kubernetes.io/os": "linux"}
+    for namespace, name, image in (
+        ("kube-flannel", "kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.26.1"),
+        ("kube-system", "kube-proxy", f"registry.k8s.io/kube-proxy:v{settings.version}"),
+    ):
+        template: Object = {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"nodeSelector": linux, "containers": [{"name": name, "image": image}]},
+        }
+        scheduled = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady")
+        status = {**dict.fromkeys(scheduled, 1), "numberMisscheduled": 0}
+        daemon_set: Object = {"selector": {"matchLabels": {"app": name}}, "template": template}
+        _put(store, "DaemonSet", namespace, name, {"spec": daemon_set, "status": status})
+
+
+def control_plane(settings: Settings) -> Object:
+    data = "null" if settings.backend == "host-gw" else f'{{"VNI":{settings.vni},"VtepMAC":"0e:2a:0a:f4:00:00"}}'
+    network = settings.pod_network.partition("/")[0]
+    return {
+        "metadata": {
+            "name": settings.name,
+            "labels": {
+                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": settings.name,
+                "kubernetes.io/os": "linux",
+                "node-role.kubernetes.io/control-plane": "",
+            },
+            "annotations": {
+                "flannel.alpha.coreos.com/backend-data": data,
+                "flannel.alpha.coreos.com/backend-type": settings.backend,
+                "flannel.alpha.coreos.com/kube-subnet-manager": "true",
+                "flannel.alpha.coreos.com/public-ip": settings.address,
+            },
+        },
+        "spec": {
+            "podCIDR": f"{network}/24",
+            "podCIDRs": [f"{network}/24"],
+            "taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
+        },
+        "status": {
+            "addresses": [
+                {"type": "InternalIP", "address": settings.address},
+                {"type": "Hostname", "address": settings.name},
+            ],
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "nodeInfo": {
+                "kubeletVersion": f"v{settings.version}",
+                "kubeProxyVersion": f"v{settings.version}",
+                "operatingSystem": "linux",
+                "architecture": "amd64",
+                "osImage": "simulated Linux",
+                "containerRuntimeVersion": "containerd://2.3.2",
+                "kernelVersion": "simulated",
+                "bootID": "00000000-0000-4000-8000-000000000001",
+                "machineID": "00000000000040008000000000000001",
+                "systemUUID": "00000000-0000-4000-8000-000000000001",
+            },
+        },
+    }

@@ -1,0 +1,92 @@
+"""The API over HTTPS on 127.0.0.1."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tests.lab.cluster.api import Request, Response
+
+Answer = Callable[[Request], Response]
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away, or does not trust the certificate, is no error of the lab."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class HttpsServer:
+    """Serves `answer`; a client certificate is asked for, and verified against the CA by TLS."""
+
+    def __init__(self, answer: Answer, certificate: Path, key: Path, ca: Path) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        context.load_verify_locations(ca)
+        context.verify_mode = ssl.CERT_OPTIONAL
+        self._server = _Server(("127.0.0.1", 0), _handler(answer, context))
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="winkube-lab-api", daemon=True
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+
+def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        server_version = "winkube-lab-simulated"
+        sys_version = ""
+        protocol_version = "HTTP/1.1"
+        timeout = 60
+        disable_nagle_algorithm = True
+
+        def setup(self) -> None:
+            # The handshake belongs here, in the request's own thread: a client that never answers blocks nobody.
+            self.request.settimeout(10)
+            self.request = context.wrap_socket(self.request, server_side=True)
+            super().setup()
+
+        def _serve(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            parts = urlsplit(self.path)
+            kind, _, token = (self.headers.get("Authorization") or "").partition(" ")
+            found = self.request.getpeercert(binary_form=True)
+            response = answer(
+                Request(
+                    self.command,
+                    unquote(parts.path),
+                    dict(parse_qsl(parts.query, keep_blank_values=True)),
+                    self.rfile.read(length) if length else b"",
+                    self.headers.get("Content-Type") or "application/json",
+                    token.strip() if kind.lower() == "bearer" else "",
+                    ssl.DER_cert_to_PEM_cert(found).encode() if found else b"",
+                )
+            )
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.kind)
+            self.send_header("Content-Length", str(len(response.body)))
+            self.end_headers()
+            self.wfile.write(response.body)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """`Api.calls` is the log."""
+
+    return Handler

@@ -1,0 +1,139 @@
+"""Network adapters: what they are set to, and what they have at the moment (IPv4 only)."""
+
+from __future__ import annotations
+
+import ipaddress
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Address:
+    """An IPv4 address and the length of its prefix."""
+
+    address: str
+    prefix: int
+
+    @property
+    def link_local(self) -> bool:
+        """169.254.x.y: what Windows takes when nobody gave it an address."""
+        return ipaddress.ip_address(self.address).is_link_local
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an adapter is set to. With `dhcp` the rest is empty: it comes with the lease."""
+
+    dhcp: bool = True
+    addresses: tuple[Address, ...] = ()
+    gateways: tuple[str, ...] = ()
+    dns: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Adapter:
+    """settings None: IPv4 is not bound to it (a NIC under a virtual switch). settled: False while it gets its addresses
+    anew; mac: `00-15-5D-EB-40-00`.
+    """
+
+    name: str
+    description: str
+    index: int
+    mac: str
+    settings: Settings | None
+    up: bool = True
+    mtu: int = 1500
+    physical: bool = False
+    settled: bool = True
+
+
+class Adapters:
+    """All adapters of a machine. `leases`: what the DHCP server of the LAN gives out, by MAC."""
+
+    def __init__(self) -> None:
+        self.leases: dict[str, Settings] = {}
+        self._adapters: list[Adapter] = []
+        self._next = 4
+
+    def add(
+        self,
+        name: str,
+        mac: str,
+        settings: Settings | None,
+        *,
+        description: str = "Hyper-V Virtual Ethernet Adapter",
+        physical: bool = False,
+    ) -> Adapter:
+        """A new adapter, with an index that none had before."""
+        self._next += 1
+        adapter = Adapter(name, description, self._next, mac, settings, physical=physical)
+        self._adapters.append(adapter)
+        return adapter
+
+    def remove(self, adapter: Adapter) -> None:
+        if adapter in self._adapters:
+            self._adapters.remove(adapter)
+
+    def all(self) -> list[Adapter]:
+        return sorted(self._adapters, key=lambda adapter: adapter.index)
+
+    def named(self, name: str) -> Adapter | None:
+        return next((item for item in self._adapters if item.name.lower() == name.lower()), None)
+
+    # -- what they have ------------------------------------------------------------------------------------------
+
+    def current(self, adapter: Adapter) -> Settings:
+        """What the adapter has now: nothing while it is down, unbound or not settled; with DHCP its lease, without a
+        lease an address of 169.254.0.0/16.
+        """
+        settings = adapter.settings
+        if settings is None:
+            return Settings(dhcp=False)
+        if not (adapter.up and adapter.settled):
+            return Settings(dhcp=settings.dhcp)
+        if not settings.dhcp:
+            return settings
+        lease = self.leases.get(adapter.mac)
+        if lease is not None:
+            return Settings(True, lease.addresses, lease.gateways, lease.dns or settings.dns)
+        number = zlib.crc32(adapter.mac.encode()) % (254 * 254)
+        return Settings(True, (Address(f"169.254.{1 + number // 254}.{1 + number % 254}", 16),), (), settings.dns)
+
+    def addresses(self, adapter: Adapter) -> tuple[Address, ...]:
+        return self.current(adapter).addresses
+
+    def holder(self, address: str) -> Adapter | None:
+        """The adapter that has this address now."""
+        for adapter in self.all():
+            if any(item.address == address for item in self.addresses(adapter)):
+                return adapter
+        return None
+
+    @property
+    def connected(self) -> bool:
+        """Whether any adapter reaches the LAN: has an address that is not 169.254, and a gateway."""
+        found = [self.current(adapter) for adapter in self._adapters]
+        return any(one.gateways and any(not item.link_local for item in one.addresses) for one in found)
+
+    def settle(self) -> None:
+        """At boot: every adapter has what it is set to."""
+        for adapter in self._adapters:
+            adapter.settled = True
+
+    def dump(self) -> list[dict[str, Any]]:
+        """For comparing before and after; without the index, which a new adapter gets anew."""
+        result = []
+        for adapter in self.all():
+            now = self.current(adapter)
+            result.append(
+                {
+                    "name": adapter.name,
+                    "mac": adapter.mac,
+                    "dhcp": adapter.settings.dhcp if adapter.settings else None,
+                    "ipv4": [f"{item.address}/{item.prefix}" for item in now.addresses],
+                    "gateways": list(now.gateways),
+                    "dns": list(now.dns),
+                }
+            )
+        return result

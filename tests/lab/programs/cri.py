@@ -1,0 +1,87 @@
+"""What a client sees of containerd through its pipe."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.cluster.client import windows
+from tests.lab.machine.errors import WinError
+from tests.lab.machine.pipes import pipe_name
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """conf_dir, bin_dirs: where it looks for CNI configurations and plugins."""
+
+    version: str
+    conf_dir: str
+    bin_dirs: tuple[str, ...]
+
+
+def connect(node: SimulatedNode, endpoint: str, minor: int) -> Runtime | str:
+    """The runtime behind the endpoint, or why a kubelet of this minor cannot use it."""
+    shown = f'validate service connection: validate CRI v1 runtime API for endpoint "{endpoint}": rpc error'
+    owner = node.pipes.owner(endpoint)
+    server = node.processes.get(owner) if owner is not None else None
+    if server is None:
+        pipe = f"//./pipe/{pipe_name(endpoint)}"
+        said = f'"transport: Error while dialing: open {pipe}: The system cannot find the file specified."'
+        return f"{shown}: code = Unavailable desc = connection error: desc = {said}"
+    version = server.facts.get("version", "0.0")
+    major, line = (int(part) for part in version.split(".")[:2])
+    if server.facts.get("cri") != "yes" or (minor >= 26 and (major, line) < (1, 6)):
+        return f"{shown}: code = Unimplemented desc = unknown service runtime.v1.RuntimeService"
+    if minor < 23 and major >= 2:
+        return f"{shown}: code = Unimplemented desc = unknown service runtime.v1alpha2.RuntimeService"
+    bins = tuple(server.facts.get("cni_bin_dirs", "").split(";"))
+    return Runtime(version, server.facts.get("cni_conf_dir", ""), bins)
+
+
+def network_problem(node: SimulatedNode, runtime: Runtime) -> str:
+    """Why the runtime's network is not ready, in the kubelet's words; `` when it is."""
+    why = "cni plugin not initialized"
+    for name in _configurations(node, runtime.conf_dir):
+        types = _plugins(node, f"{runtime.conf_dir}\\{name}")
+        if types and all(_has(node, runtime, kind) for kind in types):
+            return ""
+        break  # only the first configuration counts
+    return (
+        "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin "
+        f"returns error: {why}"
+    )
+
+
+def _configurations(node: SimulatedNode, folder: str) -> list[str]:
+    if not folder or not node.drive.is_dir(windows(folder, "C:")):
+        return []
+    return sorted(name for name in node.drive.listdir(folder) if name.endswith((".conf", ".conflist", ".json")))
+
+
+def _plugins(node: SimulatedNode, path: str) -> list[str]:
+    """The types in a configuration, with what `flannel` delegates to; empty if it cannot be read."""
+    try:
+        document: Any = json.loads(node.drive.read(path))
+    except (WinError, ValueError):
+        return []
+    if not isinstance(document, dict) or not document.get("name"):
+        return []
+    plugins = document.get("plugins") if "plugins" in document else [document]
+    found: list[str] = []
+    for plugin in plugins if isinstance(plugins, list) else []:
+        if not isinstance(plugin, dict) or not plugin.get("type"):
+            return []
+        found.append(str(plugin["type"]))
+        if plugin["type"] == "flannel":
+            delegate = plugin.get("delegate") or {}
+            found.append(str(delegate.get("type") or "win-bridge"))
+    return found
+
+
+def _has(node: SimulatedNode, runtime: Runtime, kind: str) -> bool:
+    names = [kind] if kind.lower().endswith(".exe") else [f"{kind}.exe", kind]
+    return any(node.drive.is_file(f"{folder}\\{name}") for folder in runtime.bin_dirs if folder for name in names)

@@ -1,0 +1,161 @@
+"""kubelet.exe: what it does to be a Node. It runs no pods.
+
+Sources: kubernetes cmd/kubelet/app/server.go, pkg/windows/service/service.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from tests.lab.cluster.client import NodeClient, RefusedError, UnreachableError
+from tests.lab.programs import kubelet_config, kubelet_node
+from tests.lab.programs.cri import Runtime, connect, network_problem
+from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
+from tests.lab.programs.daemon import run as run_daemon
+from tests.lab.programs.daemon import serve as serve_daemon
+from tests.lab.programs.flags import FlagError, Flags, known, minor_of, parse
+from tests.lab.programs.kubelet_bootstrap import ServingCertificate, client
+from tests.lab.programs.program import Caller, Run, text
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.services import ServiceHost
+
+STATUS_S = 10.0
+LOOK_S = 2.0
+
+
+def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
+    yield 0.2
+    version = version_of(node, argv[0])
+    try:
+        flags = _flags(version, argv)
+    except FlagError as error:
+        return text(1, "", f"Error: {error}\n")
+    if flags.given("version"):
+        return text(0, f"Kubernetes v{version}\n")
+    if flags.given("help"):
+        names = "\n".join(f"      --{name}" for name in sorted(known("kubelet", minor_of(version))))
+        return text(0, f"kubelet {version} (simulated)\n\nFlags:\n{names}\n")
+    if flags.on("windows-service"):
+        return text(1, "", f"Error: failed to initialize the service: {NO_CONTROLLER}\n")
+    return (yield from run_daemon(Daemon(node, "kubelet", argv, flags, caller, None), body))
+
+
+def serve(
+    node: SimulatedNode, argv: list[str], host: ServiceHost, caller: Caller
+) -> Generator[float | None, None, int]:
+    yield 0.2
+    try:
+        flags = _flags(version_of(node, argv[0]), argv)
+    except FlagError:
+        return 1
+    if not flags.on("windows-service"):
+        return (yield from unanswering())
+    return (yield from serve_daemon(Daemon(node, "kubelet", argv, flags, caller, host), body))
+
+
+def _flags(version: str, argv: list[str]) -> Flags:
+    try:
+        flags = parse("kubelet", version, argv[1:])
+    except FlagError as error:
+        raise FlagError(f"failed to parse kubelet flag: {error}") from error
+    if flags.rest:
+        raise FlagError(f"unknown command {flags.rest[0]}")
+    return flags
+
+
+def body(daemon: Daemon) -> Steps:
+    node, flags = daemon.node, daemon.flags
+    yield 0.3
+    config = kubelet_config.load(node, daemon.version, flags, daemon.caller.environment)
+    if daemon.minor < 24 and flags.text("container-runtime", "docker") != "remote":
+        raise ExitError("failed to run Kubelet: failed to get docker version: Cannot connect to the Docker daemon")
+    daemon.log(f'"Kubelet version" kubeletVersion="v{daemon.version}" (simulated)')
+    name = kubelet_node.name_of(node, flags)
+    api = yield from client(daemon, name, config.cert_dir)
+    if daemon.stopping():
+        return
+    yield 0.5
+    found = connect(node, config.endpoint, daemon.minor)
+    if isinstance(found, str):
+        yield from daemon.sleep(2.0)
+        raise ExitError(f"failed to run Kubelet: {found}")
+    if 10250 in node.network.listeners:
+        raise ExitError("listen tcp 0.0.0.0:10250: bind: Only one usage of each socket address is normally permitted.")
+    node.network.listen(10250, daemon.caller.process.pid, lambda path: (401, b"Unauthorized"))
+    yield from daemon.sleep(2.0)
+    if config.healthz_port:
+        node.network.listen(config.healthz_port, daemon.caller.process.pid, lambda path: (200, b"ok"))
+    daemon.log('"Started kubelet"')
+    serving = ServingCertificate(daemon, config.cert_dir) if config.serving else None
+    yield from _Loop(daemon, config, api, name, found, serving).run()
+
+
+class _Loop:
+    """Registers the Node, then reports every 10 s, and at once when Ready changes."""
+
+    def __init__(
+        self,
+        daemon: Daemon,
+        config: kubelet_config.KubeletConfig,
+        api: NodeClient | None,
+        name: str,
+        runtime: Runtime,
+        serving: ServingCertificate | None,
+    ) -> None:
+        self.daemon, self.config, self.api, self.name = daemon, config, api, name
+        self.runtime, self.serving = runtime, serving
+        self.registered = not config.register
+        self.reported_at = -STATUS_S
+        self.problem: str | None = None
+
+    def run(self) -> Steps:
+        while not self.daemon.stopping():
+            if self.api is not None:
+                self._step(self.api)
+            yield from self.daemon.sleep(LOOK_S)
+
+    def _step(self, api: NodeClient) -> None:
+        node = self.daemon.node
+        problem = self._problem()
+        if problem == self.problem and node.clock.now() - self.reported_at < STATUS_S:
+            return
+        self.reported_at = node.clock.now()
+        try:
+            if not self.registered:
+                kubelet_node.register(api, node, self.daemon.flags, self.name, self.config.taints)
+                self.registered = True
+                self.daemon.log(f'"Successfully registered node" node="{self.name}"')
+            self._report(api, problem)
+            self.problem = problem
+        except (UnreachableError, RefusedError) as error:
+            what = (
+                "Error updating node status, will retry"
+                if self.registered
+                else "Unable to register node with API server"
+            )
+            self.daemon.log(f'"{what}" err="{error}" node="{self.name}"', "E")
+
+    def _report(self, api: NodeClient, problem: str) -> None:
+        node, flags = self.daemon.node, self.daemon.flags
+        found = api.find(f"/api/v1/nodes/{self.name}")
+        if found is None:  # deleted under a running kubelet: it does not register again by itself
+            raise RefusedError(404, f'nodes "{self.name}" not found')
+        new = kubelet_node.status(
+            node, flags, self.name, self.daemon.version, self.runtime.version, problem, found.get("status") or {}
+        )
+        kubelet_node.report(api, self.name, new)
+        kubelet_node.renew_lease(api, self.name, node.clock.iso())
+        if self.serving is not None:
+            addresses = [item["address"] for item in new["addresses"] if item["type"] == "InternalIP"]
+            self.serving.step(api, self.name, addresses)
+
+    def _problem(self) -> str:
+        """Why the node is not ready; `` when it is."""
+        found = connect(self.daemon.node, self.config.endpoint, self.daemon.minor)
+        if isinstance(found, str):
+            return f"container runtime is down: {found}"
+        self.runtime = found
+        return network_problem(self.daemon.node, found)

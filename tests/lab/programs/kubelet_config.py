@@ -1,0 +1,173 @@
+"""What a kubelet runs with: config.yaml, its drop-ins, and the flags over them.
+
+Sources: kubernetes cmd/kubelet/app/server.go (loadConfigFile, mergeKubeletConfigurations, kubeletConfigFlagPrecedence),
+pkg/kubelet/apis/config/validation/validation{,_windows}.go, pkg/kubelet/apis/config/v1beta1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tests.lab.cluster.client import windows
+from tests.lab.cluster.store import merged
+from tests.lab.machine.errors import WinError
+from tests.lab.programs.daemon import ExitError
+from tests.lab.programs.flags import FlagError, Flags, check_gates, pairs
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+DEFAULT_ENDPOINT = "npipe:////./pipe/containerd-containerd"
+ALPHA_VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
+_LABEL_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_LABELS = {
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+}
+
+
+@dataclass(frozen=True)
+class KubeletConfig:
+    endpoint: str
+    healthz_port: int
+    serving: bool
+    register: bool
+    taints: tuple[dict[str, str], ...]
+    cert_dir: str
+    client_ca: str
+
+
+def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str, str]) -> KubeletConfig:
+    """ExitError with the kubelet's own words."""
+    minor = int(version.split(".")[1])
+    _check_labels(pairs(flags.text("node-labels")))
+    document = _file(node, flags.text("config")) if flags.text("config") else {}
+    if flags.text("config-dir"):
+        document = _with_drop_ins(node, minor, flags.text("config-dir"), document, environment)
+    _check(version, flags, document)
+    endpoint = flags.text("container-runtime-endpoint") or str(document.get("containerRuntimeEndpoint") or "")
+    taints = tuple(_taint(part) for part in flags.text("register-with-taints").split(",") if part)
+    if not taints:
+        taints = tuple(dict(item) for item in document.get("registerWithTaints") or [])
+    health = flags.text("healthz-port") or document.get("healthzPort")
+    ca = ((document.get("authentication") or {}).get("x509") or {}).get("clientCAFile") or flags.text("client-ca-file")
+    if ca and not node.drive.is_file(windows(str(ca), "C:\\")):
+        raise ExitError(
+            f"failed to construct kubelet dependencies: unable to load client CA file {ca}: open {ca}: The system "
+            "cannot find the file specified."
+        )
+    return KubeletConfig(
+        endpoint or DEFAULT_ENDPOINT,
+        10248 if health is None else int(health),
+        bool(document.get("serverTLSBootstrap")) or flags.on("rotate-server-certificates"),
+        flags.on("register-node", bool(document.get("registerNode", True))),
+        taints,
+        windows(flags.text("cert-dir", "/var/lib/kubelet/pki"), "C:\\"),
+        str(ca or ""),
+    )
+
+
+def _file(node: SimulatedNode, given: str) -> dict[str, Any]:
+    path = windows(given, "C:\\")
+    failed = (
+        f"failed to load kubelet config file, path: {given}, error: failed to load Kubelet config file {given}, error"
+    )
+    try:
+        text = node.drive.read(path).decode("utf-8-sig", errors="replace")
+    except WinError as error:
+        raise ExitError(f'{failed} failed to read kubelet config file "{given}", error: open {given}: {error.text}')
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ExitError(f"{failed} error converting YAML to JSON: yaml: {' '.join(str(error).split())}") from error
+    if document is None:
+        raise ExitError(f'{failed} kubelet config file "{given}" was empty')
+    if not isinstance(document, dict) or document.get("kind") != "KubeletConfiguration":
+        raise ExitError(f"{failed} couldn't get version/kind; json parse error: Object 'Kind' is missing")
+    if document.get("apiVersion") != "kubelet.config.k8s.io/v1beta1":
+        said = f'no kind "KubeletConfiguration" is registered for version "{document.get("apiVersion")}"'
+        raise ExitError(f"{failed} {said}")
+    return document
+
+
+def _with_drop_ins(
+    node: SimulatedNode, minor: int, given: str, document: dict[str, Any], environment: dict[str, str]
+) -> dict[str, Any]:
+    if minor < 30 and ALPHA_VARIABLE not in environment:
+        raise ExitError(f"the config-dir flag requires environment variable {ALPHA_VARIABLE}")
+    folder = windows(given, "C:\\")
+    if not node.drive.is_dir(folder):
+        raise ExitError(
+            f'failed to merge kubelet configs: failed to walk through kubelet dropin directory "{given}": '
+            f"CreateFile {given}: The system cannot find the file specified."
+        )
+    for name in sorted(node.drive.listdir(folder)):
+        if name.endswith(".conf"):
+            part = _file(node, f"{folder}\\{name}")
+            document = merged(document, {key: value for key, value in part.items() if value is not None})
+    return document
+
+
+def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
+    gates = {name: str(value) for name, value in (document.get("featureGates") or {}).items()}
+    gates |= pairs(flags.text("feature-gates"))
+    try:
+        check_gates("kubelet", version, gates)
+    except FlagError as error:
+        raise ExitError(f"failed to set feature gates from initial flags-based config: {error}") from error
+    problems = []
+    qos = flags.on("cgroups-per-qos", bool(document.get("cgroupsPerQOS", True)))
+    enforce = document.get("enforceNodeAllocatable", ["pods"])
+    if flags.given("enforce-node-allocatable"):
+        enforce = [part for part in flags.text("enforce-node-allocatable").strip('"').split(",") if part]
+    if qos:
+        problems.append("invalid configuration: CgroupsPerQOS (--cgroups-per-qos) true is not supported on Windows")
+    if enforce:
+        shown = " ".join(str(item) for item in enforce)
+        problems.append(
+            f"invalid configuration: EnforceNodeAllocatable (--enforce-node-allocatable) [{shown}] is not supported "
+            "on Windows"
+        )
+    if problems:
+        said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        raise ExitError(
+            f"failed to validate kubelet configuration, error: {said}, path: &TypeMeta{{Kind:,APIVersion:,}}"
+        )
+
+
+def _check_labels(labels: dict[str, str]) -> None:
+    """Source: kubernetes cmd/kubelet/app/options/options.go, ValidateKubeletFlags."""
+    unknown = []
+    for name in labels:
+        space = name.partition("/")[0] if "/" in name else ""
+        ours = any(space == one or space.endswith(f".{one}") for one in ("kubernetes.io", "k8s.io"))
+        prefix = any(space == one or space.endswith(f".{one}") for one in _LABEL_PREFIXES)
+        if ours and not prefix and name not in _LABELS:
+            unknown.append(name)
+    if unknown:
+        raise ExitError(
+            "failed to validate kubelet flags: unknown 'kubernetes.io' or 'k8s.io' labels specified with "
+            f"--node-labels: [{' '.join(sorted(unknown))}]\n--node-labels in the 'kubernetes.io' namespace must begin "
+            f"with an allowed prefix ({', '.join(_LABEL_PREFIXES)}) or be in the specifically allowed set "
+            f"({', '.join(sorted(_LABELS))})"
+        )
+
+
+def _taint(text: str) -> dict[str, str]:
+    rest, colon, effect = text.strip().strip("'\"").rpartition(":")
+    key, _, value = rest.partition("=")
+    if not colon or effect not in {"NoSchedule", "PreferNoSchedule", "NoExecute"} or not key:
+        raise ExitError(f'invalid argument "{text}" for "--register-with-taints" flag: invalid taint effect: {effect}')
+    return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}

@@ -1,0 +1,134 @@
+"""The Node object of a Windows kubelet: what it registers, and what it reports.
+
+Sources: kubernetes pkg/kubelet/kubelet_node_status.go, pkg/kubelet/nodestatus/setters.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.cluster.client import NodeClient, RefusedError
+from tests.lab.cluster.cluster import LEASES
+from tests.lab.cluster.store import strategic
+from tests.lab.machine import image
+from tests.lab.programs.flags import Flags, pairs
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+Object = dict[str, Any]
+_PRESSURES = (
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
+
+
+def name_of(node: SimulatedNode, flags: Flags) -> str:
+    """--hostname-override, else the computer's name; both in lower case."""
+    return (flags.text("hostname-override") or image.computer_name(node.registry)).strip().lower()
+
+
+def address_of(node: SimulatedNode, flags: Flags) -> str:
+    """--node-ip, else the first address of an adapter with a gateway; `` when there is none."""
+    if flags.text("node-ip"):
+        return flags.text("node-ip")
+    for adapter in node.adapters.all():
+        now = node.adapters.current(adapter)
+        found = [item.address for item in now.addresses if not item.link_local]
+        if found and now.gateways:
+            return found[0]
+    return ""
+
+
+def default_labels(node: SimulatedNode, name: str) -> dict[str, str]:
+    arch = node.release.architecture
+    return {
+        "beta.kubernetes.io/arch": arch,
+        "beta.kubernetes.io/os": "windows",
+        "kubernetes.io/arch": arch,
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "windows",
+        "node.kubernetes.io/windows-build": f"10.0.{node.release.build}",
+    }
+
+
+def status(
+    node: SimulatedNode, flags: Flags, name: str, version: str, runtime: str, problem: str, old: Object
+) -> Object:
+    """The whole status; times of transition are kept where a condition's status is the old one's."""
+    address = address_of(node, flags)
+    addresses = [{"type": "InternalIP", "address": address}] if address else []
+    stamp = node.clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = [
+        {"type": kind, "status": "False", "reason": reason, "message": said} for kind, reason, said in _PRESSURES
+    ]
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+    if problem:
+        ready |= {"status": "False", "reason": "KubeletNotReady", "message": problem}
+    before = {item["type"]: item for item in old.get("conditions") or []}
+    for item in (*conditions, ready):
+        was = before.get(item["type"]) or {}
+        same = was.get("status") == item["status"]
+        item |= {
+            "lastHeartbeatTime": stamp,
+            "lastTransitionTime": was.get("lastTransitionTime", stamp) if same else stamp,
+        }
+    size = {"cpu": "2", "memory": "8388148Ki", "pods": "110", "ephemeral-storage": "83884012Ki"}
+    machine = node.registry.text("HKLM\\SOFTWARE\\Microsoft\\Cryptography", "MachineGuid")
+    info = {
+        "architecture": node.release.architecture,
+        "bootID": node.boot_id,
+        "containerRuntimeVersion": f"containerd://{runtime}",
+        "kernelVersion": f"10.0.{node.release.build}.{node.release.revision}",
+        "kubeProxyVersion": f"v{version}",
+        "kubeletVersion": f"v{version}",
+        "machineID": image.computer_name(node.registry),
+        "operatingSystem": "windows",
+        "osImage": node.release.product,
+        "systemUUID": machine.upper(),
+    }
+    return {
+        "addresses": [*addresses, {"type": "Hostname", "address": name}],
+        "allocatable": size,
+        "capacity": size,
+        "conditions": [*conditions, ready],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "nodeInfo": info,
+    }
+
+
+def register(api: NodeClient, node: SimulatedNode, flags: Flags, name: str, taints: tuple[dict[str, str], ...]) -> None:
+    """Makes the Node, or brings the default labels of the one that is there up to date: taints and --node-labels count
+    only for a new one. UnreachableError, RefusedError.
+    """
+    labels = default_labels(node, name)
+    found = api.find(f"/api/v1/nodes/{name}")
+    if found is None:
+        not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+        metadata = {
+            "name": name,
+            "labels": {**pairs(flags.text("node-labels")), **labels},
+            "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+        }
+        api.send("POST", "/api/v1/nodes", {"metadata": metadata, "spec": {"taints": [*taints, not_ready]}})
+    elif any((found["metadata"].get("labels") or {}).get(key) != value for key, value in labels.items()):
+        patch = {"metadata": {"labels": labels}}
+        api.send("PATCH", f"/api/v1/nodes/{name}", patch, "application/strategic-merge-patch+json")
+
+
+def report(api: NodeClient, name: str, new: Object) -> None:
+    """The status of the Node. UnreachableError, RefusedError."""
+    node = api.get(f"/api/v1/nodes/{name}")
+    body = {"metadata": {"name": name}, "status": strategic(node.get("status") or {}, new)}
+    api.send("PATCH", f"/api/v1/nodes/{name}/status", body, "application/strategic-merge-patch+json")
+
+
+def renew_lease(api: NodeClient, name: str, stamp: str) -> None:
+    spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": stamp}
+    try:
+        api.send("PATCH", f"{LEASES}/{name}", {"spec": spec}, "application/merge-patch+json")
+    except RefusedError as error:
+        if error.status != 404:
+            raise
+        api.send("POST", LEASES, {"metadata": {"name": name}, "spec": spec})

@@ -1,0 +1,232 @@
+"""kubeadm.exe: preflight, discovery, what a join writes, and the service that it starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.lab.programs.builds import build
+from tests.lab.programs.program import Completed
+from tests.unit.lab import kube_machine
+from tests.unit.lab.kube_machine import BOOTSTRAP, CONFIG, KUBECONFIG, SC, K, Kube
+
+Make = Callable[..., Kube]
+FILE = "C:\\k\\join.yaml"
+CA = "C:\\etc\\kubernetes\\pki\\ca.crt"
+ENV = "C:\\var\\lib\\kubelet\\kubeadm-flags.env"
+ARGUMENTS = (
+    f"--windows-service --config={CONFIG} --kubeconfig={KUBECONFIG} --bootstrap-kubeconfig={BOOTSTRAP} "
+    "--cgroups-per-qos=false --enforce-node-allocatable="
+)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    made: list[Kube] = []
+
+    def one(version: str = "1.30.4", *, service: bool = True, **settings: Any) -> Kube:
+        kube = kube_machine.make(tmp_path / str(len(made)), version, **settings)
+        made.append(kube)
+        kube.node.drive.delete(CONFIG)
+        if service:
+            kube.sc("create", "kubelet", "start=", "auto", "binPath=", f"{K}\\kubelet.exe {ARGUMENTS}")
+        return kube
+
+    yield one
+    for kube in made:
+        kube.cluster.stop()
+
+
+def configure(kube: Kube, token: str = "", ca_hash: str = "", version: str = "v1beta3", **registration: Any) -> None:
+    document = {
+        "apiVersion": f"kubeadm.k8s.io/{version}",
+        "kind": "JoinConfiguration",
+        "discovery": {
+            "bootstrapToken": {
+                "token": token or kube.cluster.make_token(),
+                "apiServerEndpoint": kube.cluster.address,
+                "caCertHashes": [ca_hash or kube.cluster.ca_hash],
+            }
+        },
+        "nodeRegistration": {"criSocket": "npipe:////./pipe/containerd-containerd", **registration},
+    }
+    kube.write(FILE, json.dumps(document))
+
+
+def join(kube: Kube) -> Completed:
+    """In the folder of the programs, where kubeadm finds kubelet.exe."""
+    process, result = kube.node.start_program(f"{K}\\kubeadm.exe", ["join", "--config", FILE], cwd=K)
+    kube.wait_for(lambda: not process.alive, 900)
+    return result[0]
+
+
+def test_version(make: Make) -> None:
+    kube = make("1.27.4")
+    assert kube.run("kubeadm", "version", "-o", "short").stdout == b"v1.27.4\n"
+    assert b'GitVersion:"v1.27.4"' in kube.run("kubeadm", "version").stdout
+
+
+def test_a_join(make: Make) -> None:
+    kube = make()
+    configure(kube, taints=[{"key": "os", "value": "windows", "effect": "NoSchedule"}])
+    found = join(kube)
+    assert found.exit_code == 0, found.stderr.decode()
+    assert "This node has joined the cluster" in found.stdout.decode()
+    assert "simulated" in found.stdout.decode()
+    assert kube.node.drive.is_file(KUBECONFIG)
+    assert not kube.node.drive.exists(BOOTSTRAP)
+    assert kube.read(CA).encode() == kube.cluster.ca.pem
+    config = yaml.safe_load(kube.read(CONFIG))
+    assert (config["resolvConf"], config["authentication"]["x509"]["clientCAFile"]) == ("", CA)
+    assert kube.read(ENV) == (
+        'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=npipe:////./pipe/containerd-containerd '
+        '--pod-infra-container-image=registry.k8s.io/pause:3.9 --register-with-taints=os=windows:NoSchedule"\n'
+    )
+    node = kube.cluster.nodes["win1"]
+    annotation = node["metadata"]["annotations"]["kubeadm.alpha.kubernetes.io/cri-socket"]
+    assert annotation == "npipe:////./pipe/containerd-containerd"
+    assert kube.node.services.state("kubelet") == "running"
+
+
+@pytest.mark.parametrize(
+    ("version", "there", "absent"),
+    [
+        ("1.23.17", {"--container-runtime=remote", "--pod-infra-container-image=registry.k8s.io/pause:3.6"}, set()),
+        ("1.34.4", {"--pod-infra-container-image=registry.k8s.io/pause:3.10"}, {"--container-runtime=remote"}),
+        ("1.35.4", set(), {"--pod-infra-container-image=registry.k8s.io/pause:3.10"}),
+    ],
+)
+def test_the_arguments_that_each_release_writes(make: Make, version: str, there: set[str], absent: set[str]) -> None:
+    kube = make(version, cluster=version, containerd="1.6.27" if version < "1.24" else "2.0.1")
+    configure(kube, name="node-7")
+    join(kube)
+    arguments = set(kube.read(ENV).split('"')[1].split(" "))
+    assert "--hostname-override=node-7" in arguments
+    assert there <= arguments
+    assert not absent & arguments
+
+
+def test_v1beta4_is_read_from_1_31_on(make: Make) -> None:
+    kube = make("1.30.4")
+    configure(kube, version="v1beta4")
+    found = join(kube)
+    assert b'no kind "JoinConfiguration" is registered for version "kubeadm.k8s.io/v1beta4"' in found.stderr
+    kube = make("1.31.14", cluster="1.31.14")
+    configure(kube, version="v1beta4", kubeletExtraArgs=[{"name": "v", "value": "4"}])
+    assert join(kube).exit_code == 0
+    assert "--v=4" in kube.read(ENV)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [
+        (lambda kube: kube.write(KUBECONFIG, ""), "[ERROR FileAvailable-\\etc\\kubernetes\\kubelet.conf]"),
+        (lambda kube: kube.write(CA, ""), "\\etc\\kubernetes\\pki\\ca.crt already exists"),
+        (lambda kube: kube.node.network.listen(10250, 4, lambda path: (200, b"")), "[ERROR Port-10250]: Port 10250"),
+        (lambda kube: configure(kube, criSocket="npipe:////./pipe/other"), "[ERROR CRI]: container runtime is not"),
+        (lambda kube: kube.node.drive.rename(f"{K}\\kubelet.exe", f"{K}\\x.exe"), "[ERROR KubeletVersion]: couldn't"),
+    ],
+    ids=["kubelet.conf", "ca.crt", "port", "pipe", "kubelet.exe"],
+)
+def test_preflight(make: Make, prepare: Callable[[Kube], None], said: str) -> None:
+    kube = make()
+    configure(kube)
+    prepare(kube)
+    found = join(kube)
+    assert found.exit_code == 1
+    assert "error execution phase preflight: [preflight] Some fatal errors occurred" in found.stderr.decode()
+    assert said in found.stderr.decode()
+    assert not kube.node.drive.exists(ENV)
+
+
+def test_it_wants_an_administrator(make: Make) -> None:
+    kube = make()
+    configure(kube)
+    session = kube.node.open_session(elevated=False)
+    found = kube.node.run(f"{K}\\kubeadm.exe", ["join", "--config", FILE], session=session)
+    assert b"[ERROR IsPrivilegedUser]: user is not running as administrator" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("token", "ca_hash", "said"),
+    [
+        ("", "sha256:" + "0" * 64, "none of the public keys"),
+        ("abcdef.0123456789abcdef", "", "could not find a JWS signature in the cluster-info ConfigMap for token ID"),
+        ("short", "", "the bootstrap token is invalid"),
+    ],
+)
+def test_discovery(make: Make, token: str, ca_hash: str, said: str) -> None:
+    kube = make()
+    configure(kube, token, ca_hash)
+    found = join(kube)
+    assert (found.exit_code, said in found.stderr.decode()) == (1, True), found.stderr
+    assert kube.cluster.ca_hash in found.stderr.decode() or not ca_hash
+
+
+def test_a_token_that_expires_is_told(make: Make) -> None:
+    kube = make()
+    configure(kube, kube.cluster.make_token(minutes=-1))
+    assert b"could not find a JWS signature" in join(kube).stderr
+
+
+def test_a_right_id_with_a_wrong_secret_cannot_be_trusted(make: Make) -> None:
+    kube = make()
+    configure(kube, kube.cluster.make_token()[:7] + "0" * 16)
+    assert b"failed to verify JWS signature" in join(kube).stderr
+
+
+def test_a_ready_node_of_that_name_is_not_replaced(make: Make) -> None:
+    kube = make()
+    configure(kube, name="control-plane")
+    found = join(kube)
+    assert b'a Node with name "control-plane" and status "Ready" already exists' in found.stderr
+    assert not kube.node.drive.exists(BOOTSTRAP)
+
+
+def test_a_missing_service_is_only_a_warning_until_health_is_waited_for(make: Make) -> None:
+    kube = make(service=False)
+    configure(kube)
+    found = join(kube)
+    assert found.exit_code == 1
+    said = found.stderr.decode()
+    assert "[WARNING Service-Kubelet]: kubelet service does not exist" in said
+    assert "The HTTP call equal to 'curl -sSL http://127.0.0.1:10248/healthz' returned error" in said
+    assert found.seconds >= 240
+    assert not kube.node.drive.exists(BOOTSTRAP)
+
+
+def test_a_paused_service_counts_as_started(make: Make) -> None:
+    kube = make(service=False)
+    kube.write(f"{K}\\nssm.exe", build("nssm", "2.24"))
+    arguments = ARGUMENTS.replace("--windows-service ", "").split(" ")
+    kube.node.run(f"{K}\\nssm.exe", ["install", "kubelet", f"{K}\\kubelet.exe", *arguments])
+    kube.node.run(f"{K}\\nssm.exe", ["start", "kubelet"])
+    kube.wait_for(lambda: kube.node.services.state("kubelet") == "paused")
+    configure(kube)
+    found = join(kube)
+    assert found.exit_code == 0, found.stderr
+    assert "win1" in kube.cluster.nodes
+
+
+def test_reset(make: Make) -> None:
+    kube = make()
+    configure(kube)
+    join(kube)
+    assert kube.run("kubeadm", "reset").exit_code == 1
+    found = kube.run("kubeadm", "reset", "-f")
+    assert found.exit_code == 0
+    assert not kube.node.drive.exists(KUBECONFIG)
+    assert kube.node.drive.listdir("C:\\var\\lib\\kubelet") == []
+    assert kube.node.run(SC, ["query", "kubelet"]).exit_code == 0
+    assert kube.node.services.state("kubelet") == "stopped"
+
+
+def test_unknown_flags_and_commands(make: Make) -> None:
+    kube = make()
+    assert b"unknown flag: --nonsense" in kube.run("kubeadm", "join", "--nonsense").stderr
+    assert kube.run("kubeadm", "init").exit_code == 1
