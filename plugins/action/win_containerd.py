@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleError
+
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import containerd, containerd_config, nssm
+from ..plugin_utils.components import containerd, containerd_config, nssm, registries
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive, source
@@ -46,6 +49,7 @@ class ActionModule(ComponentAction):
                 options["pause_image"], options["kubernetes_version"], options["pause_image_source"], reading.build
             ),
             log_level=options["log_level"],
+            registries=bool(options["registries"]),
         )
         wanted = options["source"]
         service = options["service"]
@@ -67,6 +71,13 @@ class ActionModule(ComponentAction):
             settings=settings,
             template=options["config_template"],
             manager=service["manager"],
+            registries=registries.desired(
+                layout,
+                registries.registries(options["registries"], self._file),
+                options["version"],
+                reading,
+                mark,
+            ),
             nssm=self._nssm(options, layout, mark),
             environment=tuple(f"{name}={value}" for name, value in sorted(service["environment"].items())),
             start_timeout_s=service["start_timeout"],
@@ -74,6 +85,13 @@ class ActionModule(ComponentAction):
             has_ctr=containerd.has_ctr(layout, reading),
             mark=mark,
         )
+
+    def _file(self, path: str) -> bytes:
+        """A file on the controller, looked for as Ansible looks in `files`; ansible-vault's are decrypted."""
+        try:
+            return Path(self._loader.get_real_file(self._find_needle("files", path))).read_bytes()
+        except AnsibleError as error:
+            raise OSError(" ".join(str(error).split()).rstrip(".")) from error
 
     def _nssm(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         """Only where nssm is wanted does anybody have to say where it comes from."""

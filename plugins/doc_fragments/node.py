@@ -84,7 +84,7 @@ options:
         type: str
         default: C:\k\kubelet.exe
       kubelet_kubeconfig:
-        description: The kubelet's kubeconfig. The one that is brought along (C(config) in the root folder), else the one that the join writes.
+        description: The kubelet's kubeconfig, brought along or written by the join.
         type: str
         default: C:\etc\kubernetes\kubelet.conf
       kubeadm_binary:

@@ -20,6 +20,7 @@ description:
   - What depends on containerd and runs, such as kubelet, is stopped before it and started after it.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.drain
   - winkube.node.attributes
 options:
   version:
@@ -97,6 +98,112 @@ options:
     type: str
     choices: [trace, debug, info, warn, error, fatal, panic]
     default: info
+  registries:
+    description:
+      - Mirrors and private certificate authorities by registry, each written as a C(hosts.toml) in a folder below
+        C(node.certs_dir). Nothing restarts for them, but for the first and for the last one, since C(config.toml) names
+        that folder only while there are any.
+      - Folders that this module made and that are not wanted any more are removed; others are left alone.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      host:
+        description: The beginning of images' names, such as V(docker.io) or V(registry.example.com:5000), or
+          V(_default) for all registries that have no entry of their own.
+        type: str
+        required: true
+      server:
+        description: The registry's own address, asked after the mirrors. Empty for the one that follows from the name.
+          The address of a mirror here keeps containerd from ever asking the registry itself.
+        type: str
+        default: ''
+      capabilities:
+        description: What it is asked for; empty for everything.
+        type: list
+        elements: str
+        choices: [pull, resolve, push]
+        default: []
+      ca:
+        description:
+          - A file on the controller with the certificates, in PEM form, that it is trusted by.
+          - On Windows containerd trusts B(only) these then, not the machine's own.
+        type: path
+        default: ''
+      client:
+        description: The certificate by which the node is known to it.
+        type: dict
+        suboptions:
+          certificate:
+            description: A file on the controller, in PEM form.
+            type: path
+            default: ''
+          key:
+            description: A file on the controller, in PEM form; ansible-vault may have encrypted it. On the node only
+              administrators may read it.
+            type: path
+            default: ''
+      skip_verify:
+        description: Whether its certificate is not checked at all.
+        type: bool
+        default: false
+      override_path:
+        description: Whether the path of the address is the whole path, without C(/v2) after it.
+        type: bool
+        default: false
+      header:
+        description:
+          - Secret. Headers that are sent with each request.
+        type: dict
+        default: {}
+      mirrors:
+        description: Addresses that are asked first, in this order.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          url:
+            description: The mirror's address, http or https.
+            type: str
+            required: true
+          capabilities:
+            description: What it is asked for. A mirror that is not to be trusted with tags has V(pull) alone.
+            type: list
+            elements: str
+            choices: [pull, resolve, push]
+            default: [pull, resolve]
+          ca:
+            description:
+              - A file on the controller with the certificates, in PEM form, that it is trusted by.
+              - On Windows containerd trusts B(only) these then, not the machine's own.
+            type: path
+            default: ''
+          client:
+            description: The certificate by which the node is known to it.
+            type: dict
+            suboptions:
+              certificate:
+                description: A file on the controller, in PEM form.
+                type: path
+                default: ''
+              key:
+                description: A file on the controller, in PEM form; ansible-vault may have encrypted it. On the node
+                  only administrators may read it.
+                type: path
+                default: ''
+          skip_verify:
+            description: Whether its certificate is not checked at all.
+            type: bool
+            default: false
+          override_path:
+            description: Whether the path of the address is the whole path, without C(/v2) after it.
+            type: bool
+            default: false
+          header:
+            description:
+              - Secret. Headers that are sent with each request.
+            type: dict
+            default: {}
   service:
     description: How the service is made and run.
     type: dict

@@ -6,29 +6,46 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from . import verdict
+from . import drain, restart, verdict
 from .components.layout import Layout
 from .components.read_plan import read_plan
 from .engine import report
 from .engine.batch import Batch
-from .engine.plan import Plan, confides, make_plan, reads
+from .engine.plan import Plan, Step, confides, make_plan, reads
 from .engine.reading import Reading, file_key, widened
 from .engine.resource import Resource
-from .node.link import NodeError
+from .node.link import NodeError, OutcomeUnknown
 from .node.runner_text import runner_sha256
 from .node_action import NodeAction, display
+from .run_id import RUN_ID
 
 STALE_TRIES = 3
+RESTARTS = 3
+"""So many restarts of the machine may one task take."""
+REBOOT_TIMEOUT_S = 900
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """One plan, the reading after it, and the node's answer to its batch; empty if there was none."""
+
+    plan: Plan
+    reading: Reading
+    answer: Mapping[str, Any]
 
 
 class ComponentAction(NodeAction):
     """One component. A subclass names its module and its component and says what is wanted."""
 
     component: ClassVar[str]
+    _emptied: tuple[str, ...] = ()
+    """What was done to empty the node before it was changed."""
+    deadline_s: ClassVar[int] = 900
+    """So long the node may work on a batch before it takes it back."""
 
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
@@ -45,24 +62,37 @@ class ComponentAction(NodeAction):
         return None
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
-        """Plan and act; when the node is no longer as it was read, read it again and plan anew."""
+        """Plan and act; restart the machine where that is wanted, and go on from there."""
         reading = self.reading(options, layout)
+        done: list[_Done] = []
+        for _round in range(RESTARTS + 1):
+            done.append(self._converged(options, layout, reading))
+            reasons = done[-1].plan.reboot
+            if not reasons or self._task.check_mode or not options.get("reboot", True):
+                return self._finished(done, options)
+            if len(done) <= RESTARTS:
+                reading = self._restarted(reasons, done[-1].reading, options, layout)
+        raise NodeError(
+            f"{self.component}: after {RESTARTS} restarts the machine still has to be restarted: {'; '.join(reasons)}. "
+            "Something on it takes the change back, or another installation is under way."
+        )
+
+    def _converged(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> _Done:
+        """Plan and act; when the node is no longer as it was read, read it again and plan anew."""
         for attempt in range(STALE_TRIES):
-            answer, result = self._once(options, layout, reading)
-            if result is not None:
-                return result
+            done = self._once(options, layout, reading)
+            if done.answer.get("answer") != "stale":
+                return done
             host = self._task_vars.get("inventory_hostname")
-            display.v(f"{host}, plan {attempt + 1}: {verdict.stale_sentence(answer)}; reading it again")
+            display.v(f"{host}, plan {attempt + 1}: {verdict.stale_sentence(done.answer)}; reading it again")
             reading = self.read(layout)
         raise NodeError(
-            f"{self.component}: {verdict.stale_sentence(answer)}. It was planned {STALE_TRIES} times; something "
+            f"{self.component}: {verdict.stale_sentence(done.answer)}. It was planned {STALE_TRIES} times; something "
             "else keeps changing the node."
         )
 
-    def _once(
-        self, options: Mapping[str, Any], layout: Layout, reading: Reading
-    ) -> tuple[Mapping[str, Any], dict[str, Any] | None]:
-        """One plan and its batch: (answer, result), the result None if the answer is `stale`."""
+    def _once(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> _Done:
+        """One plan and its batch; nothing was done if the answer is `stale`."""
         mark = uuid.uuid4().hex
         resources, reading = self._known(options, layout, reading, mark)
         stage = None if self._task.check_mode else self.stage_first(resources, reading)
@@ -70,16 +100,31 @@ class ComponentAction(NodeAction):
             stage = _with_whole_state(stage, layout)
             answer = self._apply(stage, uuid.uuid4().hex, layout, reading)
             if answer.get("answer") == "stale":
-                return answer, None
+                return _Done(Plan(self.component, (), None, reading), reading, answer)
             reading = self._after(reading, stage, answer, layout)
-        plan = make_plan(self.component, resources, reading)
+        plan = make_plan(self.component, resources, reading, deadline_s=self.deadline_s)
         if plan.batch is None or self._task.check_mode:
-            return {}, self._finished(plan, plan.predicted if self._task.check_mode else reading)
+            return _Done(plan, plan.predicted if self._task.check_mode else reading, {})
         batch = _with_whole_state(plan.batch, layout)
+        self._emptied += drain.before(batch, options, RUN_ID)
         answer = self._apply(batch, mark, layout, reading)
         if answer.get("answer") == "stale":
-            return answer, None
-        return answer, self._finished(plan, self._after(reading, batch, answer, layout), answer)
+            return _Done(plan, reading, answer)
+        return _Done(plan, self._after(reading, batch, answer, layout), answer)
+
+    def _restarted(
+        self, reasons: tuple[str, ...], reading: Reading, options: Mapping[str, Any], layout: Layout
+    ) -> Reading:
+        """Restart the machine, wait until it is back, and read it anew."""
+        display.v(f"{self._host}: {restart.step(reasons).text}")
+        batch = restart.batch(self.component, reasons, reading)
+        self._emptied += drain.before(batch, options, RUN_ID)
+        try:
+            self._apply(batch, uuid.uuid4().hex, layout, reading)
+        except OutcomeUnknown as lost:
+            display.vv(f"{self._host}: {lost}; the machine is going down")
+        restart.wait_until_back(self._link, reading.boot_id, options.get("reboot_timeout", REBOOT_TIMEOUT_S))
+        return self.read(layout)
 
     def _apply(self, batch: Batch, batch_id: str, layout: Layout, reading: Reading) -> Mapping[str, Any]:
         """The node's answer: `stale`, or done. NodeError for everything else."""
@@ -106,11 +151,29 @@ class ComponentAction(NodeAction):
         runner = {"exists": True, "kind": "file", "sha256": runner_sha256()}
         return reading.merged({**(answer.get("state") or {}), file_key(layout.runner): runner}, batch.state)
 
-    def _finished(self, plan: Plan, reading: Reading, answer: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        result = report.result(
-            plan, check=self._task.check_mode, diff=self._task.diff, calls=self._link.calls, answer=answer
+    def _finished(self, done: Sequence[_Done], options: Mapping[str, Any]) -> dict[str, Any]:
+        last = done[-1]
+        reasons = tuple(dict.fromkeys(reason for each in done for reason in each.plan.reboot))
+        restarts = bool(reasons) and bool(options.get("reboot", True))
+        steps = (
+            *(Step("the cluster", text) for text in self._emptied),
+            *(step for each in done for step in each.plan.steps),
         )
-        return result | self.facts(reading)
+        if restarts:
+            steps += (restart.step(reasons),)
+        elif reasons:
+            self.warn_once(restart.waits_sentence(self._host, reasons))
+        acted = [each for each in done if each.answer]
+        result = report.result(
+            replace(last.plan, steps=steps),
+            check=self._task.check_mode,
+            diff=self._task.diff,
+            calls=self._link.calls,
+            answer=acted[-1].answer if acted else None,
+        )
+        if reasons:
+            result |= {"changed": result["changed"] or restarts, "rebooted": restarts and not self._task.check_mode}
+        return result | self.facts(last.reading)
 
 
 def _with_whole_state(batch: Batch, layout: Layout) -> Batch:

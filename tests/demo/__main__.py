@@ -7,8 +7,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import yaml
+
+from tests.integration.whole import BASE, BRIDGE, OVERLAY, write_sums
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.seed import Settings
 from tests.lab.server.lab import Lab
 from tests.lab.server.nodes import NodeSpec
 from tests.lab.server.show import show
@@ -16,6 +23,8 @@ from tests.lab.server.show import show
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "192.168.122.220"
 """The address in the documents' own Node YAML."""
+NODES = {"win-bridge": ("192.168.122.231", BRIDGE), "win-overlay": ("192.168.122.232", OVERLAY)}
+"""Files of examples/nodes: where they say the machine is, and what the cluster is like that it joins."""
 AS_PRINTED = "tests/fixtures/node_yaml/sample-as-printed.yml"
 
 
@@ -79,10 +88,56 @@ def demo(lab: Lab, sockets: str) -> None:
     must(status != 0, "the file as printed is refused")
     print(f"exit status {status}")
 
+    whole_nodes(lab, env)
+
     say(
         "Next: `make lab` leaves a node running and prints what to try on it; docs/getting-started.md goes on from "
         "there."
     )
+
+
+def whole_nodes(lab: Lab, env: dict[str, str]) -> None:
+    """Two nodes from bare to Ready, and again."""
+    say("Two more bare machines, one for each way a node can be set up, and a simulated cluster for each.")
+    for name in NODES:
+        print(Path(ROOT, f"examples/nodes/{name}.yml").read_text(encoding="utf-8"))
+    for name, (address, kind) in NODES.items():
+        lab.add_node(NodeSpec(name, address, containers=False))
+        lab.start_cluster(Settings(version=kind.kubernetes, backend=kind.backend), name)
+    sums = str(write_sums(lab.sources, lab.directory, *(kind for _, kind in NODES.values())))
+    env = {**env, "KUBECONFIG": str(contexts(lab.clusters, lab.directory / "kubeconfig"))}
+    places = {"winkube_download_base": BASE, "winkube_download_sums": sums, "winkube_nssm_checksum": sums}
+    command = ["ansible-playbook", "-i", "examples/nodes", "site.yml"]
+    command += [word for item in places.items() for word in ("-e", "=".join(item))]
+    say("All downloads come from http://xyz/, laid out like a bundle, and are compared with its SHA256SUMS.")
+    must(run(env, *command) == 0, "both nodes are made")
+    for name, cluster in lab.clusters.items():
+        for _ in range(6):
+            cluster.advance(10)
+        must(cluster.is_ready(name), f"{name} is Ready")
+        info = cluster.nodes[name]["status"]["nodeInfo"]
+        print(f"{name}: Ready, kubelet {info['kubeletVersion']}, {info['containerRuntimeVersion']} (simulated)")
+
+    lab.ledger.reset()
+    say("Again: nothing differs.")
+    must(run(env, *command) == 0, "the second run ends with 0")
+    for name in NODES:
+        calls = lab.ledger.node(name).remote_calls
+        print(f"{name}: the lab counted {calls} remote call{'' if calls == 1 else 's'}.")
+        must(calls == 1, "the second run costs one remote call for each node")
+
+
+def contexts(clusters: Mapping[str, Cluster], target: Path) -> Path:
+    """One kubeconfig with a context for each cluster, by its name."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for name, cluster in clusters.items():
+        own = yaml.safe_load(cluster.kubeconfig.read_text(encoding="utf-8"))
+        merged["clusters"].append({**own["clusters"][0], "name": name})
+        merged["users"].append({**own["users"][0], "name": name})
+        merged["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+    target.touch(mode=0o600)
+    target.write_text(yaml.safe_dump(merged), encoding="utf-8")
+    return target
 
 
 def must(holds: bool, what: str) -> None:

@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.seed import Settings
 from tests.lab.server.host import NodeHost
 from tests.lab.server.lab import Lab
 from tests.lab.server.ledger import Account
@@ -95,6 +97,10 @@ class Bench:
         return self.lab.add_nodes(
             {NodeSpec(f"win{n}", f"10.77.{n // 250}.{n % 250}", **spec): None for n in range(1, count + 1)}
         )
+
+    def cluster(self, **settings: Any) -> Cluster:
+        """The lab's cluster: `version="1.37.1"`, `backend="host-gw"` or `"vxlan"`; `Settings` has the others."""
+        return self.lab.start_cluster(Settings(**settings))
 
     def calls(self, name: str = "win1") -> int:
         """Remote calls since the last reset."""

@@ -16,7 +16,7 @@ from tests.integration.lab import ROOT
 def run(*command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A command of the clone, as `make` runs it."""
     here = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1", **(env or {})}
-    return subprocess.run(command, cwd=ROOT, env=here, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=ROOT, env=here, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.row("NY-13", "VC-20")
@@ -29,6 +29,11 @@ def test_the_demo_shows_all_it_promises() -> None:
     assert "did install containerd 1.7.11 from http://xyz/containerd.exe, not verified" in shown.stdout
     assert "containerd: running, start automatic" in shown.stdout
     assert r"address = '\\.\pipe\containerd-containerd'" in shown.stdout
+    # Two whole nodes: Ready, and again with one call each.
+    nodes = re.findall(r"^(win-[a-z]+)\s+: ok=\d+\s+changed=(\d+)", shown.stdout, re.MULTILINE)
+    assert [name for name, changed in nodes if changed == "0"] == ["win-bridge", "win-overlay"]
+    assert "win-bridge: Ready, kubelet v1.27.4, containerd://1.7.28" in shown.stdout
+    assert "win-overlay: Ready, kubelet v1.37.1, containerd://2.3.7" in shown.stdout
     assert "found 'name: containerd:' with a stray colon at the end" in shown.stdout + shown.stderr
 
 

@@ -25,7 +25,7 @@ from ..engine.resources.text_file import TextFile
 from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
-from . import containerd_config, nssm
+from . import containerd_config, images, nssm, registries
 from .folders import guarded
 from .layout import Layout
 from .service import ServiceArgs, definition
@@ -40,8 +40,9 @@ class ContainerdArgs:
     """Arguments of win_containerd, checked and rendered.
 
     `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
-    config.toml; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr` whether ctr.exe is beside
-    containerd.exe already; `template` names the template in sentences; `mark` is the id of the batch.
+    config.toml; `registries` the files of registries; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr`
+    whether ctr.exe is beside containerd.exe already; `template` names the template in sentences; `mark` is the id of
+    the batch.
     """
 
     layout: Layout
@@ -50,6 +51,7 @@ class ContainerdArgs:
     config: str
     settings: containerd_config.ContainerdSettings
     manager: str = "registered"
+    registries: tuple[Resource, ...] = ()
     nssm: tuple[Resource, ...] = ()
     environment: tuple[str, ...] = ()
     start_timeout_s: int = 120
@@ -59,8 +61,11 @@ class ContainerdArgs:
     mark: str = ""
 
 
-def settings(layout: Layout, *, version: str, pause_image: str, log_level: str) -> containerd_config.ContainerdSettings:
-    """What config.toml is to say. Refused with a sentence for each setting that cannot be."""
+def settings(
+    layout: Layout, *, version: str, pause_image: str, log_level: str, registries: bool = False
+) -> containerd_config.ContainerdSettings:
+    """What config.toml is to say; `registries` whether it names their folder. Refused with a sentence for each setting
+    that cannot be."""
     wanted = containerd_config.ContainerdSettings(
         version=version,
         sandbox_image=pause_image,
@@ -68,6 +73,7 @@ def settings(layout: Layout, *, version: str, pause_image: str, log_level: str) 
         cni_conf_dir=layout.cni_conf_dir,
         config_path=layout.containerd_config,
         grpc_address=rf"\\.\pipe\{layout.containerd_pipe}",
+        registry_config_path=layout.certs_dir if registries else "",
         log_level=log_level,
     )
     if problems := containerd_config.problems(wanted):
@@ -78,7 +84,10 @@ def settings(layout: Layout, *, version: str, pause_image: str, log_level: str) 
 def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
     """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not do."""
     layout = args.layout
-    if problems := containerd_config.check(args.config, args.settings):
+    problems = containerd_config.check(args.config, args.settings)
+    if not problems and args.settings.registry_config_path:
+        problems = registries.config_problems(args.config, layout.certs_dir, args.settings.version)
+    if problems:
         raise Refused(*(f"{args.template}: {problem}" for problem in problems))
     log_dir = windows_path.parent(layout.containerd_log)
     return (
@@ -88,6 +97,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
         TextFile(
             layout.containerd_config, args.config, backup=_backup(layout, args.mark), equal=containerd_config.equal
         ),
+        *args.registries,
         MachinePath(layout.containerd_bin_dir),
         _service(args, log_dir),
     )
@@ -139,6 +149,8 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     return (
         *(query for resource in resources for query in resource.reads()),
         *nssm.reads(layout),
+        *registries.reads(layout),
+        *images.reads(layout),
         services_query((layout.containerd_service,)),
     )
 

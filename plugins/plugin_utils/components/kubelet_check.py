@@ -20,12 +20,22 @@ from ..facts.flag_table import judged_by, normalized
 from ..facts.kubelet_flags import KUBELET, PRIORITY_CLASSES
 from ..facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ..facts.version import Line, Version
-from .flag_check import CommandLine, contradictions, gate_problems, line_problem, read
+from .flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
 from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, gates
 
 ENV_FILE = "kubeadm-flags.env"
 OWN = "kubelet's arguments"
 """What sentences call the places that arguments come from."""
+
+NOT_OURS = frozenset({"pod-infra-container-image", "container-runtime"})
+"""kubeadm writes them for kubelets of all kinds. They mean nothing to one with containerd: its sandbox image stands in
+config.toml, and `remote` is the only runtime from 1.24 on (before, kubelet_args gives it).
+Source: kubernetes v1.23.17, v1.34.4 cmd/kubeadm/app/phases/kubelet/flags.go."""
+
+PORT_FORWARD_PAUSE = Version.parse("1.4.1")
+"""The first pause image for Windows with wincat, which `kubectl port-forward` runs in the sandbox.
+
+Source: kubernetes.io, Windows in Kubernetes, v1.22, Troubleshooting (port-forward)."""
 
 _VARIABLE = "KUBELET_KUBEADM_ARGS="
 _TAINT = re.compile(r"[^=:,'\"\s]+(=[^=:,'\"\s]*)?:(NoSchedule|PreferNoSchedule|NoExecute)")
@@ -81,6 +91,46 @@ def without_unknown(env_file_text: str, version: Version) -> str:
     if kept == words:
         return env_file_text
     return f"{_VARIABLE}{json.dumps(command_line.join(kept))}\n"
+
+
+def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
+    """The arguments in kubeadm-flags.env that these settings do not give themselves and that this kubelet knows.
+
+    A service of ours does not read that file: they are appended to its own arguments. What a user told kubeadm
+    (kubeletExtraArgs) so stays in force, and a kubelet that we set up and kubeadm joined has nothing to gain.
+    """
+    ours = _given(settings) | NOT_OURS
+    return tuple(_written(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
+
+
+def overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
+    """A sentence for each argument in kubeadm-flags.env that these settings give another value."""
+    ours = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
+    return [
+        f"{ENV_FILE}: {flag.text}: the service has {given.text} instead, which counts."
+        for flag in _of_kubeadm(settings, env_file_text)
+        if flag.name not in NOT_OURS
+        and (given := ours.last(flag.name)) is not None
+        and given.value.casefold() != flag.value.casefold()
+    ]
+
+
+def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, ...]:
+    words = env_arguments(without_unknown(env_file_text, settings.version))
+    return read(((ENV_FILE, words),), KUBELET, judged_by(settings.version.line)).given
+
+
+def _given(settings: KubeletSettings) -> set[str]:
+    """Names of the flags that the settings say, as arguments or in the drop-in, over which an argument would win."""
+    line = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
+    in_drop_in = configuration(settings) if settings.uses_drop_in else {}
+    return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
+
+
+def _written(flag: Given) -> str:
+    """As one argument: kubeadm's may come as two."""
+    bare = KUBELET.flags[flag.name].boolean and "=" not in flag.text
+    return f"--{flag.name}" if bare else f"--{flag.name}={flag.value}"
 
 
 def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
@@ -143,10 +193,26 @@ def warnings(settings: KubeletSettings) -> list[str]:
             f"eviction-hard: a kubelet {settings.version} on Windows subtracts it from what pods may request and "
             f"evicts nothing by it (from {_MEMORY_EVICTION} on memory.available works)."
         )
+    if settings.pause_image and (sentence := pause_image_warning(settings.pause_image)):
+        found.append(sentence)
     identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
     if identify and identify.stage == "alpha":
         found.append("feature gate IdentifyPodOS: set it on kube-apiserver too, else `.spec.os.name` is dropped there.")
     return found
+
+
+def pause_image_warning(image: str) -> str | None:
+    """A sentence for a sandbox image too old for `kubectl port-forward`; None for a tag that is no version number."""
+    tag = image.rpartition("/")[2].partition(":")[2]
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", tag):
+        return None
+    version = Version.parse(tag if tag.count(".") == 2 else f"{tag}.0")
+    if version >= PORT_FORWARD_PAUSE:
+        return None
+    return (
+        f"pause image {image}: it has no wincat, so kubectl port-forward cannot reach pods on this node; use "
+        f"{PORT_FORWARD_PAUSE} or newer."
+    )
 
 
 def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[str, Any]) -> list[str]:

@@ -6,12 +6,22 @@
 from __future__ import annotations
 
 from ..engine.reading import Query, file_query, merge_queries, system_query
-from . import containerd, host
+from . import cni, containerd, flannel, host, join, kube_proxy, kubelet
 from .layout import Layout
 
 
 def read_plan(layout: Layout) -> tuple[Query, ...]:
     """All queries for a node with this layout, one per thing."""
     return merge_queries(
-        (system_query(), file_query(layout.runner, sha256=True), *host.reads(layout), *containerd.reads(layout))
+        (
+            system_query(),
+            file_query(layout.runner, sha256=True),
+            *host.reads(layout),
+            *cni.reads(layout),
+            *containerd.reads(layout),
+            *flannel.reads(layout),
+            *kubelet.reads(layout),
+            *join.reads(layout),
+            *kube_proxy.reads(layout),
+        )
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..engine.resource import Refused
@@ -17,6 +18,9 @@ _SUM_LINE = re.compile(r"^([0-9a-fA-F]{64})(?:\s+\*?(\S+))?\s*$")
 
 ReadUrl = Callable[[str], str]
 """Gives the text behind an https address, on the controller. Raises OSError with a sentence."""
+
+SUMS = "SHA256SUMS"
+"""The sum file of a bundle: its lines name files by their path below the bundle (playbooks/bundle.yml)."""
 
 
 def source(
@@ -32,7 +36,8 @@ def source(
     """The source of `component`. Refused without a checksum, unless the component is named in
     `winkube_allow_unverified`.
 
-    `checksum` is `sha256:<64 hex digits>` or the https address of the publisher's sum file, which the controller reads.
+    `checksum` is `sha256:<64 hex digits>`, the https address of a sum file, which the controller reads, or
+    a file SHA256SUMS on the controller.
     """
     scheme = urlsplit(url).scheme.lower()
     if scheme not in {"http", "https", "file"}:
@@ -53,6 +58,8 @@ def source(
 def _sha256(component: str, url: str, checksum: str, read_url: ReadUrl) -> str:
     if checksum.startswith("https://"):
         return _from_sum_file(component, url, checksum, read_url)
+    if checksum.endswith(SUMS):
+        return _from_sum_file(component, url, checksum, _read_file)
     algorithm, colon, digest = checksum.partition(":")
     if not colon or algorithm != "sha256" or not _SHA256.match(digest.lower()):
         raise Refused(
@@ -69,15 +76,26 @@ def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) ->
         raise Refused(f"{component}: the sum file {address} could not be read: {error}.") from error
     name = url.rsplit("/", 1)[-1]
     sums = [match.groups() for line in text.splitlines() if (match := _SUM_LINE.match(line.strip()))]
-    for digest, listed in sums:
-        if listed is None and len(sums) == 1:
-            return str(digest).lower()
-        if listed is not None and listed.rsplit("/", 1)[-1] == name:
-            return str(digest).lower()
+    if len(sums) == 1 and sums[0][1] is None:
+        return str(sums[0][0]).lower()
+    listed = [(str(digest).lower(), str(path).removeprefix("./")) for digest, path in sums if path is not None]
+    whole = {digest for digest, path in listed if f"/{url}".endswith(f"/{path}") and "/" in path}
+    found = whole or {digest for digest, path in listed if path.rsplit("/", 1)[-1] == name}
+    if len(found) == 1:
+        return found.pop()
+    if found:
+        raise Refused(
+            f"{component}: the sum file {address} lists several files called {name}, and none of them as {url}; the "
+            "checksum is not guessed."
+        )
     raise Refused(
         f"{component}: the sum file {address} holds no sha256 for {name}; its first line is "
         f"'{text.strip().splitlines()[0][:80] if text.strip() else ''}'."
     )
+
+
+def _read_file(path: str) -> str:
+    return Path(path).expanduser().read_text(encoding="utf-8", errors="replace")
 
 
 def is_archive(component: str, url: str) -> bool:

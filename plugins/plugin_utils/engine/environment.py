@@ -41,6 +41,15 @@ def without_values(service: Mapping[str, Any]) -> dict[str, Any]:
     return clean
 
 
+def without_value(name: str, variable: Mapping[str, Any]) -> dict[str, Any]:
+    """A variable of the machine as the query `registry` returned it, with a fingerprint for its value. Names of
+    variables are the same in any case."""
+    clean = {key: value for key, value in variable.items() if key != "value"}
+    if "value" in variable:
+        clean["fingerprint"] = fingerprint(f"{name.upper()}={variable['value']}")
+    return clean
+
+
 def names(entries: Iterable[str] | None) -> str:
     """The variables' names, for people."""
     return ", ".join(str(entry).split("=", 1)[0] for entry in entries or ()) or "none"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, as_read, merge_queries, service_key, services_query
 from .resource import Change, Refused, Resource
+from .resources.no_service import NoService
 from .resources.service import RUNNING, Service, with_undo_start
 from .tools import start_ops, stop_ops
 
@@ -32,16 +33,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one component has to do: nothing (`batch` is None) or one batch; and the reading as it will be."""
+    """What one component has to do: nothing (`batch` is None) or one batch; and the reading as it will be.
+
+    `reboot` are the reasons for which the machine has to be restarted after the batch, or although there is none.
+    """
 
     component: str
     steps: tuple[Step, ...]
     batch: Batch | None
     predicted: Reading
+    reboot: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
-        """Whether anything has to be done."""
+        """Whether anything has to be done, a restart of the machine apart."""
         return self.batch is not None
 
 
@@ -72,10 +77,13 @@ def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *
     planned = [(resource, change) for resource in resources if (change := resource.change(reading)) is not None]
     changes = [change for resource, change in planned]
     touched = frozenset(key for change in changes for key in change.touches)
-    redefined = {resource.label for resource, change in planned if change.define}
+    redefined = {resource.label for resource, change in planned if change.define and not change.at_once}
     services = [resource for resource in resources if isinstance(resource, Service)]
     restarts = [_restart(service, reading, touched, service.label in redefined) for service in services]
-    steps = tuple(Step(resource.label, change.text, change.before, change.after) for resource, change in planned)
+    reboot = tuple(dict.fromkeys(change.reboot for change in changes if change.reboot))
+    steps = tuple(
+        Step(resource.label, change.text, change.before, change.after) for resource, change in planned if change.text
+    )
     steps += tuple(step for restart in restarts for step in restart.steps)
     ops = (
         *flatten(change.prepare for change in changes),
@@ -86,7 +94,7 @@ def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *
         *flatten(change.finish for change in changes),
     )
     if not ops:
-        return Plan(component, (), None, reading)
+        return Plan(component, (), None, reading, reboot)
     batch = Batch(
         component=component,
         ops=ops,
@@ -97,7 +105,7 @@ def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *
         ),
         deadline_s=deadline_s,
     )
-    return Plan(component, steps, batch, _predict(changes, services, restarts, reading))
+    return Plan(component, steps, batch, _predict(changes, services, restarts, reading), reboot)
 
 
 def _refuse_unread(resources: Sequence[Resource], reading: Reading) -> None:
@@ -112,8 +120,8 @@ def _refuse_unread(resources: Sequence[Resource], reading: Reading) -> None:
 
 
 def _restart(service: Service, reading: Reading, touched: frozenset[str], redefined: bool) -> _Restart:
-    """A service restarts if and only if its definition or a file it uses changes; one that should run and does not
-    is started."""
+    """A service restarts if and only if its definition, as far as that takes a restart, or a file it uses changes; one
+    that should run and does not is started."""
     affected = redefined or bool(service.uses & touched)
     active = service.is_active(reading)
     if not affected and service.is_running(reading):
@@ -153,7 +161,10 @@ def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) 
 def _relied_on(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
     """Everything the plan was made from, also what it left alone: a batch is only right for the node that was read."""
     files = [expectation for query in reads(resources) if (expectation := as_read(query, reading)) is not None]
-    return (*files, *(resource.relies_on(reading) for resource in resources if isinstance(resource, Service)))
+    return (
+        *files,
+        *(resource.relies_on(reading) for resource in resources if isinstance(resource, Service | NoService)),
+    )
 
 
 def _services_again(services: Sequence[Service], reading: Reading) -> tuple[Query, ...]:

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import windows_path
-from .environment import without_values
+from .environment import without_value, without_values
 
 SCHEMA = 1
 
 CONFIDENTIAL = "confidential:"
 """Begins the keys of parts that never leave the task: not in facts, not in results."""
+
+VARIABLE = "variable:"
+"""Begins the keys of the machine's variables; the reading keeps only fingerprints of their values."""
 
 Value = Any
 """A JSON value as a node returned it."""
@@ -41,8 +44,11 @@ class Query:
         return {"key": self.key, "op": self.op, **{name: _thaw(value) for name, value in self.args}}
 
 
-_IDENTITY = {"file": ("exists", "kind", "sha256", "sddl"), "registry": ("exists", "value")}
+_IDENTITY = {"file": ("exists", "kind"), "registry": ("exists", "value")}
 """What tells whether a thing is still the one that was read, by the probe's op."""
+
+_IF_ASKED = ("sha256", "sddl")
+"""The same, where the query asks for it: the reading may hold it because another component did."""
 
 
 def _thaw(value: Value) -> Value:
@@ -66,8 +72,9 @@ def as_read(query: Query, reading: Reading) -> Expectation | None:
     list of services."""
     if query.op not in _IDENTITY:
         return None
-    found = reading.parts[query.key]
-    return Expectation(query, tuple((name, found[name]) for name in _IDENTITY[query.op] if name in found))
+    found, asked = reading.parts[query.key], dict(query.args)
+    names = (*_IDENTITY[query.op], *(name for name in _IF_ASKED if asked.get(name)))
+    return Expectation(query, tuple((name, found[name]) for name in names if name in found))
 
 
 def file_query(
@@ -169,7 +176,7 @@ class Reading:
             return "services" in self.parts and set(dict(query.args)["names"]) <= set(listed)
         known = self.parts.get(query.key)
         if not isinstance(known, Mapping):
-            return False
+            return isinstance(known, list)
         if query.op != "file" or not known.get("exists") or known.get("kind") == "link":
             return True
         asked = dict(query.args)
@@ -218,6 +225,8 @@ class Reading:
                 parts.update({service_key(service["name"]): without_values(service) for service in value})
                 asked = next((dict(query.args)["names"] for query in queries if query.op == "services"), ())
                 parts["services"] = sorted({*asked, *(service["name"].casefold() for service in value)})
+            elif part.startswith(VARIABLE):
+                parts[part] = without_value(part.removeprefix(VARIABLE), value)
             else:
                 parts[part] = value
         return replace(self, parts=parts, predicted=self.predicted if predicted is None else predicted)

@@ -24,11 +24,13 @@ class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where
 class Change:
     """What has to be done so that one resource is as wanted.
 
-    `prepare` may run while services run, `commit` only while the services that use the resource are stopped,
-    `define` right before they
-    start again. `touches` are the files (path keys) that will differ; a service that uses one of them is restarted.
-    `predicted` are the parts
-    of the reading afterwards, `state` what to read again.
+    `prepare` may run while services run, `commit` only while the services that use the resource are stopped, `define`
+    right before they start again. `touches` are the files (path keys) that will differ: a service that uses one of
+    them is restarted, and so is one whose own definition changes, unless all of that is in force `at_once`.
+    `predicted` are the parts of the reading afterwards, `state` what to read again.
+
+    `reboot` is why the machine has to be restarted before this is in force, for example "the feature Containers comes
+    into force"; a change that only waits for that has neither text nor ops.
     """
 
     text: str
@@ -41,6 +43,8 @@ class Change:
     touches: frozenset[str] = frozenset()
     predicted: dict[str, Any] = field(default_factory=dict)
     state: tuple[Query, ...] = ()
+    reboot: str = ""
+    at_once: bool = False
 
 
 class Resource(Protocol):

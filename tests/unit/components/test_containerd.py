@@ -292,9 +292,13 @@ def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_res
     assert removed.args["name"] == "AppEnvironmentExtra"
 
 
-def test_a_service_under_another_manager_is_refused() -> None:
-    with pytest.raises(Refused, match="nssm"):
-        plan(converged(replace(ARGS, manager="nssm")))
+@pytest.mark.row("SV-17")
+def test_a_service_under_another_manager_is_converted() -> None:
+    found = plan(converged(replace(ARGS, manager="nssm")))
+    assert [step.text for step in found.steps] == [
+        "convert the service containerd from nssm to registered",
+        "restart containerd",
+    ]
 
 
 def test_a_service_marked_for_deletion_is_refused() -> None:

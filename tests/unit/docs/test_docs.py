@@ -219,7 +219,7 @@ def test_errors_page_has_every_sentence(find: object) -> None:
         ("verdict.py", 8, "an earlier change could not be taken back (batch <..>"),
         ("components/source.py", 6, "<..>: the source <..> has no checksum."),
         ("engine/resources/directory.py", 1, "<..> should be a folder, but is <..>"),
-        ("engine/resources/service.py", 2, "The service <..> is marked for deletion"),
+        ("engine/resources/service.py", 1, "The service <..> is marked for deletion"),
         ("node/link.py", 4, "The node did not answer for <..> s"),
     ],
 )

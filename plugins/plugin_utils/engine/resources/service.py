@@ -11,7 +11,8 @@ from ..batch import Op, flatten
 from ..reading import Expectation, Query, Reading, confidential_query, service_key, services_query
 from ..resource import Change, Refused
 from ..services.definition import Definition
-from ..tools import CANNOT_ACCEPT, NOT_INSTALLED, NOT_STARTED, sc, start_ops, stop_ops, wait_service
+from ..services.existing import Existing, queries
+from ..tools import CANNOT_ACCEPT, NOT_INSTALLED, NOT_STARTED, sc, start_ops, stop_ops, wait_gone, wait_service
 
 RUNNING = "running"
 ACTIVE = frozenset({"running", "start_pending", "continue_pending", "paused", "pause_pending"})
@@ -46,11 +47,13 @@ class Service:
         return (services_query((self.name,)),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The present environment, if it has to change: the undo needs its values."""
+        """The present environment, if it has to change or the service to be made anew: the undo needs its values."""
         found = reading.service(self.name)
-        if found is None or not self.definition.owns(found) or not self.definition.environment_differs(found):
+        if found is None:
             return ()
-        return (confidential_query(self.name),)
+        if not self.definition.owns(found):
+            return queries(self.name)
+        return (confidential_query(self.name),) if self.definition.environment_differs(found) else ()
 
     def change(self, reading: Reading) -> Change | None:
         """Make or change the definition. Whether it has to be restarted is the planner's business."""
@@ -66,18 +69,9 @@ class Service:
                 predicted={service_key(self.name): after},
             )
         if found.get("deleting"):
-            raise Refused(
-                f"The service {self.name} is marked for deletion (Windows error 1072): something still holds it "
-                "open. Close services.msc and "
-                "event viewers on the node, or reboot it, and run again."
-            )
+            raise deleting(self.name)
         if not self.definition.owns(found):
-            other = "nssm" if found.get("nssm") is not None else "the service control manager alone"
-            raise Refused(
-                f"The service {self.name} is run by {other}, but is wanted as '{self.definition.manager}'. "
-                "Converting a service is not done by this "
-                "release: ask for the present manager, or remove the service first."
-            )
+            return self._convert(Existing.of(found, reading), after)
         values = reading.parts.get(confidential_query(self.name).key, {})
         differences = self.definition.differences(found, values)
         if not differences:
@@ -87,7 +81,19 @@ class Service:
             before="".join(f"{difference.setting}: {difference.before}\n" for difference in differences),
             after="".join(f"{difference.setting}: {difference.after}\n" for difference in differences),
             define=flatten(difference.ops for difference in differences),
+            at_once=all(difference.at_once for difference in differences),
             predicted={service_key(self.name): {**found, **after}},
+        )
+
+    def _convert(self, present: Existing, after: dict[str, object]) -> Change:
+        """From one service manager to another: the old service is taken away and the new one made; the undo makes
+        the old one again."""
+        return Change(
+            text=f"convert the service {self.name} from {present.manager} to {self.definition.manager}",
+            before=f"{present.manager}: {present.found.get('image_path')}\n",
+            after=f"{self.definition.manager}: {self.definition.command}\n",
+            define=(*present.remove(), *self.definition.create()),
+            predicted={service_key(self.name): after},
         )
 
     def is_active(self, reading: Reading) -> bool:
@@ -106,7 +112,11 @@ class Service:
 
     def stop(self, reading: Reading) -> tuple[Op, ...]:
         """Stop it; the undo brings it back to running."""
-        ops = stop_ops(self.name, self.definition.program, self.stop_timeout_s)
+        wanted = self.definition.program
+        found = reading.service(self.name)
+        programs = Existing(found).programs_to_wait_for(wanted) if found else (wanted,)
+        waits = (wait_gone(program, self.stop_timeout_s) for program in programs)
+        ops = (*stop_ops(self.name, "", self.stop_timeout_s), *waits)
         return with_undo_start(self.name, ops, self.start_timeout_s, ran=self.is_running(reading))
 
     def halt(self) -> tuple[Op, ...]:
@@ -125,6 +135,14 @@ class Service:
         query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
         there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)
         return Expectation(query, there)
+
+
+def deleting(name: str) -> Refused:
+    """A service that Windows has not let go of."""
+    return Refused(
+        f"The service {name} is marked for deletion (Windows error 1072): something still holds it open. Close "
+        "services.msc and event viewers on the node, or reboot it, and run again."
+    )
 
 
 def _if_there(ops: tuple[Op, ...]) -> tuple[Op, ...]:

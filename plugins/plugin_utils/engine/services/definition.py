@@ -36,12 +36,13 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One setting that is not as wanted, and the ops that set it."""
+    """One setting that is not as wanted, and the ops that set it. `at_once`: it is in force without a restart."""
 
     setting: str
     before: str
     after: str
     ops: tuple[Op, ...]
+    at_once: bool = False
 
 
 class Definition(Protocol):

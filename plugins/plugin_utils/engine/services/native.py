@@ -27,6 +27,15 @@ def set_variables(key: str, name: str, entries: tuple[str, ...]) -> tuple[Op]:
     return (Op("registry_set", value, secrets=("value",)),)
 
 
+def set_recovery(name: str, recovery: Recovery) -> tuple[Op, Op]:
+    """What Windows does when the service `name` ends."""
+    actions = "/".join(f"{'' if what == 'none' else what}/{delay}" for what, delay in recovery.actions)
+    return (
+        sc("failure", name, "reset=", str(recovery.reset_s), "actions=", actions),
+        sc("failureflag", name, "1" if recovery.non_crash else "0"),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Native:
     """A service whose ImagePath is the program itself.
@@ -68,7 +77,7 @@ class Native:
             )
         made = make.undone_by(*remove_ops(self.name, self.program))
         variables = set_variables(self._key, "Environment", self.environment) if self.environment else ()
-        return (made, *self._set_recovery(self.recovery), *variables)
+        return (made, *set_recovery(self.name, self.recovery), *variables)
 
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
         """By fingerprint."""
@@ -83,13 +92,17 @@ class Native:
             differences.append(Difference("command line", before, self.command, (op,)))
         start = found.get("start")
         if start != AUTOMATIC or found.get("delayed"):
-            op = self._config("start=", "auto").undone_by(self._config("start=", _start_word(found)))
-            differences.append(Difference("start type", _start_word(found), "auto", (op,)))
+            op = self._config("start=", "auto").undone_by(self._config("start=", start_word(found)))
+            differences.append(Difference("start type", start_word(found), "auto", (op,), at_once=True))
         if found.get("failure") != self.recovery.wire():
             old = found.get("failure")
-            back = self._set_recovery(_recovery_of(old))
-            ops = tuple(op.undone_by(undo) for op, undo in zip(self._set_recovery(self.recovery), back, strict=True))
-            differences.append(Difference("recovery", _recovery_text(old), _recovery_text(self.recovery.wire()), ops))
+            back = set_recovery(self.name, recovery_of(old))
+            ops = tuple(
+                op.undone_by(undo) for op, undo in zip(set_recovery(self.name, self.recovery), back, strict=True)
+            )
+            differences.append(
+                Difference("recovery", _recovery_text(old), _recovery_text(self.recovery.wire()), ops, at_once=True)
+            )
         if self.environment_differs(found):
             present = tuple(values.get("environment") or ())
             (op,) = set_variables(self._key, "Environment", self.environment)
@@ -119,24 +132,19 @@ class Native:
     def _config(self, option: str, value: str) -> Op:
         return sc("config", self.name, option, value)
 
-    def _set_recovery(self, recovery: Recovery) -> tuple[Op, ...]:
-        actions = "/".join(f"{'' if what == 'none' else what}/{delay}" for what, delay in recovery.actions)
-        return (
-            sc("failure", self.name, "reset=", str(recovery.reset_s), "actions=", actions),
-            sc("failureflag", self.name, "1" if recovery.non_crash else "0"),
-        )
-
     @property
     def _key(self) -> str:
         return f"{SERVICES_KEY}\\{self.name}"
 
 
-def _start_word(found: Mapping[str, Any]) -> str:
+def start_word(found: Mapping[str, Any]) -> str:
+    """The start type as sc.exe takes it."""
     words = {0: "boot", 1: "system", 2: "auto", 3: "demand", 4: "disabled"}
     return "delayed-auto" if found.get("delayed") else words.get(found.get("start", 3), "demand")
 
 
-def _recovery_of(found: Mapping[str, Any] | None) -> Recovery:
+def recovery_of(found: Mapping[str, Any] | None) -> Recovery:
+    """What a service's `failure` means."""
     if not found:
         return Recovery(reset_s=0, actions=(), non_crash=False)
     actions = tuple((str(what), int(delay)) for what, delay in found.get("actions", ()))

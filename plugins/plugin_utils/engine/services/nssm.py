@@ -17,7 +17,7 @@ from typing import Any
 from .. import command_line, windows_path
 from ..batch import Op
 from ..environment import fingerprints, names
-from ..tools import remove_ops, run
+from ..tools import remove_ops, run, sc
 from .definition import AUTOMATIC, Difference
 from .native import SERVICES_KEY, set_variables
 
@@ -90,6 +90,12 @@ class Nssm:
         """Each setting that differs; those that nssm has and we do not want are reset to its default."""
         present: Mapping[str, Any] = found.get("nssm") or {}
         differences = []
+        image_path = str(found.get("image_path") or "")
+        if not windows_path.same(next(iter(command_line.split(image_path)), ""), self.nssm):
+            here, back = (
+                sc("config", self.name, "binPath=", line) for line in (command_line.quote(self.nssm), image_path)
+            )
+            differences.append(Difference("nssm.exe", image_path, self.nssm, (here.undone_by(back),)))
         if self.environment_differs(found):
             old_values = tuple((values.get("nssm") or {}).get(VARIABLES) or ())
             (op,) = set_variables(self._key, VARIABLES, self.environment)
@@ -101,9 +107,8 @@ class Nssm:
             if _same(setting, old, wanted):
                 continue
             back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
-            differences.append(
-                Difference(setting, _text(old), _text(wanted), (self._set(setting, wanted).undone_by(back),))
-            )
+            ops = (self._set(setting, wanted).undone_by(back),)
+            differences.append(Difference(setting, _text(old), _text(wanted), ops, at_once=setting in _AT_ONCE))
         for setting in ("AppStdout", "AppStderr"):
             old = present.get(setting)
             if setting not in self._settings() and old:
@@ -165,6 +170,10 @@ class Nssm:
 
     def _nssm(self, *args: str) -> Op:
         return run(self.nssm, *args, encoding="utf-16")
+
+
+_AT_ONCE = frozenset({"DisplayName", "Start"})
+"""Settings of the service control manager's own; the others are read by nssm when it starts the program."""
 
 
 def _found(setting: str, service: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:

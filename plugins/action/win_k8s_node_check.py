@@ -1,0 +1,100 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looks whether a node works; documented in modules/win_k8s_node_check.py."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.components import verify, verify_network
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.engine.reading import Reading, merge_queries
+from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.run_id import RUN_ID
+
+AFTER_BOOT_PAUSE_S = 5
+
+
+class ActionModule(NodeAction):
+    """win_k8s_node_check."""
+
+    module = "win_k8s_node_check"
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """Look until there is no error or the time is up; then say what was found."""
+        expected = _expected(options)
+        end = time.monotonic() + options["timeout"]
+        while True:
+            reading, findings = self._look(options, layout, expected)
+            errors = [one for one in findings if one.severity == verify.ERROR]
+            if not errors or time.monotonic() >= end:
+                break
+            display.vv(f"{self._host}: {len(errors)} findings so far; looking again")
+            time.sleep(AFTER_BOOT_PAUSE_S)
+        for one in findings:
+            if one.severity == verify.WARNING:
+                self.warn_once(f"{self._host}: {one.text} {one.remedy}")
+        result: dict[str, Any] = {
+            "changed": False,
+            "findings": [one.as_data() for one in findings],
+            "winkube": {"calls": self._link.calls},
+        }
+        if errors:
+            sentences = "\n".join(f"{one.text} {one.remedy}" for one in errors)
+            result |= {"failed": True, "msg": f"{self._host} does not work as it should:\n{sentences}"}
+        return result | self.facts(reading)
+
+    def _look(
+        self, options: Mapping[str, Any], layout: Layout, expected: verify.Expected
+    ) -> tuple[Reading, tuple[verify.Finding, ...]]:
+        """Two readings of the node, one of the cluster, and what is wrong in them."""
+        watched = verify.reads(layout, expected)
+        queries = merge_queries((*read_plan(layout), *watched, *verify_network.reads(layout, expected)))
+        empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self._task.check_mode)
+        first = empty.merged(self._link.probe(queries), queries)
+        node, cluster = self._node(options, expected)
+        time.sleep(options["watch"])
+        again = (*watched, *verify.logs(layout, expected, first))
+        second = first.merged(self._link.probe(again), again)
+        return first, (
+            *verify.check_programs(layout, expected, first, second),
+            *verify_network.check_network(layout, expected, first, node),
+            *cluster,
+        )
+
+    def _node(
+        self, options: Mapping[str, Any], expected: verify.Expected
+    ) -> tuple[Mapping[str, Any] | None, tuple[verify.Finding, ...]]:
+        """The Node object and what is wrong with it; neither without a kubeconfig."""
+        if not expected.kubernetes:
+            return None, ()
+        try:
+            cluster = Cluster.open(options["cluster"])
+            if cluster is None:
+                display.v(f"{self._host}: winkube_cluster.kubeconfig is empty; the Node object was not looked at")
+                return None, ()
+            node = cluster.node(expected.node_name)
+        except ClusterError as error:
+            raise NodeError(f"check: {error}") from error
+        return node, verify_network.check_node(expected, node)
+
+
+def _expected(options: Mapping[str, Any]) -> verify.Expected:
+    return verify.Expected(
+        node_name=options["node_name"],
+        kubernetes=bool(options["kubernetes_version"]),
+        cni_managed_by=options["cni_managed_by"],
+        kube_proxy_managed_by=options["kube_proxy_managed_by"],
+        network_mode=options["network_mode"],
+        network_name=options["network_name"],
+        cluster_cidr=options["cluster_cidr"],
+        service_cidr=options["service_cidr"],
+        interface_name=options["interface_name"],
+        management_ip=options["management_ip"],
+    )

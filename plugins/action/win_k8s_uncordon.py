@@ -1,0 +1,45 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lets pods come back to a node that was emptied; documented in modules/win_k8s_uncordon.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils import drain
+from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.node_action import NodeAction
+from ..plugin_utils.run_id import RUN_ID
+
+
+class ActionModule(NodeAction):
+    """win_k8s_uncordon."""
+
+    module = "win_k8s_uncordon"
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """Nothing, unless a run of this collection cordoned the Node; then wait until it is Ready."""
+        name = options["node_name"]
+        try:
+            cluster = Cluster.open(options["cluster"])
+            if cluster is None:
+                return {"changed": False, "steps": []}
+            ours = drain.NodeDrain(cluster, name, RUN_ID)
+            if not ours.is_ours():
+                return {"changed": False, "steps": []}
+            if self._task.check_mode:
+                return {"changed": True, "steps": [{"text": f"uncordon {name}", "state": "planned"}]}
+            wait_for(
+                Clock(),
+                options["timeout"],
+                lambda: True if drain.is_ready(cluster.node(name)) else None,
+                f"The Node {name} is not Ready after {options['timeout']} s, so it stays cordoned; see "
+                "playbooks/verify.yml.",
+            )
+            steps = ours.uncordon()
+        except ClusterError as error:
+            raise NodeError(f"uncordon: {error}") from error
+        return {"changed": bool(steps), "steps": [{"text": text, "state": "done"} for text in steps]}

@@ -1,0 +1,105 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Converges the kubelet; documented in modules/win_kubelet.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from ..plugin_utils.components import kubelet
+from ..plugin_utils.components.kubelet_args import KubeletSettings
+from ..plugin_utils.components.kubernetes_fit import pause_image
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.engine.reading import Reading
+from ..plugin_utils.engine.resource import Refused, Resource
+from ..plugin_utils.facts.version import Line, Version, VersionError
+from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates, variables
+
+PAUSE_IS_AN_ARGUMENT = Line(1, 27)
+"""Before this line the kubelet is told the sandbox image; later ones ask the runtime."""
+
+
+class ActionModule(KubernetesAction):
+    """win_kubelet."""
+
+    module = "win_kubelet"
+    component = kubelet.NAME
+
+    def resources(
+        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
+    ) -> tuple[Resource, ...]:
+        """Folders, program, drop-in, service."""
+        version = self.version(options)
+        service = options["service"]
+        args = kubelet.KubeletArgs(
+            layout=layout,
+            source=self.source_of(options),
+            settings=self._settings(options, layout, version, reading),
+            configured=kubelet.configured(layout, reading),
+            kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
+            config=self._config(layout, reading),
+            manager=service["manager"],
+            nssm=self.nssm_of(options, layout, mark),
+            environment=variables(service["environment"]),
+            depends_on=tuple(service["depends_on"]),
+            start_timeout_s=service["start_timeout"],
+            stop_timeout_s=service["stop_timeout"],
+            notices=self.check_skew(options, version),
+            mark=mark,
+        )
+        made = kubelet.desired(args)
+        self.warn_all(kubelet.warnings(args))
+        return made
+
+    def _settings(
+        self, options: Mapping[str, Any], layout: Layout, version: Version, reading: Reading
+    ) -> KubeletSettings:
+        image = ""
+        if version.line < PAUSE_IS_AN_ARGUMENT:
+            image = pause_image(
+                options["pause_image"], options["version"], options["pause_image_source"], reading.build
+            )
+        return KubeletSettings(
+            version=version,
+            node_name=options["node_name"],
+            containerd_version=_containerd(options["containerd_version"]),
+            pause_image=image,
+            cluster_dns=tuple(options["cluster_dns"]),
+            cluster_domain=options["cluster_domain"],
+            verbosity=options["verbosity"],
+            priority_class=options["priority_class"],
+            system_reserved=_texts(options["system_reserved"]),
+            kube_reserved=_texts(options["kube_reserved"]),
+            eviction_hard=_texts(options["eviction_hard"]),
+            eviction_soft=_texts(options["eviction_soft"]),
+            eviction_soft_grace_period=_texts(options["eviction_soft_grace_period"]),
+            taints=tuple(options["taints"]),
+            labels=_texts(options["labels"]),
+            node_ip=options["node_ip"],
+            feature_gates=feature_gates(options["feature_gates"]),
+            extra=(*kubelet.own_arguments(layout), *options["extra_arguments"]),
+            **kubelet.places(layout, options["join"]),
+        )
+
+    def _config(self, layout: Layout, reading: Reading) -> Mapping[str, Any]:
+        """kubeadm's KubeletConfiguration as it lies on the node; empty if there is none that can be read."""
+        try:
+            found = yaml.safe_load(kubelet.text_of(kubelet.config_file(layout), reading))
+        except yaml.YAMLError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def _containerd(text: str) -> Version | None:
+    try:
+        return Version.parse(text, "containerd_version") if text else None
+    except VersionError as error:
+        raise Refused(str(error)) from error
+
+
+def _texts(given: Mapping[str, Any]) -> dict[str, str]:
+    return {str(key): str(value) for key, value in given.items()}

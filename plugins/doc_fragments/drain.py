@@ -1,0 +1,55 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The option by which a module empties its node before it interrupts pods."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  drain:
+    description:
+      - Whether the Node is cordoned and drained before a change that interrupts pods, such as a restart of containerd
+        or of the machine. Nothing happens to a node on which nothing of that kind has to be done.
+      - M(winkube.node.win_k8s_uncordon) lets pods come back.
+    type: dict
+    suboptions:
+      enabled:
+        description: Whether to do it.
+        type: bool
+        default: false
+      node_name:
+        description: The name of the Node.
+        type: str
+        default: ''
+      cluster:
+        description: How the controller reaches the cluster's API, as the variable C(winkube_cluster).
+        type: dict
+        suboptions:
+          kubeconfig:
+            description: A kubeconfig on the controller.
+            type: str
+            default: ''
+          context:
+            description: The context of that kubeconfig; empty for its current one.
+            type: str
+            default: ''
+      timeout:
+        description: Seconds in which the node has to be empty.
+        type: int
+        default: 600
+      grace_period:
+        description: Seconds that each pod gets to end; below 0 what the pod itself says.
+        type: int
+        default: -1
+      force:
+        description: Whether pods that nothing makes anew are deleted.
+        type: bool
+        default: false
+      delete_emptydir_data:
+        description: Whether pods that keep data in an C(emptyDir) are evicted.
+        type: bool
+        default: false
+"""

@@ -1,0 +1,128 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_cni; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_cni
+short_description: Brings the CNI plugins of a flannel node to a Windows node
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Makes the folders of CNI's programs and configurations, where only administrators write, and brings in host-local,
+    win-bridge and win-overlay out of the release archive of the CNI plugins, and flannel's own plugin as flannel.exe.
+  - Warns of other configurations beside C(cni.conf), since containerd takes the first in the order of their names.
+  - Programs that are there already are compared with the archive's and replaced only if they differ.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.attributes
+options:
+  managed_by:
+    description:
+      - Who brings the network. With V(cluster) a DaemonSet of the cluster does; then the folders are made and nothing
+        is written into them.
+    type: str
+    choices: [service, cluster]
+    default: service
+  version:
+    description: The release of the CNI plugins, such as V(1.9.0).
+    type: str
+    default: 1.9.0
+  source:
+    description: Where the CNI plugins come from.
+    type: dict
+    suboptions:
+      url:
+        description: The release archive (C(.tgz)), fetched by the node.
+        type: str
+        default: https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz
+      checksum:
+        description:
+          - V(sha256:) and 64 hex digits, or the https address of the publisher's sum file, which the controller reads.
+          - Without one the source is refused, unless O(allow_unverified) names C(cni-plugins).
+        type: str
+        default: ''
+      proxy:
+        description: A web proxy for the download.
+        type: str
+        default: ''
+  flannel_version:
+    description: The release of flannel's CNI plugin, such as V(1.2.0-flannel1).
+    type: str
+    default: 1.2.0-flannel1
+  flannel_source:
+    description: Where flannel's CNI plugin comes from.
+    type: dict
+    suboptions:
+      url:
+        description: The release archive (C(.tgz)) with flannel-amd64.exe, or that program alone, fetched by the node.
+        type: str
+        default: https://github.com/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz
+      checksum:
+        description: As for O(source.checksum); O(allow_unverified) calls it C(flannel-cni).
+        type: str
+        default: ''
+      proxy:
+        description: A web proxy for the download.
+        type: str
+        default: ''
+  allow_unverified:
+    description: Sources that may come without a checksum, such as cni-plugins and flannel-cni.
+    type: list
+    elements: str
+    default: []
+seealso:
+  - module: winkube.node.win_flannel
+"""
+
+EXAMPLES = r"""
+- name: Bring in the CNI plugins
+  winkube.node.win_cni:
+    version: 1.9.0
+    source:
+      url: https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz
+      checksum: https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz.sha256
+    flannel_version: 1.2.0-flannel1
+    flannel_source:
+      url: https://mirror.example.com/flannel-amd64.exe
+      checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
+
+- name: Leave the network to a DaemonSet of the cluster
+  winkube.node.win_cni:
+    managed_by: cluster
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done, in the order of the plan.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: install cni-plugins 1.9.0, state: done}]
+winkube:
+  description: How it was done.
+  returned: always
+  type: dict
+  contains:
+    answer:
+      description: The node's answer to the batch, none if nothing had to be done.
+      type: str
+    outcome:
+      description: What became of the batch.
+      type: str
+    batch:
+      description: The id of the batch; its journal is on the node.
+      type: str
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_k8s_node_check; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_k8s_node_check
+short_description: Looks whether a Windows node works
+version_added: 0.2.0
+author: The winkube.node authors (@winkube)
+description:
+  - Looks twice at the node, O(watch) seconds apart, and once at the cluster. Changes nothing.
+  - Services containerd, kubelet, kube-proxy and flanneld run and their programs are not started again and again;
+    containerd's pipe is there; kubelet and kube-proxy answer at their health ports; each log is written.
+  - The HNS network is there with a management address that the host has; C(subnet.env) lies in the Node's podCIDR;
+    traffic from pods to pods, services and nodes is not translated; kube-proxy's source VIP lies in the node's range.
+  - With access to the cluster, the Node is there and Ready, labelled as Windows, and without the taints of a node in
+    trouble.
+  - What the cluster manages itself (O(cni_managed_by), O(kube_proxy_managed_by)) is left out.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.cluster
+attributes:
+  check_mode:
+    support: full
+    description: It only reads.
+  diff_mode:
+    support: none
+    description: It changes nothing.
+  idempotent:
+    support: full
+    description: It only reads.
+  platform:
+    support: full
+    platforms: windows
+    description: The nodes are Windows.
+options:
+  node_name:
+    description: The name of the Node object.
+    type: str
+    default: ''
+  kubernetes_version:
+    description: The Kubernetes that the node runs. Empty if it runs none; then only containerd is looked at.
+    type: str
+    default: ''
+  cni_managed_by:
+    description: Who runs the pod network, flanneld as a V(service) of the host or the V(cluster).
+    type: str
+    choices: [service, cluster]
+    default: service
+  kube_proxy_managed_by:
+    description: Who runs kube-proxy.
+    type: str
+    choices: [service, cluster]
+    default: service
+  network_mode:
+    description: The kind of pod network.
+    type: str
+    default: l2bridge
+  network_name:
+    description: The name of the pod network in HNS; empty for flannel's own of O(network_mode).
+    type: str
+    default: ''
+  cluster_cidr:
+    description: The pods' network, empty if not known.
+    type: str
+    default: ''
+  service_cidr:
+    description: The services' network, empty if not known.
+    type: str
+    default: ''
+  interface_name:
+    description: The adapter that the pod network is on.
+    type: str
+    default: Ethernet
+  management_ip:
+    description: The host's address in the cluster; empty for the first one of O(interface_name).
+    type: str
+    default: ''
+  watch:
+    description: Seconds between the two looks. A program that ends again and again is seen if it ends in between.
+    type: int
+    default: 10
+  timeout:
+    description: After a restart of the machine it takes a while until everything is up. So many seconds are waited
+      until there is no finding with the severity V(error).
+    type: int
+    default: 0
+seealso:
+  - module: winkube.node.win_k8s_node_info
+"""
+
+EXAMPLES = r"""
+- name: Look whether the node works
+  winkube.node.win_k8s_node_check:
+    node_name: win1
+    kubernetes_version: 1.37.0
+    cluster: {kubeconfig: ~/.kube/config}
+    timeout: 300
+"""
+
+RETURN = r"""
+findings:
+  description: What is not as it has to be. The task fails if one of them is an V(error).
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    check:
+      description: What was looked at.
+      type: str
+    severity:
+      description: V(error) or V(warning).
+      type: str
+    text:
+      description: What was seen, one sentence.
+      type: str
+    remedy:
+      description: What to do about it.
+      type: str
+  sample:
+    - check: service kubelet
+      severity: error
+      text: "The service kubelet is stopped (its last exit code was 1)."
+      remedy: 'Start it (sc.exe start kubelet) and read C:\k\kubelet.log.'
+winkube:
+  description: How it was read.
+  returned: always
+  type: dict
+  contains:
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

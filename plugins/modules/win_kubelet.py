@@ -1,0 +1,238 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_kubelet; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_kubelet
+short_description: Installs the kubelet on a Windows node and runs it as a service
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Brings in kubelet.exe, makes its folders and its service, and gives it arguments that its release knows.
+  - The whole command line is checked before the node is touched; what kubeadm wrote into C(kubeadm-flags.env) is a part
+    of it. A flag or feature gate with which this release would not start is refused.
+  - kubeadm's own files, C(config.yaml) and C(kubeadm-flags.env), are never written. From Kubernetes 1.30 on settings go
+    into a drop-in beside them, before into arguments.
+  - Without a kubeconfig the kubelet cannot run. Its service is then defined and not started; the join starts it.
+  - It is restarted only if the program, the command line, the environment or the drop-in change. If it then does not
+    answer on its healthz port, everything is put back as it was.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.drain
+  - winkube.node.cluster
+  - winkube.node.attributes
+options:
+  version:
+    description: The release of Kubernetes, such as V(1.37.1). Refused if it does not go with the cluster's API server.
+    type: str
+    required: true
+  node_name:
+    description: The name of the Node object. Written in lower case.
+    type: str
+    required: true
+  source:
+    description: Where kubelet.exe comes from.
+    type: dict
+    required: true
+    suboptions:
+      url:
+        description: The program (C(.exe)), fetched by the node; V(http), V(https), or V(file:///C:/...) on the node.
+        type: str
+        required: true
+      checksum:
+        description:
+          - V(sha256:) and 64 hex digits, or the https address of the publisher's sum file, which the controller reads.
+          - Without one the source is refused, unless O(allow_unverified) names it.
+        type: str
+        default: ''
+      proxy:
+        description: A web proxy for the download.
+        type: str
+        default: ''
+  nssm_source:
+    description: Where nssm.exe comes from. Used only where O(service.manager=nssm).
+    type: dict
+    suboptions:
+      url:
+        description: nssm's own zip or nssm.exe, fetched by the node; empty if it is there already.
+        type: str
+        default: https://nssm.cc/release/nssm-2.24.zip
+      checksum:
+        description: As for O(source.checksum). Empty for C(nssm-2.24.zip), whose checksum is known.
+        type: str
+        default: ''
+  allow_unverified:
+    description: Components whose sources may come without a checksum, such as kubelet.
+    type: list
+    elements: str
+    default: []
+  join:
+    description:
+      - How the node joins. With V(kubeadm) the kubelet gets C(config.yaml), a bootstrap kubeconfig and drop-ins.
+      - With V(bootstrap_kubeconfig) it gets a bootstrap kubeconfig, and with V(kubeconfig) neither; all is an argument.
+    type: str
+    choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
+    default: kubeadm
+  cluster_dns:
+    description: Addresses of the cluster's DNS service.
+    type: list
+    elements: str
+    default: [10.96.0.10]
+  cluster_domain:
+    description: The cluster's DNS domain.
+    type: str
+    default: cluster.local
+  verbosity:
+    description: How much the kubelet logs.
+    type: int
+    default: 6
+  priority_class:
+    description: The priority of its process. Below V(ABOVE_NORMAL_PRIORITY_CLASS) busy pods can starve it.
+    type: str
+    default: ABOVE_NORMAL_PRIORITY_CLASS
+  system_reserved:
+    description: What Windows and its services need, by resource. Lessens what pods may request; nothing enforces it.
+    type: dict
+    default: {memory: 2Gi}
+  kube_reserved:
+    description: What kubelet and containerd need, by resource. Only lessens what pods may request.
+    type: dict
+    default: {}
+  eviction_hard:
+    description: Thresholds by signal. Before Kubernetes 1.31 they only lessen what pods may request.
+    type: dict
+    default: {}
+  eviction_soft:
+    description: Thresholds by signal. Without effect before Kubernetes 1.31.
+    type: dict
+    default: {}
+  eviction_soft_grace_period:
+    description: Grace periods by signal.
+    type: dict
+    default: {}
+  taints:
+    description: Taints of a new Node, such as V(os=windows:NoSchedule). An empty list for none.
+    type: list
+    elements: str
+    default: ['os=windows:NoSchedule']
+  labels:
+    description: Labels of a new Node.
+    type: dict
+    default: {}
+  node_ip:
+    description: The node's address, where it has several. Empty to let the kubelet choose.
+    type: str
+    default: ''
+  feature_gates:
+    description: Feature gates by name, V(true) or V(false). One that this release does not know is refused.
+    type: dict
+    default: {}
+  pause_image:
+    description: The sandbox image. A kubelet is told up to Kubernetes 1.26; empty for the one that fits O(version).
+    type: str
+    default: ''
+  pause_image_source:
+    description: Whose sandbox image; V(microsoft) has signed binaries.
+    type: str
+    choices: [kubernetes, microsoft]
+    default: kubernetes
+  containerd_version:
+    description: The containerd that runs beside it; empty if not known. Decides about WindowsHostNetwork.
+    type: str
+    default: ''
+  extra_arguments:
+    description: Further arguments, such as V(--max-pods=60). Checked as the others are.
+    type: list
+    elements: str
+    default: []
+  service:
+    description: How the service is made and run.
+    type: dict
+    suboptions:
+      manager:
+        description: V(nssm), or V(sc) for sc.exe and the kubelet's own C(--windows-service), which has no log file
+          from Kubernetes 1.26 on.
+        type: str
+        choices: [nssm, sc]
+        default: nssm
+      environment:
+        description:
+          - Secret. Variables of the service's own environment, such as HTTPS_PROXY. A change restarts it.
+        type: dict
+        default: {}
+      depends_on:
+        description:
+          - Services that Windows has to start before, such as V(containerd), and with which it stops this one.
+          - None by default. If one of them does not come up at boot, this service stays down.
+        type: list
+        elements: str
+        default: []
+      start_timeout:
+        description: Seconds in which it has to be healthy.
+        type: int
+        default: 240
+      stop_timeout:
+        description: Seconds in which the service has to stop.
+        type: int
+        default: 120
+seealso:
+  - module: winkube.node.win_containerd
+  - module: winkube.node.win_kube_proxy
+"""
+
+EXAMPLES = r"""
+- name: Run a kubelet
+  winkube.node.win_kubelet:
+    version: 1.37.1
+    node_name: win1
+    source:
+      url: https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe
+      checksum: https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe.sha256
+
+- name: Run it by sc.exe, with more reserved and labels for a new node
+  winkube.node.win_kubelet:
+    version: 1.37.1
+    node_name: win1
+    source:
+      url: https://builds.example.com/kubelet.exe
+      checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
+    system_reserved: {cpu: 500m, memory: 4Gi}
+    labels: {pool: windows}
+    service: {manager: sc}
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done, in the order of the plan.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: restart kubelet, state: done}]
+winkube:
+  description: How it was done.
+  returned: always
+  type: dict
+  contains:
+    answer:
+      description: The node's answer to the batch, none if nothing had to be done.
+      type: str
+    outcome:
+      description: What became of the batch.
+      type: str
+    batch:
+      description: The id of the batch; its journal is on the node.
+      type: str
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

@@ -1,0 +1,7 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cluster as the controller sees it: a small client for its API, and what is asked of it and made there.
+
+Nothing of Ansible is imported here; the package `kubernetes` is, only where it is used.
+"""

@@ -1,0 +1,237 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Kubernetes API from the controller: a kubeconfig and plain JSON, over the PyPI package `kubernetes`.
+
+Of that package only the loading of kubeconfigs (certificates, tokens, exec plugins) and its HTTPS client are used:
+paths and objects are the API's own, the same for every release of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+Object = dict[str, Any]
+"""A JSON object as the API returns it."""
+
+T = TypeVar("T")
+
+REQUEST_S = 30
+"""How long one request may take, in seconds."""
+
+_PATCH_TYPES = {
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}
+_VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
+
+
+class ClusterError(Exception):
+    """The cluster cannot be asked, or does not do what is asked of it. The text is a sentence for people.
+
+    `status` is the HTTP status of the answer, 0 where there was none.
+    """
+
+    def __init__(self, sentence: str, status: int = 0) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Send(Protocol):
+    """How a request reaches the API: (status, body). Raises ClusterError where there is no answer."""
+
+    def __call__(
+        self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
+    ) -> tuple[int, bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, so that tests need not wait."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+def wait_for(
+    clock: Clock, timeout_s: float, what: Callable[[], T | None], sentence: str = "", interval_s: float = 1.0
+) -> T:
+    """What `what` returns as soon as that is not None; it is asked at least twice, at the begin and at the end.
+
+    ClusterError with `sentence` when `timeout_s` are up.
+    """
+    end = clock.now() + timeout_s
+    while (found := what()) is None:
+        left = end - clock.now()
+        if left <= 0:
+            raise ClusterError(sentence or f"Waited {timeout_s:g} s in vain.")
+        clock.sleep(min(interval_s, left))
+    return found
+
+
+class Cluster:
+    """One cluster. `server` is its address and `ca_pem` the certificates that it is trusted by (empty: the
+    controller's own), both as the kubeconfig says."""
+
+    def __init__(self, server: str, ca_pem: bytes, send: Send) -> None:
+        self.server = server
+        self.ca_pem = ca_pem
+        self._send = send
+
+    @classmethod
+    def open(cls, options: Mapping[str, Any]) -> Cluster | None:
+        """From `{"kubeconfig": path on the controller or "", "context": name or ""}`; None without a kubeconfig.
+
+        No request is sent. ClusterError if the file, the context or the package `kubernetes` is missing.
+        """
+        path = str(options.get("kubeconfig") or "")
+        if not path:
+            return None
+        file = Path(path).expanduser()
+        if not file.is_file():
+            raise ClusterError(
+                f"cluster.kubeconfig: there is no file {path} on the controller; winkube_cluster.kubeconfig names it."
+            )
+        configuration = _configuration(file, str(options.get("context") or ""))
+        ca_file = getattr(configuration, "ssl_ca_cert", None)
+        return cls(
+            str(configuration.host).rstrip("/"),
+            Path(ca_file).read_bytes() if ca_file else b"",
+            _sender(configuration),
+        )
+
+    def get(self, path: str) -> Object | None:
+        """The object at `path` (`/api/v1/nodes/win1`), None if there is none. ClusterError for everything else."""
+        return self._request("GET", path, missing=True)
+
+    def create(self, path: str, body: Mapping[str, Any]) -> Object:
+        """POST `body` to the collection `path`."""
+        return self._request("POST", path, body) or {}
+
+    def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
+        """PATCH the object at `path`; `kind` is `merge` or `strategic`."""
+        return self._request("PATCH", path, body, _PATCH_TYPES[kind]) or {}
+
+    def replace(self, path: str, body: Mapping[str, Any]) -> Object:
+        """PUT `body` to `path`; for subresources that want the whole object, such as a CSR's approval."""
+        return self._request("PUT", path, body) or {}
+
+    def delete(self, path: str) -> bool:
+        """DELETE the object at `path`; False if there is none."""
+        return self._request("DELETE", path, missing=True) is not None
+
+    def items(self, path: str) -> list[Object]:
+        """The objects of the collection `path`; an API group that the cluster does not serve has none."""
+        found = self.get(path) or {}
+        return [item for item in found.get("items") or () if isinstance(item, dict)]
+
+    def node(self, name: str) -> Object | None:
+        """A Node."""
+        return self.get(f"/api/v1/nodes/{name}")
+
+    def nodes(self) -> list[Object]:
+        """All Nodes."""
+        return self.items("/api/v1/nodes")
+
+    def version(self) -> str:
+        """The API server's version, such as 1.37.1, without a vendor's suffix."""
+        said = str((self.get("/version") or {}).get("gitVersion", ""))
+        match = _VERSION.match(said)
+        if match is None:
+            raise ClusterError(f"{self.server}/version says '{said}', which is no version of Kubernetes.")
+        return match.group(1)
+
+    def daemon_sets(self) -> list[Object]:
+        """The DaemonSets of all namespaces."""
+        return self.items("/apis/apps/v1/daemonsets")
+
+    def config_map(self, namespace: str, name: str) -> Object | None:
+        """A ConfigMap."""
+        return self.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+        *,
+        missing: bool = False,
+    ) -> Object | None:
+        status, data = self._send(method, path, body, content_type)
+        try:
+            answer = json.loads(data or b"{}")
+        except ValueError:
+            answer = {}
+        if not isinstance(answer, dict):
+            answer = {}
+        if status == 404 and missing:
+            return None
+        if not 200 <= status < 300:
+            said = str(answer.get("message") or "").strip().rstrip(".") or "no reason was given"
+            raise ClusterError(f"{method} {self.server}{path} was answered with {status}: {said}.", status)
+        return answer
+
+
+def _configuration(file: Path, context: str) -> Any:
+    try:
+        from kubernetes import config
+        from kubernetes.client import Configuration
+    except ImportError as error:
+        raise ClusterError(
+            f"The Python package kubernetes is missing on the controller ({error}); it is needed for what is asked of "
+            "the cluster: pip install kubernetes."
+        ) from error
+    configuration = Configuration()
+    load: Any = config.load_kube_config
+    try:
+        load(
+            config_file=str(file),
+            context=context or None,
+            client_configuration=configuration,
+            persist_config=False,  # the file is the user's
+        )
+    except (config.ConfigException, ValueError, OSError) as error:
+        raise ClusterError(
+            f"cluster.kubeconfig: {file} cannot be used{f' with the context {context}' if context else ''}: "
+            f"{str(error).strip().rstrip('.')}."
+        ) from error
+    return configuration
+
+
+def _sender(configuration: Any) -> Send:
+    """The package's HTTPS client behind this kubeconfig's certificates, token and proxy."""
+    from kubernetes.client.exceptions import ApiException
+    from kubernetes.client.rest import RESTClientObject
+    from urllib3.exceptions import HTTPError
+
+    client: Any = RESTClientObject(configuration)
+
+    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        for setting in configuration.auth_settings().values():
+            if setting["in"] == "header" and setting["value"]:
+                headers[setting["key"]] = setting["value"]
+        arguments: dict[str, Any] = {"headers": headers, "_request_timeout": REQUEST_S}
+        if body is not None:
+            arguments["body"] = dict(body)  # every content type here ends with json: the package encodes it
+        try:
+            answer = client.request(method, f"{str(configuration.host).rstrip('/')}{path}", **arguments)
+        except ApiException as error:  # releases of the package before 30 raise for every status that is no success
+            if error.status:
+                text = error.body or b""
+                return int(error.status), text if isinstance(text, bytes) else text.encode()
+            raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.") from error
+        except (HTTPError, OSError) as error:
+            raise ClusterError(f"{configuration.host} cannot be asked: {error}.") from error
+        read = getattr(answer, "read", None)
+        data = (read() if callable(read) else None) or answer.data or b""
+        return int(answer.status), data if isinstance(data, bytes) else data.encode()
+
+    return send

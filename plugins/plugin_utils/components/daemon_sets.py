@@ -1,0 +1,79 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which DaemonSets of a cluster run on a node; the scheduler's rules as far as they tell Windows from Linux.
+
+Labels and terms as in the API: kubernetes core/v1, NodeSelectorTerm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+OS_LABEL = "kubernetes.io/os"
+
+
+def labels_of(node: Mapping[str, Any] | None, name: str) -> dict[str, str]:
+    """The node's labels; of one that has not joined yet those that its kubelet will set."""
+    if node is not None:
+        return {str(key): str(value) for key, value in (node.get("metadata", {}).get("labels") or {}).items()}
+    return {OS_LABEL: "windows", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": name}
+
+
+def named(daemon_set: Mapping[str, Any]) -> str:
+    """`namespace/name`."""
+    metadata = daemon_set.get("metadata", {})
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+def running(daemon_sets: Iterable[Mapping[str, Any]], program: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """The DaemonSets that run `program` (a part of their name, or of a container's name or image) on such a node."""
+    return tuple(named(each) for each in daemon_sets if _is_of(each, program) and runs_on(each, labels))
+
+
+def runs_on(daemon_set: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether node selector and required node affinity let its pods onto a node with these labels."""
+    spec = _pod_spec(daemon_set)
+    selector = spec.get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in selector.items()):
+        return False
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    if not required:
+        return True
+    return any(_matches(term, labels) for term in required.get("nodeSelectorTerms") or ())
+
+
+def _is_of(daemon_set: Mapping[str, Any], program: str) -> bool:
+    containers = _pod_spec(daemon_set).get("containers") or ()
+    texts = [daemon_set.get("metadata", {}).get("name", "")]
+    texts += [str(container.get(key, "")) for container in containers for key in ("name", "image")]
+    return any(program in text for text in texts)
+
+
+def _pod_spec(daemon_set: Mapping[str, Any]) -> Mapping[str, Any]:
+    spec: Mapping[str, Any] = daemon_set.get("spec", {}).get("template", {}).get("spec", {})
+    return spec
+
+
+def _matches(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Every expression of a term has to hold; matchFields (the node's name) are taken to hold."""
+    return all(_holds(expression, labels) for expression in term.get("matchExpressions") or ())
+
+
+def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = expression["key"], expression.get("values") or ()
+    found = labels.get(key)
+    match expression["operator"]:
+        case "In":
+            return found in values
+        case "NotIn":
+            return found not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case _:  # Gt, Lt: never about the operating system
+            return True

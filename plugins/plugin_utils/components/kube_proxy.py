@@ -1,0 +1,181 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-proxy: program, service, and for overlay its source VIP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine import windows_path
+from ..engine.reading import Query, Reading, file_key, services_query
+from ..engine.resource import Refused, Resource
+from ..engine.resources.directory import Directory
+from ..engine.resources.programs import Programs, Source
+from ..engine.resources.service import ACTIVE, Service
+from . import daemon_sets, kube_proxy_args, nssm, source_vip
+from .dependencies import Dependencies
+from .folders import guarded
+from .healthz import healthy
+from .kube_proxy_args import KubeProxySettings, arguments, environment
+from .layout import Layout
+from .notice import Notice
+from .relies_on import ReliesOn, whole
+from .service import ServiceArgs, definition
+
+NAME = "kube-proxy"
+HEALTHZ_PORT = "10256"
+"""Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, ProxyHealthzPort."""
+NETWORK_MODES = ("l2bridge", "overlay")
+CNI_DATA_DIR = r"C:\var\lib\cni\networks"
+"""host-local's own default on the system drive. Source: containernetworking/plugins
+plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeProxyArgs:
+    """Arguments of win_kube_proxy, checked.
+
+    `environment` are variables besides KUBE_NETWORK; `nssm` brings nssm.exe in, if the manager is nssm; `depends_on`
+    are services; `reads_vip` is what the source VIP was found by; `mark` is the id of the batch.
+    """
+
+    layout: Layout
+    source: Source
+    settings: KubeProxySettings
+    manager: str = "nssm"
+    nssm: tuple[Resource, ...] = ()
+    environment: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+    notices: tuple[Notice, ...] = ()
+    reads_vip: tuple[Query, ...] = ()
+    mark: str = ""
+
+
+def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
+    """Folders, program, service. Refused if kube-proxy would not start with its arguments, or has no kubeconfig."""
+    layout = args.layout
+    problems = kube_proxy_args.problems(args.settings)
+    if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
+        problems.append(
+            f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; it needs "
+            "winkube_cluster.kubeconfig for that, or a file of yours (winkube_kube_proxy_kubeconfig_source)."
+        )
+    if problems:
+        raise Refused(*problems)
+    service = _service(args)
+    return (
+        *_folders(layout),
+        *args.nssm,
+        _programs(layout, args.source, args.mark),
+        ReliesOn(layout.kube_proxy_kubeconfig, (whole(layout.kube_proxy_kubeconfig), *args.reads_vip)),
+        service,
+        Dependencies(service, args.depends_on),
+        *args.notices,
+    )
+
+
+def network_name(network_mode: str) -> str:
+    """The HNS network of a mode as the documents name it."""
+    return kube_proxy_args.NETWORKS[mode(network_mode)]
+
+
+def mode(network_mode: str) -> kube_proxy_args.Mode:
+    """The mode by its name. Refused for one that kube-proxy's part is not written for."""
+    if network_mode == "l2bridge":
+        return "l2bridge"
+    if network_mode == "overlay":
+        return "overlay"
+    raise Refused(
+        f"kube-proxy: the network mode is '{network_mode}', but this role can do {' and '.join(NETWORK_MODES)} only. "
+        "Leave kube-proxy to the cluster (winkube_kube_proxy_managed_by: cluster), or change winkube_network_mode."
+    )
+
+
+def left_to_cluster(layout: Layout, reading: Reading) -> None:
+    """Refused if a service of that name runs, or will at the next boot, although kube-proxy is the cluster's."""
+    found = reading.service(layout.kube_proxy_service)
+    if found is None or not (found.get("state") in ACTIVE or found.get("start") in (0, 1, 2)):
+        return
+    raise Refused(
+        "kube-proxy is managed by the cluster (winkube_kube_proxy_managed_by), but the node has a service "
+        f"{layout.kube_proxy_service} as well ({found.get('state')}): both would write the same HNS policies. "
+        f"Remove the service (sc.exe stop {layout.kube_proxy_service}, sc.exe delete {layout.kube_proxy_service}), or "
+        "set winkube_kube_proxy_managed_by: service and take the DaemonSet off this node."
+    )
+
+
+def beside_daemon_set(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> tuple[str, ...]:
+    """The DaemonSets that run kube-proxy on this node."""
+    return daemon_sets.running(found, NAME, daemon_sets.labels_of(node, name))
+
+
+def nobody_runs_it(node: str) -> str:
+    """The sentence for a cluster that shall own kube-proxy and has none for the node."""
+    return (
+        f"it is managed by the cluster (winkube_kube_proxy_managed_by), but no DaemonSet there runs it on {node}: "
+        "services will not be reachable from its pods."
+    )
+
+
+def refuse_beside(daemon_set: str, node: str) -> None:
+    """Refused: a host service beside a DaemonSet."""
+    raise Refused(
+        f"kube-proxy: the DaemonSet {daemon_set} runs it on {node} already, and a service beside it would write the "
+        "same HNS policies. Set winkube_kube_proxy_managed_by: cluster, or keep the DaemonSet off Windows nodes "
+        "(nodeSelector kubernetes.io/os: linux)."
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments; the source VIP of the documents'
+    network."""
+    resources: tuple[Resource, ...] = (*_folders(layout), _programs(layout, Source("", None, ""), ""))
+    return (
+        *(query for resource in resources for query in resource.reads()),
+        whole(layout.kube_proxy_kubeconfig),
+        *source_vip.reads(source_vip.VipArgs(layout, kube_proxy_args.NETWORKS["overlay"], CNI_DATA_DIR)),
+        *nssm.reads(layout),
+        services_query((layout.kube_proxy_service,)),
+    )
+
+
+def _folders(layout: Layout) -> tuple[Directory, ...]:
+    return guarded(windows_path.parent(layout.kube_proxy_binary), layout.log_dir)
+
+
+def _programs(layout: Layout, source: Source, mark: str) -> Programs:
+    return Programs(NAME, source, (("", layout.kube_proxy_binary),), layout.state_dir, mark[:8])
+
+
+def _service(args: KubeProxyArgs) -> Service:
+    layout = args.layout
+    uses = {file_key(layout.kube_proxy_binary)}
+    if args.manager == "nssm":
+        uses.add(file_key(layout.nssm))
+    made = definition(
+        ServiceArgs(
+            component=NAME,
+            name=layout.kube_proxy_service,
+            manager=args.manager,
+            program=layout.kube_proxy_binary,
+            arguments=arguments(args.settings),
+            display_name=layout.kube_proxy_service,
+            directory=windows_path.parent(layout.kube_proxy_binary),
+            nssm=layout.nssm,
+            log_file=windows_path.join(layout.log_dir, "kube-proxy.log"),
+            environment=(*environment(args.settings), *args.environment),
+        )
+    )
+    return Service(
+        name=layout.kube_proxy_service,
+        definition=made,
+        uses=frozenset(uses),
+        ready=(healthy(HEALTHZ_PORT, args.start_timeout_s),),
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+    )

@@ -1,0 +1,257 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node's adapters and HNS networks as they were read, and the cluster's address ranges."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine.reading import Query, Reading
+from ..engine.resource import Refused
+
+ADAPTERS = "adapters"
+HNS = "hns"
+
+Range = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_VIRTUAL = re.compile(r"^vEthernet \((?P<name>.+)\)(?: \d+)?$", re.IGNORECASE)
+
+
+def adapters_query() -> Query:
+    """The IP interfaces of the machine."""
+    return Query(ADAPTERS, "adapters")
+
+
+def hns_query(*objects: str) -> Query:
+    """HNS's own objects, `networks` unless others are named."""
+    return Query(HNS, "hns", (("objects", objects or ("networks",)),))
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """One IP interface. `addresses` are (address, prefix length), IPv4 only."""
+
+    name: str
+    up: bool
+    dhcp: bool
+    mtu: int
+    addresses: tuple[tuple[str, int], ...]
+    gateways: tuple[str, ...]
+    dns: tuple[str, ...]
+
+    @property
+    def physical(self) -> str:
+        """The name of the adapter below: `Ethernet` of `vEthernet (Ethernet)`, else its own."""
+        match = _VIRTUAL.match(self.name)
+        return match["name"] if match else self.name
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether it belongs to a virtual switch."""
+        return _VIRTUAL.match(self.name) is not None
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Adapter:
+        """From one entry of the probe's `adapters`."""
+        return cls(
+            name=str(found["name"]),
+            up=bool(found.get("up")),
+            dhcp=bool(found.get("dhcp")),
+            mtu=int(found.get("mtu") or 0),
+            addresses=tuple((str(each["address"]), int(each["prefix"])) for each in found.get("ipv4") or ()),
+            gateways=tuple(str(each) for each in found.get("gateways") or ()),
+            dns=tuple(str(each) for each in found.get("dns") or ()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Management:
+    """The address that the cluster knows the node by, and where it is."""
+
+    address: str
+    prefix: int
+    adapter: Adapter
+
+    @property
+    def subnet(self) -> str:
+        """The network that the address lies in, such as 10.127.130.0/24."""
+        return str(ipaddress.ip_interface(f"{self.address}/{self.prefix}").network)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One HNS network. `adapter` is the physical adapter's name, empty for one that has none."""
+
+    name: str
+    id: str
+    type: str
+    adapter: str
+    management_ip: str
+    prefixes: tuple[str, ...]
+
+
+def adapters(reading: Reading) -> tuple[Adapter, ...]:
+    """As read. Refused if they could not be read."""
+    found = reading.parts.get(ADAPTERS)
+    if not isinstance(found, Sequence):
+        why = found.get("error", "") if isinstance(found, Mapping) else "nobody asked"
+        raise Refused(f"The network adapters could not be read on the node: {why}")
+    return tuple(Adapter.of(each) for each in found)
+
+
+def management(reading: Reading, *, interface: str, address: str) -> Management:
+    """The node's address: `address` if it is one of the host's, else the first of the adapter `interface`.
+
+    Where there is a virtual switch already, the address is on `vEthernet (<interface>)`. Refused with the names of
+    the adapters that there are, or the addresses.
+    """
+    all_of_them = adapters(reading)
+    if address:
+        owner = next((each for each in all_of_them if any(address == own for own, _prefix in each.addresses)), None)
+        if owner is None:
+            raise Refused(
+                f"winkube_management_ip: {address} is no address of this host, which has {_addresses(all_of_them)}."
+            )
+        return Management(address, dict(owner.addresses)[address], owner)
+    wanted = interface.casefold()
+    named = [each for each in all_of_them if each.physical.casefold() == wanted]
+    if not named:
+        raise Refused(
+            f"winkube_interface_name: there is no network adapter '{interface}' on this host; it has "
+            f"{', '.join(repr(each.name) for each in all_of_them) or 'none'}."
+        )
+    for each in sorted(named, key=lambda each: not each.is_virtual):
+        for own, prefix in each.addresses:
+            if not ipaddress.ip_address(own).is_link_local:
+                return Management(own, prefix, each)
+    raise Refused(
+        f"winkube_interface_name: the adapter '{named[0].name}' has no IPv4 address but 169.254.x; give it one, or "
+        f"name another adapter; the host has {_addresses(all_of_them)}."
+    )
+
+
+def hns_networks(reading: Reading) -> tuple[Network, ...] | None:
+    """The HNS networks, None where there is no HNS. Refused if HNS answered with an error."""
+    found = reading.parts.get(HNS)
+    if not isinstance(found, Mapping) or "error" in found:
+        why = found.get("error", "") if isinstance(found, Mapping) else "nobody asked"
+        raise Refused(f"HNS could not be asked on the node: {why}")
+    if not found.get("available"):
+        return None
+    answer = found.get("networks")
+    if not isinstance(answer, str):
+        why = answer.get("error", "") if isinstance(answer, Mapping) else "nobody asked for networks"
+        raise Refused(f"HNS could not be asked on the node: {why}")
+    try:
+        parsed = json.loads(answer)
+    except ValueError:
+        raise Refused(f"HNS answered on the node with what is no JSON: '{answer[:200]}'.") from None
+    if isinstance(parsed, Mapping) and parsed.get("Success") is False:
+        raise Refused(f"HNS could not be asked on the node: {str(parsed.get('Error', '')).strip()}")
+    networks = parsed.get("Output") if isinstance(parsed, Mapping) else parsed
+    return tuple(_network(each) for each in networks or ())
+
+
+def on_adapter(networks: Iterable[Network], physical: str) -> tuple[Network, ...]:
+    """The networks whose virtual switch is on this adapter."""
+    return tuple(each for each in networks if each.adapter.casefold() == physical.casefold())
+
+
+def _network(found: Mapping[str, Any]) -> Network:
+    adapter = str(found.get("NetworkAdapterName") or "")
+    match = _VIRTUAL.match(adapter)  # one that was made on the switch's own adapter names that
+    return Network(
+        name=str(found.get("Name") or ""),
+        id=str(found.get("ID") or found.get("Id") or ""),
+        type=str(found.get("Type") or ""),
+        adapter=match["name"] if match else adapter,
+        management_ip=str(found.get("ManagementIP") or ""),
+        prefixes=tuple(str(each.get("AddressPrefix") or "") for each in found.get("Subnets") or ()),
+    )
+
+
+def _addresses(found: Iterable[Adapter]) -> str:
+    each = [f"{address} ({adapter.name})" for adapter in found for address, _prefix in adapter.addresses]
+    return ", ".join(each) or "none"
+
+
+# -- the cluster's ranges ----------------------------------------------------------------------------------------------
+
+
+def ranges(text: str, what: str) -> tuple[Range, ...]:
+    """The networks in `10.244.0.0/16` or, for two families, `10.244.0.0/16,fd00:10:244::/56`. Refused if it is none."""
+    found = []
+    for part in text.split(","):
+        try:
+            found.append(ipaddress.ip_network(part.strip()))
+        except ValueError as error:
+            raise Refused(f"{what}: '{part.strip()}' is no network such as 10.244.0.0/16 ({error}).") from None
+    return tuple(found)
+
+
+def ipv4(networks: Iterable[Range]) -> tuple[ipaddress.IPv4Network, ...]:
+    """Those of the IPv4 family."""
+    return tuple(each for each in networks if isinstance(each, ipaddress.IPv4Network))
+
+
+def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str) -> tuple[str, ...]:
+    """What is wrong with the cluster's ranges together with the node's own subnet, one sentence each."""
+    pods, services = ranges(cluster, "winkube_cluster_cidr"), ranges(service, "winkube_service_cidr")
+    problems = []
+    for name, networks in (("winkube_cluster_cidr", pods), ("winkube_service_cidr", services)):
+        if not ipv4(networks):
+            problems.append(f"{name}: {_join(networks)} has no IPv4 network; Windows nodes cannot run with IPv6 alone.")
+    if mode == "overlay" and len({each.version for each in pods}) > 1:
+        problems.append(
+            f"winkube_cluster_cidr: {_join(pods)} has two families, which overlay networks on Windows do not support; "
+            "take winkube_network_mode l2bridge, or one family."
+        )
+    host = ipaddress.ip_network(subnet)
+    named = [("winkube_cluster_cidr", each) for each in pods] + [("winkube_service_cidr", each) for each in services]
+    named.append(("the subnet of the node's own address", host))
+    for index, (left_name, left) in enumerate(named):
+        for right_name, right in named[index + 1 :]:
+            if left.version == right.version and left.overlaps(right):
+                problems.append(
+                    f"{left_name} {left} and {right_name} {right} overlap: each address may mean one thing."
+                )
+    try:
+        address = ipaddress.ip_address(dns)
+    except ValueError:
+        problems.append(f"winkube_dns_service_ip: '{dns}' is no IP address.")
+    else:
+        if not any(address in each for each in services):
+            problems.append(
+                f"winkube_dns_service_ip: {dns} does not lie in winkube_service_cidr {_join(services)}; the cluster's "
+                "DNS is a service."
+            )
+    return tuple(problems)
+
+
+def exception_list_covers(exceptions: Iterable[str], address: str) -> bool:
+    """Whether traffic from pods to `address` goes out with the pod's own address, not translated."""
+    wanted = ipaddress.ip_address(address)
+    return any(wanted in ipaddress.ip_network(each) for each in exceptions)
+
+
+def uncovered(exceptions: Iterable[str], needed: Iterable[str]) -> tuple[str, ...]:
+    """Which of the IPv4 networks in `needed` no exception covers whole."""
+    covers = [ipaddress.ip_network(each) for each in exceptions]
+    return tuple(
+        each
+        for each in needed
+        if not any(
+            isinstance(cover, ipaddress.IPv4Network) and ipaddress.IPv4Network(each).subnet_of(cover)
+            for cover in covers
+        )
+    )
+
+
+def _join(networks: Iterable[Range]) -> str:
+    return ",".join(str(each) for each in networks)

@@ -1,0 +1,230 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a node works: two looks at the machine, some seconds apart, and one at the cluster. Nothing is changed.
+
+A running service proves little: containerd runs before its pipe is there, nssm says RUNNING while the program crashes
+again and again. So each program is held to what it does: answers, stays the same process, writes its log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine import command_line, windows_path
+from ..engine.reading import Query, Reading, file_key, file_query, pipe_query, services_query
+from .layout import Layout
+
+ERROR, WARNING = "error", "warning"
+
+SERVICE, CLUSTER = "service", "cluster"
+"""Who runs a piece: a service of the host, or a DaemonSet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it has to be: `check` is what was looked at, `text` what was seen, `remedy` what to
+    do."""
+
+    check: str
+    severity: str
+    text: str
+    remedy: str
+
+    def as_data(self) -> dict[str, str]:
+        """As it is returned by the module."""
+        return {"check": self.check, "severity": self.severity, "text": self.text, "remedy": self.remedy}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the node should be. Without `kubernetes` only containerd is looked at. CIDRs may be empty (not known)."""
+
+    node_name: str
+    kubernetes: bool
+    cni_managed_by: str = SERVICE
+    kube_proxy_managed_by: str = SERVICE
+    network_mode: str = "l2bridge"
+    network_name: str = ""
+    cluster_cidr: str = ""
+    service_cidr: str = ""
+    interface_name: str = "Ethernet"
+    management_ip: str = ""
+    kubelet_healthz_port: int = 10248
+    kube_proxy_healthz_port: int = 10256
+
+    @property
+    def flannel(self) -> bool:
+        """Whether flanneld is a service of the host."""
+        return self.kubernetes and self.cni_managed_by == SERVICE
+
+    @property
+    def kube_proxy(self) -> bool:
+        """Whether kube-proxy is a service of the host."""
+        return self.kubernetes and self.kube_proxy_managed_by == SERVICE
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program that has to run as a service; `log` is where its log is, if its service does not say otherwise."""
+
+    service: str
+    binary: str
+    log: str
+    role: str
+    healthz: str = ""
+    pipe: str = ""
+
+
+def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
+    """What has to run, in the order in which one thing needs the other."""
+    found = [
+        Program(
+            layout.containerd_service,
+            layout.containerd_binary,
+            layout.containerd_log,
+            "containerd",
+            pipe=layout.containerd_pipe,
+        )
+    ]
+    if expected.kubernetes:
+        url = f"http://127.0.0.1:{expected.kubelet_healthz_port}/healthz"
+        found.append(Program(layout.kubelet_service, layout.kubelet_binary, _log(layout, "kubelet"), "kubelet", url))
+    if expected.flannel:
+        found.append(Program(layout.flanneld_service, layout.flanneld_binary, _log(layout, "flanneld"), "flannel"))
+    if expected.kube_proxy:
+        url = f"http://127.0.0.1:{expected.kube_proxy_healthz_port}/healthz"
+        log = _log(layout, "kube-proxy")
+        found.append(Program(layout.kube_proxy_service, layout.kube_proxy_binary, log, "kube_proxy", url))
+    return tuple(found)
+
+
+def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
+    """What both looks ask for: services, processes, pipe, health."""
+    wanted = programs(layout, expected)
+    names = tuple(sorted({windows_path.name(program.binary) for program in wanted}))
+    return (
+        services_query(program.service for program in wanted),
+        Query("processes", "processes", (("names", names),)),
+        *(pipe_query(program.pipe) for program in wanted if program.pipe),
+        *(
+            Query(f"http:{program.healthz}", "http", (("url", program.healthz),))
+            for program in wanted
+            if program.healthz
+        ),
+    )
+
+
+def logs(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
+    """The logs, for the second look: only the first tells where nssm puts them."""
+    wanted = programs(layout, expected)
+    return tuple(file_query(_log_of(program, first)) for program in wanted if first.service(program.service))
+
+
+def check_programs(layout: Layout, expected: Expected, first: Reading, second: Reading) -> tuple[Finding, ...]:
+    """Services, processes, health and logs."""
+    return tuple(
+        finding
+        for program in programs(layout, expected)
+        for finding in (_service(program, first, second) or _at_work(program, first, second))
+    )
+
+
+def source_vip(layout: Layout, reading: Reading) -> str:
+    """The source VIP on kube-proxy's command line; empty if it has none."""
+    service = reading.service(layout.kube_proxy_service) or {}
+    text = str((service.get("nssm") or {}).get("AppParameters") or service.get("image_path") or "")
+    for word in command_line.split(f"x {text}")[1:]:
+        name, equals, value = word.partition("=")
+        if equals and name.lstrip("-") == "source-vip":
+            return value
+    return ""
+
+
+def _log(layout: Layout, name: str) -> str:
+    return windows_path.join(layout.log_dir, f"{name}.log")
+
+
+def _log_of(program: Program, reading: Reading) -> str:
+    """nssm's AppStderr (the programs of Kubernetes log there), else what the role sets."""
+    nssm = (reading.service(program.service) or {}).get("nssm") or {}
+    return str(nssm.get("AppStderr") or nssm.get("AppStdout") or program.log)
+
+
+def _service(program: Program, first: Reading, second: Reading) -> list[Finding]:
+    """Whether the service is there and runs in both looks."""
+    found = second.service(program.service)
+    check = f"service {program.service}"
+    if found is None:
+        return [
+            Finding(
+                check,
+                ERROR,
+                f"There is no service {program.service}.",
+                f"Run site.yml with the tag {program.role}.",
+            )
+        ]
+    log = _log_of(program, first)
+    state = str(found.get("state"))
+    if state == "paused":
+        text = (
+            f"The service {program.service} is paused: its program ended at once, and nssm waits before it tries again."
+        )
+        return [Finding(check, ERROR, text, f"Read the end of {log} on the node.")]
+    if state != "running":
+        code = found.get("service_exit_code") or found.get("exit_code") or 0
+        text = f"The service {program.service} is {state} (its last exit code was {code})."
+        return [Finding(check, ERROR, text, f"Start it (sc.exe start {program.service}) and read {log}.")]
+    before, after = _process(program, first), _process(program, second)
+    if after is None or (before is not None and before["pid"] != after["pid"]):
+        text = (
+            f"The service {program.service} says that it runs, but {windows_path.name(program.binary)} "
+            f"{'does not' if after is None else 'was started again while it was watched'}: it ends again and again."
+        )
+        return [Finding(check, ERROR, text, f"Read the end of {log} on the node.")]
+    return []
+
+
+def _at_work(program: Program, first: Reading, second: Reading) -> Iterator[Finding]:
+    """What a service that runs does."""
+    log = _log_of(program, first)
+    if program.pipe and not second.parts[pipe_query(program.pipe).key].get("exists"):
+        yield Finding(
+            f"pipe {program.pipe}",
+            ERROR,
+            rf"{program.service} runs, but its pipe \\.\pipe\{program.pipe} is not there.",
+            f"Read the end of {log}: a plugin may not have started, or config.toml names another address.",
+        )
+    if program.healthz:
+        answer = second.parts[f"http:{program.healthz}"]
+        if answer.get("status") != 200:
+            said = answer.get("error") or f"{answer.get('status')} {str(answer.get('body', '')).strip()[:200]}".strip()
+            text = f"{program.healthz} answers {said}, not 200."
+            yield Finding(f"health of {program.service}", ERROR, text, f"Read the end of {log} on the node.")
+    yield from _log_grows(program, log, second)
+
+
+def _log_grows(program: Program, log: str, reading: Reading) -> Iterator[Finding]:
+    """A log that is older than the process is not that process's. Windows may note the time of an open file late, so
+    this is a warning."""
+    found = reading.parts.get(file_key(log), {})
+    process = _process(program, reading)
+    check = f"log of {program.service}"
+    if not found.get("exists") or not found.get("size"):
+        text = f"{program.service} runs, but its log {log} is {'empty' if found.get('exists') else 'not there'}."
+        yield Finding(check, WARNING, text, f"Run site.yml with the tag {program.role}: it says where the log goes.")
+    elif process and str(found.get("written", "")) < str(process.get("started", "")):
+        text = f"{log} was last written {found.get('written')}, before {program.service} was started."
+        yield Finding(check, WARNING, text, "Look whether the service logs elsewhere, or the disk is full.")
+
+
+def _process(program: Program, reading: Reading) -> Mapping[str, Any] | None:
+    """The program's process; where it was started under another name's path it still counts by its name."""
+    listed = reading.parts.get("processes")
+    processes: list[Mapping[str, Any]] = listed if isinstance(listed, list) else []
+    name = windows_path.name(program.binary).casefold()
+    same = [one for one in processes if str(one["name"]).casefold() == name]
+    by_path = [one for one in same if one.get("path") and windows_path.same(str(one["path"]), program.binary)]
+    return next(iter(by_path or same), None)

@@ -1,0 +1,90 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An HNS network that is there, and the virtual switch that the first one on an adapter makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..batch import Op
+from ..reading import Query, Reading
+from ..resource import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """What an adapter has to have again after its virtual switch was made: IPv4 addresses with prefix length, first
+    gateway, name servers; `dhcp`: they come by themselves."""
+
+    ipv4: tuple[tuple[str, int], ...]
+    gateways: tuple[str, ...]
+    dns: tuple[str, ...]
+    dhcp: bool
+
+    def op(self, *adapters: str, wait_s: int) -> Op:
+        """Wait until the first of `adapters` that is there has them; set them if they do not come."""
+        args: dict[str, Any] = {
+            "adapters": list(adapters),
+            "ipv4": [{"address": address, "prefix": prefix} for address, prefix in self.ipv4],
+            "dns": list(self.dns),
+            "dhcp": self.dhcp,
+            "wait_s": wait_s,
+        }
+        if self.gateways:
+            args["gateway"] = self.gateways[0]
+        return Op("addresses", args)
+
+
+@dataclass(frozen=True, slots=True)
+class HnsNetwork:
+    """The network `name`, made by POSTing `request` where `wanted`.
+
+    Making the first one on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
+    addresses to `vEthernet (<adapter>)`: the node itself waits for them, and if they, or what `gate` waits for, do not
+    come back, takes the network away again and gives the adapter its `addresses`.
+    """
+
+    name: str
+    request: Mapping[str, Any]
+    adapter: str
+    addresses: Addresses
+    wanted: bool
+    queries: tuple[Query, ...]
+    gate: tuple[Op, ...] = field(default=())
+    wait_s: int = 120
+
+    @property
+    def label(self) -> str:
+        """The network by name."""
+        return f"HNS network {self.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """HNS's networks and the adapters."""
+        return self.queries
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Make the network."""
+        if not self.wanted:
+            return None
+        text = json.dumps(self.request, separators=(",", ":"), sort_keys=True)
+        make = Op("hns_network", {"name": self.name, "request": text}).undone_by(
+            Op("hns_network_remove", {"name": self.name}),
+            self.addresses.op(self.adapter, wait_s=self.wait_s),
+        )
+        shown = json.dumps(self.request, indent=2, sort_keys=True)
+        return Change(
+            text=f"make the first virtual switch on {self.adapter} (HNS network {self.name}); every connection to the "
+            "machine breaks for up to a minute",
+            before="absent\n",
+            after=f"{shown}\n",
+            prepare=(make, self.addresses.op(f"vEthernet ({self.adapter})", wait_s=self.wait_s)),
+            state=self.queries,
+        )

@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A service as it was found: taken away whole, and made again as it was.
+
+It is made again by sc.exe and in the registry, also where nssm runs it: a service of nssm is one whose ImagePath is
+nssm.exe and whose settings are values under Parameters. So it takes no nssm.exe that may be gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import command_line, windows_path
+from ..batch import Op
+from ..environment import NSSM_VARIABLES
+from ..reading import CONFIDENTIAL, Query, Reading, confidential_query
+from ..resource import Refused
+from ..tools import (
+    ALREADY_EXISTS,
+    CANNOT_ACCEPT,
+    MARKED_FOR_DELETION,
+    NOT_INSTALLED,
+    NOT_STARTED,
+    SC,
+    run,
+    sc,
+    wait_gone,
+    wait_run,
+    wait_service,
+)
+from .native import SERVICES_KEY, recovery_of, set_recovery, set_variables, start_word
+
+WINDOWS = "c:\\windows\\"
+"""Programs below it run for others as well, as powershell.exe does: nobody waits until none of them runs."""
+GONE_S = 60
+AGAIN_S = 300
+"""A service that somebody's services.msc holds open cannot be made again until that is closed: worth some minutes."""
+
+_LOCAL_SYSTEM = frozenset({"", "localsystem", r".\localsystem", r"nt authority\system"})
+_WITHOUT_PASSWORD = ("nt authority\\", "nt service\\")
+_SET_BY_SC = frozenset(
+    {
+        *("imagepath", "start", "delayedautostart", "type", "errorcontrol", "objectname", "displayname"),
+        *("dependonservice", "dependongroup", "failureactions", "failureactionsonnoncrashfailures", "deleteflag"),
+    }
+)
+"""Values of a service's key that the service control manager keeps a copy of: written by itself, not by us."""
+_NSSM_DEFAULT_ACTION = "AppExit"
+"""The probe's name for the default value of the key of that name."""
+
+
+def queries(name: str) -> tuple[Query, Query]:
+    """What has to be read, and kept in the task, before the service `name` is taken away: the values of its
+    environment may be secrets."""
+    key = f"{SERVICES_KEY}\\{name}"
+    return (
+        confidential_query(name),
+        Query(f"{CONFIDENTIAL}registry:{name.casefold()}", "registry", (("path", key),)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The service in `found`, as the probe listed it; `values` is the same with the values of its environment, `key`
+    all values of its registry key."""
+
+    found: Mapping[str, Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    key: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any], reading: Reading) -> Existing:
+        """With what `queries` asked for, as far as it was asked."""
+        service, key = (reading.parts.get(query.key) or {} for query in queries(str(found["name"])))
+        return cls(found, service, key.get("values") or {})
+
+    @property
+    def name(self) -> str:
+        """As the service control manager spells it."""
+        return str(self.found["name"])
+
+    @property
+    def manager(self) -> str:
+        """`nssm` or `sc`: who runs it now."""
+        return "nssm" if self.found.get("nssm") is not None else "sc"
+
+    @property
+    def program(self) -> str:
+        """The program that does its work: that of ImagePath, or the one that nssm starts. It may be a wrapper."""
+        if self.found.get("nssm") is not None:
+            return str(self.found["nssm"].get("Application") or "")
+        return next(iter(command_line.split(str(self.found.get("image_path") or ""))), "")
+
+    def programs_to_wait_for(self, wanted: str) -> tuple[str, ...]:
+        """Whose processes have to be gone before the service counts as stopped: the program's that runs now, where it
+        is not one of Windows' own, and those of `wanted`, which a wrapper may have started."""
+        present = self.program
+        own = present.casefold().startswith(WINDOWS) or windows_path.problem(present) is not None
+        if own or windows_path.same(present, wanted):
+            return (wanted,)
+        return (present, wanted)
+
+    def remove(self) -> tuple[Op, ...]:
+        """Take the stopped service away, with the tool that made it, and wait until it is gone; the undo makes it
+        again. Refused if that could not be done."""
+        if self.manager == "nssm":
+            nssm = next(iter(command_line.split(str(self.found.get("image_path")))), "")
+            delete = run(nssm, "remove", self.name, "confirm", encoding="utf-16")
+        else:
+            delete = sc("delete", self.name, ok_exit=(0, NOT_INSTALLED, MARKED_FOR_DELETION))
+        return (delete.undone_by(*self.remake()), wait_service(self.name, "absent", GONE_S))
+
+    def remake(self) -> tuple[Op, ...]:
+        """Make it as it was, stopped: harmless if it is still there."""
+        found = self.found
+        key = f"{SERVICES_KEY}\\{self.name}"
+        create = [
+            *("create", self.name, "binPath=", str(found.get("image_path") or ""), "type=", "own"),
+            *("start=", start_word(found), "DisplayName=", str(found.get("display_name") or self.name)),
+        ]
+        if depends := [str(other) for other in found.get("depends_on") or ()]:
+            create += ["depend=", "/".join(depends)]
+        if (account := str(found.get("account") or "")).casefold() not in _LOCAL_SYSTEM:
+            if not account.casefold().startswith(_WITHOUT_PASSWORD):
+                raise Refused(
+                    f"The service {self.name} runs as {account}. It would have to be removed and made anew, and if "
+                    "that went wrong it could not be made again as it was: Windows tells nobody the account's "
+                    "password. Remove the service yourself, or let it run as LocalSystem."
+                )
+            create += ["obj=", account]
+        ops = [wait_run(SC, *create, timeout_s=AGAIN_S, ok_exit=(0, ALREADY_EXISTS), encoding="oem")]
+        ops += (
+            Op("registry_set", {"path": key, "name": name, **value}, secrets=("value",))
+            for name, value in self.key.items()
+            if name.casefold() not in _SET_BY_SC
+        )
+        if found.get("failure"):
+            ops += set_recovery(self.name, recovery_of(found["failure"]))
+        for name, value in (found.get("nssm") or {}).items():
+            ops += _parameter(f"{key}\\Parameters", name, value, self.values.get("nssm") or {})
+        return tuple(ops)
+
+    def stop(self, timeout_s: int) -> tuple[Op, ...]:
+        """Stop it and wait until its program is gone. Harmless if it is not there."""
+        waits = (wait_gone(name, timeout_s) for name in self.programs_to_wait_for(self.program) if _can_wait(name))
+        return (
+            sc("stop", self.name, ok_exit=(0, NOT_STARTED, CANNOT_ACCEPT, NOT_INSTALLED)),
+            wait_service(self.name, "stopped", timeout_s),
+            *waits,
+        )
+
+
+def _can_wait(program: str) -> bool:
+    return windows_path.problem(program) is None and not program.casefold().startswith(WINDOWS)
+
+
+def _parameter(key: str, name: str, value: Any, values: Mapping[str, Any]) -> tuple[Op, ...]:
+    """One value of nssm's, of the type that nssm gives it."""
+    if name in NSSM_VARIABLES:
+        return set_variables(key, name, tuple(values.get(name) or ()))
+    if name == _NSSM_DEFAULT_ACTION:
+        place = {"path": f"{key}\\{name}", "name": "", "type": "string"}
+        return (Op("registry_set", {**place, "value": str(value)}),)
+    kind = "dword" if isinstance(value, int) else "multi_string" if isinstance(value, list) else "expand_string"
+    return (Op("registry_set", {"path": key, "name": name, "type": kind, "value": value}),)

@@ -1,0 +1,184 @@
+"""A service goes from one manager to the other and back; a power loss at any op leaves it whole, old or new."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import Bench, Run
+from tests.integration.site import site
+from tests.integration.test_cuts import ops_of_last_batch
+from tests.integration.test_nssm import URL, sha256
+from tests.lab.machine.faults import Fault
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.programs.builds import nssm_archive
+from tests.lab.server.host import NodeHost
+
+KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\containerd"
+BINARY = r"C:\Program Files\containerd\bin\containerd.exe"
+VARIABLES = {"HTTPS_PROXY": "http://user:pass@proxy:3128"}
+
+
+def run_as(bench: Bench, manager: str, *args: object, environment: dict[str, str] = VARIABLES) -> Run:
+    service = {"manager": manager, "environment": environment, "start_timeout": 120, "stop_timeout": 120}
+    nssm: dict[str, Any] = {"winkube_nssm_url": URL, "winkube_nssm_checksum": sha256(nssm_archive())}
+    return site(bench, *args, winkube_containerd_service=service, **nssm)
+
+
+def converge_as(bench: Bench, manager: str, *args: object, **more: Any) -> Run:
+    run = run_as(bench, manager, *args, **more)
+    assert run.rc == 0, run
+    return run
+
+
+def service(node: SimulatedNode) -> dict[str, Any]:
+    """All that the registry says of the service, the values under Parameters and its subkeys too, and its state. That
+    it is not delayed is said by a 0, which nssm writes, or by nothing."""
+    registry = node.registry
+    keys = [KEY, rf"{KEY}\Parameters", rf"{KEY}\Parameters\AppExit"]
+    found: dict[str, Any] = {
+        key: {
+            value.name.lower(): (value.type, value.data)
+            for value in registry.values(key)
+            if (value.name.lower(), value.data) != ("delayedautostart", 0)
+        }
+        for key in keys
+        if registry.exists(key)
+    }
+    found["state"] = node.services.state("containerd") if node.services.exists("containerd") else None
+    return found
+
+
+def unlike(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    """Which keys or values the two do not share."""
+    sides: list[set[str]] = [
+        {f"{key}: {item}" for key, value in side.items() for item in (value.items() if key != "state" else [value])}
+        for side in (left, right)
+    ]
+    return {"missing": sorted(sides[0] - sides[1]), "too many": sorted(sides[1] - sides[0])}
+
+
+def look(host: NodeHost, seconds: float = 0.0) -> dict[str, Any]:
+    def work() -> dict[str, Any]:
+        host.node.clock.advance(seconds)
+        return service(host.node)
+
+    return host.in_turn(work)
+
+
+@pytest.mark.row("SV-17")
+def test_there_and_back(bench: Bench) -> None:
+    host = bench.node()
+    converge_as(bench, "registered")
+    before = look(host)
+    assert before["state"] == "running"
+
+    bench.reset_ledger()
+    there = converge_as(bench, "nssm")
+    assert "convert the service containerd from sc to nssm" in there.output
+    assert "user:pass" not in there.output
+    found = look(host)
+    assert found["state"] == "running"
+    assert found[KEY]["imagepath"][1] == r"C:\k\nssm.exe"
+    parameters = found[rf"{KEY}\Parameters"]
+    assert parameters["application"][1] == BINARY
+    assert parameters["appenvironmentextra"] == ("multi_string", ["HTTPS_PROXY=http://user:pass@proxy:3128"])
+    assert "environment" not in found[KEY], "the old service is gone whole, not changed in place"
+    assert converge_as(bench, "nssm").recap["win1"].changed == 0
+
+    back = converge_as(bench, "registered")
+    assert "convert the service containerd from nssm to registered" in back.output
+    assert look(host) == before
+    assert converge_as(bench, "registered").recap["win1"].changed == 0
+
+
+@pytest.mark.row("SV-17")
+def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
+    host = bench.node()
+    converge_as(bench, "registered")
+    before = look(host)
+    run = converge_as(bench, "nssm", "--check")
+    assert "would convert the service containerd from sc to nssm" in run.output
+    assert look(host) == before
+
+
+@pytest.mark.row("SV-17")
+@pytest.mark.parametrize(("old", "new"), [("registered", "nssm"), ("nssm", "registered")])
+def test_a_power_loss_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Bench, old: str, new: str) -> None:
+    bench.node("reference", "10.99.0.1")
+    converge_as(bench, old)
+    reference = bench.lab.host("reference")
+    reference.node.faults.clear()
+    converge_as(bench, new, "--tags", "containerd")
+    ops = ops_of_last_batch(reference.node)
+    wanted = look(reference)
+
+    hosts = bench.nodes(ops)
+    converge_as(bench, old, "-f", "10")
+    before = {host.spec.name: look(host) for host in hosts}
+    for n, host in enumerate(hosts):
+        host.node.faults.clear()
+        host.node.faults.arm(Fault("runner", n, ("before", "in", "after")[n % 3]))
+    run_as(bench, new, "--tags", "containerd", "-f", "10")
+    for n, host in enumerate(hosts):
+        assert all(fault.fired for fault in host.node.faults.armed), f"op {n} was cut"
+        found = look(host, 90)
+        old_one = before[host.spec.name]
+        assert found in (old_one, wanted), f"cut at op {n}: {unlike(old_one, found)}; {unlike(wanted, found)}"
+        host.node.faults.clear()
+    again = converge_as(bench, new, "-f", "10")
+    assert again.rc == 0
+    assert all(look(host) == wanted for host in hosts)
+
+
+@pytest.mark.row("SV-17")
+def test_a_service_that_somebody_holds_open_is_made_again_when_it_is_let_go(bench: Bench) -> None:
+    """services.msc is open on the node: the deletion waits for that (1072), and so does making the service again."""
+    host = bench.node()
+    converge_as(bench, "registered")
+    before = look(host)
+
+    def hold() -> None:
+        host.node.services.open_handle("containerd")
+        host.node.clock.call_later(150, lambda: host.node.services.close_handle("containerd"))
+
+    host.in_turn(hold)
+    run = run_as(bench, "nssm")
+    assert run.rc != 0, run
+    assert "Everything was put back as it was." in run.output, run
+    assert look(host) == before
+    converge_as(bench, "nssm")
+
+
+@pytest.mark.row("SV-17")
+def test_the_power_goes_between_the_old_service_and_the_new_one(bench: Bench) -> None:
+    host = bench.node()
+    converge_as(bench, "registered")
+    before = look(host)
+    host.node.faults.clear()
+    host.node.faults.arm(Fault("power", removal(bench), "after", boot_after_s=5))
+    run_as(bench, "nssm")
+    assert all(fault.fired for fault in host.node.faults.armed)
+    found = look(host, 200)
+    assert found == before, found
+
+
+def removal(bench: Bench) -> int:
+    """Which op of the conversion takes the old service away: that of a conversion on another node."""
+    other = bench.node("other", "10.99.0.2")
+    converge_as(bench, "registered", "--limit", "other")
+    converge_as(bench, "nssm", "--limit", "other")
+    state = r"C:\ProgramData\winkube\batches"
+    drive = other.node.drive
+    journals = [path for path, _ in drive.walk() if path.lower().startswith(state.lower()) and "journal" in path]
+    texts = other.in_turn(lambda: [drive.read(path).decode() for path in journals])
+    deletions = [
+        entry["n"]
+        for text in texts
+        for line in text.splitlines()
+        if (entry := json.loads(line))["e"] == "done" and "DeleteService SUCCESS" in str(entry.get("result"))
+    ]
+    assert len(deletions) == 1, deletions
+    return int(deletions[0])

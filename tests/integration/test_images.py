@@ -1,0 +1,75 @@
+"""Images in advance on a simulated node. The lab's ctr.exe knows `version` only: here it has a small image store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.lab import Bench
+from tests.integration.site import converge, site
+from tests.lab.programs import catalogue, ctr
+from tests.lab.programs.program import Caller, Run, text
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+CORE = "mcr.microsoft.com/windows/servercore:ltsc2022"
+PAUSE = "registry.k8s.io/pause:3.9"
+
+
+class Store:
+    """What one containerd has; `broken` are names that cannot be pulled."""
+
+    def __init__(self, *images: str) -> None:
+        self.images = list(images)
+        self.calls: list[list[str]] = []
+        self.broken: set[str] = set()
+
+    def main(self, node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
+        if "images" not in argv:
+            return (yield from ctr.main(node, argv, stdin, caller))
+        yield 1.0
+        self.calls.append(argv[argv.index("images") :])
+        assert argv[argv.index("--namespace") + 1] == "k8s.io"
+        if "ls" in argv:
+            return text(0, "".join(f"{image}\n" for image in self.images))
+        if argv[-1] in self.broken:
+            return text(1, "", f'ctr: failed to resolve reference "{argv[-1]}": not found\n')
+        self.images.append(argv[-1])
+        return text(0, "done\n")
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    made = Store(PAUSE)
+    monkeypatch.setitem(catalogue.PROGRAMS, "ctr", (made.main, None))
+    yield made
+
+
+def test_what_is_not_there_is_pulled_once(bench: Bench, store: Store) -> None:
+    bench.node()
+    wanted = {"winkube_images": [CORE], "winkube_pause_image": PAUSE}
+    run = converge(bench, **wanted)
+    assert f"did pull {CORE}" in run.output, run
+    assert store.images == [PAUSE, CORE]
+    assert store.calls == [
+        ["images", "ls", "-q"],
+        ["images", "pull", "--hosts-dir", r"C:\ProgramData\containerd\certs.d", CORE],
+    ]
+    bench.reset_ledger()
+    assert converge(bench, **wanted).recap["win1"].changed == 0
+    assert bench.calls() == 1
+    assert len(store.calls) == 2
+
+
+def test_a_pull_that_fails_leaves_containerd_as_it_is(bench: Bench, store: Store) -> None:
+    host = bench.node()
+    store.broken.add(CORE)
+    run = site(bench, winkube_images=[CORE], winkube_pause_image=PAUSE)
+    assert run.rc != 0
+    assert "not found" in run.output, run
+    assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
+    store.broken.clear()
+    assert converge(bench, winkube_images=[CORE], winkube_pause_image=PAUSE).recap["win1"].changed == 1

@@ -1,0 +1,161 @@
+"""The kubelet on a simulated node: made and left stopped before the join, started when it is configured, upgraded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.integration import stand_ins
+from tests.integration.lab import Bench, Run
+from tests.integration.site import differences
+from tests.lab.programs.builds import build, nssm_archive
+from tests.lab.server.host import NodeHost
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  roles:
+    - winkube.node.kubelet
+"""
+BASE = "http://dl.k8s.io/release/v{}/bin/windows/amd64"
+SERVICE = r"HKLM\SYSTEM\CurrentControlSet\Services\kubelet"
+EXE = r"C:\k\kubelet.exe"
+MANAGERS = ("nssm", "sc")
+
+
+def sha256(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def variables(version: str = "1.27.4", manager: str = "nssm", **more: Any) -> dict[str, Any]:
+    return {
+        "winkube_kubernetes_version": version,
+        "winkube_kubernetes_base_url": BASE.format(version),
+        "winkube_kubelet_checksum": sha256(build("kubelet", version)),
+        "winkube_service_manager": manager,
+        "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
+        "winkube_nssm_checksum": sha256(nssm_archive()),
+        **more,
+    }
+
+
+def kubelet(bench: Bench, *args: object, **wanted: Any) -> Run:
+    extra = bench.file("extra.json", json.dumps(variables(**wanted)))
+    return bench.ansible_playbook(bench.play(PLAY), "-e", f"@{extra}", *args)
+
+
+def converge(bench: Bench, *args: object, **wanted: Any) -> Run:
+    run = kubelet(bench, *args, **wanted)
+    assert run.rc == 0, str(run)
+    return run
+
+
+def value(host: NodeHost, name: str, key: str = SERVICE) -> Any:
+    return host.in_turn(lambda: host.node.registry.get(key, name))
+
+
+def state(host: NodeHost) -> str:
+    return str(host.in_turn(lambda: host.node.services.state("kubelet")))
+
+
+@pytest.mark.row("KU-01", "SV-05", "SV-12", "SV-22")
+@pytest.mark.parametrize("manager", MANAGERS)
+def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager: str) -> None:
+    host = bench.node()
+    first = converge(bench, manager=manager)
+    assert first.recap["win1"].changed == 1, first
+    assert bench.calls() == 2, first
+    assert "leave kubelet stopped: it waits for join" in first.output
+    assert state(host) == "stopped"
+    assert value(host, "Start") == 2
+    if manager == "nssm":
+        line = value(host, "AppParameters", rf"{SERVICE}\Parameters")
+        assert value(host, "AppDirectory", rf"{SERVICE}\Parameters") == r"C:\k"
+    else:
+        line = str(value(host, "ImagePath")).removeprefix(f"{EXE} ")
+        assert line.startswith("--windows-service ")
+    assert "--hostname-override=win1" in line
+    assert r"--config=C:\var\lib\kubelet\config.yaml" in line
+
+    before = bench.dump()
+    bench.reset_ledger()
+    second = converge(bench, manager=manager)
+    assert second.recap["win1"].changed == 0, second
+    assert bench.calls() == 1
+    assert differences(before, bench.dump()) == []
+
+
+def test_check_mode_shows_it_and_changes_nothing(bench: Bench) -> None:
+    bench.node()
+    before = bench.dump()
+    run = converge(bench, "--check", "--diff")
+    assert "would make the service kubelet (nssm)" in run.output, run
+    assert "would leave kubelet stopped: it waits for join" in run.output
+    assert "--hostname-override=win1" in run.output
+    assert bench.dump() == before
+
+
+@pytest.mark.row("KU-29")
+def test_what_it_would_not_start_with_never_reaches_the_node(bench: Bench) -> None:
+    bench.node()
+    before = bench.dump()
+    for extra, sentence in (
+        (["--enforce-node-allocatable=pods"], "Windows has no cgroups to enforce anything with"),
+        (["--network-plugin=cni"], "--network-plugin: it was removed in Kubernetes 1.24"),
+        (["--kubelet-reserve=memory=1Gi"], "write --kube-reserved"),
+    ):
+        run = kubelet(bench, winkube_kubelet_extra_arguments=extra)
+        assert run.rc != 0
+        assert sentence in run.output, run
+        assert "Traceback" not in run.output
+    assert bench.dump() == before
+
+
+@pytest.mark.row("HP-04", "SE-02")
+def test_the_folders_are_locked_where_they_hold_keys(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench)
+    drive = bench.dump()["drive"]
+    folders = {path.lower(): entry for path, entry in drive.items()}
+    assert {r"c:\etc\kubernetes\manifests", r"c:\var\lib\kubelet\pki", r"c:\var\lib\kubelet\config.d"} <= set(folders)
+    for locked in (r"c:\etc\kubernetes", r"c:\etc\kubernetes\manifests", r"c:\var\lib\kubelet\pki"):
+        assert not re.search(r";;;(BU|AU|WD)\)", folders[locked]["sddl"]), locked
+    assert "D:PAI" not in folders[r"c:\var\lib\kubelet"]["sddl"], "containers read mounted secrets from there"
+    assert host.in_turn(lambda: host.node.drive.exists(EXE))
+
+
+@pytest.mark.row("SV-06", "SV-12")
+@pytest.mark.parametrize("manager", MANAGERS)
+def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, manager: str
+) -> None:
+    stand_ins.healthy_at(monkeypatch, "kubelet", 10248)
+    host = bench.node()
+    converge(bench, manager=manager)
+    line = value(host, "ImagePath") if manager == "sc" else value(host, "AppParameters", rf"{SERVICE}\Parameters")
+
+    def join() -> None:
+        host.node.drive.write(r"C:\etc\kubernetes\kubelet.conf", b"apiVersion: v1\n")
+        flags = "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd --hostname-override=win1"
+        image = "--pod-infra-container-image=registry.k8s.io/pause:3.9"
+        text = f'KUBELET_KUBEADM_ARGS="{flags} {image}"\n'
+        host.node.drive.write(r"C:\var\lib\kubelet\kubeadm-flags.env", text.encode())
+
+    host.in_turn(join)
+    run = converge(bench, manager=manager)
+    assert "did start kubelet" in run.output and "did change" not in run.output, str(run)
+    assert state(host) == "running"
+    now = value(host, "ImagePath") if manager == "sc" else value(host, "AppParameters", rf"{SERVICE}\Parameters")
+    assert now == line, "what kubeadm wrote is no reason for another command line"
+    bench.reset_ledger()
+    assert converge(bench, manager=manager).recap["win1"].changed == 0
+    assert bench.calls() == 1
+
+    newer = converge(bench, manager=manager, version="1.27.5")
+    assert newer.output.count("restart kubelet") == 1, str(newer)
+    assert host.in_turn(lambda: host.node.drive.read(EXE)) == build("kubelet", "1.27.5")
+    assert state(host) == "running"

@@ -1,0 +1,114 @@
+"""A whole node on the lab: from bare to Ready with site.yml, each download from the lab's server, and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.integration.lab import ROOT, Bench, Run
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.server.host import NodeHost
+from tests.lab.server.source import SourceServer
+
+SITE = ROOT / "playbooks" / "site.yml"
+# The lab's sources answer for every publisher, below any path: what a bundle's server does.
+BASE = "http://xyz"
+_FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the two nodes that everything is shown with."""
+
+    mode: str
+    manager: str
+    kubernetes: str
+    containerd: str
+    backend: str
+
+    def variables(self, **more: Any) -> dict[str, Any]:
+        return {
+            "winkube_network_mode": self.mode,
+            "winkube_service_manager": self.manager,
+            "winkube_kubernetes_version": self.kubernetes,
+            "winkube_containerd_version": self.containerd,
+            **more,
+        }
+
+
+BRIDGE = Kind("l2bridge", "nssm", "1.27.4", "1.7.28", "host-gw")
+OVERLAY = Kind("overlay", "sc", "1.37.1", "2.3.7", "vxlan")
+KINDS = {"l2bridge, nssm, 1.27": BRIDGE, "overlay, sc, 1.37": OVERLAY}
+
+
+def downloads(kubernetes: str, containerd: str) -> tuple[str, ...]:
+    """What site.yml fetches, as paths below a download base."""
+    github = "github.com"
+    return (
+        f"{github}/containerd/containerd/releases/download/v{containerd}/containerd-{containerd}-windows-amd64.tar.gz",
+        *(
+            f"dl.k8s.io/release/v{kubernetes}/bin/windows/amd64/{name}.exe"
+            for name in ("kubelet", "kubeadm", "kube-proxy")
+        ),
+        "nssm.cc/release/nssm-2.24.zip",
+        f"{github}/containernetworking/plugins/releases/download/v{_FIXED['plugins']}/"
+        f"cni-plugins-windows-amd64-v{_FIXED['plugins']}.tgz",
+        f"{github}/flannel-io/cni-plugin/releases/download/v{_FIXED['flannel_cni']}/"
+        f"cni-plugin-flannel-windows-amd64-v{_FIXED['flannel_cni']}.tgz",
+        f"{github}/flannel-io/flannel/releases/download/v{_FIXED['flannel']}/flanneld.exe",
+    )
+
+
+def write_sums(sources: SourceServer, folder: Path, *kinds: Kind) -> Path:
+    """SHA256SUMS of what these kinds of nodes fetch, as playbooks/bundle.yml writes it."""
+    paths = dict.fromkeys(path for kind in kinds for path in downloads(kind.kubernetes, kind.containerd))
+    lines = []
+    for path in paths:
+        with urllib.request.urlopen(f"http://{sources.address}/{path}", timeout=30) as answer:
+            lines.append(f"{hashlib.sha256(answer.read()).hexdigest()}  {path}\n")
+    target = folder / "SHA256SUMS"
+    target.write_text("".join(lines), encoding="utf-8")
+    return target
+
+
+class Whole:
+    """A bench with a node that is to become one of the two, its cluster, and site.yml for it."""
+
+    VERIFY = ROOT / "playbooks" / "verify.yml"
+
+    def __init__(self, bench: Bench, kind: Kind, *kinds: Kind, server: str = "", **spec: Any) -> None:
+        self.bench = bench
+        self.kind = kind
+        self.host: NodeHost = bench.node("win1", "192.168.122.231", **{"containers": False, **spec})
+        self.cluster: Cluster = bench.cluster(version=server or kind.kubernetes, backend=kind.backend)
+        self.sums = write_sums(bench.lab.sources, bench.directory, kind, *kinds)
+
+    def site(self, *arguments: object, playbook: Path = SITE, **more: Any) -> Run:
+        """site.yml; more variables as keywords."""
+        wanted = {
+            "winkube_hosts": "windows",
+            "winkube_download_base": BASE,
+            "winkube_download_sums": str(self.sums),
+            "winkube_nssm_checksum": str(self.sums),
+            "winkube_cluster": {"kubeconfig": str(self.cluster.kubeconfig)},
+            **self.kind.variables(**more),
+        }
+        extra = self.bench.file("extra.json", json.dumps(wanted))
+        return self.bench.ansible_playbook(playbook, "-e", f"@{extra}", *arguments)
+
+    def converge(self, *arguments: object, **more: Any) -> Run:
+        """A run that has to succeed."""
+        run = self.site(*arguments, **more)
+        assert run.rc == 0, run
+        return run
+
+    def state(self, service: str) -> str:
+        return str(self.host.in_turn(lambda: self.host.node.services.state(service)))
+
+    def pid(self, service: str) -> int:
+        """The process that the service is: of nssm, if that runs it."""
+        return int(self.host.in_turn(lambda: self.host.node.services.runtime(service).pid))

@@ -1,0 +1,125 @@
+"""Certificates, requests and kubeconfigs taken apart."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import ipaddress
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import (
+    Request,
+    kubeconfig,
+    public_key_sha256,
+    request,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import endpoint
+from cryptography import x509
+
+from tests.unit.cluster.fake import Fake, certificate, certificate_request, subject
+
+
+@pytest.mark.row("JR-01")
+def test_the_ca_hash_is_what_kubeadms_documentation_computes_with_openssl(tmp_path: Path) -> None:
+    pem, _ = certificate()
+    (tmp_path / "ca.crt").write_bytes(pem)
+    public = subprocess.run(
+        ["openssl", "x509", "-pubkey", "-noout", "-in", str(tmp_path / "ca.crt")], check=True, capture_output=True
+    ).stdout
+    der = subprocess.run(
+        ["openssl", "pkey", "-pubin", "-outform", "der"], input=public, check=True, capture_output=True
+    )
+    assert public_key_sha256(pem) == f"sha256:{hashlib.sha256(der.stdout).hexdigest()}"
+
+
+def test_what_is_no_certificate_is_said() -> None:
+    with pytest.raises(ClusterError, match="the cluster's CA is no certificate in PEM"):
+        public_key_sha256(b"nothing")
+
+
+def test_a_request_is_taken_apart() -> None:
+    pem = certificate_request(
+        subject("system:node:win1", "system:nodes"),
+        x509.DNSName("win1"),
+        x509.IPAddress(ipaddress.ip_address("10.0.0.21")),
+        x509.RFC822Name("root@example.com"),
+    )
+    assert request(pem) == Request(
+        "system:node:win1", ("system:nodes",), ("win1",), ("10.0.0.21",), ("RFC822Name root@example.com",)
+    )
+
+
+def test_what_is_no_request_is_said() -> None:
+    with pytest.raises(ClusterError, match="the certificate signing request cannot be read"):
+        request(b"-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n")
+
+
+def admin_conf(server: str = "https://10.0.0.10:6443", **user: str) -> str:
+    """A kubeconfig with the current context `c`."""
+    return json.dumps(
+        {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "me"}}],
+            "clusters": [
+                {"name": "other", "cluster": {"server": "https://192.0.2.1"}},
+                {"name": "k", "cluster": {"server": server, "certificate-authority-data": "cGVt"}},
+            ],
+            "users": [{"name": "me", "user": user}],
+        }
+    )
+
+
+def test_a_kubeconfig_says_who_and_where_by_its_current_context() -> None:
+    pem, _ = certificate("kubernetes-admin", "system:masters")
+    found = kubeconfig(admin_conf(**{"client-certificate-data": base64.b64encode(pem).decode()}), "here")
+    assert (found.server, found.ca_pem) == ("https://10.0.0.10:6443", b"pem")
+    assert found.names == ("me", "kubernetes-admin")
+    assert found.organizations == ("system:masters",)
+    assert found.files == {}
+
+
+def test_files_that_a_kubeconfig_needs_are_named() -> None:
+    assert kubeconfig(admin_conf(**{"client-key": "/opt/me/key.pem"}), "here").files == {
+        "client-key": "/opt/me/key.pem"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "no YAML"), ("kind: Config", "no clusters"), ('{"clusters": [{"name": "a"}]}', "no cluster with a server")],
+)
+def test_what_is_no_kubeconfig_is_said_without_its_content(text: str, said: str) -> None:
+    with pytest.raises(ClusterError, match=f"^here: no kubeconfig: .*{said}"):
+        kubeconfig(text, "here")
+
+
+def cluster_info(fake: Fake, server: str) -> None:
+    fake.objects["/api/v1/namespaces/kube-public/configmaps/cluster-info"] = {
+        "data": {"kubeconfig": admin_conf(server)}
+    }
+
+
+def test_nodes_are_told_what_cluster_info_says() -> None:
+    fake = Fake(b"controllers")
+    assert (endpoint(fake.cluster).server, endpoint(fake.cluster).published) == ("https://10.0.0.10:6443", False)
+    assert endpoint(fake.cluster).ca_pem == b"controllers"
+    cluster_info(fake, "https://api.example.com:443")
+    found = endpoint(fake.cluster)
+    assert (found.server, found.ca_pem, found.published) == ("https://api.example.com:443", b"pem", True)
+    assert endpoint(fake.cluster, "https://vip:6443/").server == "https://vip:6443"
+
+
+@pytest.mark.parametrize(
+    ("server", "said"), [("https://vip:6443", "vip:6443"), ("https://vip", "vip:443"), ("https://[::1]:1", "[::1]:1")]
+)
+def test_kubeadm_gets_host_and_port(server: str, said: str) -> None:
+    assert endpoint(Fake().cluster, server).host_and_port == said
+
+
+def test_an_api_server_that_is_no_address_is_said() -> None:
+    with pytest.raises(ClusterError, match=r"api_server: '10\.0\.0\.10:6443' is no address"):
+        endpoint(Fake().cluster, "10.0.0.10:6443")

@@ -1,0 +1,50 @@
+"""Bootstrap tokens: as kubeadm makes them, and gone when they are not needed any more."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import UTC, datetime
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.tokens import bootstrap_token, new_token, secret
+
+from tests.unit.cluster.fake import Fake
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.row("JR-01")
+def test_the_secret_is_kubeadms_own_and_ends_in_15_minutes() -> None:
+    assert secret("abcdef.0123456789abcdef", "win1", NOW) == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},
+        "type": "bootstrap.kubernetes.io/token",
+        "stringData": {
+            "token-id": "abcdef",
+            "token-secret": "0123456789abcdef",
+            "description": "winkube.node: join of win1",
+            "expiration": "2026-11-21T12:15:00Z",
+            "usage-bootstrap-signing": "true",
+            "usage-bootstrap-authentication": "true",
+            "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+        },
+    }
+
+
+def test_tokens_are_of_the_form_and_differ() -> None:
+    tokens = {new_token() for _ in range(20)}
+    assert len(tokens) == 20
+    assert all(re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", token) for token in tokens)
+
+
+@pytest.mark.row("JR-01")
+def test_a_token_is_there_while_it_is_used_and_gone_after_a_failure() -> None:
+    fake = Fake()
+    with pytest.raises(RuntimeError), bootstrap_token(fake.cluster, "win1") as token:
+        path = f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{token[:6]}"
+        assert base64.b64decode(fake.objects[path]["data"]["token-secret"]).decode() == token[7:]
+        raise RuntimeError
+    assert fake.objects == {}
+    assert [method for method, _, _ in fake.writes] == ["POST", "DELETE"]

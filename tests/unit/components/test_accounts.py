@@ -1,0 +1,131 @@
+"""What flanneld and kube-proxy may do in the cluster, and their kubeconfigs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.components import accounts
+from ansible_collections.winkube.node.plugins.plugin_utils.components.identities import identities
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+
+from tests.unit.cluster.fake import SERVER, Fake, certificate
+
+from .nodes import LAYOUT
+
+CLOCK = Clock(now=iter(range(10_000)).__next__, sleep=lambda seconds: None)
+OPTIONS: dict[str, Any] = {
+    "flanneld": {"kubeconfig": True, "kubeconfig_source": ""},
+    "kube_proxy": {"kubeconfig": True, "kubeconfig_source": ""},
+    "api_server": "",
+    "allow_cluster_admin": False,
+}
+
+
+@pytest.mark.row("JR-01")
+def test_flanneld_may_patch_the_status_of_nodes_and_nothing_else() -> None:
+    made = {item.label: item.body for item in accounts.objects(accounts.FLANNELD)}
+    assert made["ClusterRole winkube-flanneld"]["rules"] == [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+    ]
+    assert made["ClusterRoleBinding winkube-flanneld"]["roleRef"]["name"] == "winkube-flanneld"
+
+
+@pytest.mark.row("JR-01")
+def test_kube_proxy_gets_the_role_that_kubernetes_has_for_it() -> None:
+    made = {item.label: item.body for item in accounts.objects(accounts.KUBE_PROXY)}
+    assert made["ClusterRoleBinding winkube-kube-proxy"]["roleRef"]["name"] == "system:node-proxier"
+    subjects = made["ClusterRoleBinding winkube-kube-proxy"]["subjects"]
+    assert subjects == [{"kind": "ServiceAccount", "name": "winkube-kube-proxy", "namespace": "kube-system"}]
+    assert not any(label.startswith("ClusterRole ") for label in made)
+
+
+@pytest.mark.row("JR-01", "JR-02")
+def test_accounts_are_made_once_and_their_kubeconfigs_are_the_same_each_time() -> None:
+    fake = Fake(b"pem")
+    steps, first = identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+    assert [item.path for item in first] == [LAYOUT.flanneld_kubeconfig, LAYOUT.kube_proxy_kubeconfig]
+    assert steps[0].startswith("make in the cluster: ServiceAccount winkube-flanneld, ClusterRole winkube-flanneld, ")
+    document = json.loads(first[0].text)
+    assert document["users"][0]["user"] == {"token": "token-of-winkube-flanneld-token"}
+    assert document["clusters"][0]["cluster"] == {
+        "server": SERVER,
+        "certificate-authority-data": base64.b64encode(b"pem").decode(),
+    }
+    written = len(fake.writes)
+    assert identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK) == ([], first)
+    assert len(fake.writes) == written == 7
+
+
+def test_check_mode_makes_nothing_and_says_what_it_would() -> None:
+    fake = Fake(b"pem")
+    steps, found = identities(fake.cluster, OPTIONS, LAYOUT, check=True, clock=CLOCK)
+    assert len(steps) == len(found) == 2
+    assert fake.writes == []
+
+
+def test_another_task_may_have_made_the_account_a_moment_ago() -> None:
+    fake = Fake(b"pem")
+    fake.refused["POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles"] = 409
+    assert len(identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)[1]) == 2
+    fake = Fake(b"pem")
+    fake.refused["POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles"] = 403
+    with pytest.raises(ClusterError, match="clusterroles was answered with 403"):
+        identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+
+
+def test_a_token_that_never_comes_is_said() -> None:
+    fake = Fake(b"pem")
+    identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+    fake.objects[accounts.token_path(accounts.FLANNELD)]["data"] = {}
+    with pytest.raises(ClusterError, match="gave the ServiceAccount winkube-flanneld no token within 30 s"):
+        identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+
+
+def test_what_the_cluster_manages_needs_no_file_and_no_account() -> None:
+    fake = Fake(b"pem")
+    options = OPTIONS | {"flanneld": {"kubeconfig": False, "kubeconfig_source": ""}}
+    steps, found = identities(fake.cluster, options, LAYOUT, check=False, clock=CLOCK)
+    assert [item.program for item in found] == ["kube-proxy"]
+    assert not any("flanneld" in step for step in steps)
+
+
+def test_without_a_cluster_only_the_users_own_files_go_to_the_node(tmp_path: Path) -> None:
+    file = tmp_path / "flanneld"
+    file.write_text('{"clusters": [{"name": "k", "cluster": {"server": "https://k"}}]}', encoding="utf-8")
+    options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": str(file)}}
+    steps, found = identities(None, options, LAYOUT, check=False, clock=CLOCK)
+    assert steps == []
+    assert [(item.program, item.text) for item in found] == [("flanneld", file.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.row("JR-02")
+def test_an_administrators_kubeconfig_goes_to_no_node_unless_said_by_name(tmp_path: Path) -> None:
+    pem, _ = certificate("somebody", "system:masters")
+    user = {"client-certificate-data": base64.b64encode(pem).decode()}
+    document = {
+        "clusters": [{"name": "k", "cluster": {"server": "https://k"}}],
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "me"}}],
+        "users": [{"name": "me", "user": user}],
+    }
+    file = tmp_path / "admin.conf"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": str(file)}}
+    with pytest.raises(
+        Refused, match=r"cluster administrator's .the group system:masters.*allow_cluster_admin_kubeconfig"
+    ):
+        identities(None, options, LAYOUT, check=False, clock=CLOCK)
+    assert len(identities(None, options | {"allow_cluster_admin": True}, LAYOUT, check=False, clock=CLOCK)[1]) == 1
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": "/nowhere/conf"}}
+    with pytest.raises(Refused, match=r"flanneld\.kubeconfig_source: /nowhere/conf on the controller cannot be read"):
+        identities(None, options, LAYOUT, check=False, clock=CLOCK)

@@ -1,0 +1,285 @@
+"""cni.conf: what the template yields for each mode, and every mistake in a user's own named before it is sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import cni_conf
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+ROOT = Path(__file__).resolve().parents[3]
+TEMPLATE = (ROOT / "roles" / "flannel" / "templates" / "cni.conf.j2").read_text(encoding="utf-8")
+NEEDED = ["10.244.0.0/16", "10.96.0.0/12", "10.127.130.0/24"]
+
+
+def settings(**more: Any) -> cni_conf.CniConf:
+    options: dict[str, Any] = {
+        "plugins": Version.parse("1.9.0"),
+        "runtime": "containerd",
+        "kubernetes_version": "1.37.1",
+        "network": "vxlan0" if more.get("mode") == "overlay" else "cbr0",
+        "mode": "l2bridge",
+        "cni_version": "",
+        "cluster_cidr": "10.244.0.0/16",
+        "service_cidr": "10.96.0.0/12",
+        "subnet": "10.127.130.0/24",
+        "management_ip": "10.127.130.14",
+        "dns_service_ip": "10.96.0.10",
+        "cluster_domain": "cluster.local",
+        "extra": (),
+    }
+    return cni_conf.settings(**(options | more))
+
+
+def render(wanted: cni_conf.CniConf, template: str = TEMPLATE) -> str:
+    """As Ansible does it: blocks leave no lines behind."""
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    environment.filters["to_json"] = json.dumps
+    return environment.from_string(template).render(**cni_conf.template_variables(wanted))
+
+
+def data(**more: Any) -> dict[str, Any]:
+    wanted = settings(**more)
+    text = render(wanted)
+    assert cni_conf.check(text, wanted) == ()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def values(found: dict[str, Any]) -> list[dict[str, Any]]:
+    assert {policy["Name"] for policy in found["delegate"]["policies"]} == {"EndpointPolicy"}
+    return [policy["Value"] for policy in found["delegate"]["policies"]]
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("NW-07", "NW-13", "NW-26", "NW-27", "NW-31", "NW-32")
+def test_l2bridge_with_containerd() -> None:
+    found = data()
+    assert (found["name"], found["type"], found["cniVersion"]) == ("cbr0", "flannel", "1.0.0")
+    assert (found["delegate"]["type"], found["delegate"]["apiVersion"]) == ("win-bridge", 2)
+    assert values(found) == [
+        {"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.127.130.14/32", "NeedEncap": True}},
+    ]
+    assert "ipam" not in found["delegate"], "flannel's plugin sets host-local"
+
+
+@pytest.mark.row("NW-08", "NW-13", "NW-26", "NW-32")
+def test_overlay_with_containerd() -> None:
+    found = data(mode="overlay")
+    assert (found["name"], found["delegate"]["type"], found["delegate"]["apiVersion"]) == ("vxlan0", "win-overlay", 2)
+    assert values(found) == [
+        {"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
+        {"Type": "ProviderAddress", "Settings": {"ProviderAddress": "10.127.130.14"}},
+    ]
+
+
+@pytest.mark.row("NW-26", "NW-32")
+def test_the_documents_form_is_for_dockershim_alone() -> None:
+    found = data(runtime="dockershim", kubernetes_version="1.22.17")
+    assert "apiVersion" not in found["delegate"]
+    assert values(found) == [
+        {"Type": "OutBoundNAT", "ExceptionList": NEEDED},
+        {"Type": "ROUTE", "DestinationPrefix": "10.96.0.0/12", "NeedEncap": True},
+        {"Type": "ROUTE", "DestinationPrefix": "10.127.130.14/32", "NeedEncap": True},
+    ]
+    old = data(runtime="dockershim", kubernetes_version="1.22.17", mode="overlay")
+    assert values(old)[-1] == {"Type": "PA", "PA": "10.127.130.14"}
+    with pytest.raises(Refused, match=r"gone from the kubelet since Kubernetes 1\.24; this is 1\.24"):
+        settings(runtime="dockershim", kubernetes_version="1.24.0")
+
+
+@pytest.mark.row("NW-33", "NW-36")
+def test_pods_get_the_clusters_dns_through_cni() -> None:
+    found = data(dns_service_ip="10.96.0.77", cluster_domain="corp.example")
+    assert found["delegate"]["dns"] == {"Nameservers": ["10.96.0.77"], "Search": ["svc.corp.example"]}
+    assert found["capabilities"]["dns"] is True
+
+
+@pytest.mark.row("NW-26", "NW-28")
+def test_more_exceptions_come_after_the_three() -> None:
+    found = values(data(extra=["192.168.7.0/24", "10.244.0.0/16", "fd00::/64"]))
+    assert found[0]["Settings"]["Exceptions"] == [*NEEDED, "192.168.7.0/24"]
+    with pytest.raises(Refused, match="winkube_exception_list: 'web' is no network"):
+        settings(extra=["web"])
+
+
+def test_with_two_families_windows_plugins_get_the_ipv4_ones() -> None:
+    found = values(data(cluster_cidr="10.244.0.0/16,fd00:10:244::/56", service_cidr="10.96.0.0/12,fd00:10:96::/112"))
+    assert found[0]["Settings"]["Exceptions"] == NEEDED
+    assert found[1]["Settings"]["DestinationPrefix"] == "10.96.0.0/12"
+
+
+def test_another_place_of_subnet_env_is_told_to_the_plugin() -> None:
+    assert data(subnet_file=r"D:\run\subnet.env")["subnetFile"] == r"D:\run\subnet.env"
+    assert "subnetFile" not in data()
+
+
+# -- cniVersion --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("NW-14")
+@pytest.mark.parametrize(
+    ("plugins", "asked", "given"),
+    [
+        ("0.8.7", "", "0.2.0"),
+        ("1.0.0", "", "0.2.0"),
+        ("1.0.0", "0.3.0", "0.3.0"),
+        ("1.0.1", "", "1.0.0"),
+        ("1.0.1", "0.4.0", "0.4.0"),
+        ("1.9.0", "0.2.0", "0.2.0"),
+        ("1.9.0", "1.1.0", "1.1.0"),
+    ],
+)
+def test_cni_version_by_release_of_the_plugins(plugins: str, asked: str, given: str) -> None:
+    assert data(plugins=Version.parse(plugins), cni_version=asked)["cniVersion"] == given
+
+
+@pytest.mark.row("NW-14")
+@pytest.mark.parametrize(
+    ("plugins", "asked", "takes"),
+    [("1.0.0", "0.3.1", "0.1.0, 0.2.0, 0.3.0"), ("0.9.1", "0.4.0", "0.3.0"), ("1.5.1", "1.1.0", "1.0.0")],
+)
+def test_a_cni_version_that_the_plugins_do_not_take(plugins: str, asked: str, takes: str) -> None:
+    with pytest.raises(Refused) as refused:
+        settings(plugins=Version.parse(plugins), cni_version=asked)
+    (sentence,) = refused.value.sentences
+    assert sentence.startswith(
+        f"winkube_cni_version: '{asked}' is not taken by win-bridge of the CNI plugins {plugins}"
+    )
+    assert sentence.endswith(f"{takes}.")
+
+
+# -- a user's own template ---------------------------------------------------------------------------------------------
+
+
+def edited(change: dict[str, Any], **more: Any) -> tuple[str, ...]:
+    """The sentences about our own conf with these keys of the delegate changed, or of the file (`/key`)."""
+    wanted = settings(**more)
+    found = json.loads(render(wanted))
+    for key, value in change.items():
+        target = found if key.startswith("/") else found["delegate"]
+        target[key.lstrip("/")] = value
+    try:
+        return cni_conf.check(json.dumps(found), wanted)
+    except Refused as refused:
+        return refused.sentences
+
+
+def policy(value: dict[str, Any], name: str = "EndpointPolicy") -> dict[str, Any]:
+    return {"Name": name, "Value": value}
+
+
+NAT = policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED}})
+
+
+@pytest.mark.row("NW-27")
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{\n  "name": "cbr0", # the network\n}', "line 2, column 19: Expecting property name"),
+        ("[]", "it has to be a JSON object"),
+        ("", "line 1, column 1"),
+        ('{"name": "cbr0", "Name": "cbr1"}', "the key 'Name' stands twice"),
+    ],
+)
+def test_only_strict_json_is_sent(text: str, sentence: str) -> None:
+    with pytest.raises(Refused, match=sentence.replace("[", r"\[")):
+        cni_conf.check(text, settings())
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        pytest.param(
+            {"/name": "vxlan0"}, "'name' is 'vxlan0', but the HNS network", marks=pytest.mark.row("NW-07", "NW-08")
+        ),
+        pytest.param({"type": "win-overlay"}, "needs 'win-bridge'", marks=pytest.mark.row("NW-13")),
+        pytest.param({"/cniVersion": "2.0.0"}, "takes 0.1.0, 0.2.0", marks=pytest.mark.row("NW-14")),
+        pytest.param({"/cniVersion": None}, "'cniVersion' is missing", marks=pytest.mark.row("NW-14")),
+        ({"/type": "win-bridge"}, "'type' is 'win-bridge', wanted 'flannel'"),
+        ({"/delegate": "win-bridge"}, "there is no 'delegate' with the type win-bridge"),
+        ({"/plugins": []}, "'plugins' is for a file that ends in .conflist"),
+        pytest.param({"ipam": {"type": "azure-vnet-ipam"}}, "works with Azure's CNI", marks=pytest.mark.row("NW-17")),
+        pytest.param(
+            {"dns": {"Search": ["a", "b"]}}, "'delegate.dns.Search' has 2 suffixes", marks=pytest.mark.row("NW-33")
+        ),
+        pytest.param({"apiVersion": 1}, "containerd needs 2", marks=pytest.mark.row("NW-26")),
+        pytest.param(
+            {"policies": [NAT, policy({"Type": "ROUTE", "DestinationPrefix": "10.96.0.0/12", "NeedEncap": True})]},
+            "entry 2: 'ROUTE' is the form for dockershim; under apiVersion 2 it is 'SDNRoute'",
+            marks=pytest.mark.row("NW-32"),
+        ),
+        pytest.param(
+            {"policies": [NAT, policy({"Type": "PA", "PA": "10.127.130.14"})]},
+            "it is 'ProviderAddress'",
+            marks=pytest.mark.row("NW-32"),
+        ),
+        ({"policies": [NAT, policy({"Type": "ACL"})]}, "entry 2: under apiVersion 2 a policy has 'Settings'"),
+        ({"policies": [NAT, policy({"type": "ACL"})]}, "entry 2: there is no 'Type' (written so"),
+        ({"policies": [NAT, policy({"Type": "ACL", "Settings": {}}, "Policy")]}, "entry 2: 'name' is 'Policy'"),
+        ({"policies": [NAT, "ACL"]}, "entry 2: it has no 'value'"),
+    ],
+)
+def test_a_mistake_in_a_users_conf_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    found = edited(change)
+    assert len(found) == 1, found
+    assert sentence in found[0]
+
+
+@pytest.mark.row("NW-26")
+def test_the_old_form_of_the_exceptions_under_the_new_api() -> None:
+    found = edited({"policies": [policy({"Type": "OutBoundNAT", "ExceptionList": NEEDED})]})
+    assert "'ExceptionList' is the form for dockershim" in found[0]
+    new = edited({"policies": [NAT]}, runtime="dockershim", kubernetes_version="1.22.17")
+    assert "'Settings' is the form of apiVersion 2" in new[0]
+
+
+@pytest.mark.row("NW-26", "NW-30")
+@pytest.mark.parametrize("missing", NEEDED)
+def test_each_of_the_three_networks_has_to_be_an_exception(missing: str) -> None:
+    rest = [each for each in NEEDED if each != missing]
+    (found,) = edited({"policies": [policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": rest}})]})
+    assert f"do not cover {missing}:" in found
+    # A wider network covers as well; the type minds its case.
+    assert edited({"policies": [policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.0.0.0/8"]}})]}) == ()
+    wrong = edited({"policies": [policy({"Type": "outboundnat", "Settings": {"Exceptions": NEEDED}})]})
+    assert "wanted 'OutBoundNAT'" in wrong[0]
+
+
+@pytest.mark.row("NW-17")
+def test_addresses_by_hns_are_a_warning() -> None:
+    (found,) = edited({"ipam": {"type": ""}})
+    assert "so HNS hands out the addresses" in found
+
+
+@pytest.mark.row("NW-28")
+def test_an_exception_for_everything_is_a_warning() -> None:
+    wanted = settings(extra=["0.0.0.0/0"])
+    (found,) = cni_conf.check(render(wanted), wanted)
+    assert "the exception 0.0.0.0/0 covers everything" in found
+
+
+@pytest.mark.row("NW-28")
+def test_a_target_outside_that_an_exception_covers_is_a_warning() -> None:
+    text = render(settings(extra=["192.168.7.0/24"]))
+    (found,) = cni_conf.external_warnings(text, ["8.8.8.8", "192.168.7.9"])
+    assert "the exceptions cover 192.168.7.9" in found
+    with pytest.raises(Refused, match="winkube_external_targets: 'web' is no IP address"):
+        cni_conf.external_warnings(text, ["web"])
+
+
+def test_order_and_blanks_are_no_difference() -> None:
+    text = render(settings())
+    assert cni_conf.equal(text, json.dumps(json.loads(text), sort_keys=True))
+    assert not cni_conf.equal(text, text.replace("10.244", "10.245"))
+    assert not cni_conf.equal("# by hand", text)

@@ -1,0 +1,434 @@
+"""From the arguments of win_flannel and a reading to one batch; what the cluster says against it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import (
+    flannel,
+    flannel_conf,
+    networks,
+    virtual_switch,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+
+from .nodes import LAYOUT, bare, file, lines
+from .windows_network import CBR0, EXTERNAL, SWITCHED, adapter, reading
+
+MARK = "0123456789abcdef0123456789abcdef"
+SOURCE = Source("https://example.com/flanneld.exe", "a" * 64, "0.28.0")
+CONF = '{"name": "cbr0"}'
+NET_CONF = r"C:\etc\kube-flannel\net-conf.json"
+SUBNET_ENV = r"C:\run\flannel\subnet.env"
+SUBNET = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.4.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
+
+
+def args(found: Reading = SWITCHED, mode: str = "l2bridge", **more: Any) -> flannel.FlannelArgs:
+    management = networks.management(found, interface="Ethernet", address="")
+    options: dict[str, Any] = {
+        "layout": LAYOUT,
+        "source": SOURCE,
+        "node_name": "win1",
+        "mode": mode,
+        "cluster_cidr": "10.244.0.0/16",
+        "management": management,
+        "conf": CONF,
+        "switch": virtual_switch.network(mode, management, found),
+        "network": flannel_conf.network_name(mode, ""),
+        "mark": MARK,
+    }
+    return flannel.FlannelArgs(**(options | more))
+
+
+def plan(found: Reading = SWITCHED, **more: Any) -> Plan:
+    return make_plan(flannel.NAME, flannel.desired(args(found, **more)), found)
+
+
+def converged(**more: Any) -> Reading:
+    """A node after the batch, with what flanneld has written and made."""
+    done = plan(**more).predicted
+    parts = {
+        file_key(LAYOUT.flanneld_binary): file(b"flanneld") | {"sha256": "a" * 64},
+        file_key(SUBNET_ENV): file(SUBNET.encode()),
+        "hns": {"available": True, "networks": json.dumps({"Success": True, "Output": [EXTERNAL, CBR0]})},
+    }
+    return done.merged(parts, predicted=False)
+
+
+def service(found: Reading | None = None) -> dict[str, Any]:
+    return dict((found or plan().predicted).service("flanneld") or {})
+
+
+def waits(ops: tuple[Op, ...]) -> list[dict[str, Any]]:
+    return [dict(op.args) for op in ops if op.op == "wait"]
+
+
+# -- the batch ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("FL-01", "FL-04", "FL-05", "FL-06", "FL-07", "NW-10")
+def test_flanneld_runs_before_cni_conf_is_written() -> None:
+    made = plan().batch
+    assert made is not None
+    found = [line for line in lines(made.ops) if not line.startswith(("mkdir", "run nssm.exe set"))]
+    staging = r"C:\ProgramData\winkube\staging\flanneld-01234567"
+    assert found == [
+        rf"fetch {staging}\flanneld.exe",
+        rf"move {staging}\flanneld.exe -> C:\flannel\flanneld.exe",
+        rf"write {NET_CONF}",
+        r"run nssm.exe install flanneld C:\flannel\flanneld.exe",
+        r"registry_set HKLM\SYSTEM\CurrentControlSet\Services\flanneld\Parameters",
+        "run sc.exe start flanneld",
+        "wait service flanneld running",
+        r"record C:\ProgramData\winkube\receipts\flanneld.json",
+        rf"remove {staging}",
+        rf"wait file {SUBNET_ENV}",
+        "wait hns_network cbr0",
+        "wait service flanneld running",
+        r"write C:\k\cni\config\cni.conf",
+    ]
+    gate = [{"for": "file", "path": SUBNET_ENV, "timeout_s": 180}]
+    gate.append({"for": "hns_network", "name": "cbr0", "management_ip": True, "timeout_s": 180})
+    assert waits(made.gate)[:2] == gate
+    assert service()["nssm"]["AppDirectory"] == r"C:\flannel"
+
+
+@pytest.mark.row("NW-08")
+def test_overlay_waits_for_its_own_network() -> None:
+    found = reading(adapters=[adapter("vEthernet (Ethernet)")], networks=[EXTERNAL | {"Type": "Overlay"}])
+    made = plan(found, mode="overlay").batch
+    assert made is not None
+    assert [each["name"] for each in waits(made.gate) if each["for"] == "hns_network"] == ["vxlan0"]
+
+
+@pytest.mark.row("FL-02")
+def test_the_documents_arguments_in_their_order() -> None:
+    line = service()["nssm"]["AppParameters"]
+    assert command_line.split(f"x {line}")[1:] == [
+        r"--kubeconfig-file=C:\flannel\flanneld.kubeconfig",
+        "--iface=10.127.130.14",
+        "--ip-masq=1",
+        "--kube-subnet-mgr=1",
+    ]
+
+
+def test_what_is_not_where_flanneld_looks_is_told_to_it() -> None:
+    layout = replace(LAYOUT, flannel_run_dir=r"D:\run\flannel")
+    found = flannel.arguments(args(layout=layout, net_conf=r"C:\flannel\net-conf.json"))
+    assert found[4:] == (r"--net-config-path=C:\flannel\net-conf.json", r"--subnet-file=D:\run\flannel\subnet.env")
+    same = flannel.arguments(args(net_conf="c:/etc/kube-flannel/net-conf.json"))
+    assert len(same) == 4
+
+
+@pytest.mark.row("FL-03")
+def test_flanneld_gets_the_name_of_its_node() -> None:
+    made = plan().batch
+    assert made is not None
+    variables = next(op for op in made.ops if op.op == "registry_set")
+    assert (variables.args["name"], variables.args["value"]) == ("AppEnvironmentExtra", ["NODE_NAME=win1"])
+
+
+@pytest.mark.row("FL-03")
+@pytest.mark.parametrize("name", ["", "WIN1"])
+def test_a_name_that_no_node_has_is_refused(name: str) -> None:
+    with pytest.raises(Refused, match=f"winkube_node_name: '{name}' is no name of a Node"):
+        flannel.check(version="0.28.0", node_name=name, warn=lambda text: None)
+
+
+@pytest.mark.row("FL-12")
+def test_flanneld_cannot_be_a_service_by_itself() -> None:
+    with pytest.raises(Refused, match="flanneld cannot run under the service manager 'sc', only under nssm"):
+        plan(manager="sc")
+
+
+def test_a_converged_node_gets_nothing() -> None:
+    found = plan(converged())
+    assert found.batch is None, found.steps
+
+
+@pytest.mark.row("NW-29")
+def test_a_new_cni_conf_restarts_nothing_and_says_for_whom_it_is() -> None:
+    found = plan(converged(), conf='{"name": "cbr0", "x": 1}')
+    assert found.batch is not None
+    assert not [line for line in lines(found.batch.ops) if line.startswith("run")]
+    assert lines(found.batch.ops)[-1] == r"write C:\k\cni\config\cni.conf"
+    (step,) = found.steps
+    assert step.text == r"rewrite C:\k\cni\config\cni.conf (for new pods; existing pods keep the old policy)"
+    assert converged().text(r"C:\k\cni\config\cni.conf") == CONF
+    assert "existing pods" not in "".join(step.text for step in plan().steps)
+
+
+def test_a_new_net_conf_restarts_flanneld() -> None:
+    found = plan(converged(), cluster_cidr="10.0.0.0/9")
+    assert found.batch is not None
+    steps = [line for line in lines(found.batch.ops) if not line.startswith(("mkdir", "wait"))]
+    assert steps == [
+        "run sc.exe stop flanneld",
+        rf"write {NET_CONF}",
+        rf"remove {SUBNET_ENV}",
+        "run sc.exe start flanneld",
+    ]
+
+
+@pytest.mark.row("FL-07")
+def test_a_missing_subnet_env_restarts_flanneld() -> None:
+    found = plan(converged().merged({file_key(SUBNET_ENV): {"exists": False}}))
+    assert found.batch is not None
+    assert [line for line in lines(found.batch.ops) if line.startswith("run")] == [
+        "run sc.exe stop flanneld",
+        "run sc.exe start flanneld",
+    ]
+
+
+def test_the_documents_service_is_adopted_without_a_restart() -> None:
+    """As register-svc.ps1 leaves it, but for the settings that it does not make."""
+    node = converged()
+    layout = replace(LAYOUT, flanneld_kubeconfig=r"c:\k\config")
+    by_hand = service(node)
+    by_hand["nssm"] = by_hand["nssm"] | {
+        "AppParameters": r"--kubeconfig-file=c:\k\config --iface=10.127.130.14 --ip-masq=1 --kube-subnet-mgr=1"
+    }
+    node = node.merged({service_key("flanneld"): by_hand})
+    assert plan(node, layout=layout).batch is None
+
+
+# -- what other roles bring --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("NW-31")
+def test_plugins_and_kubeconfig_have_to_be_there() -> None:
+    with pytest.raises(Refused) as refused:
+        flannel.prerequisites(LAYOUT, SWITCHED)
+    assert [sentence.split(" is missing")[0] for sentence in refused.value.sentences] == [
+        r"C:\k\cni\flannel.exe",
+        r"C:\k\cni\host-local.exe",
+        r"C:\k\cni\win-bridge.exe",
+        r"C:\k\cni\win-overlay.exe",
+        r"C:\flannel\flanneld.kubeconfig",
+    ]
+    flannel.prerequisites(LAYOUT, replace(SWITCHED, predicted=True))
+
+
+def test_one_read_plan_is_enough() -> None:
+    assert SWITCHED.missing(query for each in flannel.desired(args()) for query in each.reads()) == ()
+
+
+@pytest.mark.row("NW-16")
+def test_an_old_flannel_is_a_warning() -> None:
+    said: list[str] = []
+    for version in ("0.11.0", "0.12.0"):
+        flannel.check(version=version, node_name="win1", warn=said.append)
+    assert [sentence.split(":")[0] for sentence in said] == ["flannel 0.11.0"]
+    with pytest.raises(Refused, match="winkube_flannel_version is 'new'"):
+        flannel.check(version="new", node_name="win1", warn=said.append)
+
+
+# -- modes, net-conf.json ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("NW-01", "NW-07", "NW-08", "NW-15")
+def test_net_conf_by_mode() -> None:
+    assert json.loads(flannel_conf.net_conf("l2bridge", "10.244.0.0/16", "cbr0")) == {
+        "Network": "10.244.0.0/16",
+        "Backend": {"Type": "host-gw"},
+    }
+    assert json.loads(flannel_conf.net_conf("overlay", "10.244.0.0/16", "vxlan0")) == {
+        "Network": "10.244.0.0/16",
+        "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789, "Name": "vxlan0"},
+    }
+    written = next(op for op in (plan().batch or pytest.fail()).ops if op.args.get("path") == NET_CONF)
+    assert json.loads(base64.b64decode(written.args["content"])) == json.loads(
+        flannel_conf.net_conf("l2bridge", "10.244.0.0/16", "cbr0")
+    )
+
+
+@pytest.mark.row("NW-02")
+@pytest.mark.parametrize(
+    ("mode", "why"), [("l2tunnel", "Azure's own"), ("transparent", "ovn-kubernetes"), ("nat", "not used by Kubernetes")]
+)
+def test_other_modes_are_refused_with_a_reason(mode: str, why: str) -> None:
+    with pytest.raises(Refused, match=f"flannel has no backend for {mode}, .*{why}"):
+        flannel_conf.check_mode(mode, 20348)
+    with pytest.raises(Refused, match="'bridge' is none of l2bridge, overlay, l2tunnel, transparent, nat"):
+        flannel_conf.check_mode("bridge", 20348)
+
+
+@pytest.mark.row("NW-12")
+def test_overlay_on_1803_is_refused() -> None:
+    with pytest.raises(Refused, match=r"version 1803 \(build 17134\) service addresses do not work"):
+        flannel_conf.check_mode("overlay", 17134)
+    flannel_conf.check_mode("l2bridge", 17134)
+    flannel_conf.check_mode("overlay", 17763)
+
+
+# -- the cluster -------------------------------------------------------------------------------------------------------
+
+VXLAN = {"Type": "vxlan", "VNI": 4096, "Port": 4789}
+WHERE = "kube-flannel/kube-flannel-cfg"
+
+
+def compared(backend: dict[str, Any], mode: str = "overlay", network: str = "10.244.0.0/16") -> tuple[str, ...]:
+    found = {"data": {"net-conf.json": json.dumps({"Network": network, "Backend": backend})}}
+    conf = flannel_conf.cluster_net_conf(found, WHERE)
+    return flannel_conf.cluster_problems(conf, mode, "10.244.0.0/16", WHERE)
+
+
+@pytest.mark.row("NW-03", "NW-15", "FL-14")
+def test_a_cluster_that_fits() -> None:
+    assert compared(VXLAN) == ()
+    assert compared({"Type": "host-gw"}, "l2bridge") == ()
+
+
+@pytest.mark.row("NW-03", "FL-14")
+@pytest.mark.parametrize(
+    ("backend", "mode", "sentence"),
+    [
+        (
+            {"Type": "host-gw"},
+            "overlay",
+            "uses the backend host-gw, winkube_network_mode overlay needs vxlan; take winkube_network_mode l2bridge.",
+        ),
+        (VXLAN, "l2bridge", "take winkube_network_mode overlay."),
+        ({"Type": "wireguard"}, "l2bridge", "it has to be changed there."),
+        ({}, "l2bridge", "uses the backend udp"),
+    ],
+)
+def test_another_backend_is_refused(backend: dict[str, Any], mode: str, sentence: str) -> None:
+    (found,) = compared(backend, mode)
+    assert found.startswith(f"{WHERE}: ")
+    assert sentence in found
+
+
+@pytest.mark.row("NW-15")
+@pytest.mark.parametrize(
+    ("backend", "sentences"),
+    [
+        (VXLAN | {"VNI": 1}, ["has VNI 1, Windows nodes need 4096"]),
+        (VXLAN | {"Port": 8472}, ["has Port 8472, Windows nodes need 4789"]),
+        ({"Type": "vxlan"}, ["has VNI 1 (its default)", "has Port 8472 (its default)"]),
+        (VXLAN | {"DirectRouting": True}, ['has "DirectRouting": true']),
+        (VXLAN | {"GBP": True}, ['has "GBP": true']),
+    ],
+)
+def test_vni_and_port_are_those_of_windows(backend: dict[str, Any], sentences: list[str]) -> None:
+    found = compared(backend)
+    assert len(found) == len(sentences)
+    assert all(part in sentence for part, sentence in zip(sentences, found, strict=True))
+
+
+@pytest.mark.row("FL-14")
+def test_another_network_and_a_map_that_cannot_be_read() -> None:
+    (found,) = compared(VXLAN, network="10.0.0.0/16")
+    assert "has the Network 10.0.0.0/16, winkube_cluster_cidr is 10.244.0.0/16" in found
+    for data in ({}, {"data": {"net-conf.json": "{"}}, {"data": {"net-conf.json": "[]"}}):
+        with pytest.raises(Refused, match=r"has no net-conf\.json that can be read"):
+            flannel_conf.cluster_net_conf(data, WHERE)
+
+
+@pytest.mark.row("FL-06")
+@pytest.mark.parametrize(
+    ("node", "sentence"),
+    [
+        (None, "The cluster has no Node 'win1'"),
+        ({"spec": {}}, "The Node 'win1' has no podCIDR"),
+        ({"spec": {"podCIDR": "10.9.0.0/24"}}, "has the podCIDR 10.9.0.0/24, which does not lie in"),
+    ],
+)
+def test_without_a_range_there_is_no_lease(node: dict[str, Any] | None, sentence: str) -> None:
+    assert sentence in (flannel.node_problem(node, "win1", "10.244.0.0/16") or "")
+
+
+def test_a_node_with_a_range() -> None:
+    two = {"spec": {"podCIDR": "10.244.4.0/24", "podCIDRs": ["10.244.4.0/24", "fd00:10:244:4::/64"]}}
+    assert flannel.node_problem(two, "win1", "10.244.0.0/16,fd00:10:244::/56") is None
+
+
+def daemon_set(name: str, os: str) -> dict[str, Any]:
+    spec = {"nodeSelector": {"kubernetes.io/os": os}, "containers": [{"name": name, "image": f"{name}:1"}]}
+    return {"metadata": {"namespace": "kube-flannel", "name": name}, "spec": {"template": {"spec": spec}}}
+
+
+@pytest.mark.row("FL-14")
+def test_a_daemon_set_on_this_node_is_refused_beside_the_service() -> None:
+    linux, windows = daemon_set("kube-flannel-ds", "linux"), daemon_set("kube-flannel-ds-windows", "windows")
+    assert flannel.beside_daemon_set([linux], None, "win1") is None
+    found = flannel.beside_daemon_set([linux, windows], None, "win1")
+    assert found is not None
+    assert "The DaemonSet kube-flannel/kube-flannel-ds-windows runs flannel on this node" in found
+
+
+@pytest.mark.row("FL-15")
+def test_a_network_of_the_clusters_own() -> None:
+    running = {"name": "flanneld", "state": "running", "image_path": "x"}
+    windows = [daemon_set("calico-node-windows", "windows")]
+    node = bare(flannel.reads(LAYOUT), running)
+    (found,) = flannel.cluster_managed_problems(LAYOUT, node, windows, None, "win1")
+    assert "The service flanneld runs on this node, but winkube_cni_managed_by is cluster" in found
+    gone = bare(flannel.reads(LAYOUT), running | {"state": "stopped"})
+    assert flannel.cluster_managed_problems(LAYOUT, gone, windows, None, "win1") == ()
+    assert flannel.cluster_managed_problems(LAYOUT, gone, None, None, "win1") == ()
+    (nobody,) = flannel.cluster_managed_problems(LAYOUT, gone, [], None, "win1")
+    assert "no DaemonSet of a network" in nobody
+
+
+# -- the cluster's ranges ----------------------------------------------------------------------------------------------
+
+
+def ranges(**more: str) -> tuple[str, ...]:
+    found = {"cluster": "10.244.0.0/16", "service": "10.96.0.0/12", "dns": "10.96.0.10", "mode": "l2bridge"}
+    return networks.range_problems(**(found | {"subnet": "10.127.130.0/24"} | more))
+
+
+@pytest.mark.row("NW-34", "NW-35")
+def test_the_documents_ranges_fit() -> None:
+    assert ranges() == ()
+
+
+@pytest.mark.row("NW-35")
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"dns": "10.244.0.10"}, "10.244.0.10 does not lie in winkube_service_cidr 10.96.0.0/12"),
+        ({"dns": "dns"}, "'dns' is no IP address"),
+        (
+            {"service": "10.244.128.0/20", "dns": "10.244.128.10"},
+            "winkube_cluster_cidr 10.244.0.0/16 and winkube_service_cidr 10.244.128.0/20 overlap",
+        ),
+        ({"subnet": "10.244.9.0/24"}, "and the subnet of the node's own address 10.244.9.0/24 overlap"),
+        ({"subnet": "10.96.7.0/24"}, "winkube_service_cidr 10.96.0.0/12 and the subnet"),
+        ({"cluster": "fd00:10:244::/56"}, "has no IPv4 network"),
+    ],
+)
+def test_ranges_that_cannot_be(change: dict[str, str], sentence: str) -> None:
+    (found,) = ranges(**change)
+    assert sentence in found
+
+
+@pytest.mark.row("NW-25")
+def test_two_families_go_with_l2bridge_alone() -> None:
+    two = "10.244.0.0/16,fd00:10:244::/56"
+    assert ranges(cluster=two) == ()
+    (found,) = ranges(cluster=two, mode="overlay")
+    assert "has two families, which overlay networks on Windows do not support" in found
+
+
+def test_what_is_no_range() -> None:
+    with pytest.raises(Refused, match=r"winkube_cluster_cidr: .10\.244\.0\.0/33. is no network"):
+        ranges(cluster="10.244.0.0/33")
+
+
+@pytest.mark.row("NW-28", "NW-30")
+def test_exceptions_by_address_and_by_network() -> None:
+    found = ["10.244.0.0/16", "10.96.0.0/12"]
+    assert networks.exception_list_covers(found, "10.244.7.7")
+    assert not networks.exception_list_covers(found, "8.8.8.8")
+    assert networks.uncovered(found, ["10.244.4.0/24", "10.127.130.0/24"]) == ("10.127.130.0/24",)

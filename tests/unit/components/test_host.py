@@ -1,0 +1,272 @@
+"""From the arguments of win_k8s_host and a reading to a batch, a restart, a refusal or a warning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import host
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import HostArgs, Proxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node_fit import Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+
+from .nodes import LAYOUT, bare, lines
+
+ADAPTERS = [
+    {"name": "Ethernet", "up": True, "dhcp": False, "ipv4": [{"address": "10.127.130.20", "prefix": 24}]},
+    {"name": "Storage", "up": True, "dhcp": False, "ipv4": [{"address": "172.16.0.20", "prefix": 16}]},
+]
+OS = {"build": 20348, "revision": 2582, "installation_type": "Server Core", "architecture": "amd64"}
+NODE = HostArgs(LAYOUT, wanted=Wanted(kubernetes="1.35.1", containerd="2.2.0"))
+ALONE = HostArgs(LAYOUT)
+SERVICES = ({"name": "hns", "state": "running"}, {"name": "vmcompute", "state": "stopped"})
+NAMES = ("registry:computer-name", "registry:active-computer-name")
+
+
+def node(*services: dict[str, Any], **parts: Any) -> Reading:
+    """A machine as Windows Server 2022 is delivered, but for what is given; `_` in keys stands for `:` and `-`."""
+    name = {"exists": True, "type": "string", "value": "WIN-4711"}
+    known: dict[str, Any] = {
+        "system": {"machine": "m-1", "boot_id": "b-1", "elevated": True, "reboot_pending": False, "os": OS},
+        "adapters": ADAPTERS,
+        "registry:page-files": {"exists": True, "type": "multi_string", "value": [r"?:\pagefile.sys"]},
+        "encryption:c:": {"state": "on"},
+        **dict.fromkeys(NAMES, name),
+        **{f"variable:{each}": {"exists": False} for each in ("http_proxy", "https_proxy", "no_proxy")},
+    }
+    reading = bare(host.reads(LAYOUT), *(services or SERVICES))
+    return reading.merged({**known, **{key.replace("__", ":"): value for key, value in parts.items()}})
+
+
+def system(**more: Any) -> dict[str, Any]:
+    return {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": OS, **more}
+
+
+def plan(reading: Reading, args: HostArgs = NODE) -> Plan:
+    return make_plan(host.NAME, host.desired(args, reading), reading)
+
+
+def refusals(reading: Reading, args: HostArgs = NODE) -> str:
+    return " ".join(host.check(args, reading).refusals)
+
+
+def warnings(reading: Reading, args: HostArgs = NODE) -> str:
+    return " ".join(host.check(args, reading).warnings)
+
+
+def test_nothing_is_said_of_a_machine_that_is_as_it_should_be() -> None:
+    assert host.check(NODE, node()) == type(host.check(NODE, node()))()
+
+
+@pytest.mark.row("HP-10")
+def test_the_feature_is_turned_on_where_its_services_are_not_and_the_machine_restarted() -> None:
+    made = plan(node({"name": "w32time", "state": "running"}))
+    assert made.batch is not None
+    (dism,) = (op for op in made.batch.ops if op.op == "run")
+    assert dism.args["program"] == r"C:\Windows\System32\dism.exe"
+    assert dism.args["args"] == [
+        "/Online",
+        "/Enable-Feature",
+        "/FeatureName:Containers",
+        "/All",
+        "/NoRestart",
+        "/English",
+    ]
+    assert dism.args["ok_exit"] == [0, 3010]
+    assert [op.args["args"][1] for op in dism.undo] == ["/Disable-Feature"]
+    assert made.reboot == ("the Windows feature Containers comes into force",)
+    assert made.predicted.service("hns") is not None
+
+
+@pytest.mark.row("HP-10")
+@pytest.mark.parametrize("there", ["hns", "vmcompute"])
+def test_one_of_the_two_services_is_not_enough(there: str) -> None:
+    assert plan(node({"name": there, "state": "running"})).reboot
+
+
+def test_where_the_feature_is_there_is_no_restart() -> None:
+    made = plan(node())
+    assert made.reboot == ()
+    assert made.batch is not None, "the folders"
+    assert not [op for op in made.batch.ops if op.op == "run"]
+
+
+@pytest.mark.row("HP-13")
+def test_the_machine_is_renamed_and_restarted() -> None:
+    made = plan(node(), replace(NODE, computer_name="win1"))
+    assert made.batch is not None
+    (rename,) = (op for op in made.batch.ops if op.op == "computer_name")
+    assert rename.args == {"name": "win1"}
+    assert [dict(op.args) for op in rename.undo] == [{"name": "WIN-4711"}]
+    assert made.reboot == ("the machine is called win1",)
+
+
+@pytest.mark.row("HP-13")
+def test_a_name_that_only_waits_for_the_restart_is_not_set_again() -> None:
+    renamed = node(registry__x={}).merged({NAMES[0]: {"exists": True, "type": "string", "value": "WIN1"}})
+    made = plan(renamed, replace(NODE, computer_name="win1"))
+    assert not [op for op in made.batch.ops if op.op == "computer_name"] if made.batch else True
+    assert made.reboot == ("the machine is called win1",)
+    there = renamed.merged({NAMES[1]: {"exists": True, "type": "string", "value": "WIN1"}})
+    assert plan(there, replace(NODE, computer_name="win1")).reboot == ()
+
+
+@pytest.mark.row("HP-13")
+def test_without_a_name_the_machine_keeps_its_own() -> None:
+    made = plan(node())
+    assert made.batch is None or not [op for op in made.batch.ops if op.op == "computer_name"]
+
+
+@pytest.mark.parametrize("name", ["win_1", "a" * 16, "4711", "-win", "win-", "win 1", "wïn"])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    with pytest.raises(Refused, match="cannot be the name of a Windows machine"):
+        plan(node(), replace(NODE, computer_name=name))
+
+
+PROXY = Proxy(
+    http="http://proxy.example.com:80/",
+    https="http://proxy.example.com:443/",
+    exceptions=("git.example.com",),
+    ranges=("10.244.0.0/16", "10.96.0.0/12"),
+    domain="cluster.local",
+)
+
+
+@pytest.mark.row("HP-05")
+def test_the_proxy_of_the_documents_is_the_machines() -> None:
+    made = plan(node(), replace(NODE, proxy=PROXY))
+    assert made.batch is not None
+    values = {op.args["name"]: op.args["value"] for op in made.batch.ops if op.op == "registry_set"}
+    assert values["HTTP_PROXY"] == "http://proxy.example.com:80/"
+    assert values["HTTPS_PROXY"] == "http://proxy.example.com:443/"
+    assert values["NO_PROXY"].split(",") == [
+        "git.example.com",
+        "localhost",
+        "127.0.0.1",
+        ".svc",
+        ".cluster.local",
+        "10.244.0.0/16",
+        "10.96.0.0/12",
+        "10.127.130.0/24",
+    ]
+    keys = {op.args["path"] for op in made.batch.ops if op.op == "registry_set"}
+    assert keys == {r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"}
+    assert any("services see it after a restart of the machine" in step.text for step in made.steps)
+
+
+@pytest.mark.row("HP-05")
+def test_without_a_proxy_no_variable_is_touched() -> None:
+    made = plan(node(), replace(NODE, proxy=replace(PROXY, http="", https="")))
+    assert made.batch is None or not [op for op in made.batch.ops if op.op.startswith("registry")]
+
+
+@pytest.mark.row("HP-05")
+def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
+    secret = "http://user:hunter2@proxy:3128"
+    args = replace(NODE, proxy=Proxy(http=secret))
+    variable = {"exists": True, "type": "string", "value": "http://old:swordfish@proxy"}
+    reading = node().merged({"variable:http_proxy": variable})
+    assert "swordfish" not in str(reading.to_fact())
+    queries = confides(host.desired(args, reading), reading)
+    assert [query.key for query in queries] == ["confidential:variable:http_proxy"]
+    made = plan(reading.merged({queries[0].key: variable}), args)
+    assert made.batch is not None
+    assert "hunter2" not in str([*made.steps, made.predicted.to_fact()])
+    (op,) = (op for op in made.batch.ops if op.args.get("name") == "HTTP_PROXY")
+    assert op.secrets == ("value",)
+    assert [undo.args["value"] for undo in op.undo] == ["http://old:swordfish@proxy"]
+    after = reading.merged({"variable:http_proxy": {**variable, "value": secret}})
+    again = plan(after, args)
+    assert again.batch is None or not [op for op in again.batch.ops if op.args.get("name") == "HTTP_PROXY"]
+
+
+@pytest.mark.row("HP-03")
+@pytest.mark.parametrize(
+    ("value", "wanted", "sentence"),
+    [
+        ([r"?:\pagefile.sys"], 100_000, ""),
+        ([r"C:\pagefile.sys 0 0"], 100_000, ""),
+        ([r"C:\pagefile.sys 1024 4096"], 0, ""),
+        ([r"C:\pagefile.sys 1024 4096", r"D:\pagefile.sys 1024 4096"], 8192, ""),
+        ([r"C:\pagefile.sys 1024 4096"], 8192, "may grow to 4096 MB, which is less than winkube_page_file_min_mb 8192"),
+        ([], 0, "no page file"),
+        ([""], 0, "no page file"),
+    ],
+)
+def test_the_page_file(value: list[str], wanted: int, sentence: str) -> None:
+    found = {"exists": True, "type": "multi_string", "value": value}
+    said = warnings(node().merged({"registry:page-files": found}), replace(NODE, page_file_mb=wanted))
+    assert (sentence in said) if sentence else said == ""
+
+
+@pytest.mark.row("HP-07")
+def test_an_adapter_that_is_not_there_is_refused_with_those_that_are() -> None:
+    said = refusals(node(), replace(NODE, interface="Ethernet 2"))
+    assert "no network adapter 'Ethernet 2'" in said
+    assert "'Ethernet', 'Storage'" in said
+    assert refusals(node(), replace(NODE, interface="Storage")) == ""
+    assert refusals(node(), replace(ALONE, interface="Ethernet 2")) == "", "containerd alone needs none"
+
+
+@pytest.mark.row("HP-11")
+def test_without_an_elevated_administrator_nothing_is_begun() -> None:
+    with pytest.raises(Refused, match="is no administrator on this host"):
+        plan(node(system=system(elevated=False)), ALONE)
+
+
+@pytest.mark.row("HP-08")
+def test_the_machines_own_build_is_what_is_judged() -> None:
+    args = replace(NODE, wanted=Wanted(kubernetes="1.27.4", containerd="1.7.11", network_mode="overlay"))
+    old = {**OS, "build": 17763, "revision": 107}
+    with pytest.raises(Refused, match="KB4482887"):
+        plan(node(system=system(os=old)), args)
+    assert plan(node(system=system(os={**old, "revision": 348})), args).batch is not None
+
+
+@pytest.mark.row("SE-01", "SE-03")
+@pytest.mark.parametrize(("state", "words"), [("off", "C: is not encrypted"), ("unknown", "not known to be encrypted")])
+def test_secrets_on_a_disk_that_is_not_encrypted(state: str, words: str) -> None:
+    reading = node(encryption__c__={"state": state}).merged({"encryption:c:": {"state": state}})
+    said = warnings(reading)
+    assert "in clear text" in said
+    assert words in said
+    assert refusals(reading) == ""
+    assert words in refusals(reading, replace(NODE, require_encryption=True))
+    assert warnings(reading, ALONE) == "", "without Kubernetes there are no secrets"
+
+
+@pytest.mark.row("SE-01", "SE-02")
+@pytest.mark.parametrize("folder", [r"c:\etc\kubernetes", r"c:\var\lib\kubelet\pki"])
+def test_secrets_that_users_may_read(folder: str) -> None:
+    found = {"exists": True, "kind": "directory", "sddl": "O:BAD:AI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)"}
+    said = warnings(node().merged({f"file:{folder}": found}))
+    assert "may be read by BU" in said
+    locked = {**found, "sddl": "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"}
+    assert warnings(node().merged({f"file:{folder}": locked})) == ""
+
+
+def test_somebody_elses_pending_restart_is_said_and_not_made() -> None:
+    waiting = node(system=system(reboot_pending=True))
+    assert "waiting for a restart already" in warnings(waiting)
+    assert plan(waiting).reboot == ()
+
+
+def test_the_batch_is_made_of_folders_first() -> None:
+    made = plan(node({"name": "w32time", "state": "running"}), ALONE)
+    assert made.batch is not None
+    assert lines(made.batch.ops)[0].startswith("mkdir")
+
+
+def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
+    """A stopped HNS tells no reading which networks there are."""
+    services = ({"name": "hns", "state": "stopped", "start": 3}, {"name": "vmcompute", "state": "stopped", "start": 3})
+    reading = bare(host.CONTAINERS.reads(), *services)
+    change = host.CONTAINERS.change(reading)
+    assert change is not None
+    assert lines(change.prepare) == ["run sc.exe start hns", "wait service hns running"]
+    assert not change.reboot
+    assert host.CONTAINERS.change(reading.merged(change.predicted)) is None
+    assert {query.op for query in change.state} == {"services", "hns"}

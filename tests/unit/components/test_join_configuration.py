@@ -1,0 +1,85 @@
+"""kubeadm's JoinConfiguration in the form that each release reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join_configuration import (
+    JoinSettings,
+    join_configuration,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+
+def settings(version: str, **more: Any) -> JoinSettings:
+    return JoinSettings(
+        version=Version.parse(version),
+        node_name="win1",
+        pipe="containerd-containerd",
+        api_server="10.0.0.10:6443",
+        token="abcdef.0123456789abcdef",
+        ca_hash="sha256:00",
+        taints=("os=windows:NoSchedule", "gpu:NoExecute"),
+        **more,
+    )
+
+
+@pytest.mark.row("JR-01")
+@pytest.mark.parametrize(
+    ("version", "api"),
+    [
+        ("1.22.17", "v1beta3"),
+        ("1.27.4", "v1beta3"),
+        ("1.30.14", "v1beta3"),
+        ("1.31.0", "v1beta4"),
+        ("1.37.1", "v1beta4"),
+    ],
+)
+def test_the_form_follows_the_release(version: str, api: str) -> None:
+    assert json.loads(join_configuration(settings(version)))["apiVersion"] == f"kubeadm.k8s.io/{api}"
+
+
+@pytest.mark.row("JR-01")
+def test_everything_is_in_the_file() -> None:
+    assert json.loads(join_configuration(settings("1.37.1"))) == {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "JoinConfiguration",
+        "discovery": {
+            "bootstrapToken": {
+                "token": "abcdef.0123456789abcdef",
+                "apiServerEndpoint": "10.0.0.10:6443",
+                "caCertHashes": ["sha256:00"],
+            }
+        },
+        "nodeRegistration": {
+            "name": "win1",
+            "criSocket": "npipe:////./pipe/containerd-containerd",
+            "taints": [
+                {"key": "os", "value": "windows", "effect": "NoSchedule"},
+                {"key": "gpu", "value": "", "effect": "NoExecute"},
+            ],
+        },
+    }
+
+
+def test_extra_arguments_are_a_map_up_to_1_30_and_a_list_from_1_31() -> None:
+    extra = {"node-ip": "10.0.0.21", "max-pods": "60"}
+    old = json.loads(join_configuration(settings("1.30.14", kubelet_extra_args=extra)))
+    assert old["nodeRegistration"]["kubeletExtraArgs"] == extra
+    new = json.loads(join_configuration(settings("1.31.0", kubelet_extra_args=extra)))
+    assert new["nodeRegistration"]["kubeletExtraArgs"] == [
+        {"name": "max-pods", "value": "60"},
+        {"name": "node-ip", "value": "10.0.0.21"},
+    ]
+
+
+def test_a_release_that_reads_neither_form_is_refused() -> None:
+    with pytest.raises(Refused, match=r"kubeadm 1\.21\.14 reads neither"):
+        join_configuration(settings("1.21.14"))
+
+
+def test_the_token_is_not_in_the_settings_repr() -> None:
+    assert "0123456789abcdef" not in repr(settings("1.37.1"))

@@ -1,0 +1,204 @@
+"""From the arguments of win_kube_proxy and a reading to one batch, and to none when nothing differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, kube_proxy, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+from .nodes import LAYOUT, bare, file, lines
+
+MARK = "0123456789abcdef0123456789abcdef"
+EXE = r"C:\k\kube-proxy.exe"
+PROGRAM = b"MZ kube-proxy"
+SOURCE = Source("https://dl.k8s.io/x/kube-proxy.exe", file(PROGRAM)["sha256"], "1.37.1")
+
+
+def settings(mode: str = "l2bridge", version: str = "1.37.1", **more: Any) -> KubeProxySettings:
+    given: dict[str, Any] = {"version": Version.parse(version), "node_name": "WIN1", "mode": mode}
+    given |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig}
+    if mode == "overlay":
+        given |= {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"}
+    return KubeProxySettings(**(given | more))
+
+
+def arguments(mode: str = "l2bridge", manager: str = "nssm", **more: Any) -> kube_proxy.KubeProxyArgs:
+    tool = nssm.desired(LAYOUT, None, MARK) if manager == "nssm" else ()
+    given: dict[str, Any] = {"settings": settings(mode), "manager": manager, "nssm": tool, "mark": MARK}
+    return kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, **(given | more))
+
+
+def plan(reading: Reading, args: kube_proxy.KubeProxyArgs) -> Plan:
+    return make_plan(kube_proxy.NAME, kube_proxy.desired(args, reading), reading)
+
+
+def joined(*services: dict[str, Any]) -> Reading:
+    there = {
+        file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"},
+        file_key(LAYOUT.kube_proxy_kubeconfig): {"exists": True, "kind": "file"},
+    }
+    return bare(kube_proxy.reads(LAYOUT), *services).merged(there)
+
+
+def converged(args: kube_proxy.KubeProxyArgs, **service: Any) -> Reading:
+    node = plan(joined(), args).predicted.merged({file_key(EXE): file(PROGRAM)}, predicted=False)
+    return node.merged({service_key("kube-proxy"): {**(node.service("kube-proxy") or {}), **service}})
+
+
+def refusal(args: kube_proxy.KubeProxyArgs, reading: Reading | None = None) -> str:
+    with pytest.raises(Refused) as refused:
+        plan(reading or joined(), args)
+    return str(refused.value)
+
+
+@pytest.mark.row("KP-01", "KP-05", "SV-05", "SV-11")
+def test_a_joined_node_gets_program_and_service_and_it_is_started() -> None:
+    made = plan(joined(), arguments()).batch
+    assert made is not None
+    found = lines(made.ops)
+    assert rf"run nssm.exe install kube-proxy {EXE}" in found
+    assert r"run nssm.exe set kube-proxy AppDirectory C:\k" in found
+    assert r"run nssm.exe set kube-proxy AppStdout C:\k\kube-proxy.log" in found
+    assert {line.split()[3] for line in found if line.startswith("run nssm.exe set")} == {"kube-proxy"}
+    assert found[-4:-2] == ["run sc.exe start kube-proxy", "wait service kube-proxy running"]
+    assert [op.args["url"] for op in made.gate] == ["http://127.0.0.1:10256/healthz"]
+
+
+@pytest.mark.row("SV-12")
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+@pytest.mark.parametrize("mode", ["l2bridge", "overlay"])
+def test_a_converged_node_gets_nothing(mode: str, manager: str) -> None:
+    args = arguments(mode, manager)
+    assert plan(converged(args), args).batch is None
+
+
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+def test_the_mode_decides_arguments_and_environment(manager: str) -> None:
+    def made(mode: str) -> tuple[list[str], list[str]]:
+        service = plan(joined(), arguments(mode, manager)).predicted.service("kube-proxy") or {}
+        tool = service["nssm"] or {}
+        line = tool.get("AppParameters") or service["image_path"]
+        variables = tool.get("AppEnvironmentExtra", []) if tool else service["environment"]
+        return command_line.split(f"x {line}")[1:], [entry.split("=")[0] for entry in variables]
+
+    l2bridge, overlay = made("l2bridge"), made("overlay")
+    assert l2bridge[1] == ["KUBE_NETWORK"] and overlay[1] == []
+    assert {"--network-name=vxlan0", "--source-vip=10.244.3.2"} <= set(overlay[0])
+    assert not any(word.startswith(("--network-name", "--source-vip")) for word in l2bridge[0])
+    assert ("--windows-service" in l2bridge[0]) is (manager == "sc")
+
+
+@pytest.mark.row("SV-09")
+def test_it_is_started_again_when_it_fails() -> None:
+    made = plan(joined(), arguments(manager="sc")).batch
+    assert made is not None
+    recovery = "run sc.exe failure kube-proxy reset= 86400 actions= restart/15000/restart/30000/restart/60000"
+    assert recovery in lines(made.ops)
+
+
+@pytest.mark.row("KP-04", "SV-18")
+def test_it_depends_on_nothing_unless_asked_and_a_change_restarts_nothing() -> None:
+    by_hand = converged(arguments(), depends_on=["kubelet"])
+    made = plan(by_hand, arguments()).batch
+    assert made is not None
+    assert lines(made.ops) == ["run sc.exe config kube-proxy depend= /"]
+    kubelet = {service_key("kubelet"): {"name": "kubelet", "state": "running", "depends_on": []}}
+    asked = arguments(depends_on=("kubelet",))
+    assert plan(by_hand.merged(kubelet), asked).batch is None
+    added = plan(converged(arguments()).merged(kubelet), asked)
+    assert added.batch is not None
+    assert lines(added.batch.ops) == ["run sc.exe config kube-proxy depend= kubelet"]
+
+
+def test_without_a_kubeconfig_it_is_refused_and_the_join_named() -> None:
+    node = joined().merged({file_key(LAYOUT.kube_proxy_kubeconfig): {"exists": False}})
+    assert r"there is no C:\k\kube-proxy.kubeconfig on the node. The role join writes it" in refusal(arguments(), node)
+
+
+def test_a_locked_gate_is_refused_before_the_node_is_touched() -> None:
+    args = arguments(settings=settings(feature_gates={"WinDSR": False}))
+    assert "WinDSR=false: locked to true in Kubernetes 1.37" in refusal(args)
+
+
+@pytest.mark.parametrize("mode", ["nat", "transparent", "l2tunnel"])
+def test_other_network_modes_are_refused(mode: str) -> None:
+    with pytest.raises(Refused, match=f"the network mode is '{mode}', but this role can do l2bridge and overlay only"):
+        kube_proxy.mode(mode)
+    assert (kube_proxy.network_name("l2bridge"), kube_proxy.network_name("overlay")) == ("cbr0", "vxlan0")
+
+
+def test_an_upgrade_restarts_once() -> None:
+    args = arguments()
+    made = plan(converged(args), replace(args, source=replace(SOURCE, sha256="b" * 64, version="1.37.2"))).batch
+    assert made is not None
+    found = lines(made.ops)
+    assert found.count("run sc.exe stop kube-proxy") == found.count("run sc.exe start kube-proxy") == 1
+
+
+# -- kube-proxy of the cluster -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("service", "refused"),
+    [
+        ({"state": "running", "start": 3}, True),
+        ({"state": "paused", "start": 3}, True),
+        ({"state": "stopped", "start": 2}, True),
+        ({"state": "stopped", "start": 4}, False),
+        (None, False),
+    ],
+)
+def test_a_service_beside_the_clusters_own_is_refused(service: dict[str, Any] | None, refused: bool) -> None:
+    node = joined(*([{"name": "kube-proxy", **service}] if service else []))
+    if not refused:
+        kube_proxy.left_to_cluster(LAYOUT, node)
+        return
+    with pytest.raises(Refused, match="the node has a service kube-proxy as well"):
+        kube_proxy.left_to_cluster(LAYOUT, node)
+
+
+def daemon_set(name: str = "kube-proxy-windows", image: str = "x/kube-proxy:v1.37.1", **spec: Any) -> dict[str, Any]:
+    pods = {"containers": [{"name": "main", "image": image}], **spec}
+    return {"metadata": {"namespace": "kube-system", "name": name}, "spec": {"template": {"spec": pods}}}
+
+
+def affinity(operator: str, *values: str) -> dict[str, Any]:
+    expression = {"key": "kubernetes.io/os", "operator": operator, "values": list(values)}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+
+@pytest.mark.parametrize(
+    ("found", "runs"),
+    [
+        (daemon_set(nodeSelector={"kubernetes.io/os": "windows"}), True),
+        (daemon_set("proxy", "registry.k8s.io/kube-proxy:v1.37.1"), True),
+        (daemon_set(affinity=affinity("In", "windows")), True),
+        (daemon_set(affinity=affinity("NotIn", "linux")), True),
+        (daemon_set(affinity=affinity("Exists")), True),
+        (daemon_set(nodeSelector={"kubernetes.io/os": "linux"}), False),
+        (daemon_set(affinity=affinity("In", "linux")), False),
+        (daemon_set(affinity=affinity("DoesNotExist")), False),
+        (daemon_set(nodeSelector={"pool": "other"}), False),
+        (daemon_set("calico-node-windows", "calico/node-windows"), False),
+    ],
+)
+def test_which_daemon_sets_run_it_on_this_node(found: dict[str, Any], runs: bool) -> None:
+    node = {"metadata": {"labels": {"kubernetes.io/os": "windows", "pool": "mine"}}}
+    for each in (node, None):
+        there = kube_proxy.beside_daemon_set([found], each, "win1")
+        assert there == ((daemon_sets.named(found),) if runs else ())
+
+
+def test_a_daemon_set_beside_our_service_is_refused() -> None:
+    with pytest.raises(Refused, match="the DaemonSet kube-system/kube-proxy-windows runs it on win1 already"):
+        kube_proxy.refuse_beside("kube-system/kube-proxy-windows", "win1")

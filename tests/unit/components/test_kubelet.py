@@ -1,0 +1,387 @@
+"""From the arguments of win_kubelet and a reading to one batch, before and after the join, and to none when nothing
+differs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet, kubelet_check, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import skew
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+
+from .nodes import LAYOUT, bare, file, lines
+
+MARK = "0123456789abcdef0123456789abcdef"
+EXE = r"C:\k\kubelet.exe"
+DROP_IN = r"C:\var\lib\kubelet\config.d\50-winkube.conf"
+PROGRAM = b"MZ kubelet"
+SHA = file(PROGRAM)["sha256"]
+SOURCE = Source("https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe", SHA, "1.37.1")
+
+
+def settings(version: str = "1.37.1", join: str = "kubeadm", **more: Any) -> KubeletSettings:
+    given: dict[str, Any] = {"version": Version.parse(version), "node_name": "WIN1"}
+    return KubeletSettings(**(given | kubelet.places(LAYOUT, join) | more))
+
+
+def arguments(manager: str = "nssm", **more: Any) -> kubelet.KubeletArgs:
+    tool = nssm.desired(LAYOUT, None, MARK) if manager == "nssm" else ()
+    given: dict[str, Any] = {"settings": settings(), "manager": manager, "nssm": tool, "mark": MARK}
+    return kubelet.KubeletArgs(LAYOUT, SOURCE, **(given | more))
+
+
+def plan(reading: Reading, args: kubelet.KubeletArgs) -> Plan:
+    return make_plan(kubelet.NAME, kubelet.desired(args), reading)
+
+
+def bare_node(*services: dict[str, Any]) -> Reading:
+    there = {file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"}}
+    return bare(kubelet.reads(LAYOUT), *services).merged(there)
+
+
+def installed(args: kubelet.KubeletArgs, *, joined: bool = False, flags: str = "", **state: Any) -> Reading:
+    """A node after the batch, and after the join if `joined`."""
+    node = plan(bare_node(), args).predicted.merged({file_key(EXE): file(PROGRAM)}, predicted=False)
+    more: dict[str, Any] = {}
+    if joined:
+        more[file_key(LAYOUT.kubelet_kubeconfig)] = {"exists": True, "kind": "file"}
+        state = {"state": "running"} | state
+    if flags:
+        more[file_key(kubelet.env_file(LAYOUT))] = file(flags.encode())
+    service = {**(node.service("kubelet") or {}), **state}
+    return node.merged({**more, service_key("kubelet"): service})
+
+
+def refusal(args: kubelet.KubeletArgs, reading: Reading | None = None) -> str:
+    with pytest.raises(Refused) as refused:
+        plan(reading or bare_node(), args)
+    return str(refused.value)
+
+
+def starts(made: Plan) -> list[str]:
+    return [line for line in lines(made.batch.ops if made.batch else ()) if " start kubelet" in line]
+
+
+@pytest.mark.row("KU-01", "SV-05", "SV-11")
+def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
+    made = plan(bare_node(), arguments())
+    assert made.batch is not None
+    found = lines(made.batch.ops)
+    assert [line for line in found if "kubelet" in line and "nssm.exe set" not in line] == [
+        r"mkdir C:\var\lib\kubelet",
+        r"mkdir C:\var\lib\kubelet\config.d",
+        r"mkdir C:\var\lib\kubelet\pki",
+        r"mkdir C:\ProgramData\winkube\staging\kubelet-01234567",
+        r"fetch C:\ProgramData\winkube\staging\kubelet-01234567\kubelet.exe",
+        rf"move C:\ProgramData\winkube\staging\kubelet-01234567\kubelet.exe -> {EXE}",
+        rf"write {DROP_IN}",
+        rf"run nssm.exe install kubelet {EXE}",
+        r"record C:\ProgramData\winkube\receipts\kubelet.json",
+        r"remove C:\ProgramData\winkube\staging\kubelet-01234567",
+    ]
+    assert r"run nssm.exe set kubelet AppDirectory C:\k" in found
+    assert r"run nssm.exe set kubelet AppStdout C:\k\kubelet.log" in found
+    assert r"run nssm.exe set kubelet AppStderr C:\k\kubelet.log" in found
+    # SV-05: nobody else's service is made with it.
+    assert {line.split()[3] for line in found if line.startswith("run nssm.exe set")} == {"kubelet"}
+    assert starts(made) == []
+    assert made.batch.gate == ()
+    waits = r"leave kubelet stopped: it waits for join (C:\etc\kubernetes\kubelet.conf is not there yet)"
+    assert waits in [step.text for step in made.steps]
+    assert (made.predicted.service("kubelet") or {})["state"] == "stopped"
+
+
+@pytest.mark.row("SV-12")
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_converged_node_gets_nothing(manager: str, joined: bool) -> None:
+    args = arguments(manager)
+    found = plan(installed(args, joined=joined), replace(args, configured=joined))
+    assert found.batch is None
+    assert found.steps == ()
+
+
+def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
+    args = arguments(configured=True)
+    made = plan(installed(args, joined=True, state="stopped"), args)
+    assert made.batch is not None
+    assert lines(made.batch.ops) == ["run sc.exe start kubelet", "wait service kubelet running"]
+    (gate,) = made.batch.gate
+    assert gate.args == {"for": "http", "url": "http://127.0.0.1:10248/healthz", "status": 200, "timeout_s": 240}
+
+
+@pytest.mark.parametrize(
+    ("extra", "config", "wanted"),
+    [
+        ((), {"healthzPort": 10300}, "http://127.0.0.1:10300/healthz"),
+        (("--healthz-port=10301",), {"healthzPort": 10300}, "http://127.0.0.1:10301/healthz"),
+        (("--healthz-port=0",), {}, None),
+    ],
+)
+def test_the_gate_asks_the_port_that_the_kubelet_has(
+    extra: tuple[str, ...], config: dict[str, Any], wanted: str | None
+) -> None:
+    args = arguments(settings=settings(extra=extra), config=config, configured=True)
+    made = plan(installed(args, joined=True, state="stopped"), args)
+    assert made.batch is not None
+    (gate,) = made.batch.gate
+    assert gate.args.get("url") == wanted
+    assert wanted or (gate.args["for"], gate.args["stable_s"]) == ("service", 30)
+
+
+@pytest.mark.row("HP-04", "SE-02")
+def test_only_what_holds_keys_or_is_read_by_services_is_locked() -> None:
+    made = plan(bare_node(), arguments())
+    assert made.batch is not None
+    locks = {op.args["path"]: op.args.get("sddl") for op in made.batch.ops if op.op == "mkdir"}
+    admins = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+    assert locks[r"C:\etc\kubernetes"] == locks[r"C:\var\lib\kubelet\pki"] == admins
+    # Containers read mounted secrets from there as ordinary users: what is inherited stays.
+    assert locks[r"C:\var\lib\kubelet"] is None
+    assert locks[r"C:\var\lib"] is None and locks[r"C:\var"] is None
+    assert locks[r"C:\etc\kubernetes\manifests"] is None
+    # Whoever may write a drop-in rules the kubelet, which is SYSTEM.
+    assert locks[r"C:\var\lib\kubelet\config.d"] == admins + "(A;OICI;0x1200a9;;;BU)"
+
+
+@pytest.mark.row("SV-09")
+def test_it_is_started_again_when_it_fails_whoever_runs_it() -> None:
+    by_sc, by_nssm = (plan(bare_node(), arguments(manager)).batch for manager in ("sc", "nssm"))
+    assert by_sc is not None and by_nssm is not None
+    assert "run sc.exe failure kubelet reset= 86400 actions= restart/15000/restart/30000/restart/60000" in lines(
+        by_sc.ops
+    )
+    assert "run sc.exe failureflag kubelet 1" in lines(by_sc.ops)
+    assert "run nssm.exe set kubelet AppExit Default Restart" in lines(by_nssm.ops)
+
+
+def test_sc_gets_the_kubelets_own_service_flag() -> None:
+    image_path = (plan(bare_node(), arguments("sc")).predicted.service("kubelet") or {})["image_path"]
+    words = command_line.split(image_path)
+    assert words[:3] == [EXE, "--windows-service", "--hostname-override=win1"]
+    assert words[3:] == list(kubelet.command_arguments(arguments("sc")))[1:]
+
+
+def test_what_kubeadm_manages_is_in_files_and_the_arguments_name_them() -> None:
+    argv = kubelet.command_arguments(arguments())
+    assert argv == (
+        "--hostname-override=win1",
+        "--v=6",
+        r"--kubeconfig=C:\etc\kubernetes\kubelet.conf",
+        "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
+        r"--bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf",
+        r"--cert-dir=C:\var\lib\kubelet\pki",
+        r"--config=C:\var\lib\kubelet\config.yaml",
+        r"--config-dir=C:\var\lib\kubelet\config.d",
+    )
+    made = plan(bare_node(), arguments()).batch
+    assert made is not None
+    (written,) = (op for op in made.ops if op.op == "write" and op.args["path"] == DROP_IN)
+    content = json.loads(base64.b64decode(written.args["content"]))
+    assert content["containerRuntimeEndpoint"] == "npipe:////./pipe/containerd-containerd"
+    assert content["systemReserved"] == {"memory": "2Gi"}
+
+
+@pytest.mark.parametrize("version", ["1.27.4", "1.29.0"])
+def test_without_drop_ins_everything_is_an_argument_and_no_file_is_written(version: str) -> None:
+    args = arguments(settings=settings(version))
+    argv = kubelet.command_arguments(args)
+    assert "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd" in argv
+    assert not any(word.startswith("--config-dir") for word in argv)
+    made = plan(bare_node(), args).batch
+    assert made is not None
+    assert [line for line in lines(made.ops) if line.startswith("write")] == []
+
+
+def test_a_kubeconfig_that_is_brought_needs_no_bootstrap_and_no_config_file() -> None:
+    argv = kubelet.command_arguments(arguments(settings=settings(join="kubeconfig")))
+    names = {word.partition("=")[0] for word in argv}
+    assert not names & {"--config", "--config-dir", "--bootstrap-kubeconfig", "--cert-dir"}
+    assert {"--cluster-dns", "--container-runtime-endpoint", "--kubeconfig"} <= names
+
+
+def test_another_folder_is_told_to_the_kubelet() -> None:
+    assert kubelet.own_arguments(LAYOUT) == ()
+    assert kubelet.own_arguments(replace(LAYOUT, kubelet_dir=r"D:\kubelet")) == (r"--root-dir=D:\kubelet",)
+
+
+# -- kubeadm-flags.env ---------------------------------------------------------------------------------------------
+
+OF_KUBEADM = (
+    'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=npipe:////./pipe/containerd-containerd '
+    "--hostname-override=win1 --pod-infra-container-image=registry.k8s.io/pause:3.9 "
+    '--register-with-taints=os=windows:NoSchedule"\n'
+)
+
+
+@pytest.mark.row("SV-12")
+@pytest.mark.parametrize("version", ["1.24.0", "1.27.4", "1.34.0", "1.35.0", "1.37.1"])
+def test_a_node_that_kubeadm_has_joined_does_not_change_by_it(version: str) -> None:
+    """Up to 1.34 kubeadm writes the sandbox image, up to 1.26 the kind of runtime as well."""
+    of_kubeadm = OF_KUBEADM.replace('="', '="--container-runtime=remote ') if version < "1.27" else OF_KUBEADM
+    before = arguments(settings=settings(version))
+    after = replace(before, configured=True, kubeadm_flags=of_kubeadm)
+    assert kubelet.command_arguments(after) == kubelet.command_arguments(before)
+    assert plan(installed(before, joined=True, flags=of_kubeadm), after).batch is None
+
+
+def test_what_a_user_told_kubeadm_stays_in_force() -> None:
+    flags = r'KUBELET_KUBEADM_ARGS="--max-pods=60 --node-labels pool=gpu --volume-plugin-dir=C:\\plugins"'
+    argv = kubelet.command_arguments(arguments(kubeadm_flags=flags))
+    assert argv[-3:] == ("--max-pods=60", "--node-labels=pool=gpu", r"--volume-plugin-dir=C:\plugins")
+
+
+def test_a_flag_that_this_release_does_not_know_is_left_out_of_kubeadms_refused_in_ours() -> None:
+    old = 'KUBELET_KUBEADM_ARGS="--network-plugin=cni --max-pods=60"'
+    assert kubelet.command_arguments(arguments(kubeadm_flags=old))[-1] == "--max-pods=60"
+    own = arguments(settings=settings(extra=("--network-plugin=cni",)))
+    assert "--network-plugin: it was removed in Kubernetes 1.24" in refusal(own)
+
+
+def test_ours_counts_and_a_difference_is_said() -> None:
+    args = arguments(kubeadm_flags='KUBELET_KUBEADM_ARGS="--hostname-override=other"')
+    assert [word for word in kubelet.command_arguments(args) if "hostname" in word] == ["--hostname-override=win1"]
+    assert kubelet.warnings(args) == [
+        "kubeadm-flags.env: --hostname-override=other: the service has --hostname-override=win1 instead, which counts."
+    ]
+
+
+def test_settings_that_kubeadms_file_has_otherwise_are_said() -> None:
+    args = arguments(settings=settings("1.27.4"), config={"clusterDNS": ["10.0.0.10"]})
+    assert any("--cluster-dns=10.96.0.10" in sentence for sentence in kubelet.warnings(args))
+    assert kubelet.warnings(replace(args, config={"clusterDNS": ["10.96.0.10"]})) == []
+
+
+# -- refused before the node is touched --------------------------------------------------------------------------------
+
+
+@pytest.mark.row("KU-29")
+def test_nothing_that_a_kubelet_does_not_start_with_gets_to_the_node() -> None:
+    assert "Windows has no cgroups" in refusal(
+        arguments(settings=settings("1.27.4", extra=("--enforce-node-allocatable=pods",)))
+    )
+    assert "enforceNodeAllocatable stands in the drop-in" in refusal(
+        arguments(settings=settings(extra=("--enforce-node-allocatable=pods",)))
+    )
+    assert "feature gate IdentifyPodOS" in refusal(
+        arguments(settings=settings("1.27.4", feature_gates={"IdentifyPodOS": True}))
+    )
+
+
+@pytest.mark.row("KU-05")
+@pytest.mark.parametrize(
+    ("image", "too_old"),
+    [
+        ("mcr.microsoft.com/oss/kubernetes/pause:1.4.0", True),
+        ("mcr.microsoft.com/k8s/core/pause:1.2", True),
+        ("mcr.microsoft.com/oss/kubernetes/pause:1.4.1", False),
+        ("registry.k8s.io/pause:3.6", False),
+        ("registry.example:5000/pause", False),
+        ("registry.example:5000/pause:mine", False),
+    ],
+)
+def test_a_pause_image_without_wincat_is_said(image: str, too_old: bool) -> None:
+    args = arguments(settings=settings("1.26.0", pause_image=image))
+    said = [sentence for sentence in kubelet.warnings(args) if "kubectl port-forward" in sentence]
+    assert bool(said) is too_old
+
+
+@pytest.mark.row("JR-06", "VC-08")
+@pytest.mark.parametrize("program", ["kubelet", "kube-proxy"])
+@pytest.mark.parametrize(
+    ("component", "server", "sentence"),
+    [
+        ("1.37", "1.37", None),
+        ("1.34", "1.37", None),
+        ("1.33", "1.37", "too old for the cluster's API server 1.37: it may be 3 minors older"),
+        ("1.38", "1.37", "newer than the cluster's API server 1.37"),
+        ("1.25", "1.28", None),
+        ("1.24", "1.26", None),
+        ("1.24", "1.27", "it may be 2 minors older"),
+        ("1.22", "1.24", None),
+    ],
+)
+def test_the_version_goes_with_the_api_server(program: str, component: str, server: str, sentence: str | None) -> None:
+    found = skew.problem(program, Line.parse(component), Line.parse(server))
+    assert (found is None) if sentence is None else (found is not None and sentence in found)
+    assert found is None or found.startswith(f"{program} {component} ")
+
+
+# -- restarts ------------------------------------------------------------------------------------------------------
+
+
+def test_an_upgrade_restarts_once_and_has_to_be_healthy() -> None:
+    args = arguments(configured=True)
+    newer = replace(args, source=replace(SOURCE, sha256="b" * 64, version="1.37.2"))
+    made = plan(installed(args, joined=True), newer)
+    assert made.batch is not None
+    found = lines(made.batch.ops)
+    assert found.count("run sc.exe stop kubelet") == found.count("run sc.exe start kubelet") == 1
+    assert found.index("run sc.exe stop kubelet") < found.index(rf"move {EXE} -> {EXE}.01234567.winkube-old")
+    assert [op.args["url"] for op in made.batch.gate] == ["http://127.0.0.1:10248/healthz"]
+
+
+@pytest.mark.parametrize(
+    ("change", "restarts"),
+    [
+        ({"settings": settings(system_reserved={"memory": "3Gi"})}, True),
+        ({"settings": settings(verbosity=2)}, True),
+        ({"environment": ("HTTPS_PROXY=http://proxy:3128",)}, True),
+        ({"config": {"maxPods": 60}}, False),
+        ({"kubeadm_flags": OF_KUBEADM}, False),
+        ({"depends_on": ("containerd",)}, False),
+    ],
+)
+def test_it_restarts_only_for_what_it_reads_at_its_start(change: dict[str, Any], restarts: bool) -> None:
+    args = arguments(configured=True)
+    node = installed(args, joined=True)
+    node = node.merged({service_key("containerd"): {"name": "containerd", "state": "running", "depends_on": []}})
+    assert bool(starts(plan(node, replace(args, **change)))) is restarts
+
+
+@pytest.mark.row("SV-18")
+def test_it_depends_on_what_is_asked_for_and_on_nothing_else() -> None:
+    args = arguments(depends_on=("containerd",))
+    containerd = {"name": "containerd", "state": "running", "depends_on": []}
+    made = plan(bare_node(containerd), args)
+    assert made.batch is not None
+    assert "run sc.exe config kubelet depend= containerd" in lines(made.batch.ops)
+    assert (made.predicted.service("kubelet") or {})["depends_on"] == ["containerd"]
+    by_hand = installed(arguments()).merged({service_key("containerd"): containerd})
+    service = {**(by_hand.service("kubelet") or {}), "depends_on": ["Containerd", "hns"]}
+    back = plan(by_hand.merged({service_key("kubelet"): service}), arguments()).batch
+    assert back is not None
+    assert lines(back.ops) == ["run sc.exe config kubelet depend= /"]
+    assert [op.args["args"] for op in back.ops[0].undo] == [["config", "kubelet", "depend=", "Containerd/hns"]]
+    assert "containerd, which is no service on this node" in refusal(args)
+
+
+# -- what the documentation has to say --------------------------------------------------------------------------------
+
+
+@pytest.mark.row("KU-27", "KU-28", "RS-11")
+def test_the_page_says_what_reservations_do_not_do() -> None:
+    from pathlib import Path
+
+    page = " ".join((Path(__file__).parents[3] / "docs" / "kubernetes-flags.md").read_text(encoding="utf-8").split())
+    for sentence in (
+        "Windows enforces none of these reservations: they only lessen NodeAllocatable",  # RS-11
+        "A kubelet on Windows puts no limit on its own memory or CPU",  # KU-27
+        "Let no alert depend on the condition `MemoryPressure`",  # KU-28
+        "watch the machine's committed memory",
+    ):
+        assert sentence in page, sentence
+
+
+def test_the_names_of_kubeadms_files_are_those_of_the_check() -> None:
+    assert kubelet.env_file(LAYOUT) == rf"C:\var\lib\kubelet\{kubelet_check.ENV_FILE}"

@@ -1,0 +1,129 @@
+"""Every Windows x Kubernetes x containerd that fits has a plan: the components' own, over a bare machine, both network
+modes, both service managers. What does not fit is refused by node_fit (test_node_fit.py has the axes)."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import (
+    cni,
+    containerd,
+    containerd_config,
+    host,
+    kube_proxy,
+    kubelet,
+    node_fit,
+    nssm,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, merge_queries
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.containerd import MINIMUM, RELEASE_LINES
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import OLDEST
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import KUBERNETES_LINES, SUPPORTED
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, supported_builds
+
+from .nodes import LAYOUT, bare
+from .test_host import ADAPTERS
+
+MARK = "0123456789abcdef0123456789abcdef"
+TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "config.toml.j2"
+LINES = [row.line for row in KUBERNETES_LINES]
+BUILDS = [release.build for release in WINDOWS_RELEASES]
+RUNTIMES = [f"{row.line}.99" for row in RELEASE_LINES]
+"""A late release of each line: which patch is the first that is recommended is a warning's business."""
+SOURCE = Source("https://example.com/x", "a" * 64, "1")
+JINJA = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+CONFIG_TEMPLATE = JINJA.from_string(TEMPLATE.read_text(encoding="utf-8"))
+
+
+def fits(line: Line, runtime: str, build: int, mode: str) -> bool:
+    wanted = node_fit.Wanted(kubernetes=f"{line}.1", containerd=runtime, network_mode=mode)
+    return not node_fit.problems(node_fit.Machine(build, 9999), wanted).refusals
+
+
+def machine(build: int) -> Reading:
+    """A machine of this build on which nothing is, but the kubeconfigs that the join writes."""
+    queries = merge_queries(
+        query for each in (host, cni, containerd, kubelet, kube_proxy) for query in each.reads(LAYOUT)
+    )
+    system = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": {"build": build, "revision": 9999}}
+    there = {"exists": True, "kind": "file"}
+    parts: dict[str, Any] = {"system": system, "adapters": ADAPTERS}
+    parts |= {file_key(path): there for path in (LAYOUT.kubelet_kubeconfig, LAYOUT.kube_proxy_kubeconfig)}
+    parts[file_key(LAYOUT.nssm)] = {**there, "version": "2.24"}
+    return bare(queries).merged(parts)
+
+
+def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
+    """Which components have something to do on that machine: all of them."""
+    reading, version = machine(build), Version(line.major, line.minor, 1)
+    tool = nssm.desired(LAYOUT, None, MARK) if manager == "nssm" else ()
+    wanted = node_fit.Wanted(kubernetes=str(version), containerd=runtime, network_mode=mode)
+    image = pause_image("", str(version), "kubernetes", build)
+    settings = containerd.settings(LAYOUT, version=runtime, pause_image=image, log_level="info")
+    config = CONFIG_TEMPLATE.render(containerd_config.template_variables(settings))
+    of_kubelet = KubeletSettings(version, "win1", pause_image=image, **kubelet.places(LAYOUT, "kubeadm"))
+    vip: dict[str, Any] = {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"} if mode == "overlay" else {}
+    vip |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, "mode": mode}
+    of_proxy = KubeProxySettings(version, "win1", **vip)
+    resources = {
+        "host": host.desired(host.HostArgs(LAYOUT, wanted=wanted), reading),
+        "cni": cni.desired(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
+        "containerd": containerd.desired(
+            containerd.ContainerdArgs(
+                layout=LAYOUT, source=SOURCE, archive=True, config=config, settings=settings, mark=MARK
+            )
+        ),
+        "kubelet": kubelet.desired(
+            kubelet.KubeletArgs(LAYOUT, SOURCE, of_kubelet, configured=True, manager=manager, nssm=tool, mark=MARK)
+        ),
+        "kube-proxy": kube_proxy.desired(
+            kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, of_proxy, manager=manager, nssm=tool, mark=MARK), reading
+        ),
+    }
+    return {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}
+
+
+@pytest.mark.row("VC-20")
+@pytest.mark.parametrize("line", [line for line in LINES if line >= OLDEST], ids=str)
+def test_what_fits_has_a_plan(line: Line) -> None:
+    found = 0
+    for runtime, build, (mode, manager) in product(RUNTIMES, BUILDS, [("l2bridge", "nssm"), ("overlay", "sc")]):
+        if fits(line, runtime, build, mode):
+            found += 1
+            made = plans(line, runtime, build, mode, manager)
+            assert all(made.values()), (line, runtime, build, mode, made)
+    assert found, f"Kubernetes {line} has no containerd or no Windows at all"
+
+
+@pytest.mark.row("VC-01", "VC-02", "VC-03")
+@pytest.mark.parametrize("line", [line for line in LINES if line >= OLDEST], ids=str)
+def test_the_builds_that_fit_are_those_of_the_table(line: Line) -> None:
+    """With a containerd that goes with the line; a supported build without a pause image of its own does not fit."""
+    runtime = next(runtime for runtime in RUNTIMES if any(fits(line, runtime, build, "l2bridge") for build in BUILDS))
+    fitting = {build for build in BUILDS if fits(line, runtime, build, "l2bridge")}
+    assert fitting <= set(supported_builds(line))
+    assert {17763, 20348} & fitting == {17763, 20348} & set(supported_builds(line))
+
+
+def test_every_supported_line_has_a_containerd_for_every_build() -> None:
+    for line in SUPPORTED:
+        for build in supported_builds(line):
+            assert [runtime for runtime in RUNTIMES if fits(line, runtime, build, "overlay")], (line, build)
+
+
+def test_what_no_table_has_is_refused() -> None:
+    assert not fits(Line(1, 21), "1.7.99", 17763, "l2bridge")
+    assert not any(fits(line, "1.3.9", 20348, "l2bridge") for line in LINES)
+    assert Version.parse("1.3.9") < MINIMUM
+    assert not any(fits(line, "2.3.99", build, "l2bridge") for line in LINES for build in (14393, 16299, 17134))
+    assert not any(fits(line, "2.3.99", 25398, "l2bridge") for line in LINES)

@@ -1,0 +1,96 @@
+"""subnet.env: parsed, compared with the node, and written anew where it does not fit."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import subnet_env
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+
+from .nodes import LAYOUT, bare, file
+
+TEXT = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.4.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n"
+PATH = r"C:\run\flannel\subnet.env"
+LEASE = subnet_env.Lease(LAYOUT, "flanneld", "10.244.0.0/16", "l2bridge", 1500)
+SERVICE = {"name": "flanneld", "state": "running", "image_path": "x"}
+
+
+def problems(text: str = TEXT, **more: Any) -> tuple[str, ...]:
+    wanted: dict[str, Any] = {"cluster": "10.244.0.0/16", "mode": "l2bridge", "mtu": 1500}
+    return subnet_env.problems(text, **(wanted | more))
+
+
+@pytest.mark.row("FL-08", "FL-07")
+def test_the_documents_file_is_read() -> None:
+    found = subnet_env.parse(TEXT)
+    assert (str(found.network), str(found.subnet), found.mtu, found.ip_masq) == (
+        "10.244.0.0/16",
+        "10.244.4.1/24",
+        1500,
+        True,
+    )
+    assert subnet_env.path(LAYOUT) == PATH
+    assert problems() == ()
+    assert problems(TEXT.replace("\n", "\r\n")) == ()
+
+
+@pytest.mark.row("FL-08")
+@pytest.mark.parametrize(
+    ("old", "new", "options", "clause"),
+    [
+        ("10.244.4.1/24", "10.245.4.1/24", {}, "FLANNEL_SUBNET 10.245.4.1/24 does not lie in"),
+        ("", "", {"cluster": "10.0.0.0/8"}, "FLANNEL_NETWORK is 10.244.0.0/16, but winkube_cluster_cidr is 10.0.0.0/8"),
+        ("MTU=1500", "MTU=1501", {}, "FLANNEL_MTU is 1501; 576 to 1500"),
+        ("MTU=1500", "MTU=200", {}, "FLANNEL_MTU is 200"),
+        ("", "", {"mode": "overlay"}, "FLANNEL_MTU is 1500; 576 to 1450 fits this adapter and overlay"),
+        ("FLANNEL_MTU=1500\n", "", {}, "there is no FLANNEL_MTU"),
+        ("MTU=1500", "MTU=much", {}, "FLANNEL_MTU is 'much', which is no number"),
+        ("10.244.4.1/24", "10.244.4.1/240", {}, "FLANNEL_SUBNET is '10.244.4.1/240', which is no IPv4 network"),
+        ("10.244.0.0/16", "pods", {}, "FLANNEL_NETWORK is 'pods', which is no IPv4 network"),
+        ("IPMASQ=true", "IPMASQ=1", {}, "FLANNEL_IPMASQ is '1', neither true nor false"),
+    ],
+)
+def test_what_does_not_fit_is_a_clause(old: str, new: str, options: dict[str, Any], clause: str) -> None:
+    (found,) = problems(TEXT.replace(old, new), **options)
+    assert clause in found
+
+
+@pytest.mark.row("FL-08")
+def test_overlay_has_room_for_the_outer_headers() -> None:
+    assert problems(TEXT.replace("1500", "1450"), mode="overlay") == ()
+
+
+@pytest.mark.row("FL-16")
+def test_masquerading_is_what_flanneld_is_told() -> None:
+    (found,) = problems(TEXT.replace("true", "false"))
+    assert found == "FLANNEL_IPMASQ is false, but flanneld is told --ip-masq=1"
+    assert problems(TEXT.replace("true", "false"), ip_masq=False) == ()
+
+
+def test_a_file_that_fits_is_left_alone() -> None:
+    node = bare(LEASE.reads(), SERVICE).merged({file_key(PATH): file(TEXT.encode())})
+    assert LEASE.change(node) is None
+
+
+@pytest.mark.row("FL-08")
+def test_a_file_of_an_earlier_life_is_removed_so_that_flanneld_writes_it_anew() -> None:
+    old = TEXT.replace("10.244", "10.9").encode()
+    node = bare(LEASE.reads(), SERVICE).merged({file_key(PATH): file(old)})
+    change = LEASE.change(node)
+    assert change is not None
+    (remove,) = change.commit
+    assert (remove.op, remove.args) == ("remove", {"path": PATH})
+    assert [(op.op, op.args) for op in remove.undo] == [
+        ("write", {"path": PATH, "content": base64.b64encode(old).decode()})
+    ]
+    assert change.touches == {file_key(PATH)}
+
+
+@pytest.mark.row("FL-07")
+def test_a_missing_file_restarts_flanneld_that_is_there() -> None:
+    change = LEASE.change(bare(LEASE.reads(), SERVICE))
+    assert change is not None
+    assert change.touches == {file_key(PATH)}
+    assert LEASE.change(bare(LEASE.reads())) is None

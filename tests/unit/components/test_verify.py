@@ -1,0 +1,331 @@
+"""What is wrong with a node, from two readings of it and its Node object: one finding for each thing that is broken."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import verify, verify_network
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+
+from .nodes import LAYOUT
+
+Parts = dict[str, Any]
+STARTED, WRITTEN = "2026-11-21T08:00:00Z", "2026-11-21T08:05:00Z"
+EXPECTED = verify.Expected(
+    node_name="win1",
+    kubernetes=True,
+    network_mode="l2bridge",
+    cluster_cidr="10.244.0.0/16",
+    service_cidr="10.96.0.0/12",
+)
+OVERLAY = replace(EXPECTED, network_mode="overlay")
+CNI_CONF, SUBNET_ENV = r"C:\k\cni\config\cni.conf", r"C:\run\flannel\subnet.env"
+EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"]
+
+
+def text(content: str) -> Parts:
+    return {
+        "exists": True,
+        "kind": "file",
+        "size": len(content),
+        "written": WRITTEN,
+        "content": base64.b64encode(content.encode()).decode(),
+    }
+
+
+def service(name: str, parameters: str = "") -> Parts:
+    nssm = {"AppParameters": parameters, "AppStderr": rf"C:\k\{name}.log"}
+    found = {"name": name, "state": "running", "exit_code": 0, "service_exit_code": 0}
+    return found | ({} if name == "containerd" else {"nssm": nssm})
+
+
+def conf(exceptions: list[str]) -> str:
+    policy = {"Name": "EndpointPolicy", "Value": {"Type": "OutBoundNAT", "Settings": {"Exceptions": exceptions}}}
+    return json.dumps({"name": "cbr0", "type": "flannel", "delegate": {"apiVersion": 2, "policies": [policy]}})
+
+
+def hns(name: str, kind: str, prefix: str = "10.244.3.0/24", management: str = "192.168.122.220") -> Parts:
+    network = {
+        "ID": "9DD9",
+        "Name": name,
+        "Type": kind,
+        "ManagementIP": management,
+        "NetworkAdapterName": "Ethernet",
+        "Subnets": [{"AddressPrefix": prefix}],
+    }
+    return {"available": True, "networks": json.dumps({"Success": True, "Output": [network]})}
+
+
+def healthy(overlay: bool = False) -> Parts:
+    paths = {
+        "containerd": LAYOUT.containerd_binary,
+        "kubelet": LAYOUT.kubelet_binary,
+        "flanneld": LAYOUT.flanneld_binary,
+        "kube-proxy": LAYOUT.kube_proxy_binary,
+    }
+    logs = [LAYOUT.containerd_log, *(rf"C:\k\{name}.log" for name in ("kubelet", "flanneld", "kube-proxy"))]
+    adapter = {
+        "name": "vEthernet (Ethernet)",
+        "up": True,
+        "dhcp": True,
+        "mtu": 1500,
+        "ipv4": [{"address": "192.168.122.220", "prefix": 24}],
+    }
+    vip = "--source-vip=10.244.3.2 --v=4" if overlay else "--v=4"
+    return {
+        "services": sorted(paths),
+        **{service_key(name): service(name, vip if name == "kube-proxy" else "") for name in paths},
+        "processes": [
+            {"pid": 100 + n, "name": path.rsplit("\\", 1)[-1], "path": path, "started": STARTED}
+            for n, path in enumerate(paths.values())
+        ],
+        "pipe:containerd-containerd": {"exists": True},
+        "http:http://127.0.0.1:10248/healthz": {"status": 200, "body": "ok"},
+        "http:http://127.0.0.1:10256/healthz": {"status": 200, "body": "{}"},
+        **{file_key(log): {"exists": True, "kind": "file", "size": 10, "written": WRITTEN} for log in logs},
+        "adapters": [adapter],
+        "hns": hns("vxlan0", "Overlay") if overlay else hns("cbr0", "L2Bridge"),
+        file_key(SUBNET_ENV): text(
+            "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n"
+        ),
+        file_key(CNI_CONF): text(conf(EXCEPTIONS)),
+    }
+
+
+def node() -> Parts:
+    return {
+        "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}},
+        "spec": {"podCIDR": "10.244.3.0/24"},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok"}]},
+    }
+
+
+def findings(
+    second: Parts, known: Mapping[str, Any] | None = None, expected: verify.Expected = EXPECTED
+) -> list[verify.Finding]:
+    first = Reading(parts=healthy(expected.network_mode == "overlay"))
+    now = Reading(parts=second)
+    return [
+        *verify.check_programs(LAYOUT, expected, first, now),
+        *verify_network.check_network(LAYOUT, expected, now, known if known is not None else node()),
+        *verify_network.check_node(expected, known if known is not None else node()),
+    ]
+
+
+@pytest.mark.parametrize("expected", [EXPECTED, OVERLAY], ids=["l2bridge", "overlay"])
+@pytest.mark.row("OB-01", "KU-33", "JR-03")
+def test_a_node_that_works_has_no_finding(expected: verify.Expected) -> None:
+    assert findings(healthy(expected.network_mode == "overlay"), expected=expected) == []
+
+
+def stopped(parts: Parts) -> None:
+    parts[service_key("kubelet")] |= {"state": "stopped", "service_exit_code": 1}
+
+
+def paused(parts: Parts) -> None:
+    parts[service_key("flanneld")]["state"] = "paused"
+
+
+def absent(parts: Parts) -> None:
+    parts.pop(service_key("kube-proxy"))
+
+
+def started_again(parts: Parts) -> None:
+    parts["processes"][1]["pid"] = 999
+
+
+def not_there(parts: Parts) -> None:
+    del parts["processes"][2]
+
+
+def no_pipe(parts: Parts) -> None:
+    parts["pipe:containerd-containerd"] = {"exists": False}
+
+
+def unhealthy(parts: Parts) -> None:
+    parts["http:http://127.0.0.1:10256/healthz"] = {"status": 503, "body": "stale"}
+
+
+def old_log(parts: Parts) -> None:
+    parts[file_key(r"C:\k\kubelet.log")]["written"] = "2026-11-20T08:00:00Z"
+
+
+def no_log(parts: Parts) -> None:
+    parts[file_key(LAYOUT.containerd_log)] = {"exists": False}
+
+
+def no_network(parts: Parts) -> None:
+    parts["hns"] = hns("External", "L2Bridge")
+
+
+def no_hns(parts: Parts) -> None:
+    parts["hns"] = {"available": False}
+
+
+def other_type(parts: Parts) -> None:
+    parts["hns"] = hns("cbr0", "Overlay")
+
+
+def no_management_ip(parts: Parts) -> None:
+    parts["hns"] = hns("cbr0", "L2Bridge", management="")
+
+
+def moved_host(parts: Parts) -> None:
+    parts["hns"] = hns("cbr0", "L2Bridge", management="192.168.122.9")
+
+
+def other_range(parts: Parts) -> None:
+    parts["hns"] = hns("cbr0", "L2Bridge", prefix="10.244.9.0/24")
+
+
+def no_lease(parts: Parts) -> None:
+    parts[file_key(SUBNET_ENV)] = {"exists": False}
+
+
+def no_conf(parts: Parts) -> None:
+    parts[file_key(CNI_CONF)] = {"exists": False}
+
+
+def lost_address(parts: Parts) -> None:
+    parts["adapters"][0]["ipv4"] = [{"address": "169.254.7.7", "prefix": 16}]
+    parts["hns"] = hns("cbr0", "L2Bridge", management="169.254.7.7")
+
+
+@pytest.mark.parametrize(
+    ("breaks", "severity", "sentence"),
+    [
+        (stopped, "error", "The service kubelet is stopped (its last exit code was 1)."),
+        (paused, "error", "The service flanneld is paused: its program ended at once"),
+        (absent, "error", "There is no service kube-proxy."),
+        (started_again, "error", "kubelet.exe was started again while it was watched"),
+        (not_there, "error", "The service flanneld says that it runs, but flanneld.exe does not"),
+        (no_pipe, "error", r"its pipe \\.\pipe\containerd-containerd is not there"),
+        (unhealthy, "error", "http://127.0.0.1:10256/healthz answers 503 stale, not 200."),
+        (old_log, "warning", r"C:\k\kubelet.log was last written 2026-11-20T08:00:00Z, before kubelet was started."),
+        (no_log, "warning", "containerd.log is not there"),
+        (no_network, "error", "There is no HNS network cbr0; there are: External."),
+        (no_hns, "error", "There is no HNS: the feature Containers is not installed"),
+        (other_type, "error", "The HNS network cbr0 is of type Overlay, wanted is l2bridge."),
+        (no_management_ip, "error", "The HNS network cbr0 has no management address."),
+        (moved_host, "error", "has the management address 192.168.122.9, which no adapter has."),
+        (other_range, "error", "has 10.244.9.0/24, but flanneld's lease is 10.244.3.0/24."),
+        (no_lease, "error", "subnet.env: flanneld has no lease."),
+        (no_conf, "error", "cni.conf: no pod can start."),
+        (lost_address, "error", "has no IPv4 address but 169.254.x"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else None,
+)
+@pytest.mark.row("OB-01", "KU-33")
+def test_each_thing_that_is_broken_is_one_finding(
+    breaks: Callable[[Parts], None], severity: str, sentence: str
+) -> None:
+    parts = healthy()
+    breaks(parts)
+    (found,) = findings(parts)
+    assert found.severity == severity
+    assert sentence in found.text
+    assert found.remedy.endswith(".")
+
+
+def test_logs_are_asked_for_where_the_service_puts_them() -> None:
+    parts = healthy()
+    parts[service_key("kubelet")]["nssm"]["AppStderr"] = r"D:\logs\kubelet.log"
+    asked = {query.key for query in verify.logs(LAYOUT, EXPECTED, Reading(parts=parts))}
+    assert file_key(r"D:\logs\kubelet.log") in asked
+    assert file_key(LAYOUT.containerd_log) in asked
+
+
+@pytest.mark.parametrize("missing", EXCEPTIONS)
+@pytest.mark.row("NW-30")
+def test_traffic_that_would_be_translated_is_found(missing: str) -> None:
+    parts = healthy()
+    parts[file_key(CNI_CONF)] = text(conf([one for one in EXCEPTIONS if one != missing]))
+    (found,) = findings(parts)
+    assert f"lets traffic from pods to {missing} be translated" in found.text
+
+
+def test_a_lease_of_another_range_than_the_nodes_is_found() -> None:
+    known = node()
+    known["spec"]["podCIDR"] = "10.244.8.0/24"
+    (found,) = findings(healthy(), known)
+    assert "10.244.3.1/24, which does not lie in the Node's podCIDR 10.244.8.0/24" in found.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), [("", "has no --source-vip"), ("--source-vip=10.9.9.9", "10.9.9.9")]
+)
+def test_a_source_vip_that_does_not_fit_is_found(arguments: str, sentence: str) -> None:
+    parts = healthy(overlay=True)
+    parts[service_key("kube-proxy")]["nssm"]["AppParameters"] = arguments
+    (found,) = findings(parts, expected=OVERLAY)
+    assert sentence in found.text
+
+
+def unready(known: Parts) -> None:
+    known["status"]["conditions"][0] |= {"status": "False", "reason": "KubeletNotReady", "message": "no CNI"}
+
+
+def linux(known: Parts) -> None:
+    known["metadata"]["labels"] = {"kubernetes.io/os": "linux"}
+
+
+def tainted(known: Parts) -> None:
+    known["spec"]["taints"] = [{"key": "node.kubernetes.io/disk-pressure"}, {"key": "os", "value": "windows"}]
+
+
+def cordoned(known: Parts) -> None:
+    known["spec"]["unschedulable"] = True
+
+
+def without_range(known: Parts) -> None:
+    del known["spec"]["podCIDR"]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "severity", "sentence"),
+    [
+        (unready, "error", "Node win1 is not Ready (KubeletNotReady: no CNI)."),
+        (linux, "error", "kubernetes.io/os=linux, wanted is windows"),
+        (tainted, "error", "Node win1 has the taint node.kubernetes.io/disk-pressure."),
+        (cordoned, "warning", "Node win1 is cordoned"),
+        (without_range, "error", "Node win1 has no podCIDR"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else None,
+)
+@pytest.mark.row("JR-03")
+def test_each_thing_about_the_node_object_is_one_finding(
+    breaks: Callable[[Parts], None], severity: str, sentence: str
+) -> None:
+    known = node()
+    breaks(known)
+    (found,) = verify_network.check_node(EXPECTED, known)
+    assert found.severity == severity
+    assert sentence in found.text
+
+
+@pytest.mark.row("JR-03")
+def test_a_node_that_the_cluster_does_not_know_is_found() -> None:
+    (found,) = verify_network.check_node(EXPECTED, None)
+    assert found.text == "The cluster has no Node win1."
+
+
+def test_what_the_cluster_manages_is_left_alone() -> None:
+    parts = healthy()
+    absent(parts)
+    parts.pop(service_key("flanneld"))
+    no_network(parts)
+    no_conf(parts)
+    theirs = replace(EXPECTED, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
+    assert findings(parts, expected=theirs) == []
+
+
+def test_without_kubernetes_only_containerd_is_looked_at() -> None:
+    alone = replace(EXPECTED, kubernetes=False)
+    assert [program.service for program in verify.programs(LAYOUT, alone)] == ["containerd"]
+    asked = {query.op for query in (*verify.reads(LAYOUT, alone), *verify_network.reads(LAYOUT, alone))}
+    assert asked == {"services", "processes", "pipe"}
