@@ -23,7 +23,7 @@ HIDDEN = {
 """Accepted, and not in --help: the first and the last minor of which that holds. MarkHidden and, where the program does
 not show them all the same, MarkDeprecated hide. Source: kubernetes v1.22.17 pkg/kubelet/config/flags.go; v1.27.16,
 v1.28.15, v1.30.14, v1.31.14 cmd/kubelet/app/options/options.go (AddKubeletConfigFlags); v1.22.17, v1.28.15, v1.29.15
-cmd/kube-proxy/app. tests/real/kubernetes tries them on the programs."""
+cmd/kube-proxy/app. tests/real/upstream tries them on the programs."""
 
 RECORDINGS = [recording for program in TABLES for recording in recordings(program)]
 

@@ -1,10 +1,10 @@
-"""How the table of feature gates is derived from upstream's sources: tests/real/kubernetes/gates.py."""
+"""How the table of feature gates is derived from upstream's sources: tests/real/upstream/gates.py."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.real.kubernetes import gates
+from tests.real.upstream import gates
 
 CONSTANT = """
 const (

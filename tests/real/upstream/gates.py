@@ -1,6 +1,6 @@
 """Writes plugins/plugin_utils/facts/feature_gates.txt: every feature gate of kubelet and kube-proxy, per minor.
 
-    python tests/real/kubernetes/gates.py 1.22.17 1.23.17 ...     reads these releases' sources through the module proxy
+    python tests/real/upstream/gates.py 1.22.17 1.23.17 ...     reads these releases' sources through the module proxy
 
 Of a minor, several releases can be named: gates come, go and change their defaults in patch releases as well. The
 newest speaks for the minor; the table also says where an older one differs from it.
@@ -20,7 +20,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from tests.real.kubernetes.build import CACHE, ROOT, go, library_version
+from tests.real.upstream.build import CACHE, ROOT, go, library_version
 
 TABLE = ROOT / "plugins" / "plugin_utils" / "facts" / "feature_gates.txt"
 
@@ -146,7 +146,7 @@ def word(state: State | None) -> str:
 def table(per_program: dict[str, dict[Release, dict[str, State]]], releases: list[str]) -> str:
     """The table's text: each gate with the minors at which its state changes."""
     lines = [
-        "# Feature gates of kubelet and kube-proxy. Written by tests/real/kubernetes/gates.py; do not edit.",
+        "# Feature gates of kubelet and kube-proxy. Written by tests/real/upstream/gates.py; do not edit.",
         "# <gate> <minor>:<state> ..., a state holds until the next one. alpha, beta, ga, deprecated; + on by default,",
         "# - off by default, ! locked to its default; gone: this minor does not know the gate. Where the two programs",
         "# differ, a line begins with kubelet/ or kube-proxy/. A minor is as its newest release below;",

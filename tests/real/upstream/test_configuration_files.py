@@ -27,8 +27,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates i
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
-from tests.real.kubernetes import build
-from tests.real.kubernetes.test_accepted import for_linux, run
+from tests.real.upstream import build
+from tests.real.upstream.test_accepted import for_linux, run
 
 SOCKET = "unix:///run/containerd/containerd.sock"
 HAS_VALIDATE = Line(1, 28)

@@ -21,7 +21,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kube_proxy_flag
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
-from tests.real.kubernetes import build
+from tests.real.upstream import build
 
 
 def run(name: str, version: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -29,7 +29,7 @@ def run(name: str, version: str, arguments: Sequence[str]) -> subprocess.Complet
     program = build.program(name, version)
     if not program.exists():
         pytest.skip(
-            f"lane real: {name} {version} is not there; `python tests/real/kubernetes/build.py {version}` builds it"
+            f"lane real: {name} {version} is not there; `python tests/real/upstream/build.py {version}` builds it"
         )
     command = [str(program), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={"HOME": "/"})

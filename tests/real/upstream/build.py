@@ -1,9 +1,9 @@
 """Builds kubelet, kube-proxy and kubeadm of lane `real` into .cache/real, and records what they say to --help.
 
-    python tests/real/kubernetes/build.py                     every version of VERSIONS that is not there yet
-    python tests/real/kubernetes/build.py 1.27.16 1.37.1      these only
-    python tests/real/kubernetes/build.py --record            writes tests/recorded/<program>-<version>.help.txt as well
-    python tests/real/kubernetes/build.py --server            kube-apiserver of SERVER_VERSIONS instead
+    python tests/real/upstream/build.py                     every version of VERSIONS that is not there yet
+    python tests/real/upstream/build.py 1.27.16 1.37.1      these only
+    python tests/real/upstream/build.py --record            writes tests/recorded/<program>-<version>.help.txt as well
+    python tests/real/upstream/build.py --server            kube-apiserver of SERVER_VERSIONS instead
 
 From the module sources: each version takes 10 minutes and more of one core and about 3 GB of Go's caches, so no test
 and no CI starts that. `go install k8s.io/kubernetes/cmd/kubelet@v1.N.P` is refused: the project's own libraries stand
