@@ -30,6 +30,12 @@ Source: kubernetes v1.28.15, v1.29.15 (needed), v1.30.14 (not) cmd/kubelet/app/s
 DROP_IN_NAME = "50-winkube.conf"
 """The kubelet reads *.conf in its drop-in folder, sorted. Source: kubernetes v1.30.14 cmd/kubelet/app/server.go."""
 
+RESOLV_CONF_IN_DROP_IN = Line(1, 33)
+"""The first line whose drop-in may empty resolvConf: up to here it stays an argument.
+
+Seen: kubelet v1.30.4 puts its default back in (tests/real/upstream/test_configuration_files.py), v1.33.13 does not.
+"""
+
 ENDPOINT_IN_CONFIGURATION = Line(1, 27)
 """The first line with containerRuntimeEndpoint and imageServiceEndpoint in KubeletConfiguration.
 
@@ -136,7 +142,7 @@ def _settings(settings: KubeletSettings) -> list[_Setting]:
     if settings.pause_image and (dockershim or line < Line(1, 27)):
         items.append(_Setting("pod-infra-container-image", settings.pause_image))
     items += [
-        _Setting("resolv-conf", "", "resolvConf", ""),
+        _Setting("resolv-conf", "", "resolvConf" if line >= RESOLV_CONF_IN_DROP_IN else "", ""),
         _Setting("enable-debugging-handlers", None, "enableDebuggingHandlers", True),
         _Setting("cluster-dns", ",".join(settings.cluster_dns), "clusterDNS", list(settings.cluster_dns)),
         _Setting("cluster-domain", settings.cluster_domain, "clusterDomain", settings.cluster_domain),

@@ -192,7 +192,7 @@ def test_a_real_kubelet_takes_every_setting_of_a_kubeadm_node(version: str, tmp_
     done = started(wanted, kubelet_args.configuration(wanted))
     assert "failed to run Kubelet: invalid kubeconfig" in done.stderr, done.stderr[-2000:]
     logged = effective(done)
-    ours = {"resolvConf": "", **kubelet_args.configuration(wanted)}  # an argument up to 1.31
+    ours = {"resolvConf": "", **kubelet_args.configuration(wanted)}  # an argument up to 1.32
     assert missing(as_it_logs(ours, logged), logged) == []
     assert logged["maxpods"] == 77  # what is not ours stays as kubeadm has written it
 
