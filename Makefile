@@ -14,6 +14,9 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH
 
 PYTEST_ARGS ?=
+# Processes that share the tests, file by file (pytest-xdist). A lab is a process of its own anyway: more than cores help little.
+PYTEST_JOBS ?= 2
+PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
 .PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real rows check build clean
 
@@ -37,7 +40,7 @@ test: setup ## every test, in the oldest environment (where it can be had) and i
 	@status=0; $(MAKE) test-oldest || status=1; $(MAKE) test-main || status=1; exit $$status
 
 test-main: setup ## every test, in the newest environment only
-	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON) $(PYTEST) $(PYTEST_ARGS)
 
 # Exit status 3 of .ci/setup: no Python 3.11 here. A developer is told and goes on; CI has to have it.
 # tests/quality is about the files, not about what runs, and wants the linters; tests/real has no use for Ansible.
@@ -45,10 +48,10 @@ test-oldest: ## the unit and lab tests on ansible-core 2.19
 	@status=0; .ci/setup oldest || status=$$?; \
 	if [ $$status -eq 3 ] && [ "$${CI:-}" != true ]; then echo "lane oldest: skipped, no CPython 3.11 at hand"; exit 0; fi; \
 	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
-	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) -m pytest --ignore=tests/quality --ignore=tests/real $(PYTEST_ARGS)
+	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) --ignore=tests/quality --ignore=tests/real $(PYTEST_ARGS)
 
 quick: setup ## unit tests and one scenario on the lab, in under 90 seconds
-	@$(PYTHON) -m pytest -m 'quick' $(PYTEST_ARGS)
+	@$(PYTHON) $(PYTEST) -m 'quick' $(PYTEST_ARGS)
 
 lint: setup ## ruff, mypy, yamllint, ansible-lint, documentation, ansible-test sanity
 	@$(PYTHON) -m tests.quality.lint

@@ -116,8 +116,10 @@ class LanesPlugin:
         return None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
+        # With pytest-xdist this is another process than the one that counts: what it needs goes with the report.
+        report.lane = self._of_test.get(item.nodeid)
         if not hasattr(report, "wasxfail"):
             self._judge(report)
         return report
@@ -140,17 +142,23 @@ class LanesPlugin:
             report.longrepr = f"{report.nodeid}: {sentence}"
             return
         match = _REASON.fullmatch(reason)
-        if match is not None:
-            tally = self._tallies[match["lane"]]
-            tally.outcomes["skipped"] += 1
-            tally.reasons[match["why"]] += 1
+        report.skipped_for = (match["lane"], match["why"]) if match is not None else None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._count_skip(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        lane = self._of_test.get(report.nodeid)
-        if lane is None or report.skipped:
+        self._count_skip(report)
+        if report.lane is None or report.skipped:
             return
         if report.when == "call" or report.failed:
-            self._tallies[lane].outcomes[report.outcome] += 1
+            self._tallies[report.lane].outcomes[report.outcome] += 1
+
+    def _count_skip(self, report: Any) -> None:
+        if report.skipped and getattr(report, "skipped_for", None):
+            lane, why = report.skipped_for
+            self._tallies[lane].outcomes["skipped"] += 1
+            self._tallies[lane].reasons[why] += 1
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("lanes", sep="-")

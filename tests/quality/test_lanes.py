@@ -38,11 +38,11 @@ _MODULE = "import pytest\npytest.importorskip('no_such_module')\ndef test_a(): p
 _NAMED = "import pytest\ndef test_a(): pytest.skip('lane wine: it is Monday')\ndef test_b(): pass\n"
 
 
-def _run(pytester: pytest.Pytester, source: str, *, strict: bool) -> pytest.RunResult:
+def _run(pytester: pytest.Pytester, source: str, *options: str, strict: bool) -> pytest.RunResult:
     pytester.makefile(".yml", lanes=_TABLE)
     pytester.makeconftest(_CONFTEST.format(root=str(ROOT), strict=strict))
     pytester.makepyfile(test_it=source)
-    return pytester.runpytest_subprocess()
+    return pytester.runpytest_subprocess(*options)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,11 @@ def test_an_unknown_lane_is_refused(pytester: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*'moon'*tests/lanes.yml*"])
 
 
-def test_one_line_per_lane(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "workers"])
+def test_one_line_per_lane(pytester: pytest.Pytester, options: tuple[str, ...]) -> None:
     pytester.mkdir("lab")
     (pytester.path / "lab" / "test_lab.py").write_text("def test_a(): pass\ndef test_b(): pass\n", encoding="utf-8")
-    result = _run(pytester, _WINE, strict=False)
+    result = _run(pytester, _WINE, *options, strict=False)
     result.stdout.fnmatch_lines(
         [
             "lab     2 passed",

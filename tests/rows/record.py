@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -52,14 +52,23 @@ class RowsPlugin:
             if claimed:
                 self._tests[item.nodeid] = {"rows": list(claimed), "outcome": None}
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        # With pytest-xdist the test is collected and run in another process: the report is all that comes back.
+        report.rows = list(rows_of(item))
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.rows:
+            self._tests.setdefault(report.nodeid, {"rows": report.rows, "outcome": None})
         test = self._tests.get(report.nodeid)
         if test is not None and (report.when == "call" or report.outcome != "passed"):
             test["outcome"] = "failed" if "failed" in (report.outcome, test["outcome"]) else report.outcome
 
     def pytest_sessionfinish(self) -> None:
         target = self._target()
-        if target is not None:
+        if target is not None and not hasattr(self._config, "workerinput"):  # a worker of pytest-xdist knows a part
             target.parent.mkdir(parents=True, exist_ok=True)
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             target.write_text(json.dumps({"taken_at": now, "tests": self._tests}, indent=1) + "\n", encoding="utf-8")
