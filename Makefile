@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 2
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
-.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real rows check build clean
+.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real rows molecule bench mutate check build clean
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -33,7 +33,7 @@ setup-oldest: ## .venv-oldest: Python 3.11 with ansible-core 2.19
 demo: setup ## a simulated Windows node gets containerd, step by step
 	@$(PYTHON) -m tests.demo
 
-lab: setup ## leave a simulated Windows node running and print what to try on it
+lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them
 	@$(PYTHON) -m tests.demo.lab
 
 test: setup ## every test, in the oldest environment (where it can be had) and in the newest
@@ -48,7 +48,7 @@ test-oldest: ## the unit and lab tests on ansible-core 2.19
 	@status=0; .ci/setup oldest || status=$$?; \
 	if [ $$status -eq 3 ] && [ "$${CI:-}" != true ]; then echo "lane oldest: skipped, no CPython 3.11 at hand"; exit 0; fi; \
 	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
-	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) --ignore=tests/quality --ignore=tests/real $(PYTEST_ARGS)
+	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) --ignore=tests/quality --ignore=tests/real --ignore=tests/integration/test_molecule.py $(PYTEST_ARGS)
 
 quick: setup ## unit tests and one scenario on the lab, in under 90 seconds
 	@$(PYTHON) $(PYTEST) -m 'quick' $(PYTEST_ARGS)
@@ -65,6 +65,15 @@ real: setup ## config.toml against real containerd of several releases (needs Go
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))
+
+molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" for some of them)
+	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner); do .venv/bin/molecule test -s $$scenario || exit 1; done
+
+bench: setup ## what site.yml costs, as one JSON object (minutes)
+	@$(PYTHON) -m tests.bench
+
+mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
+	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
 check: lint test ## what CI runs
 

@@ -119,7 +119,7 @@ class LanesPlugin:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         # With pytest-xdist this is another process than the one that counts: what it needs goes with the report.
-        report.lane = self._of_test.get(item.nodeid)
+        report.user_properties.append(("lane", self._of_test.get(item.nodeid)))
         if not hasattr(report, "wasxfail"):
             self._judge(report)
         return report
@@ -149,10 +149,11 @@ class LanesPlugin:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._count_skip(report)
-        if report.lane is None or report.skipped:
+        lane = dict(report.user_properties).get("lane")
+        if lane is None or report.skipped:
             return
         if report.when == "call" or report.failed:
-            self._tallies[report.lane].outcomes[report.outcome] += 1
+            self._tallies[str(lane)].outcomes[report.outcome] += 1
 
     def _count_skip(self, report: Any) -> None:
         if report.skipped and getattr(report, "skipped_for", None):

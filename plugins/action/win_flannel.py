@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
 from ..plugin_utils.component_action import STALE_TRIES
 from ..plugin_utils.components import cni, cni_conf, flannel, flannel_conf, networks, subnet_env, virtual_switch
@@ -25,6 +26,7 @@ from ..plugin_utils.engine.resources.hns_network import HnsNetwork
 from ..plugin_utils.facts.flannel import CONFIG_MAPS
 from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.run_id import RUN_ID
 
 POD_CIDR_S = 60
 """So long may the controller manager take to give a new Node its podCIDR."""
@@ -53,7 +55,7 @@ class ActionModule(KubernetesAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """All of flannel, or nothing but checks where it is the cluster's."""
+        """All of flannel; where it is the cluster's, checks and no service."""
         answers = self._answers_of(options)
         name = options["node_name"]
         if options["managed_by"] == "cluster":
@@ -61,7 +63,7 @@ class ActionModule(KubernetesAction):
             node = answers.node if answers else None
             if problems := flannel.cluster_managed_problems(layout, reading, sets, node, name):
                 raise Refused(*problems)
-            return ()
+            return flannel.left_to_cluster(layout, reading)
         flannel.check(version=options["version"], node_name=name, warn=lambda text: self.warn_all([text]))
         flannel_conf.check_mode(options["network_mode"], reading.build)
         management = self._management(options, reading)
@@ -78,7 +80,7 @@ class ActionModule(KubernetesAction):
 
     def _converged(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> Any:
         """As every component; and the first virtual switch is made before, since it breaks every connection."""
-        if not self._task.check_mode:
+        if options["managed_by"] == "service" and not self._task.check_mode:
             reading = self._with_switch(options, layout, reading)
         return super()._converged(options, layout, reading)
 
@@ -97,6 +99,7 @@ class ActionModule(KubernetesAction):
             batch = virtual_switch.batch(switch, server, reading, self.component)
             if batch is None:
                 return reading
+            self._emptied += drain.before(batch, options, RUN_ID)
             answer = self._apply(batch, uuid.uuid4().hex, layout, reading)
             if answer.get("answer") != "stale":
                 self._switched = ((Step(switch.label, change.text, change.before, change.after),), answer)

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import host
 from ..plugin_utils.components.host import HostArgs, Proxy
@@ -15,6 +16,7 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node_fit import Wanted
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.node.link import NodeError
 
 
 class ActionModule(ComponentAction):
@@ -25,15 +27,45 @@ class ActionModule(ComponentAction):
     deadline_s = 1800
     """Turning on a feature takes minutes on a slow disk."""
 
+    _reminders: tuple[str, ...] = ()
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """As every component; a kubeconfig with which a later step would fail is said before the node is touched."""
+        if options["kubernetes_version"]:
+            _ask_cluster(options["cluster"])
+        return super().work(options, layout)
+
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
         """Folders, the feature Containers, the machine's name and proxy; refused before anything is touched."""
         args = arguments(options, layout)
         if not reading.missing(host.reads(layout)):
-            for sentence in host.check(args, reading).warnings:
-                self.warn_once(f"{self._host}: {sentence}")
+            found = host.check(args, reading)
+            self._reminders = found.reminders
+            self._warn(found.warnings)
         return host.desired(args, reading)
+
+    def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """As every component; reminders only where something changes, or is only planned."""
+        result = super()._finished(done, options)
+        if result["changed"] or self._task.check_mode:
+            self._warn(self._reminders)
+        return result
+
+    def _warn(self, sentences: Sequence[str]) -> None:
+        for sentence in sentences:
+            self.warn_once(f"{self._host}: {sentence}")
+
+
+def _ask_cluster(wanted: Mapping[str, Any]) -> None:
+    """NodeError if there is a kubeconfig and the cluster does not answer to it."""
+    try:
+        cluster = Cluster.open(wanted)
+        if cluster is not None:
+            cluster.version()
+    except ClusterError as error:
+        raise NodeError(f"{host.NAME}: {error}") from error
 
 
 def arguments(options: Mapping[str, Any], layout: Layout) -> HostArgs:

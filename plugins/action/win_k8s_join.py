@@ -21,7 +21,7 @@ from ..plugin_utils.components import join, kubeconfig, node_object
 from ..plugin_utils.components.after_join import Expected, look_after
 from ..plugin_utils.components.identities import Identity, identities, users_kubeconfig
 from ..plugin_utils.components.join_configuration import JoinSettings, join_configuration
-from ..plugin_utils.components.joining import Joining
+from ..plugin_utils.components.joining import LATER, Joining, told
 from ..plugin_utils.components.kubelet import config_file
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.notice import Notice
@@ -97,8 +97,14 @@ class ActionModule(ComponentAction):
         state = "planned" if self._task.check_mode else "done"
         result["steps"] += [{"text": text, "state": state} for text in (*steps, *more)]
         result["changed"] = result["changed"] or bool(steps or more)
-        pod_cidr = node_object.pod_cidr(node or {})
-        return result | {"joined": found.joins, "pod_cidr": pod_cidr or ("(known after join)" if found.joins else "")}
+        pod_cidr = node_object.pod_cidr(node or {}) or ""
+        if self._task.check_mode:
+            return result | {"joined": found.joins, "pod_cidr": pod_cidr or (LATER if found.joins else "")}
+        for step in result["steps"]:
+            step["text"] = told(step["text"], pod_cidr)
+        for part in result.get("diff") or ():
+            part |= {key: told(value, pod_cidr) for key, value in part.items()}
+        return result | {"joined": found.joins, "pod_cidr": pod_cidr}
 
     def _has_joined(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> bool:
         cluster = self._found.cluster
@@ -170,10 +176,9 @@ class ActionModule(ComponentAction):
             start_timeout_s=options["start_timeout"],
         )
         if options["join"] == "kubeconfig":
-            return replace(made, kubeconfig=self._users_file(options, "kubeconfig_source"))
+            return self._brought(made, options, "kubeconfig_source")
         if options["join"] == "bootstrap_kubeconfig" and options["bootstrap_source"]:
-            text = self._users_file(options, "bootstrap_source")
-            return replace(made, kubeconfig=text, ca_pem=read_kubeconfig(text, options["bootstrap_source"]).ca_pem)
+            return self._brought(made, options, "bootstrap_source")
         if cluster is None:
             raise _no_cluster(options)
         where = endpoints.endpoint(cluster, options["api_server"])
@@ -202,6 +207,20 @@ class ActionModule(ComponentAction):
             kubelet_extra_args={str(key): str(value) for key, value in options["kubelet_extra_args"].items()},
         )
         return replace(made, configuration=join_configuration(settings), token=token)
+
+    def _brought(self, made: Joining, options: Mapping[str, Any], option: str) -> Joining:
+        """With a file of the user's; the kubelet knows its callers by the CA in it, else by the cluster's."""
+        text, cluster = self._users_file(options, option), self._found.cluster
+        ca_pem = read_kubeconfig(text, options[option]).ca_pem
+        if not ca_pem and cluster is not None:
+            ca_pem = endpoints.endpoint(cluster, options["api_server"]).ca_pem
+        if not ca_pem:
+            raise Refused(
+                f"{option}: {options[option]} has no certificate-authority-data, and the kubelet knows its callers by "
+                "the cluster's CA: put it into that file (kubectl config view --raw --flatten), or set "
+                "winkube_cluster.kubeconfig."
+            )
+        return replace(made, kubeconfig=text, ca_pem=ca_pem)
 
     def _without_node(self, options: Mapping[str, Any]) -> list[str]:
         """The old Node object is deleted: kubeadm joins no machine whose Node is Ready."""

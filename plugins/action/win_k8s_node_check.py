@@ -47,7 +47,8 @@ class ActionModule(NodeAction):
         }
         if errors:
             sentences = "\n".join(f"{one.text} {one.remedy}" for one in errors)
-            result |= {"failed": True, "msg": f"{self._host} does not work as it should:\n{sentences}"}
+            # without the reading: Ansible prints the whole result of a task that fails
+            return result | {"failed": True, "msg": f"{self._host} does not work as it should:\n{sentences}"}
         return result | self.facts(reading)
 
     def _look(

@@ -29,13 +29,13 @@ class ActionModule(KubernetesAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """Folders, program, service; none where kube-proxy is the cluster's."""
+        """Folders, program, service; where kube-proxy is the cluster's, no service."""
         theirs = self._daemon_sets(options)
         if options["managed_by"] == "cluster":
-            kube_proxy.left_to_cluster(layout, reading)
+            gone = kube_proxy.left_to_cluster(layout, reading)
             if theirs == ():
                 self.warn_all([kube_proxy.nobody_runs_it(options["node_name"])])
-            return ()
+            return gone
         if theirs:
             kube_proxy.refuse_beside(theirs[0], options["node_name"])
         return kube_proxy.desired(self._args(options, layout, reading, mark), reading)

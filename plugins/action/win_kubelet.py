@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from ..plugin_utils.cluster.endpoint import endpoint
 from ..plugin_utils.components import kubelet
 from ..plugin_utils.components.kubelet_args import KubeletSettings
 from ..plugin_utils.components.kubernetes_fit import pause_image
@@ -35,10 +36,12 @@ class ActionModule(KubernetesAction):
         """Folders, program, drop-in, service."""
         version = self.version(options)
         service = options["service"]
+        settings = self._settings(options, layout, version, reading)
         args = kubelet.KubeletArgs(
             layout=layout,
             source=self.source_of(options),
-            settings=self._settings(options, layout, version, reading),
+            settings=settings,
+            ca_pem=self._ca(options, layout) if kubelet.lacks_ca(settings, layout, reading) else "",
             configured=kubelet.configured(layout, reading),
             kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
             config=self._config(layout, reading),
@@ -84,6 +87,13 @@ class ActionModule(KubernetesAction):
             extra=(*kubelet.own_arguments(layout), *options["extra_arguments"]),
             **kubelet.places(layout, options["join"]),
         )
+
+    def _ca(self, options: Mapping[str, Any], layout: Layout) -> str:
+        """The cluster's CA, for a kubelet that runs already and was not told it. Refused if nobody can say."""
+        found = self.of_cluster(options, "CA", lambda cluster: endpoint(cluster).ca_pem)
+        if not found:
+            raise kubelet.no_ca(layout)
+        return found.decode()
 
     def _config(self, layout: Layout, reading: Reading) -> Mapping[str, Any]:
         """kubeadm's KubeletConfiguration as it lies on the node; empty if there is none that can be read."""

@@ -119,6 +119,13 @@ options:
         description: The folder of containerd's registry settings, a folder with hosts.toml for each registry.
         type: str
         default: C:\ProgramData\containerd\certs.d
+      registry_hosts:
+        description:
+          - The registries that have a folder there. What lies in these folders is read with everything else; of
+            others it costs one remote call more.
+        type: list
+        elements: str
+        default: []
   refresh:
     description: Read the node even if this run has read it already.
     type: bool

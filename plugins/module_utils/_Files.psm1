@@ -367,6 +367,22 @@ function Read-NodeBytes {
     }
 }
 
+function Read-NodeHead {
+    <# .SYNOPSIS At most the first so many bytes of a file, also while others have it open. #>
+    param([string]$Path, [int]$Count)
+
+    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    try {
+        # Reads until it has them all or the file ends, and returns no more than it has read.
+        $reader = New-Object System.IO.BinaryReader($stream)
+        return , $reader.ReadBytes([int][System.Math]::Min([int64]$Count, $stream.Length))
+    }
+    finally {
+        $stream.Dispose()
+    }
+}
+
 function Set-NodeTls {
     <# .SYNOPSIS TLS 1.2 for Windows PowerShell, whose .NET may still offer no more than TLS 1.0. #>
     if ($PSVersionTable.PSVersion.Major -lt 6) {
@@ -390,5 +406,5 @@ Export-ModuleMember -Function @(
     'Test-NodeWindows', 'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeTextHash', 'Get-NodeFileHash', 'Get-NodeSddl',
     'Get-NodeOwner', 'Test-NodeSddl', 'Set-NodeSddl',
     'Get-NodeSecurity', 'New-NodeFolder', 'Invoke-NodeRetry', 'Move-NodeFileIn', 'Remove-NodeFileQuietly', 'Write-NodeFile',
-    'Read-NodeText', 'Read-NodeBytes', 'Write-NodeJsonFile', 'Set-NodeTls'
+    'Read-NodeText', 'Read-NodeBytes', 'Read-NodeHead', 'Write-NodeJsonFile', 'Set-NodeTls'
 )

@@ -125,6 +125,10 @@ function Read-NodeFile {
                 $answer['content'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $path))
             }
         }
+        $beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
+        if ($beginning -gt 0) {
+            $answer['head'] = [System.Convert]::ToBase64String((Read-NodeHead -Path $path -Count $beginning))
+        }
         if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
             $answer['holders'] = Get-NodeHolder -Path $path
         }
@@ -344,6 +348,49 @@ function Read-NodeCertificate {
     }
 }
 
+function Get-NodeFingerprint {
+    <# .SYNOPSIS NAME=value with the beginning of the value's sha256 in its place: equal values have equal fingerprints. #>
+    param([string]$Entry)
+
+    $name = $Entry
+    $value = ''
+    $index = $Entry.IndexOf([char]'=')
+    if ($index -ge 0) {
+        $name = $Entry.Substring(0, $index + 1)
+        $value = $Entry.Substring($index + 1)
+    }
+    return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0, 16))
+}
+
+function Get-NodeFingerprintList {
+    <# .SYNOPSIS The fingerprint of each entry. #>
+    param([object[]]$Entries)
+
+    $list = New-Object System.Collections.ArrayList
+    foreach ($entry in $Entries) {
+        $null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
+    }
+    return , $list.ToArray()
+}
+
+function Hide-NodeServiceValue {
+    <#
+    .SYNOPSIS
+    Fingerprints in place of the values of a service's variables, which may be secrets: a reading is kept as a fact, and printed at -vvv.
+    #>
+    param([hashtable]$Service)
+
+    $Service['environment'] = Get-NodeFingerprintList -Entries $Service['environment']
+    if ($null -eq $Service['nssm']) {
+        return
+    }
+    foreach ($name in @('AppEnvironment', 'AppEnvironmentExtra')) {
+        if ($Service['nssm'][$name] -is [array]) {
+            $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$name]
+        }
+    }
+}
+
 function Read-NodeAnswer {
     <# .SYNOPSIS The value of one query; throws what goes wrong. #>
     param([object]$Query, [hashtable]$Cache)
@@ -351,12 +398,23 @@ function Read-NodeAnswer {
     $op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
     switch -CaseSensitive ($op) {
         'system' { return Read-NodeSystem }
-        'services' { return , (Read-NodeServiceList -Names (Get-NodeArgumentList -Map $Query -Name 'names')) }
+        'services' {
+            $services = Read-NodeServiceList -Names (Get-NodeArgumentList -Map $Query -Name 'names')
+            foreach ($service in $services) {
+                Hide-NodeServiceValue -Service $service
+            }
+            return , $services
+        }
         'service' { return Read-NodeService -Name ([string]$Query['name']) }
         'file' { return Read-NodeFile -Query $Query -Cache $Cache }
         'registry' {
             $name = Get-NodeArgument -Map $Query -Name 'name'
-            return Read-NodeRegistry -Path ([string]$Query['path']) -Single ($null -ne $name) -Name ([string]$name)
+            $value = Read-NodeRegistry -Path ([string]$Query['path']) -Single ($null -ne $name) -Name ([string]$name)
+            if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {
+                $value['fingerprint'] = Get-NodeFingerprint -Entry (([string]$name).ToUpperInvariant() + '=' + [string]$value['value'])
+                $null = $value.Remove('value')
+            }
+            return $value
         }
         'pipe' { return @{ exists = (Test-NodePipe -Name ([string]$Query['name'])) } }
         'processes' { return , (Read-NodeProcessList -Names (Get-NodeArgumentList -Map $Query -Name 'names')) }

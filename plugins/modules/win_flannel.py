@@ -32,8 +32,9 @@ options:
     required: true
   managed_by:
     description:
-      - Who runs flannel. With V(cluster) nothing is changed; a flanneld service that runs is refused, and so is a
-        cluster without a DaemonSet of a network for this node.
+      - Who runs flannel. With V(cluster) our own service, one that runs C(node.flanneld_binary), is stopped and
+        removed; another of that name that runs is refused, and so is a cluster without a DaemonSet of a network for
+        this node.
     type: str
     choices: [service, cluster]
     default: service

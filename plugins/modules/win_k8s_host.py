@@ -13,7 +13,8 @@ author: The winkube.node authors (@winkube)
 description:
   - Says first whether the machine can become the node that is wanted at all - Windows build, Kubernetes, containerd,
     pause image, network mode,
-    rights, network adapter - with all reasons at once, before anything is touched.
+    rights, network adapter - with all reasons at once, before anything is touched. With O(kubernetes_version) and
+    O(cluster) the cluster's API is asked for its version before that, since all later steps need it.
   - Makes the folders that a node's programs lie in, and takes them out of the hands of anybody but administrators.
   - Any user of a Windows machine can make C(C:\k) first and would own it, and services run programs from there as
     LocalSystem. A folder
@@ -126,6 +127,7 @@ options:
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
+  - winkube.node.cluster
   - winkube.node.attributes
 seealso:
   - module: winkube.node.win_containerd

@@ -191,7 +191,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: 'join the cluster as win1 by kubeadm, podCIDR (known after join)', state: done}]
+  sample: [{text: 'join the cluster as win1 by kubeadm, podCIDR 10.244.3.0/24', state: done}]
 winkube:
   description: How it was done.
   returned: always

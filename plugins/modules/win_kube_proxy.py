@@ -35,7 +35,8 @@ options:
     required: true
   managed_by:
     description:
-      - Who owns kube-proxy. With V(cluster) nothing is changed; a service of that name on the node is refused.
+      - Who owns kube-proxy. With V(cluster) our own service, one that runs C(node.kube_proxy_binary), is stopped and
+        removed; another of that name is refused.
       - With V(service), a DaemonSet of the cluster that runs it on this node is refused.
     type: str
     choices: [service, cluster]

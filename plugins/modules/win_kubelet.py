@@ -72,7 +72,8 @@ options:
   join:
     description:
       - How the node joins. With V(kubeadm) the kubelet gets C(config.yaml), a bootstrap kubeconfig and drop-ins.
-      - With V(bootstrap_kubeconfig) it gets a bootstrap kubeconfig, and with V(kubeconfig) neither; all is an argument.
+      - With V(bootstrap_kubeconfig) it gets a bootstrap kubeconfig, and with V(kubeconfig) neither; all is an argument,
+        also who may talk to the kubelet, for which the cluster's CA lies in C(pki\ca.crt) of C(node.kubernetes_dir).
     type: str
     choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
     default: kubeadm

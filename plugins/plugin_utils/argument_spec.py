@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -15,10 +16,12 @@ _COLLECTION = "winkube.node."
 _COPIED = ("type", "elements", "required", "default", "choices", "aliases")
 
 
+@cache
 def of_module(name: str) -> dict[str, Any]:
     """The argument_spec of the module `name` of this collection, with the options of this collection's fragments.
 
     In the documentation an option whose value is secret says so in a line of its description that starts with "Secret."
+    The same object is returned each time: nobody changes it.
     """
     return options_spec(documented_options(name))
 
@@ -29,9 +32,14 @@ def documented_options(name: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for fragment in documentation.get("extends_documentation_fragment") or ():
         if str(fragment).startswith(_COLLECTION):
-            text = _import(f"doc_fragments.{str(fragment).removeprefix(_COLLECTION)}").ModuleDocFragment.DOCUMENTATION
-            options |= yaml.safe_load(text).get("options") or {}
+            options |= _fragment(str(fragment).removeprefix(_COLLECTION))
     return options | (documentation.get("options") or {})
+
+
+@cache
+def _fragment(name: str) -> Mapping[str, Any]:
+    text = _import(f"doc_fragments.{name}").ModuleDocFragment.DOCUMENTATION
+    return yaml.safe_load(text).get("options") or {}
 
 
 def _import(name: str) -> Any:

@@ -39,6 +39,12 @@ class NodeAction(ActionBase):
 
     _supports_async = False
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Makes the argument_spec now: Ansible loads an action before it forks its workers, so a run pays only once."""
+        super().__init_subclass__(**keywords)
+        if "module" in cls.__dict__:
+            argument_spec.of_module(cls.module)
+
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The task's result. May raise Refused, NodeError, OutcomeUnknown and what connections raise."""
         raise NotImplementedError

@@ -7,18 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from tests.integration.whole import BASE, BRIDGE, OVERLAY, write_sums
-from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
 from tests.lab.server.lab import Lab
 from tests.lab.server.nodes import NodeSpec
 from tests.lab.server.show import show
+from tests.lab.server.whole import contexts
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "192.168.122.220"
@@ -125,19 +121,6 @@ def whole_nodes(lab: Lab, env: dict[str, str]) -> None:
         calls = lab.ledger.node(name).remote_calls
         print(f"{name}: the lab counted {calls} remote call{'' if calls == 1 else 's'}.")
         must(calls == 1, "the second run costs one remote call for each node")
-
-
-def contexts(clusters: Mapping[str, Cluster], target: Path) -> Path:
-    """One kubeconfig with a context for each cluster, by its name."""
-    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
-    for name, cluster in clusters.items():
-        own = yaml.safe_load(cluster.kubeconfig.read_text(encoding="utf-8"))
-        merged["clusters"].append({**own["clusters"][0], "name": name})
-        merged["users"].append({**own["users"][0], "name": name})
-        merged["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
-    target.touch(mode=0o600)
-    target.write_text(yaml.safe_dump(merged), encoding="utf-8")
-    return target
 
 
 def must(holds: bool, what: str) -> None:

@@ -1,4 +1,4 @@
-"""`make lab`: leaves a simulated node running and prints what to try on it."""
+"""`make lab`: leaves simulated nodes and clusters running and prints what to try on them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NODE_YAML = "examples/documents/sample.yml"
+NODE_YAMLS = ("examples/documents/sample.yml", "examples/nodes/win-bridge.yml", "examples/nodes/win-overlay.yml")
 
 TRY = """
 Try, in this folder:
@@ -17,6 +17,8 @@ Try, in this folder:
   ansible-playbook -i examples/documents site.yml --check --diff           # the whole plan; nothing is touched
   ansible-playbook -i examples/documents site.yml                          # do it; again: changed=0
   ansible -i examples/documents sample -m winkube.node.win_k8s_node_info   # what was read of the node
+  ansible-playbook -i examples/nodes site.yml -e @.lab/whole.yml           # whole nodes, each of a cluster of its own
+  ansible-playbook -i examples/nodes playbooks/verify.yml -e @.lab/whole.yml
   python -m tests.lab show sample                                      # services and config.toml on the node
   python -m tests.lab ledger --reset                                   # remote calls that the lab has counted
   python -m tests.lab fault --help                                     # break something and run again
@@ -26,7 +28,7 @@ Try, in this folder:
 
 def main() -> int:
     """Exit status of the lab's own start."""
-    start = [sys.executable, "-m", "tests.lab", "start", "--detach", "--nodes", NODE_YAML]
+    start = [sys.executable, "-m", "tests.lab", "start", "--detach", "--cluster", "--nodes", *NODE_YAMLS]
     status = subprocess.run(start, cwd=ROOT, check=False).returncode
     if status == 0:
         print(TRY)

@@ -77,6 +77,8 @@ class Bench:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.patience_s = TIMEOUT_S
+        """Seconds that one run of Ansible may take."""
         self.lab = Lab(directory / "lab").start()
         # A unix socket's path is short, pytest's folders are not; a new one for each test, since nodes share addresses.
         self._control_paths = Path(tempfile.mkdtemp(prefix="wk"))
@@ -187,7 +189,7 @@ class Bench:
             errors="replace",
         ) as process:
             try:
-                stdout, stderr = process.communicate(timeout=TIMEOUT_S)
+                stdout, stderr = process.communicate(timeout=self.patience_s)
             except BaseException:
                 _end(process)
                 raise

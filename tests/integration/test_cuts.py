@@ -1,27 +1,65 @@
-"""A kill at every op of containerd's batch: afterwards, without a new run, the node is as before or as wanted, never
-between.
+"""A kill at every op of every batch of both nodes: afterwards, without a new run, a node is as before or as wanted,
+never between; and the next run converges.
 
-Many nodes in one play, each with its own cut. `SEED` moves which moment of an op (before, in, after) is cut on which
-node.
+The mass is cut in copies of the lab's process while one real run of site.yml goes on (tests/integration/cutting.py);
+ten nodes are cut under the real Ansible, which then has to find its way by itself. `WINKUBE_SEED` moves which moment of
+an op is cut by which kind of kill; `WINKUBE_CUTS=all` makes each kind of kill at each op, also where that takes long.
 """
 
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import pytest
 
-from tests.integration.lab import Bench, Run
+from tests.integration.cutting import Cutter, leftovers
+from tests.integration.lab import Bench
+from tests.integration.records import leaks, secrets_of
 from tests.integration.site import CONFIG, converge, site
-from tests.lab.machine.faults import Fault, When
+from tests.integration.whole import KINDS, Whole
+from tests.lab.machine.faults import CutKind, Fault, When
 from tests.lab.machine.node import SimulatedNode
 
 SEED = int(os.environ.get("WINKUBE_SEED", "1"))
-MOMENTS: tuple[When, ...] = ("before", "in", "after")
-KINDS: tuple[Literal["session", "runner"], ...] = ("session", "runner")
+ALL = os.environ.get("WINKUBE_CUTS") == "all"
+AT_LEAST = 200
+"""Cuts over both nodes: half of them at each."""
+COMPONENTS = {"host", "cni", "containerd", "kubelet", "join", "flannel", "kube-proxy"}
 FOLDER = r"C:\Program Files\containerd\bin"
+HOSTS = 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_op_of_every_batch_of_a_node(bench: Bench, kind: str) -> None:
+    whole = Whole(bench, KINDS[kind])
+    # Windows' own sshd may be set to start late, two minutes after each boot.
+    whole.host.in_turn(
+        lambda: whole.host.node.services.change("sshd", "DelayedAutostart", "dword", 1)  # the run restarts the machine
+    )
+    cutter = Cutter(whole.host, whole.cluster, SEED, everything=ALL)
+    bench.patience_s = 1200.0  # every batch waits for its cuts
+    run = whole.site("-vvv")
+    cutter.stop()
+    print(
+        f"{kind}, seed {SEED}: {cutter.cuts} cuts in {len(cutter.components)} batches, {cutter.seconds:.0f} s; "
+        f"afterwards {cutter.old} old, {cutter.new} new; "
+        f"at most {cutter.longest_s:.0f} s of the node's time until no batch was open; "
+        f"{cutter.troubles} other troubles: {dict(cutter.outcomes)}"
+    )
+    assert cutter.wrong == []
+    assert run.rc == 0, run
+    assert set(cutter.components) == COMPONENTS
+    assert cutter.cuts >= AT_LEAST // len(KINDS)
+    assert cutter.troubles >= 40
+    assert {"done", "undone"} <= set(cutter.outcomes), "some can be lived with, some cannot"
+    again = whole.converge()
+    assert again.recap["win1"].changed == 0
+    secrets = secrets_of(whole.cluster)
+    assert len(secrets) >= 3, "the administrator's key, a token of each account"
+    assert leaks(bench, (run, again), secrets) == []
 
 
 @dataclass(frozen=True)
@@ -29,16 +67,21 @@ class Cut:
     """Which op of the batch, which kind of kill, and when."""
 
     op: int
-    kind: Literal["session", "runner"]
+    kind: CutKind
     when: When
 
     def __str__(self) -> str:
         return f"{self.kind} {self.when} op {self.op}"
 
 
-def cuts(ops: int) -> list[Cut]:
-    """Both kinds of kill at each op, the moment by turns."""
-    return [Cut(op, kind, MOMENTS[(op + SEED + n) % len(MOMENTS)]) for op in range(ops) for n, kind in enumerate(KINDS)]
+def drawn(ops: int, count: int) -> list[Cut]:
+    """Cuts spread over the batch, each kind of kill by turns."""
+    dice = random.Random(SEED)
+    kinds: tuple[CutKind, ...] = get_args(CutKind)
+    return [
+        Cut(op, kinds[n % len(kinds)], dice.choice(get_args(When)))
+        for n, op in enumerate(sorted(dice.sample(range(ops), count)))
+    ]
 
 
 def facets(node: SimulatedNode) -> dict[str, Any]:
@@ -62,17 +105,6 @@ def facets(node: SimulatedNode) -> dict[str, Any]:
     }
 
 
-def leftovers(node: SimulatedNode) -> list[str]:
-    """Half-written and staged files."""
-    ends = (".winkube-new", ".part")
-    staging = "c:\\programdata\\winkube\\staging\\"
-    return [
-        path
-        for path, entry in node.drive.walk()
-        if entry.kind == "file" and (path.endswith(ends) or path.lower().startswith(staging))
-    ]
-
-
 def ops_of_last_batch(node: SimulatedNode) -> int:
     """How many ops the batch had that the node worked off last."""
     return 1 + max(moment.op for moment in node.faults.trace if moment.phase == "ops")
@@ -88,50 +120,36 @@ def look(bench: Bench, name: str, seconds: float = 0.0) -> dict[str, Any]:
     return host.in_turn(work)
 
 
-def run_with_cuts(bench: Bench, plan: dict[str, Cut], version: str) -> Run:
-    """One play over all nodes, each with its cut armed."""
-    for name, cut in plan.items():
-        host = bench.lab.host(name)
-        host.node.faults.clear()
-        host.node.faults.arm(Fault(cut.kind, cut.op, cut.when))
-    return site(bench, "--tags", "containerd", "-f", "10", version=version)
-
-
-@pytest.mark.parametrize("before", [None, "1.7.11"], ids=["install", "upgrade"])
-def test_a_kill_at_every_op_leaves_old_or_new(bench: Bench, before: str | None) -> None:
-    wanted = "1.7.12"
-    bench.node("reference", "10.99.0.1")
-    if before:
-        converge(bench, version=before)
-    else:
-        converge(bench, "--tags", "host")
-    reference = bench.lab.host("reference").node
+def test_ten_nodes_in_one_play_each_with_its_own_cut(bench: Bench) -> None:
+    wanted, before = "1.7.12", "1.7.11"
+    reference = bench.node("reference", "10.99.0.1").node
+    hosts = {f"win{n}": bench.lab.host(f"win{n}") for n, _ in enumerate(bench.nodes(HOSTS), 1)}
+    converge(bench, "-f", "11", version=before)
+    old = {name: look(bench, name) for name in hosts}
     reference.faults.clear()
-    converge(bench, version=wanted)
-    ops = ops_of_last_batch(reference)
-    assert ops > 10, "containerd's batch is longer than that"
-
-    hosts = bench.nodes(len(cuts(ops)))
-    plan = dict(zip((host.spec.name for host in hosts), cuts(ops), strict=True))
-    converge(bench, "-f", "10", *(() if before else ("--tags", "host")), version=before or wanted)
-    old = {name: look(bench, name) for name in plan}
-
-    run_with_cuts(bench, plan, wanted)
-    fired = [name for name in plan if all(fault.fired for fault in bench.lab.host(name).node.faults.armed)]
-    assert fired == list(plan), "each cut has happened"
-    found = {name: look(bench, name, 60) for name in plan}
+    converge(bench, "-l", "reference", version=wanted)
     new = look(bench, "reference")
+    plan = dict(zip(hosts, drawn(ops_of_last_batch(reference), HOSTS), strict=True))
+
+    for name, cut in plan.items():
+        node = hosts[name].node
+        node.faults.clear()
+        node.faults.arm(Fault(cut.kind, cut.op, cut.when, boot_after_s=20 if cut.kind == "power" else None))
+    run = site(bench, "--tags", "containerd", "-f", "10", version=wanted)
+    assert "Traceback" not in run.output
+    assert [name for name in plan if not all(fault.fired for fault in hosts[name].node.faults.armed)] == []
+    found = {name: look(bench, name, 60) for name in plan}
     for name, cut in plan.items():
         assert found[name] in (old[name], new), f"{name}: {cut}: {describe(found[name], old[name], new)}"
-        assert leftovers(bench.lab.host(name).node) == [], f"{name}: {cut}"
-    print(f"cuts: {len(plan)}, old: {sum(found[n] == old[n] for n in plan)}, new: {sum(found[n] == new for n in plan)}")
+        assert leftovers(hosts[name].node) == [], f"{name}: {cut}"
+    print(f"seed {SEED}: {', '.join(str(cut) for cut in plan.values())}")
 
     for name in plan:
-        bench.lab.host(name).node.faults.clear()
-    converge(bench, "-f", "10", version=wanted)
+        hosts[name].node.faults.clear()
+    converge(bench, "-f", "11", version=wanted)
     for name, cut in plan.items():
         assert look(bench, name) == new, f"{name}: {cut}"
-    again = converge(bench, "-f", "10", version=wanted)
+    again = converge(bench, "-f", "11", version=wanted)
     assert {recap.changed for recap in again.recap.values()} == {0}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo.lab import NODE_YAMLS
 from tests.integration.lab import ROOT
 
 
@@ -44,10 +45,11 @@ def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
         "tests.lab",
         "start",
         "--detach",
+        "--cluster",
         "--dir",
         str(tmp_path / "lab"),
         "--nodes",
-        "examples/documents/sample.yml",
+        *NODE_YAMLS,
     )
     assert started.returncode == 0, started.stderr
     try:
@@ -57,5 +59,10 @@ def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
         assert "would start containerd" in checked.stdout
         shown = run(sys.executable, "-m", "tests.lab", "show", "--dir", str(tmp_path / "lab"), "sample")
         assert "none" in shown.stdout, "check mode has made no service"
+        whole = ("-e", f"@{tmp_path / 'lab' / 'whole.yml'}", "--check", "--limit", "win-bridge")
+        planned = run("ansible-playbook", "-i", "examples/nodes", "site.yml", *whole, env=env)
+        assert planned.returncode == 0, planned.stdout + planned.stderr
+        assert "would join the cluster as win-bridge by kubeadm" in planned.stdout
+        assert planned.stdout.count("would install nssm 2.24") == 1, "the next role takes it for there"
     finally:
         run(sys.executable, "-m", "tests.lab", "stop", "--dir", str(tmp_path / "lab"))

@@ -64,7 +64,11 @@ def test_check_mode_says_the_restart_and_does_nothing(bench: Bench) -> None:
 def test_without_leave_the_machine_is_not_restarted_and_it_is_said_what_waits(bench: Bench) -> None:
     host = bench.node("win1", containers=False)
     found = converge(bench, winkube_reboot=False)
-    assert "win1 has to be restarted before all of this is in force: the Windows feature Containers" in found.output
+    waits = "win1 has to be restarted before all of this is in force: the Windows feature Containers"
+    assert waits in found.output
+    again = converge(bench, winkube_reboot=False)
+    assert again.recap["win1"].changed == 0, again
+    assert waits in again.output
     assert host.node.boots == 1
     host.in_turn(lambda: host.node.restart())
     host.in_turn(lambda: host.node.clock.advance(200))

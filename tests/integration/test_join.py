@@ -86,7 +86,8 @@ def test_from_bare_to_a_node_of_the_cluster_and_again(bench: Bench, way: str) ->
     host = bench.node()
     cluster = bench.cluster(version="1.27.4")
     first = joined(bench, cluster, winkube_join=way)
-    assert f"did join the cluster as win1 by {way}" in first.output
+    assert f"did join the cluster as win1 by {way}, podCIDR 10.244." in first.output
+    assert "known after" not in first.output
     assert state(host) == "running"
     assert there(host, CONF)
     assert not there(host, r"C:\etc\kubernetes\bootstrap-kubelet.conf")

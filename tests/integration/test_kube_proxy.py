@@ -207,19 +207,20 @@ def test_what_cannot_be_is_a_sentence_and_changes_nothing(
     assert commands == []
 
 
-def test_left_to_the_cluster_nothing_is_done_and_a_service_of_ours_is_refused(
+def test_left_to_the_cluster_nothing_is_done_and_a_service_of_ours_goes(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_ins.healthy_at(monkeypatch, "kube-proxy", 10256)
-    joined(bench)
+    host = joined(bench)
     before = bench.dump()
     theirs = {"winkube_kube_proxy_managed_by": "cluster"}
     assert converge(bench, **theirs).recap["win1"].changed == 0
     assert differences(before, bench.dump()) == []
     converge(bench)
-    run = kube_proxy(bench, **theirs)
-    assert run.rc != 0
-    assert "the node has a service kube-proxy as well (running)" in run.output, run
+    run = converge(bench, **theirs)
+    assert "remove the service kube-proxy" in run.output, run
+    assert not host.in_turn(lambda: host.node.services.exists("kube-proxy"))
+    assert converge(bench, **theirs).recap["win1"].changed == 0
 
 
 @pytest.mark.row("JR-06", "VC-08")

@@ -89,6 +89,26 @@ def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager:
     assert differences(before, bench.dump()) == []
 
 
+def test_after_a_restart_before_the_join_nobody_starts_it(bench: Bench) -> None:
+    """Windows does at boot, and without its configuration it ends at once: nssm keeps the service paused."""
+    host = bench.node()
+    converge(bench)
+
+    def restarted() -> None:
+        host.node.power_off()
+        host.node.boot()
+        host.node.clock.advance(120)
+
+    host.in_turn(restarted)
+    assert state(host) == "paused"
+    again = converge(bench)
+    assert again.recap["win1"].changed == 0, again
+    other = converge(bench, version="1.27.16")
+    assert "did stop kubelet" in other.output
+    assert "start kubelet" not in other.output
+    assert state(host) == "stopped"
+
+
 def test_check_mode_shows_it_and_changes_nothing(bench: Bench) -> None:
     bench.node()
     before = bench.dump()
@@ -118,7 +138,7 @@ def test_what_it_would_not_start_with_never_reaches_the_node(bench: Bench) -> No
 @pytest.mark.row("HP-04", "SE-02")
 def test_the_folders_are_locked_where_they_hold_keys(bench: Bench) -> None:
     host = bench.node()
-    converge(bench)
+    converge(bench, version="1.37.1", manager="sc")
     drive = bench.dump()["drive"]
     folders = {path.lower(): entry for path, entry in drive.items()}
     assert {r"c:\etc\kubernetes\manifests", r"c:\var\lib\kubelet\pki", r"c:\var\lib\kubelet\config.d"} <= set(folders)

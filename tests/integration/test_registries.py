@@ -42,7 +42,9 @@ def test_from_mirrors_to_none(bench: Bench) -> None:
     assert config["plugins"]["io.containerd.grpc.v1.cri"]["registry"] == {"config_path": CERTS}
 
     running = pid(host)
+    bench.reset_ledger()
     assert converge(bench, winkube_registries=[private, hub]).recap["win1"].changed == 0
+    assert bench.calls() == 1
 
     # One less: its folder goes, a stranger's stays, and nothing restarts.
     host.in_turn(lambda: host.node.drive.mkdir(rf"{CERTS}\quay.io"))

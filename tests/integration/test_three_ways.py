@@ -73,8 +73,9 @@ def run(bench: Bench, folder: Path, *command: str, collections: Path | None = No
 
 
 def extra(folder: Path, **variables: Any) -> list[str]:
-    """Extra variables that bring containerd from the lab's source server instead of GitHub."""
+    """Extra variables that bring containerd alone, from the lab's source server instead of GitHub."""
     wanted = {
+        "winkube_kubernetes_version": "",
         "winkube_containerd_version": VERSION,
         "winkube_containerd_url": f"http://xyz/containerd-{VERSION}-windows-amd64.tar.gz",
         "winkube_containerd_checksum": checksum(VERSION),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.lab.cluster.cluster import Cluster
+from tests.lab.server import whole as downloads
 from tests.lab.server.host import NodeHost
 from tests.lab.server.source import SourceServer
 
 SITE = ROOT / "playbooks" / "site.yml"
-# The lab's sources answer for every publisher, below any path: what a bundle's server does.
-BASE = "http://xyz"
-_FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0"}
+BASE = downloads.BASE
 
 
 @dataclass(frozen=True)
@@ -45,34 +42,9 @@ OVERLAY = Kind("overlay", "sc", "1.37.1", "2.3.7", "vxlan")
 KINDS = {"l2bridge, nssm, 1.27": BRIDGE, "overlay, sc, 1.37": OVERLAY}
 
 
-def downloads(kubernetes: str, containerd: str) -> tuple[str, ...]:
-    """What site.yml fetches, as paths below a download base."""
-    github = "github.com"
-    return (
-        f"{github}/containerd/containerd/releases/download/v{containerd}/containerd-{containerd}-windows-amd64.tar.gz",
-        *(
-            f"dl.k8s.io/release/v{kubernetes}/bin/windows/amd64/{name}.exe"
-            for name in ("kubelet", "kubeadm", "kube-proxy")
-        ),
-        "nssm.cc/release/nssm-2.24.zip",
-        f"{github}/containernetworking/plugins/releases/download/v{_FIXED['plugins']}/"
-        f"cni-plugins-windows-amd64-v{_FIXED['plugins']}.tgz",
-        f"{github}/flannel-io/cni-plugin/releases/download/v{_FIXED['flannel_cni']}/"
-        f"cni-plugin-flannel-windows-amd64-v{_FIXED['flannel_cni']}.tgz",
-        f"{github}/flannel-io/flannel/releases/download/v{_FIXED['flannel']}/flanneld.exe",
-    )
-
-
 def write_sums(sources: SourceServer, folder: Path, *kinds: Kind) -> Path:
-    """SHA256SUMS of what these kinds of nodes fetch, as playbooks/bundle.yml writes it."""
-    paths = dict.fromkeys(path for kind in kinds for path in downloads(kind.kubernetes, kind.containerd))
-    lines = []
-    for path in paths:
-        with urllib.request.urlopen(f"http://{sources.address}/{path}", timeout=30) as answer:
-            lines.append(f"{hashlib.sha256(answer.read()).hexdigest()}  {path}\n")
-    target = folder / "SHA256SUMS"
-    target.write_text("".join(lines), encoding="utf-8")
-    return target
+    """SHA256SUMS of what these kinds of nodes fetch."""
+    return downloads.write_sums(sources, folder, [(kind.kubernetes, kind.containerd) for kind in kinds])
 
 
 class Whole:

@@ -90,7 +90,7 @@ def unverified_marks(facts: Path) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _collect() -> dict[str, dict[str, object]]:
+def collect() -> dict[str, dict[str, object]]:
     """What all tests claim, by collecting them without running any."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "rows.json"
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     source = options.results or (ROOT / RESULTS if (ROOT / RESULTS).exists() else None)
     if source is not None and not source.exists():
         parser.error(f"there is no {source}; a run of all tests (make test) writes {RESULTS}")
-    document = json.loads(source.read_text(encoding="utf-8")) if source else {"tests": _collect()}
+    document = json.loads(source.read_text(encoding="utf-8")) if source else {"tests": collect()}
     claims = claims_in(document["tests"])
 
     if options.row:

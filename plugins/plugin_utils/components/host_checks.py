@@ -75,6 +75,12 @@ def _largest_mb(entry: str) -> int:
     return int(words[-1]) if len(words) >= 3 and words[-1].isdigit() else 0
 
 
+def only_the_disk(layout: Layout, reading: Reading) -> bool:
+    """Whether the folders of secrets are there and nobody else reads them: what is left no run changes."""
+    found = [reading.parts.get(file_key(folder)) or {} for folder in _secret_folders(layout)]
+    return all(each.get("exists") and not _strangers(each) for each in found)
+
+
 def clear_text(layout: Layout, reading: Reading) -> str:
     """Pods' secrets lie on the node's disk in clear text (there is no tmpfs): both measures, or a sentence."""
     volume = _volume(layout)
@@ -84,14 +90,15 @@ def clear_text(layout: Layout, reading: Reading) -> str:
         is_off = "is not encrypted" if state == "off" else "is not known to be encrypted (BitLocker did not say)"
         missing.append(f"the volume {volume} {is_off}")
     for folder in _secret_folders(layout):
-        found = reading.parts.get(file_key(folder)) or {}
-        sddl = str(found.get("sddl") or "")
-        strangers = [sid for sid in security.readers(sddl) if sid not in READERS]
-        if strangers:
+        if strangers := _strangers(reading.parts.get(file_key(folder)) or {}):
             missing.append(f"{folder} may be read by {', '.join(strangers)}")
     if not missing:
         return ""
     return f"Secrets of pods are written to {layout.kubelet_dir} in clear text, and {'; '.join(missing)}."
+
+
+def _strangers(found: Mapping[str, Any]) -> list[str]:
+    return [sid for sid in security.readers(str(found.get("sddl") or "")) if sid not in READERS]
 
 
 def _encryption_query(layout: Layout) -> Query:

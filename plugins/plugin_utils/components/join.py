@@ -23,7 +23,7 @@ from ..engine.resources.programs import Programs, Source
 from ..engine.resources.text_file import READ_LIMIT
 from . import node_object
 from .folders import guarded
-from .kubelet import cert_dir, config_file, env_file
+from .kubelet import ca_file, cert_dir, config_file, env_file
 from .layout import Layout
 from .secret_file import secret_query
 
@@ -42,11 +42,6 @@ REJOIN = "playbooks/rejoin.yml"
 def bootstrap_file(layout: Layout) -> str:
     """What the kubelet gets its first certificate with."""
     return windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
-
-
-def ca_file(layout: Layout) -> str:
-    """The cluster's CA, by which the kubelet knows its callers."""
-    return windows_path.join(layout.kubernetes_dir, "pki", "ca.crt")
 
 
 def client_certificate(layout: Layout) -> str:

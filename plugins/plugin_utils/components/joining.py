@@ -30,8 +30,17 @@ from ..engine.tools import (
     wait_service,
 )
 from .healthz import healthy
-from .join import Way, bootstrap_file, ca_file, certificate_files, certificate_key, is_there, made_by_join, reads
-from .kubelet import HEALTHZ_PORT, cert_dir
+from .join import (
+    KUBEADM,
+    Way,
+    bootstrap_file,
+    certificate_files,
+    certificate_key,
+    is_there,
+    made_by_join,
+    reads,
+)
+from .kubelet import HEALTHZ_PORT, ca_file, cert_dir
 from .layout import Layout
 from .secret_file import SDDL
 
@@ -41,13 +50,23 @@ kubeadm Configuration (v1beta4), Timeouts."""
 LATER = "(known after join)"
 
 
+def told(text: str, pod_cidr: str) -> str:
+    """A text of the plan after the join: with the podCIDR that the Node got, or with none where nobody could ask."""
+    return text.replace(f", podCIDR {LATER}", f", podCIDR {pod_cidr}" if pod_cidr else "")
+
+
+def _ca_folder(layout: Layout) -> str:
+    """The folder of the cluster's CA, which the join makes."""
+    return windows_path.parent(ca_file(layout))
+
+
 @dataclass(frozen=True, slots=True)
 class Joining:
     """This machine joins as `node_name`.
 
     `configuration` is kubeadm's JoinConfiguration and `token` what is secret in it, for the way `kubeadm`; `kubeconfig`
-    what the other two start the kubelet with; `ca_pem` the cluster's CA, for `bootstrap_kubeconfig`. With `anew` the
-    identity that the machine has is put away first. `mark` is the id of the batch.
+    what the other two start the kubelet with; `ca_pem` the cluster's CA, by which that kubelet knows its callers. With
+    `anew` the identity that the machine has is put away first. `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -107,10 +126,15 @@ class Joining:
 
     def _aside(self, reading: Reading) -> _Aside:
         """What is in the way of a join: files of an earlier one, the old keys among them."""
-        found = [path for path in made_by_join(self.layout) if is_there(path, reading)]
+        found = [path for path in self._made() if is_there(path, reading)]
         if self.way == "kubeconfig":  # its certificates, if it needs any, are the user's business
-            return _Aside.of([path for path in found if path == self.layout.kubelet_kubeconfig], (), "", self.mark)
+            return _Aside.of(found, (), "", self.mark)
         return _Aside.of(found, certificate_files(self.layout, reading), cert_dir(self.layout), self.mark)
+
+    def _made(self) -> tuple[str, ...]:
+        if self.way == "kubeconfig":
+            return (self.layout.kubelet_kubeconfig, *((ca_file(self.layout),) if self.ca_pem else ()))
+        return made_by_join(self.layout)
 
     def _stop(self, reading: Reading) -> tuple[Op, ...]:
         found = reading.service(self.layout.kubelet_service) or {}
@@ -131,10 +155,8 @@ class Joining:
         return (
             sc("stop", layout.kubelet_service, ok_exit=(0, NOT_STARTED, CANNOT_ACCEPT, NOT_INSTALLED)),
             wait_gone(layout.kubelet_binary, self.stop_timeout_s),
-            *(
-                Op("remove", {"path": path})
-                for path in ((layout.kubelet_kubeconfig,) if kept else made_by_join(layout))
-            ),
+            *(Op("remove", {"path": path}) for path in self._made()),
+            *((Op("remove", {"path": _ca_folder(layout), "only_if_empty": True}),) if self.way == KUBEADM else ()),
             *(() if kept else (Op("remove", {"path": folder, "recurse": True}),)),
             *((Op("mkdir", again),) if found.get("exists") and not kept else ()),
         )
@@ -159,10 +181,8 @@ class Joining:
     def _bootstrap(self, reading: Reading) -> tuple[Op, ...]:
         layout = self.layout
         path = bootstrap_file(layout)
-        ca = (Op("write", {"path": ca_file(layout), "content": as_base64(self.ca_pem)}),) if self.ca_pem else ()
-        folder = windows_path.parent(ca_file(layout))
         return (
-            *((Op("mkdir", {"path": folder}), ca[0].undone_by(Op("remove", {"path": ca_file(layout)}))) if ca else ()),
+            *self._ca(),
             self._secret(path),
             *self._started(reading),
             _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
@@ -172,9 +192,20 @@ class Joining:
 
     def _kubeconfig(self, reading: Reading) -> tuple[Op, ...]:
         return (
+            *self._ca(),
             self._secret(self.layout.kubelet_kubeconfig),
             *self._started(reading),
             healthy(str(HEALTHZ_PORT), self.start_timeout_s),
+        )
+
+    def _ca(self) -> tuple[Op, ...]:
+        if not self.ca_pem:
+            return ()
+        path, folder = ca_file(self.layout), _ca_folder(self.layout)
+        write = Op("write", {"path": path, "content": as_base64(self.ca_pem)})
+        return (
+            Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "only_if_empty": True})),
+            write.undone_by(Op("remove", {"path": path})),
         )
 
     def _secret(self, path: str) -> Op:

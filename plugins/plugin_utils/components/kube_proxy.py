@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..engine import windows_path
+from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
+from ..engine.resources.no_service import NoService, runs
 from ..engine.resources.programs import Programs, Source
-from ..engine.resources.service import ACTIVE, Service
+from ..engine.resources.service import ACTIVE, RUNNING, Service
+from ..engine.tools import wait_service
 from . import daemon_sets, kube_proxy_args, nssm, source_vip
 from .dependencies import Dependencies
 from .folders import guarded
@@ -26,8 +29,7 @@ from .relies_on import ReliesOn, whole
 from .service import ServiceArgs, definition
 
 NAME = "kube-proxy"
-HEALTHZ_PORT = "10256"
-"""Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, ProxyHealthzPort."""
+HEALTHZ_PORT = kube_proxy_args.HEALTHZ_PORT
 NETWORK_MODES = ("l2bridge", "overlay")
 CNI_DATA_DIR = r"C:\var\lib\cni\networks"
 """host-local's own default on the system drive. Source: containernetworking/plugins
@@ -96,16 +98,20 @@ def mode(network_mode: str) -> kube_proxy_args.Mode:
     )
 
 
-def left_to_cluster(layout: Layout, reading: Reading) -> None:
-    """Refused if a service of that name runs, or will at the next boot, although kube-proxy is the cluster's."""
-    found = reading.service(layout.kube_proxy_service)
-    if found is None or not (found.get("state") in ACTIVE or found.get("start") in (0, 1, 2)):
-        return
+def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
+    """Our own service taken away, now that kube-proxy is the cluster's. Refused if one of somebody else's has that name
+    and runs, or will at the next boot."""
+    name, program = layout.kube_proxy_service, layout.kube_proxy_binary
+    found = reading.service(name)
+    if found is None or runs(name, program, reading):
+        return (NoService(name, program),)
+    if not (found.get("state") in ACTIVE or found.get("start") in (0, 1, 2)):
+        return ()
     raise Refused(
-        "kube-proxy is managed by the cluster (winkube_kube_proxy_managed_by), but the node has a service "
-        f"{layout.kube_proxy_service} as well ({found.get('state')}): both would write the same HNS policies. "
-        f"Remove the service (sc.exe stop {layout.kube_proxy_service}, sc.exe delete {layout.kube_proxy_service}), or "
-        "set winkube_kube_proxy_managed_by: service and take the DaemonSet off this node."
+        f"kube-proxy is managed by the cluster (winkube_kube_proxy_managed_by), but the node has a service {name} as "
+        f"well ({found.get('state')}) that does not run {program}: it is somebody else's, and both would write the "
+        f"same HNS policies. Remove the service (sc.exe stop {name}, sc.exe delete {name}), or set "
+        "winkube_kube_proxy_managed_by: service and take the DaemonSet off this node."
     )
 
 
@@ -175,7 +181,17 @@ def _service(args: KubeProxyArgs) -> Service:
         name=layout.kube_proxy_service,
         definition=made,
         uses=frozenset(uses),
-        ready=(healthy(HEALTHZ_PORT, args.start_timeout_s),),
+        ready=(_ready(args),),
         start_timeout_s=args.start_timeout_s,
         stop_timeout_s=args.stop_timeout_s,
     )
+
+
+def _ready(args: KubeProxyArgs) -> Op:
+    """Its own word that it is healthy, where it gives one: under nssm one that crashes again and again counts as
+    running."""
+    where = kube_proxy_args.healthz(args.settings)
+    if where is None:
+        return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
+    host, port = where
+    return healthy(port, args.start_timeout_s, host)

@@ -28,6 +28,9 @@ NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
 PROXY_MODE = "kernelspace"
 """The one mode for Windows that every release has; userspace went with 1.26."""
 
+HEALTHZ_PORT = "10256"
+"""Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, ProxyHealthzPort."""
+
 OWN = "kube-proxy's arguments"
 """What sentences call them."""
 
@@ -99,6 +102,30 @@ def gates(settings: KubeProxySettings) -> dict[str, bool]:
     states = ((name, feature_gates.gate("kube-proxy", name, settings.version.line)) for name in needed)
     ours = {name: True for name, state in states if state is not None and not state.locked}
     return {**ours, **settings.feature_gates}
+
+
+def healthz(settings: KubeProxySettings) -> tuple[str, str] | None:
+    """Where kube-proxy says of itself whether it is healthy: the host of a URL on the node itself, and the port. None
+    if it says so nowhere, or a configuration file of the user's says where.
+
+    --healthz-port only counts where the address has no port, and 0 turns it off. Source: kubernetes v1.22.17 to v1.37.1
+    cmd/kube-proxy/app, addressFromDeprecatedFlags.
+    """
+    line = read(((OWN, arguments(settings)),), KUBE_PROXY, settings.version.line)
+    address, given = line.last("healthz-bind-address"), line.last("healthz-port")
+    text = address.value if address else f"0.0.0.0:{HEALTHZ_PORT}"
+    if line.last("config") or not text or (given and given.value == "0"):
+        return None
+    bare = text.count(":") != 1 and not text.startswith("[")
+    host, _colon, port = (text, "", "") if bare else text.rpartition(":")
+    host = host.strip("[]")
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return None  # kube-proxy takes no such address, and says so itself
+    if found.is_unspecified:
+        host = "127.0.0.1"
+    return (f"[{host}]" if ":" in host else host), port or (given.value if given else HEALTHZ_PORT)
 
 
 def source_vip(text: str) -> str:

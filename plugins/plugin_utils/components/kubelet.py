@@ -49,8 +49,8 @@ class KubeletArgs:
     """Arguments of win_kubelet, checked.
 
     `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
-    whether the kubelet has a kubeconfig, without which it cannot run. `nssm` brings nssm.exe in, where it is
-    the manager; `depends_on` are services; `mark` is the id of the batch.
+    whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
+    it. `nssm` brings nssm.exe in, where it is the manager; `depends_on` are services; `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -59,6 +59,7 @@ class KubeletArgs:
     configured: bool = False
     kubeadm_flags: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
+    ca_pem: str = ""
     manager: str = "nssm"
     nssm: tuple[Resource, ...] = ()
     environment: tuple[str, ...] = ()
@@ -89,9 +90,15 @@ def cert_dir(layout: Layout) -> str:
     return windows_path.join(layout.kubelet_dir, "pki")
 
 
+def ca_file(layout: Layout) -> str:
+    """The cluster's CA, by which the kubelet knows its callers. kubeadm's own place for it."""
+    return windows_path.join(layout.kubernetes_dir, "pki", "ca.crt")
+
+
 def places(layout: Layout, join: str) -> dict[str, Any]:
     """The fields of KubeletSettings that are paths, for a way to join (`kubeadm`, `bootstrap_kubeconfig`,
-    `kubeconfig`): only kubeadm writes a KubeletConfiguration, and only it and a bootstrap lead to a certificate."""
+    `kubeconfig`): only kubeadm writes a KubeletConfiguration, which says who may talk to the kubelet as well, and only
+    it and a bootstrap lead to a certificate."""
     found: dict[str, Any] = {
         "kubeconfig": layout.kubelet_kubeconfig,
         "pipe": layout.containerd_pipe,
@@ -105,6 +112,8 @@ def places(layout: Layout, join: str) -> dict[str, Any]:
     if join == "kubeadm":
         found["config_file"] = config_file(layout)
         found["drop_in_dir"] = drop_in_dir(layout)
+    else:
+        found["client_ca_file"] = ca_file(layout)
     return found
 
 
@@ -132,11 +141,12 @@ def desired(args: KubeletArgs) -> tuple[Resource, ...]:
     service = _service(args)
     drop_in = (_drop_in(args),) if settings.uses_drop_in else ()
     return (
-        *_folders(layout),
+        *_folders(layout, drop_in=settings.uses_drop_in),
         *args.nssm,
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
         *drop_in,
+        *_ca(args),
         service,
         Dependencies(service, args.depends_on),
         *(() if args.configured else (_waits_for_join(layout),)),
@@ -160,6 +170,24 @@ def configured(layout: Layout, reading: Reading) -> bool:
     return bool(reading.parts.get(file_key(layout.kubelet_kubeconfig), {}).get("exists"))
 
 
+def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> bool:
+    """Whether a kubelet that runs already would not start again, since the CA that it is told of is not there. Before
+    the join nothing is missing: that writes it."""
+    path = ca_file(layout)
+    named = f"--client-ca-file={path}" in arguments(settings)
+    there = reading.parts.get(file_key(path), {"exists": True}).get("exists")
+    return named and configured(layout, reading) and not there
+
+
+def no_ca(layout: Layout) -> Refused:
+    """Nobody can say by which CA the kubelet shall know its callers."""
+    return Refused(
+        f"kubelet: {ca_file(layout)} is not on the node. The kubelet needs the cluster's CA to know its callers by, or "
+        "everybody who reaches port 10250 may run commands in its pods: set winkube_cluster.kubeconfig to a kubeconfig "
+        "that has the CA, or name the file with --client-ca-file in winkube_kubelet_extra_arguments."
+    )
+
+
 def text_of(path: str, reading: Reading) -> str:
     """What a small file holds; empty if it is not there."""
     return (reading.text(path) or "") if file_key(path) in reading.parts else ""
@@ -168,7 +196,7 @@ def text_of(path: str, reading: Reading) -> str:
 def reads(layout: Layout) -> tuple[Query, ...]:
     """What `desired` needs to know for this layout, whatever its other arguments."""
     resources: tuple[Resource, ...] = (
-        *_folders(layout),
+        *_folders(layout, drop_in=True),
         _programs(layout, Source("", None, ""), ""),
         TextFile(windows_path.join(drop_in_dir(layout), DROP_IN_NAME), "", backup=""),
     )
@@ -186,10 +214,11 @@ def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
         whole(config_file(layout), READ_LIMIT),
         whole(env_file(layout), READ_LIMIT),
         whole(layout.kubelet_kubeconfig),
+        whole(ca_file(layout)),
     )
 
 
-def _folders(layout: Layout) -> tuple[Directory, ...]:
+def _folders(layout: Layout, *, drop_in: bool) -> tuple[Directory, ...]:
     r"""Locked is only what holds keys or is read by a service of the machine. `C:\var\lib\kubelet` itself keeps its
     inheritance: containers read mounted secrets from there as ordinary users."""
     return with_parents(
@@ -200,7 +229,7 @@ def _folders(layout: Layout) -> tuple[Directory, ...]:
         Directory(windows_path.join(layout.kubernetes_dir, "manifests")),
         Directory(layout.kubelet_dir),
         Directory(cert_dir(layout), sddl=security.ADMINS_ONLY, private=True),
-        Directory(drop_in_dir(layout), sddl=security.ADMINS_WRITE),
+        *((Directory(drop_in_dir(layout), sddl=security.ADMINS_WRITE),) if drop_in else ()),
     )
 
 
@@ -218,8 +247,18 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 def _drop_in(args: KubeletArgs) -> TextFile:
     path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
     text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
-    backup = windows_path.join(args.layout.state_dir, "batches", args.mark, "backup")
-    return TextFile(path, text, backup=backup, equal=_same_json)
+    return TextFile(path, text, backup=_backup(args), equal=_same_json)
+
+
+def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
+    if not args.ca_pem:
+        return ()
+    path = ca_file(args.layout)
+    return (Directory(windows_path.parent(path)), TextFile(path, args.ca_pem, backup=_backup(args)))
+
+
+def _backup(args: KubeletArgs) -> str:
+    return windows_path.join(args.layout.state_dir, "batches", args.mark, "backup")
 
 
 def _same_json(left: str, right: str) -> bool:

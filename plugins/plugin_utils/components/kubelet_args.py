@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..facts import feature_gates
+from ..facts.flag_table import normalized
 from ..facts.kubelet_flags import KUBELET
 from ..facts.version import Line, Version
 from .flag_check import render_gates
@@ -49,7 +50,8 @@ class KubeletSettings:
 
     Paths are Windows paths, `pipe` and `image_pipe` names of named pipes (`image_pipe` empty: the same). Reservations
     and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set where
-    kubeadm manages the kubelet; without `drop_in_dir`, or on lines without drop-ins, everything is an argument. `extra`
+    kubeadm manages the kubelet; without `drop_in_dir`, or on lines without drop-ins, everything is an argument.
+    `client_ca_file`, the cluster's CA, is set where no KubeletConfiguration says who may talk to the kubelet. `extra`
     comes last, as it is.
     """
 
@@ -81,6 +83,7 @@ class KubeletSettings:
     cert_dir: str = ""
     config_file: str = ""
     drop_in_dir: str = ""
+    client_ca_file: str = ""
     extra: tuple[str, ...] = ()
 
     @property
@@ -158,7 +161,7 @@ def _settings(settings: KubeletSettings) -> list[_Setting]:
     items.append(_Setting("enforce-node-allocatable", "", "enforceNodeAllocatable", []))
     items += _dockershim(settings) if dockershim else _runtime(settings)
     items.append(_Setting("windows-priorityclass", settings.priority_class))
-    return [*items, *_resources(settings), *_node(settings), *_files(settings)]
+    return [*items, *_resources(settings), *_node(settings), *_access(settings), *_files(settings)]
 
 
 def _dockershim(settings: KubeletSettings) -> list[_Setting]:
@@ -211,6 +214,29 @@ def _node(settings: KubeletSettings) -> list[_Setting]:
     if wanted:
         items.append(_Setting("feature-gates", render_gates(wanted), "featureGates", dict(wanted)))
     return items
+
+
+def _access(settings: KubeletSettings) -> list[_Setting]:
+    """Who may talk to the kubelet, where no KubeletConfiguration says it: without one, a kubelet lets everybody who
+    reaches port 10250 run commands in every pod, and shows their specs on 10255. What `extra` says of it counts.
+
+    A kubelet that rotates its certificate uses nothing else of its kubeconfig, a token least of all: that is for those
+    that got one by bootstrap. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go, applyLegacyDefaults;
+    cmd/kubelet/app/server.go, buildKubeletClientConfig; kubeadm's values: cmd/kubeadm/app/componentconfigs/kubelet.go.
+    """
+    if not settings.client_ca_file:
+        return []
+    items = [
+        _Setting("anonymous-auth", "false"),
+        _Setting("authentication-token-webhook", "true"),
+        _Setting("authorization-mode", "Webhook"),
+        _Setting("client-ca-file", settings.client_ca_file),
+        _Setting("read-only-port", "0"),
+    ]
+    if settings.bootstrap_kubeconfig:
+        items.append(_Setting("rotate-certificates", "true"))
+    theirs = {normalized(word.lstrip("-").partition("=")[0]) for word in settings.extra}
+    return [item for item in items if item.flag not in theirs]
 
 
 def _files(settings: KubeletSettings) -> list[_Setting]:

@@ -195,10 +195,23 @@ def warnings(settings: KubeletSettings) -> list[str]:
         )
     if settings.pause_image and (sentence := pause_image_warning(settings.pause_image)):
         found.append(sentence)
+    found += _open_door(settings)
     identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
     if identify and identify.stage == "alpha":
         found.append("feature gate IdentifyPodOS: set it on kube-apiserver too, else `.spec.os.name` is dropped there.")
     return found
+
+
+def _open_door(settings: KubeletSettings) -> list[str]:
+    """Extra arguments that let everybody in."""
+    line = read((("extra arguments", settings.extra),), KUBELET, judged_by(settings.version.line))
+    mode = line.last("authorization-mode")
+    if mode is None or mode.value != "AlwaysAllow":
+        return []
+    return [
+        f"{mode.place}: {mode.text}: whoever gets past the kubelet's authentication may run commands in every pod of "
+        "this node; leave it out."
+    ]
 
 
 def pause_image_warning(image: str) -> str | None:

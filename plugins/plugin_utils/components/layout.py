@@ -16,8 +16,8 @@ from ..engine.resource import Refused
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Paths are absolute; `pipe` is the name of a named pipe without `\\\\.\\pipe\\`. The defaults are in
-    roles/winkube/defaults."""
+    """Paths are absolute; `pipe` is the name of a named pipe without `\\\\.\\pipe\\`; `registry_hosts` are the
+    registries that have a folder below `certs_dir`. The defaults are in roles/winkube/defaults."""
 
     state_dir: str
     root: str
@@ -45,11 +45,14 @@ class Layout:
     flanneld_binary: str
     flanneld_kubeconfig: str
     certs_dir: str
+    registry_hosts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, node: Mapping[str, Any]) -> Layout:
         """From the `node` argument of a module. Refused with one sentence per path that is none."""
-        layout = cls(**{field.name: str(node[field.name]) for field in fields(cls)})
+        places = [field.name for field in fields(cls) if field.name != "registry_hosts"]
+        hosts = tuple(str(host) for host in node.get("registry_hosts") or ())
+        layout = cls(**{name: str(node[name]) for name in places}, registry_hosts=hosts)
         names = {
             "containerd_service",
             "containerd_pipe",
@@ -58,9 +61,9 @@ class Layout:
             "flanneld_service",
         }
         problems = [
-            f"node.{field.name}: '{getattr(layout, field.name)}' {problem}."
-            for field in fields(cls)
-            if field.name not in names and (problem := windows_path.problem(getattr(layout, field.name)))
+            f"node.{name}: '{getattr(layout, name)}' {problem}."
+            for name in places
+            if name not in names and (problem := windows_path.problem(getattr(layout, name)))
         ]
         if problems:
             raise Refused(*problems)

@@ -35,6 +35,20 @@ NAME = "registries"
 ALL = "_default"
 """The folder for every registry that has none of its own; containerd 1.6 and later."""
 
+HOSTS_TOML = "hosts.toml"
+CERTIFICATES = ("ca.pem", "client.pem", "client.key")
+"""What files of an endpoint are called behind its name, which is `server`, `mirror1`, `mirror2`, ..."""
+
+READ_MIRRORS = 2
+_READ_NAMES = (
+    HOSTS_TOML,
+    *(
+        f"{endpoint}-{kind}"
+        for endpoint in ("server", *(f"mirror{n + 1}" for n in range(READ_MIRRORS)))
+        for kind in CERTIFICATES
+    ),
+)
+
 CAPABILITIES = ("pull", "resolve", "push")
 
 ReadFile = Callable[[str], bytes]
@@ -111,7 +125,7 @@ def desired(
     _refuse_shadowed(layout, wanted, reading)
     backup = windows_path.join(layout.state_dir, "batches", mark, "backup")
     files = tuple(
-        HostFile(windows_path.join(layout.certs_dir, registry.folder, name), content, private, backup)
+        HostFile.of(windows_path.join(layout.certs_dir, registry.folder, name), content, private, backup, reading)
         for registry in wanted
         for name, content, private in _files(registry)
     )
@@ -124,7 +138,22 @@ def desired(
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever the registries are."""
+    """What `desired` needs to know of a node that is as wanted: the receipt, and for each registry of the layout its
+    folder and files. What more than READ_MIRRORS mirrors have costs a call more, as does what differs."""
+    hosts = [Registry(host) for host in layout.registry_hosts if host == ALL or _HOST.fullmatch(host)]
+    folders = [windows_path.join(layout.certs_dir, registry.folder) for registry in hosts]
+    return (
+        *_own_reads(layout),
+        *(query for made in guarded_always(layout.certs_dir, *folders) if hosts for query in made.reads()),
+        *(
+            file_query(windows_path.join(folder, name), sha256=True, sddl=True)
+            for folder in folders
+            for name in _READ_NAMES
+        ),
+    )
+
+
+def _own_reads(layout: Layout) -> tuple[Query, Query]:
     return (
         file_query(_receipt(layout), sha256=True, content_limit=RECEIPT_LIMIT),
         file_query(layout.certs_dir, entries=True, sddl=True),
@@ -198,7 +227,7 @@ def _files(registry: Registry) -> Iterator[tuple[str, bytes, bool]]:
             yield f"{name}-client.pem", endpoint.client[0], False
             yield f"{name}-client.key", endpoint.client[1], True
     # Last, so that it never names a file that is not there yet.
-    yield "hosts.toml", hosts_toml(registry).encode(), any(endpoint.header for endpoint in endpoints.values())
+    yield HOSTS_TOML, hosts_toml(registry).encode(), any(endpoint.header for endpoint in endpoints.values())
 
 
 def _receipt(layout: Layout) -> str:
@@ -229,7 +258,7 @@ def _refuse_shadowed(layout: Layout, wanted: Sequence[Registry], reading: Readin
 
 
 def _entries(layout: Layout, reading: Reading) -> Sequence[Any]:
-    (_folder, query) = reads(layout)
+    (_folder, query) = _own_reads(layout)
     return reading.parts.get(query.key, {}).get("entries") or ()
 
 

@@ -37,12 +37,19 @@ def recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class HostFile:
     """One file with this content, compared by its sha256. A `private` one is never read back or shown, and only
-    administrators may read it."""
+    administrators may read it; another is read where it is `shown`, that is where it differs."""
 
     path: str
     content: bytes
     private: bool
     backup: str
+    shown: bool = True
+
+    @classmethod
+    def of(cls, path: str, content: bytes, private: bool, backup: str, reading: Reading) -> HostFile:
+        """As it is seen from a reading that may have it: one that is as wanted need not be read for the diff."""
+        known = reading.parts.get(file_key(path), {}).get("sha256")
+        return cls(path, content, private, backup, shown=known != hashlib.sha256(content).hexdigest())
 
     @property
     def label(self) -> str:
@@ -51,7 +58,8 @@ class HostFile:
 
     def reads(self) -> tuple[Query, ...]:
         """Its hash; for the diff its text, for a private one who may read it."""
-        return (file_query(self.path, sha256=True, sddl=self.private, content_limit=0 if self.private else TEXT_LIMIT),)
+        shown = self.shown and not self.private
+        return (file_query(self.path, sha256=True, sddl=self.private, content_limit=TEXT_LIMIT if shown else 0),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""

@@ -9,10 +9,10 @@ import hashlib
 from dataclasses import dataclass, field
 
 from ..engine import security
-from ..engine.batch import Op, as_base64
+from ..engine.batch import Op, as_base64, flatten
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
-from ..engine.resources.service import ACTIVE, with_undo_start
+from ..engine.resources.service import ACTIVE, running_dependants, with_undo_start
 from ..engine.tools import start_ops, stop_ops
 
 SDDL = "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"
@@ -71,12 +71,14 @@ class SecretFile:
                 predicted={file_key(self.path): {**found, "sddl": SDDL}},
                 state=(query,),
             )
+        restarts = self._restarts(reading, there)
+        and_then = f", and restart {self.read_by}" if restarts else ""
         return Change(
-            text=f"{'rewrite' if there else 'write'} {self.what}, {self.path}",
+            text=f"{'rewrite' if there else 'write'} {self.what}, {self.path}{and_then}",
             before=f"sha256 {str(found.get('sha256'))[:12]}\n" if there else "absent\n",
             after=f"sha256 {sha256[:12]}\n",
-            commit=(*self._stop(reading, there), *self._write(write, there)),
-            finish=self._start(reading, there),
+            commit=(*(self._stop(reading) if restarts else ()), *self._write(write, there)),
+            finish=self._start(reading) if restarts else (),
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): {"exists": True, "kind": "file", "sha256": sha256, "sddl": SDDL}},
             state=(query,),
@@ -93,19 +95,27 @@ class SecretFile:
         )
 
     def _restarts(self, reading: Reading, there: bool) -> bool:
-        service = reading.service(self.read_by) if there and self.read_by else None
-        return service is not None and service.get("state") in ACTIVE
+        """Whether it is running with what the file held. One that never had this file, and is not told of it, reads
+        another: its own role gives it this one."""
+        service = reading.service(self.read_by) if self.read_by else None
+        if service is None or service.get("state") not in ACTIVE:
+            return False
+        told = f"{service.get('image_path')} {(service.get('nssm') or {}).get('AppParameters')}"
+        return there or self.path.casefold() in told.replace("/", "\\").casefold()
 
-    def _stop(self, reading: Reading, there: bool) -> tuple[Op, ...]:
-        if not self._restarts(reading, there):
-            return ()
-        return with_undo_start(self.read_by, stop_ops(self.read_by, "", self.timeout_s), self.timeout_s, ran=False)
+    def _stop(self, reading: Reading) -> tuple[Op, ...]:
+        """The service, and before it those that depend on it."""
+        return flatten(
+            with_undo_start(name, stop_ops(name, "", self.timeout_s), self.timeout_s, ran=name != self.read_by)
+            for name in (*running_dependants(self.read_by, reading), self.read_by)
+        )
 
-    def _start(self, reading: Reading, there: bool) -> tuple[Op, ...]:
-        if not self._restarts(reading, there):
-            return ()
-        start, *waits = start_ops(self.read_by, self.timeout_s)
-        return (start.undone_by(*stop_ops(self.read_by, "", self.timeout_s)), *waits)
+    def _start(self, reading: Reading) -> tuple[Op, ...]:
+        started: list[Op] = []
+        for name in (self.read_by, *reversed(running_dependants(self.read_by, reading))):
+            start, *waits = start_ops(name, self.timeout_s)
+            started += (start.undone_by(*stop_ops(name, "", self.timeout_s)), *waits)
+        return tuple(started)
 
 
 def secret_query(path: str) -> Query:

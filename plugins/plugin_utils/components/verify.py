@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ..engine import command_line, windows_path
@@ -68,12 +69,13 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program that has to run as a service; `log` is where its log is, if its service does not say otherwise."""
+    """One program that has to run as a service; `log` is where its log is if its service does not say otherwise; empty
+    for a program that writes none by itself."""
 
     service: str
     binary: str
-    log: str
     role: str
+    log: str = ""
     healthz: str = ""
     pipe: str = ""
 
@@ -84,20 +86,19 @@ def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
         Program(
             layout.containerd_service,
             layout.containerd_binary,
-            layout.containerd_log,
             "containerd",
+            layout.containerd_log,
             pipe=layout.containerd_pipe,
         )
     ]
     if expected.kubernetes:
         url = f"http://127.0.0.1:{expected.kubelet_healthz_port}/healthz"
-        found.append(Program(layout.kubelet_service, layout.kubelet_binary, _log(layout, "kubelet"), "kubelet", url))
+        found.append(Program(layout.kubelet_service, layout.kubelet_binary, "kubelet", healthz=url))
     if expected.flannel:
-        found.append(Program(layout.flanneld_service, layout.flanneld_binary, _log(layout, "flanneld"), "flannel"))
+        found.append(Program(layout.flanneld_service, layout.flanneld_binary, "flannel"))
     if expected.kube_proxy:
         url = f"http://127.0.0.1:{expected.kube_proxy_healthz_port}/healthz"
-        log = _log(layout, "kube-proxy")
-        found.append(Program(layout.kube_proxy_service, layout.kube_proxy_binary, log, "kube_proxy", url))
+        found.append(Program(layout.kube_proxy_service, layout.kube_proxy_binary, "kube_proxy", healthz=url))
     return tuple(found)
 
 
@@ -118,9 +119,9 @@ def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
 
 
 def logs(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
-    """The logs, for the second look: only the first tells where nssm puts them."""
-    wanted = programs(layout, expected)
-    return tuple(file_query(_log_of(program, first)) for program in wanted if first.service(program.service))
+    """The logs that are single files, for the second look: only the first tells where services put them."""
+    there = (program for program in programs(layout, expected) if first.service(program.service))
+    return tuple(file_query(log.file) for log in (log_of(program, first) for program in there) if log.file)
 
 
 def check_programs(layout: Layout, expected: Expected, first: Reading, second: Reading) -> tuple[Finding, ...]:
@@ -136,21 +137,54 @@ def source_vip(layout: Layout, reading: Reading) -> str:
     """The source VIP on kube-proxy's command line; empty if it has none."""
     service = reading.service(layout.kube_proxy_service) or {}
     text = str((service.get("nssm") or {}).get("AppParameters") or service.get("image_path") or "")
-    for word in command_line.split(f"x {text}")[1:]:
+    return _argument(text, "source-vip")
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Where a service's output goes: one `file`, or files of klog's in `folder`, or neither; `advice` is how to read
+    it, one sentence."""
+
+    advice: str
+    file: str = ""
+    folder: str = ""
+
+
+def log_of(program: Program, reading: Reading) -> Log:
+    """By the service itself: nssm's AppStderr (the programs of Kubernetes log there), else the command line's
+    --log-file, else its --log-dir, where klog makes a new file at each start.
+
+    Without any of them a service's output is lost: Windows gives it no console. Kubernetes' programs know neither flag
+    from 1.26 on. Source: k8s.io/klog/v2 klog_file.go, logName.
+    """
+    service = reading.service(program.service) or {}
+    nssm = service.get("nssm")
+    line = str(service.get("image_path") or "")
+    given = (nssm.get("AppStderr") or nssm.get("AppStdout")) if nssm else _argument(line, "log-file")
+    if file := str(given or program.log):
+        return Log(f"Read the end of {file} on the node.", file=file)
+    line = str(nssm.get("AppParameters") or "") if nssm else line
+    if folder := _argument(line, "log-dir"):
+        name = windows_path.name(program.binary)
+        return Log(f"Read the newest {name}.*.log.* in {folder} on the node.", folder=folder)
+    if nssm:
+        return Log(
+            f"Read what nssm says of {program.service} in the event log Application; the service has no file for its "
+            f"output (AppStderr), which site.yml with the tag {program.role} gives it."
+        )
+    return Log(
+        f"Read what the Service Control Manager says of {program.service} in the event log System. Under sc it writes "
+        "no log that one could read; with winkube_service_manager: nssm it does."
+    )
+
+
+def _argument(line: str, wanted: str) -> str:
+    """The value of `--wanted=value` or `--wanted value` on a command line."""
+    for word, following in pairwise((*command_line.split(f"x {line}")[1:], "")):
         name, equals, value = word.partition("=")
-        if equals and name.lstrip("-") == "source-vip":
-            return value
+        if name.startswith("-") and name.lstrip("-") == wanted:
+            return value if equals else following
     return ""
-
-
-def _log(layout: Layout, name: str) -> str:
-    return windows_path.join(layout.log_dir, f"{name}.log")
-
-
-def _log_of(program: Program, reading: Reading) -> str:
-    """nssm's AppStderr (the programs of Kubernetes log there), else what the role sets."""
-    nssm = (reading.service(program.service) or {}).get("nssm") or {}
-    return str(nssm.get("AppStderr") or nssm.get("AppStdout") or program.log)
 
 
 def _service(program: Program, first: Reading, second: Reading) -> list[Finding]:
@@ -166,44 +200,50 @@ def _service(program: Program, first: Reading, second: Reading) -> list[Finding]
                 f"Run site.yml with the tag {program.role}.",
             )
         ]
-    log = _log_of(program, first)
+    advice = log_of(program, first).advice
     state = str(found.get("state"))
     if state == "paused":
         text = (
             f"The service {program.service} is paused: its program ended at once, and nssm waits before it tries again."
         )
-        return [Finding(check, ERROR, text, f"Read the end of {log} on the node.")]
+        return [Finding(check, ERROR, text, advice)]
     if state != "running":
         code = found.get("service_exit_code") or found.get("exit_code") or 0
         text = f"The service {program.service} is {state} (its last exit code was {code})."
-        return [Finding(check, ERROR, text, f"Start it (sc.exe start {program.service}) and read {log}.")]
+        return [Finding(check, ERROR, text, f"Start it (sc.exe start {program.service}). {advice}")]
     before, after = _process(program, first), _process(program, second)
     if after is None or (before is not None and before["pid"] != after["pid"]):
         text = (
             f"The service {program.service} says that it runs, but {windows_path.name(program.binary)} "
             f"{'does not' if after is None else 'was started again while it was watched'}: it ends again and again."
         )
-        return [Finding(check, ERROR, text, f"Read the end of {log} on the node.")]
+        return [Finding(check, ERROR, text, advice)]
     return []
 
 
 def _at_work(program: Program, first: Reading, second: Reading) -> Iterator[Finding]:
     """What a service that runs does."""
-    log = _log_of(program, first)
+    log = log_of(program, first)
     if program.pipe and not second.parts[pipe_query(program.pipe).key].get("exists"):
         yield Finding(
             f"pipe {program.pipe}",
             ERROR,
             rf"{program.service} runs, but its pipe \\.\pipe\{program.pipe} is not there.",
-            f"Read the end of {log}: a plugin may not have started, or config.toml names another address.",
+            f"A plugin may not have started, or config.toml names another address. {log.advice}",
         )
     if program.healthz:
         answer = second.parts[f"http:{program.healthz}"]
         if answer.get("status") != 200:
-            said = answer.get("error") or f"{answer.get('status')} {str(answer.get('body', '')).strip()[:200]}".strip()
-            text = f"{program.healthz} answers {said}, not 200."
-            yield Finding(f"health of {program.service}", ERROR, text, f"Read the end of {log} on the node.")
-    yield from _log_grows(program, log, second)
+            yield Finding(f"health of {program.service}", ERROR, _ill(program.healthz, answer), log.advice)
+    if log.file:
+        yield from _log_grows(program, log.file, second)
+
+
+def _ill(url: str, answer: Mapping[str, Any]) -> str:
+    if error := str(answer.get("error") or "").strip():
+        return f"{url} does not answer: {error.rstrip('.')}."
+    said = f"{answer.get('status')} {str(answer.get('body', '')).strip()[:200]}".strip()
+    return f"{url} answers {said}, not 200."
 
 
 def _log_grows(program: Program, log: str, reading: Reading) -> Iterator[Finding]:

@@ -3,24 +3,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Environment variables of services: their values may be secrets, a proxy's password among them.
 
-A reading keeps only a fingerprint of each value, since it becomes a fact and facts are cached on disk. The values
-themselves are read
-again, into a part of the reading that is never handed on, by the one task that changes them and needs them for the
-undo.
+A node gives only a fingerprint of each value, since a reading becomes a fact, facts are cached on disk, and what a node
+answers is printed at -vvv. The values themselves are read by a query of their own, into a part of the reading that is
+never handed on, by the one task that changes them and needs them for the undo.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+_MADE = re.compile("sha256:[0-9a-f]{16}")
 NSSM_VARIABLES = ("AppEnvironmentExtra", "AppEnvironment")
 
 
 def fingerprint(entry: str) -> str:
-    """`NAME=value` with the value's sha256 in place of the value, shortened; equal entries have equal fingerprints."""
+    """`NAME=value` with the value's sha256 in place of the value, shortened; equal entries have equal fingerprints. One
+    that a node has made already stays as it is."""
     name, equals, value = entry.partition("=")
+    if _MADE.fullmatch(value):
+        return entry
     return f"{name}{equals}sha256:{hashlib.sha256(value.encode()).hexdigest()[:16]}"
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, as_read, merge_queries, service_key, services_query
 from .resource import Change, Refused, Resource
+from .resources.directory import each_once
 from .resources.no_service import NoService
-from .resources.service import RUNNING, Service, with_undo_start
+from .resources.service import RUNNING, STOPPED, Service, halt_dependants, until_stopped, with_undo_start
 from .tools import start_ops, stop_ops
 
 
@@ -73,13 +74,17 @@ def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ..
 
 def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *, deadline_s: int = 900) -> Plan:
     """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be."""
+    resources = each_once(resources)
     _refuse_unread(resources, reading)
     planned = [(resource, change) for resource in resources if (change := resource.change(reading)) is not None]
     changes = [change for resource, change in planned]
     touched = frozenset(key for change in changes for key in change.touches)
     redefined = {resource.label for resource, change in planned if change.define and not change.at_once}
     services = [resource for resource in resources if isinstance(resource, Service)]
-    restarts = [_restart(service, reading, touched, service.label in redefined) for service in services]
+    restarts = [
+        _restart(service, reading, touched, service.label in redefined, more=service is not services[-1])
+        for service in services
+    ]
     reboot = tuple(dict.fromkeys(change.reboot for change in changes if change.reboot))
     steps = tuple(
         Step(resource.label, change.text, change.before, change.after) for resource, change in planned if change.text
@@ -119,35 +124,47 @@ def _refuse_unread(resources: Sequence[Resource], reading: Reading) -> None:
         raise Refused(*problems)
 
 
-def _restart(service: Service, reading: Reading, touched: frozenset[str], redefined: bool) -> _Restart:
+def _restart(service: Service, reading: Reading, touched: frozenset[str], redefined: bool, *, more: bool) -> _Restart:
     """A service restarts if and only if its definition, as far as that takes a restart, or a file it uses changes; one
-    that should run and does not is started."""
+    that should run and does not is started, one that is nobody's to start yet is at most stopped. If `more` services
+    are started behind it, it has to be ready first."""
     affected = redefined or bool(service.uses & touched)
-    active = service.is_active(reading)
+    stops = affected and service.is_active(reading)
     if not affected and service.is_running(reading):
         return _Restart((), (), (), ())
-    if not service.run and not active:
+    if not service.run and not stops:
         return _Restart((), (), (), ())
-    dependants = service.dependants(reading) if affected and active else ()
+    dependants = service.dependants(reading) if stops else ()
     stop: list[Op] = []
     for name in dependants:
         ran = (reading.service(name) or {}).get("state") == RUNNING
-        stop += with_undo_start(name, stop_ops(name, "", service.stop_timeout_s), service.start_timeout_s, ran=ran)
-    if affected and active:
+        stop += with_undo_start(
+            name,
+            stop_ops(name, "", service.stop_timeout_s),
+            service.start_timeout_s,
+            ran=ran,
+            first=halt_dependants(name, reading, service.stop_timeout_s),
+        )
+    if stops:
         stop += service.stop(reading)
-    start = list(service.start())
-    if dependants:
+    there = reading.service(service.name) is not None
+    halt = (*service.halt_dependants(reading), *service.halt()) if there else ()
+    if not service.run:
+        also = f", and before it what depends on it: {', '.join(dependants)}" if dependants else ""
+        return _Restart(tuple(stop), (), (), (Step(service.label, f"stop {service.name}{also}"),), halt)
+    begin, *rest = service.start()
+    start = [begin.undone_by(*service.halt_dependants(reading), *begin.undo) if there else begin, *rest]
+    if dependants or more:
         start += service.ready
     for name in reversed(dependants):
         first, *waits = start_ops(name, service.start_timeout_s)
-        start += [first.undone_by(*stop_ops(name, "", service.stop_timeout_s)), *waits]
-    verb = "restart" if affected and active else "start"
-    steps = [Step(service.label, f"{verb} {service.name}")]
+        halted = halt_dependants(name, reading, service.stop_timeout_s)
+        start += [first.undone_by(*halted, *until_stopped(name, service.stop_timeout_s)), *waits]
+    steps = [Step(service.label, f"{'restart' if stops else 'start'} {service.name}")]
     if dependants:
         steps.append(
             Step(service.label, f"stop before it and start after it what depends on it: {', '.join(dependants)}")
         )
-    halt = service.halt() if reading.service(service.name) is not None else ()
     return _Restart(tuple(stop), tuple(start), service.ready, tuple(steps), halt)
 
 
@@ -183,6 +200,6 @@ def _predict(
     parts = {key: value for change in changes for key, value in change.predicted.items()}
     for service, restart in zip(services, restarts, strict=True):
         key = service_key(service.name)
-        if restart.start and key not in parts and reading.service(service.name) is not None:
-            parts[key] = {**(reading.service(service.name) or {}), "state": RUNNING}
+        if (restart.start or restart.stop) and key not in parts and reading.service(service.name) is not None:
+            parts[key] = {**(reading.service(service.name) or {}), "state": RUNNING if restart.start else STOPPED}
     return reading.merged(parts, predicted=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from .flag_table import judged_by
@@ -52,7 +51,7 @@ def gate(program: str, name: str, of: Line | Version) -> Gate | None:
 
 def names(program: str, of: Line | Version) -> frozenset[str]:
     """Every gate that `program` of this line or release knows, but for SPECIAL."""
-    every = {bare for owner, bare in _table() if owner in {"", program}}
+    every = {bare for owner, bare in _TABLE if owner in {"", program}}
     return frozenset(name for name in every if gate(program, name, of) is not None)
 
 
@@ -110,11 +109,10 @@ def _line(of: Line | Version) -> Line:
 
 
 def _history(program: str, name: str) -> _History:
-    return _table().get((program, name)) or _table().get(("", name)) or _History()
+    return _TABLE.get((program, name)) or _TABLE.get(("", name)) or _History()
 
 
-@cache
-def _table() -> Mapping[tuple[str, str], _History]:
+def _read() -> Mapping[tuple[str, str], _History]:
     found: dict[tuple[str, str], _History] = {}
     for text in _FILE.read_text(encoding="utf-8").splitlines():
         if text.startswith("#"):
@@ -137,3 +135,7 @@ def _state(text: str) -> Gate | None:
     if text == "gone":
         return None
     return Gate(text.rstrip("+-!"), default="+" in text, locked="!" in text)
+
+
+# At import, not at first use: Ansible loads an action before it forks its workers, so that a run reads the file once.
+_TABLE = _read()

@@ -1,41 +1,17 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What works but should be known: secrets in clear text, missing credentials, keys that nothing acts on yet."""
+"""What works but should be known: secrets in clear text, missing credentials."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .document import Node, provisioners
+from .document import Node
 from .problems import Notice
 from .schema import has_template
-from .tree import Mapping, Scalar, Value, is_null
-from .variables import is_winrm, text_of
-
-# What a file may say and no role does; whoever adds the role that does deletes its line.
-UNHANDLED: tuple[str, ...] = (
-    "setup",
-    "network",
-    "kubernetes.version",
-    "kubernetes.checksum",
-    "kubernetes.join",
-    "kubernetes.serviceManager",
-    "kubernetes.logDir",
-)
-# The provisioners that a role acts on; the others are named.
-HANDLED_PROVISIONERS = frozenset({"containerd"})
-
-
-def unhandled(node: Node) -> Iterator[str]:
-    """One sentence for each part of the node that is read but that no role handles yet; the same for all nodes."""
-    for path in UNHANDLED:
-        if not is_null(node.get("spec", *path.split("."))):
-            yield f"spec.{path} is read but no role handles it yet."
-    for item in provisioners(node):
-        name = text_of(item, "name")
-        if name not in HANDLED_PROVISIONERS:
-            yield f"The provisioner {name} in spec.kubernetes.provisioners is read but no role handles it yet."
+from .tree import Mapping, Scalar, Value
+from .variables import is_winrm
 
 
 def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]:

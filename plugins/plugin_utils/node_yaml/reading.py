@@ -72,7 +72,6 @@ def read(path: Path, reader: Reader) -> Reading:
         said += notices.credentials(node, agent=reader.agent, encrypted=encrypted)
     sentences = [(notice.level, notice.located(name)) for notice in said]
     sentences += [("warning", text) for host in hosts for text in _key_file(host)]
-    sentences += [("warning", text) for node in file.nodes for text in notices.unhandled(node)]
     cacheable = not encrypted and all(map(variables.cacheable, file.nodes))
     return Reading(hosts, notices=tuple(sentences), cacheable=cacheable)
 

@@ -202,7 +202,9 @@ class Checker:
                 remedy = "; leave out the quotes"
         else:
             found = self._misread(schema, value)
-            if "string" in _types(schema) or "anyOf" in schema:
+            # 1.30 where three numbers are wanted would be wrong in quotes as well
+            enough = not isinstance(value.value, float) or re.search(schema.get("pattern", ""), value.text)
+            if ("string" in _types(schema) and enough) or "anyOf" in schema:
                 quoted = '"..."' if self._hidden(schema) else f'"{value.text}"'
                 remedy = f"; put it in quotes: {quoted}"
         return Problem(at, f"found {found} for {where or 'the document'}, wanted {wanted}{remedy}.", where)

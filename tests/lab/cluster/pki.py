@@ -7,6 +7,7 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -98,16 +99,23 @@ class Authority:
     def verify(self, certificate: bytes, moment: datetime, usage: str = "client auth") -> Identity:
         """Whom a PEM certificate of this CA is for at that moment. BadCertificateError."""
         found = _load(certificate)
-        try:
-            found.verify_directly_issued_by(self._certificate)
-        except (InvalidSignature, ValueError, TypeError) as error:
-            raise BadCertificateError("x509: certificate signed by unknown authority") from error
+        if not _issued_by(found, self._certificate):
+            raise BadCertificateError("x509: certificate signed by unknown authority")
         if not found.not_valid_before_utc <= moment <= found.not_valid_after_utc:
             raise BadCertificateError("x509: certificate has expired or is not yet valid")
         usages = found.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
         if _USAGES[usage] not in usages:
             raise BadCertificateError("x509: certificate specifies an incompatible key usage")
         return _identity(found.subject, found.extensions)
+
+
+@lru_cache(maxsize=256)
+def _issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    return True
 
 
 _CA_USAGE = x509.KeyUsage(
@@ -155,6 +163,7 @@ def _pem_of(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
+@lru_cache(maxsize=256)
 def _load(certificate: bytes) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(certificate)
@@ -193,6 +202,7 @@ def make_request(identity: Identity) -> tuple[bytes, bytes]:
     return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _pem_of(key)
 
 
+@lru_cache(maxsize=256)
 def belong_together(certificate: bytes, key: bytes) -> bool:
     """Whether a PEM private key is that of the certificate."""
     try:
@@ -222,6 +232,7 @@ def valid_until(certificate: bytes) -> datetime:
     return _load(certificate).not_valid_after_utc
 
 
+@lru_cache(maxsize=256)
 def same_key(one: bytes, other: bytes) -> bool:
     """Whether two PEM certificates are of the same key."""
     return _spki(_load(one).public_key()) == _spki(_load(other).public_key())

@@ -45,6 +45,10 @@ class Clock:
         """UTC, ISO 8601 with microseconds: `2026-11-21T08:00:00.000000Z`."""
         return self.utc(at).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
+    def set_off(self, seconds: float) -> None:
+        """The wall clock is put forward (or back) without time passing."""
+        self._start += timedelta(seconds=seconds)
+
     def call_later(self, seconds: float, action: Callable[[], None]) -> Timer:
         self._order += 1
         timer = Timer(self._now + max(0.0, seconds), self._order, action)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 CutKind = Literal["session", "runner", "power"]
+Kind = CutKind | Literal["disk_full"]
 When = Literal["before", "in", "after"]
 Phase = Literal["submit", "ops", "gate", "undo"]
 ServiceFaultKind = Literal["crash_at_start", "crash_loop", "never_answers", "slow_start", "slow_stop", "no_pipe"]
@@ -16,7 +17,8 @@ class Fault:
     """A cut at one moment of a batch.
 
     kind: `session` (the remote session with its process tree), `runner` (the process that works on the batch alone) or
-    `power` (the machine; `boot_after_s` seconds later it boots, None: only when told).
+    `power` (the machine; `boot_after_s` seconds later it boots, None: only when told). `disk_full` is no cut: somebody
+    else fills the disk at this moment.
     op: the index in the phase: of the op in `ops` and `undo` (whose undo list), of the gate op in `gate`, of the step
     in
     `submit` (0 the state folder is there, 1 batch.json is written, 2 open.json is written, 3 the task is started).
@@ -25,7 +27,7 @@ class Fault:
     written. label: which awkward moment if an op has several (`Faults.trace` lists them); None: the first.
     """
 
-    kind: CutKind
+    kind: Kind
     op: int
     when: When
     phase: Phase = "ops"

@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.lab.machine import remote_desktop
 from tests.lab.machine.adapters import Address, Settings
 from tests.lab.machine.drive import SYSTEM
 from tests.lab.machine.registry import Registry
@@ -189,6 +190,7 @@ def _registry(node: SimulatedNode) -> None:
         "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=22|App=%SystemRoot%\\system32\\OpenSSH\\sshd.exe|"
         "Name=OpenSSH SSH Server (sshd)|",
     )
+    remote_desktop.install(registry)
 
 
 def _network(node: SimulatedNode) -> None:

@@ -40,6 +40,8 @@ class Network:
         """Whether the machine reaches the LAN at the moment."""
         self.own: Callable[[str], bool] = lambda host: False
         """Whether an IP address is one of the machine's own."""
+        self.portal: bytes | None = None
+        """What a proxy in between answers to every request for another machine: a page, with status 200."""
 
     def listen(self, port: int, pid: int, handler: Handler) -> None:
         self.listeners[port] = (pid, handler)
@@ -70,6 +72,9 @@ class Network:
         if self._is_local(host, port):
             return self._local(host, port, path)
         self._need_lan(host, port)
+        if self.portal is not None:
+            said = {"content-type": "text/html", "content-length": str(len(self.portal))}
+            return Answer(200, said, self.portal, True)
         if parts.scheme != "http":
             raise NetworkError(f"the simulated network speaks http only, not {parts.scheme}: {url}")
         shown = host if port == 80 else f"{host}:{port}"

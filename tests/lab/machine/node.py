@@ -32,6 +32,9 @@ from tests.lab.programs.catalogue import PROGRAMS
 from tests.lab.programs.program import Caller, Completed, Serve
 
 SYSTEM = "S-1-5-18"
+SSHD = "C:\\Windows\\System32\\OpenSSH\\sshd.exe"
+WINRS = "C:\\Windows\\System32\\winrshost.exe"
+"""The process of one WinRM shell (field knowledge)."""
 STOPPING_S = 10.0
 """From the beginning of an orderly shutdown until the power is off."""
 
@@ -82,6 +85,8 @@ class SimulatedNode:
         self.encryption: dict[str, str] = {volume.upper(): state for volume, state in (encryption or {}).items()}
         self.on_cut: list[Callable[[], None]] = []
         """Called when every connection of the machine dies."""
+        self.before_module: list[Callable[[Session, str, Mapping[str, Any]], None]] = []
+        """Called with each module of ours before it begins: the session, the module's name, its arguments."""
         self.powered = False
         self.stopping = False
         self.shutdown: Timer | None = None
@@ -156,8 +161,8 @@ class SimulatedNode:
         self.clock.call_later(STOPPING_S, off)
 
     def cut_connections(self) -> None:
-        """Every TCP connection of the machine dies, and with it every remote session."""
-        for session in [session for session in self.sessions if not session.console]:
+        """Every TCP connection of the machine dies, and with it every remote session but those that linger."""
+        for session in [session for session in self.sessions if not session.console and not session.lingers]:
             self.close_session(session)
         for listener in self.on_cut:
             listener()
@@ -174,6 +179,18 @@ class SimulatedNode:
         self.refuse_unreachable()
         return self._open(user, elevated)
 
+    def open_shell(self, user: str) -> Session:
+        """A WinRM shell; it outlives its connections. PowerLost as `open_session`."""
+        self.refuse_unreachable()
+        return self._open(user, program=WINRS, lingers=True)
+
+    def open_command(self, shell: Session, program: str) -> Session:
+        """One command of a WinRM shell: a process under the shell's. SessionKilled when the shell is gone."""
+        if not self.powered:
+            raise PowerLost(f"{self.name} is switched off")
+        self.refuse_dead_session(shell)
+        return self._open(shell.user, program=program, parent=shell.pid, lingers=True)
+
     def open_console(self, user: str = "Administrator") -> Session:
         """A session at the machine itself: it needs no network. PowerLost when the machine is off."""
         return self._open(user, console=True)
@@ -186,13 +203,19 @@ class SimulatedNode:
                 f"{self.name} does not answer: it is shutting down, or {self.nic.address} is on none of its adapters"
             )
 
-    def _open(self, user: str, elevated: bool = True, console: bool = False) -> Session:
+    def _open(
+        self,
+        user: str,
+        elevated: bool = True,
+        console: bool = False,
+        program: str = SSHD,
+        parent: int = 0,
+        lingers: bool = False,
+    ) -> Session:
         if not self.powered:
             raise PowerLost(f"{self.name} is switched off")
-        process = self.processes.spawn(
-            "C:\\Windows\\System32\\OpenSSH\\sshd.exe", None, user=image.user_sid(self, user), elevated=elevated
-        )
-        session = Session(user, elevated, process.pid, console=console)
+        process = self.processes.spawn(program, None, parent=parent, user=image.user_sid(self, user), elevated=elevated)
+        session = Session(user, elevated, process.pid, console=console, lingers=lingers)
         self.sessions.append(session)
         return session
 
@@ -237,6 +260,9 @@ class SimulatedNode:
         self.processes.check_alive()
 
     def _cut(self, fault: Fault) -> None:
+        if fault.kind == "disk_full":
+            self.faults.disk_full_after = 0
+            return
         if fault.kind == "power":
             self.power_off(fault.boot_after_s)
             raise ProcessKilled

@@ -200,6 +200,8 @@ class ServiceManager:
         if runtime.state != "stopped":
             raise WinError(1056, name)
         yield from self._start_dependencies(config)
+        if runtime.state != "stopped":  # somebody else started it meanwhile: the SCM starts no service twice
+            raise WinError(1056, name)
         if runtime.process is not None and runtime.process.alive:
             yield from self._processes.wait(runtime.process, ANSWER_TIMEOUT)
         host = ServiceHost(self, config.name)
@@ -228,9 +230,9 @@ class ServiceManager:
                 if runtime.state == "stopped":
                     yield from self.start(other)
             except WinError as error:
-                runtime_of_dependent = self.runtime(config.name)
-                runtime_of_dependent.exit_code = 1068
-                raise WinError(1068, config.name) from error
+                if error.code != 1056:
+                    self.runtime(config.name).exit_code = 1068
+                    raise WinError(1068, config.name) from error
             while runtime.state == "start_pending":
                 yield 0.05
             if runtime.state != "running":

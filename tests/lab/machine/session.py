@@ -15,3 +15,5 @@ class Session:
     killed: bool = False
     console: bool = False
     """At the machine itself: it needs no network."""
+    lingers: bool = False
+    """It outlives its connections, as a WinRM shell does until it is deleted or has been idle too long."""

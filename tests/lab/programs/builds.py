@@ -51,7 +51,7 @@ def build(name: str, version: str, arch: str = "amd64", resource: str | None = N
         facts["resource"] = resource
     head = bytes(dos) + b"PE\0\0" + coff + bytes(optional) + section
     notice = b"This is no real program: a simulated build for tests.\0"
-    return head + notice + filler + b"\n" + json.dumps(facts).encode() + b"\n"
+    return head.ljust(0x200, b"\0") + notice + filler + b"\n" + json.dumps(facts).encode() + b"\n"
 
 
 def machine_of(data: bytes) -> str | None:

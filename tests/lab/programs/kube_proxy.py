@@ -101,8 +101,18 @@ def _settings(daemon: Daemon) -> Settings:
         str(kernel.get("sourceVip") or flags.text("source-vip")),
         bool(kernel.get("enableDSR", flags.on("enable-dsr"))),
         gates,
-        str(document.get("healthzBindAddress") or flags.text("healthz-bind-address") or "0.0.0.0:10256"),
+        _health(flags, document),
     )
+
+
+def _health(flags: Flags, document: dict[str, Any]) -> str:
+    """Source: cmd/kube-proxy/app/options.go, addressFromDeprecatedFlags; pkg/proxy/util, AppendPortIfNeeded."""
+    if flags.text("config"):
+        return str(document.get("healthzBindAddress") or "0.0.0.0:10256")
+    address, port = flags.text("healthz-bind-address", "0.0.0.0:10256"), flags.text("healthz-port", "10256")
+    if not address or port == "0":
+        return ""
+    return address if ":" in address else f"{address}:{port}"
 
 
 def _document(daemon: Daemon) -> dict[str, Any]:

@@ -84,7 +84,9 @@ def body(daemon: Daemon) -> Steps:
         raise ExitError(f"failed to run Kubelet: {found}")
     if 10250 in node.network.listeners:
         raise ExitError("listen tcp 0.0.0.0:10250: bind: Only one usage of each socket address is normally permitted.")
-    node.network.listen(10250, daemon.caller.process.pid, lambda path: (401, b"Unauthorized"))
+    node.network.listen(10250, daemon.caller.process.pid, lambda path: config.unauthenticated())
+    if config.read_only_port:
+        node.network.listen(config.read_only_port, daemon.caller.process.pid, lambda path: (200, b"{}"))
     yield from daemon.sleep(2.0)
     if config.healthz_port:
         node.network.listen(config.healthz_port, daemon.caller.process.pid, lambda path: (200, b"ok"))

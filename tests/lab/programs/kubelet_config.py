@@ -47,6 +47,17 @@ class KubeletConfig:
     taints: tuple[dict[str, str], ...]
     cert_dir: str
     client_ca: str
+    anonymous: bool
+    authorization: str
+    read_only_port: int
+
+    def unauthenticated(self) -> tuple[int, bytes]:
+        """What port 10250 says to a caller that shows nothing."""
+        if not self.anonymous:
+            return 401, b"Unauthorized"
+        if self.authorization == "Webhook":
+            return 403, b"Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource=proxy)"
+        return 200, b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}'
 
 
 def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str, str]) -> KubeletConfig:
@@ -76,6 +87,20 @@ def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str,
         taints,
         windows(flags.text("cert-dir", "/var/lib/kubelet/pki"), "C:\\"),
         str(ca or ""),
+        *_access(flags, document),
+    )
+
+
+def _access(flags: Flags, document: dict[str, Any]) -> tuple[bool, str, int]:
+    """A configuration file has other defaults than flags: options.go, applyLegacyDefaults."""
+    by_file = bool(flags.text("config"))
+    anonymous = ((document.get("authentication") or {}).get("anonymous") or {}).get("enabled", not by_file)
+    mode = (document.get("authorization") or {}).get("mode") or ("Webhook" if by_file else "AlwaysAllow")
+    port = document.get("readOnlyPort", 0 if by_file else 10255)
+    return (
+        flags.on("anonymous-auth", bool(anonymous)),
+        flags.text("authorization-mode", str(mode)),
+        int(flags.text("read-only-port", str(port))),
     )
 
 

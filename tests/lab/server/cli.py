@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,14 @@ def _start(options: argparse.Namespace) -> int:
     # Imported here: the other commands do not wait for asyncssh.
     from tests.lab.server.control import Control
     from tests.lab.server.lab import Lab
+    from tests.lab.server.whole import start_clusters, wishes
 
+    wanted = wishes(options.nodes or DEFAULT_NODES) if options.cluster else ()
+    bare = {wish.name for wish in wanted}
     with Lab(directory) as lab:
-        lab.add_nodes(dict.fromkeys(specs))
+        lab.add_nodes({replace(spec, containers=spec.name not in bare): None for spec in specs})
+        if wanted:
+            start_clusters(lab, wanted)
         control = Control(lab)
         control.start()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -68,6 +74,8 @@ def _detach(options: argparse.Namespace, directory: Path) -> int:
             "--nodes",
             *(str(Path(item).absolute()) if Path(item).is_file() else item for item in options.nodes),
         ]
+    if options.cluster:
+        command.append("--cluster")
     log = directory / "lab.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -119,9 +127,18 @@ def _status_text(status: dict[str, Any], directory: Path) -> str:
         lines.append(
             f"  {name}: {node['username']}@{node['address']}:{node['port']} (simulated, {node['listen']}{extra})"
         )
+    for name, cluster in status.get("clusters", {}).items():
+        lines.append(f"  cluster of {name}: Kubernetes {cluster['version']} at {cluster['server']} (simulated)")
+    if status.get("clusters"):
+        lines += [
+            f"  {directory}/kubeconfig has a context for each cluster, named after its node",
+            f"Whole nodes need -e @{directory}/whole.yml: that kubeconfig, and downloads from this lab",
+        ]
     lines += [
         f"  http://xyz/ and other sources: {status['sources']}",
         f'Ansible reaches it with ANSIBLE_SSH_COMMON_ARGS="-F {directory}/ssh_config"',
+        f"over WinRM with -i {status['winrm']['inventory']}, or where an inventory says winrm at 5985 or 5986, with",
+        f'  -e ansible_winrm_proxy={status["winrm"]["proxy"]} -e "ansible_winrm_ca_trust_path={status["winrm"]["ca"]}"',
     ]
     return "\n".join(lines) + "\n"
 
@@ -133,9 +150,11 @@ def _ledger(options: argparse.Namespace) -> None:
         return
     for name, account in accounts.items():
         calls = account["remote_calls"]
+        winrm = f", {account['winrm_commands']} WinRM" if account["winrm_commands"] else ""
         print(
             f"{name} (simulated): {calls} remote call{'s' if calls != 1 else ''} "
-            f"({account['execs']} exec, {account['subsystems']} subsystem), {account['connections']} connections, "
+            f"({account['execs']} exec, {account['subsystems']} subsystem{winrm}), "
+            f"{account['connections']} connections, "
             f"{account['bytes_in']} bytes in, {account['bytes_out']} bytes out"
         )
         for module in dict.fromkeys(account["modules"]):
@@ -197,6 +216,11 @@ def _parser() -> argparse.ArgumentParser:
 
     start = command("start", _start, "start a lab, until it is stopped")
     start.add_argument("--nodes", nargs="+", metavar="FILE|NAME=ADDRESS:PORT", help=f"default: {DEFAULT_NODES[0]}")
+    start.add_argument(
+        "--cluster",
+        action="store_true",
+        help="a cluster for each node whose YAML names a release of Kubernetes (each NAME=ADDRESS), which begins bare",
+    )
     start.add_argument("--detach", action="store_true", help="leave it running and return when it is ready")
     command("stop", _stop, "stop the lab")
     command("status", _status, "say which nodes there are and how Ansible reaches them")
@@ -240,3 +264,5 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
     full = kinds.add_parser("disk-full", help="error 112 after so many more bytes")
     full.add_argument("bytes", type=int)
     kinds.add_parser("clear", help="none of the node's faults any more")
+    for kind in kinds.choices.values():  # taken here too: what stands before wins only where nothing stands here
+        kind.add_argument("--dir", type=Path, default=argparse.SUPPRESS, help=argparse.SUPPRESS)

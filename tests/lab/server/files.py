@@ -4,6 +4,7 @@ client_key, client_key.pub    the key that every node accepts for its user
 host_key                      one host key for all nodes
 known_hosts                   that key, under the alias winkube-lab
 ssh_config                    Host entries with a ProxyCommand, so that the nodes' own addresses reach the lab
+winrm.ini                     an inventory of all nodes over WinRM; winrm/ has the certificates
 lab.json                      read by `connect` and by the control commands
 """
 
@@ -20,7 +21,7 @@ from typing import Any
 
 import asyncssh
 
-from tests.lab.server.nodes import NodeSpec
+from tests.lab.server.nodes import WINRM_HTTP, NodeSpec
 
 HOST_ALIAS = "winkube-lab"
 CONNECT = Path(__file__).with_name("connect.py")
@@ -75,6 +76,30 @@ def write_ssh_config(directory: Path, specs: Iterable[NodeSpec]) -> Path:
             "  IdentityAgent none",
         ]
     path = directory / "ssh_config"
+    write_private(path, "\n".join(lines) + "\n")
+    return path
+
+
+def winrm_variables(proxy: str, ca: Path, port: int = WINRM_HTTP, transport: str = "ntlm") -> dict[str, str]:
+    """The variables with which Ansible's winrm plugin reaches every node of the lab."""
+    return {
+        "ansible_connection": "winrm",
+        "ansible_port": str(port),
+        "ansible_winrm_transport": transport,
+        "ansible_winrm_proxy": proxy,
+        "ansible_winrm_ca_trust_path": str(ca),
+        "ansible_winrm_server_cert_validation": "validate",
+    }
+
+
+def write_winrm_inventory(path: Path, specs: Iterable[NodeSpec], variables: Mapping[str, str]) -> Path:
+    """Write an inventory (INI) of these nodes with their passwords, in the group `windows`."""
+    lines = ["# Written by the lab of simulated Windows nodes (tests/lab).", "[windows]"]
+    for spec in specs:
+        own = {"ansible_host": spec.address, "ansible_user": spec.username, "ansible_password": spec.winrm_password}
+        # A JSON string in quotes of the shell: Ansible reads it as a string, whatever it looks like.
+        lines.append(" ".join([spec.name, *(f"{key}={shlex.quote(json.dumps(own[key]))}" for key in own)]))
+    lines += ["[windows:vars]", *(f"{key}={value}" for key, value in variables.items())]
     write_private(path, "\n".join(lines) + "\n")
     return path
 

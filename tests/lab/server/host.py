@@ -1,4 +1,4 @@
-"""One simulated node behind one real SSH port on 127.0.0.1."""
+"""One simulated node behind one real SSH port on 127.0.0.1, and behind the lab's door for WinRM."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ import asyncssh
 
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.session import Session
 from tests.lab.server import shell
 from tests.lab.server.files import Keys
 from tests.lab.server.ledger import Ledger
 from tests.lab.server.nodes import NodeSpec
 from tests.lab.server.recordings import known
 from tests.lab.server.sftp import DriveServer
+from tests.lab.server.winrm.shells import Shells
 
 T = TypeVar("T")
 PATIENCE_S = 10.0
@@ -34,6 +36,9 @@ class NodeHost:
         self.spec = spec
         self.node = node
         self.port = 0
+        self.shells = Shells(self)
+        self.streams: set[asyncio.StreamWriter] = set()
+        """The WinRM connections that are the node's now."""
         self._ledger = ledger
         self._executor = executor
         self._connections: set[asyncssh.SSHServerConnection] = set()
@@ -71,7 +76,7 @@ class NodeHost:
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._socket.setblocking(False)
         self.port = self._socket.getsockname()[1]
-        self._spawn(self._accept(self._socket))
+        self.spawn(self._accept(self._socket))
 
     async def stop(self) -> None:
         """Close the listener and every connection."""
@@ -97,18 +102,30 @@ class NodeHost:
 
     @property
     def reachable(self) -> bool:
-        """Whether a connection is taken: it may, and the machine has its address and a running sshd."""
-        node = self.node
-        return self.spec.access == "open" and node.online and node.services.state("sshd") == "running"
+        return self.answers("sshd")
 
-    def _wait_for_it(self) -> bool:
-        """What a client does whose first packets get no answer: at most 10 s of the node's clock pass. Is it there?"""
+    def answers(self, service: str) -> bool:
+        """Whether a connection is taken: it may, and the machine has its address and the service runs."""
+        node = self.node
+        return self.spec.access == "open" and node.online and node.services.state(service) == "running"
+
+    async def admit(self, service: str, patience_s: float = PATIENCE_S) -> bool:
+        """Whether a new connection is taken, after some of the node's time if need be; a refusal is counted."""
+        if self.answers(service):
+            return True
+        if self.spec.access == "open" and await self.run(lambda: self._wait_for(service, patience_s)):
+            return True
+        self.count(refused_connections=1)
+        return False
+
+    def _wait_for(self, service: str, patience_s: float) -> bool:
+        """What a client does whose first packets get no answer: so much of the node's clock passes. Is it there?"""
         clock = self.node.clock
-        end = clock.now() + PATIENCE_S
-        if clock.advance_until(lambda: self.reachable, PATIENCE_S):
+        end = clock.now() + patience_s
+        if clock.advance_until(lambda: self.answers(service), patience_s):
             return True
         clock.advance(end - clock.now())
-        return self.reachable
+        return self.answers(service)
 
     def drop_connections(self) -> None:
         """Cut the TCP connection of every session, as a power loss does. Runs in the event loop."""
@@ -116,6 +133,10 @@ class NodeHost:
             self.count(aborted=1)
             connection.abort()
         self._connections.clear()
+        for stream in self.streams:
+            self.count(aborted=1)
+            stream.transport.abort()
+        self.streams.clear()
         for sock in self._silent:
             sock.close()
         self._silent.clear()
@@ -129,27 +150,26 @@ class NodeHost:
                 return
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.reachable:
-                self._spawn(self._serve(sock))
+                self.spawn(self._serve(sock))
             else:
-                self._spawn(self._try(sock))
+                self.spawn(self._try(sock))
 
     async def _try(self, sock: socket.socket) -> None:
         """A connection to a node that does not answer now: served if it comes back soon enough."""
-        if self.spec.access == "open" and await self.run(self._wait_for_it):
+        if await self.admit("sshd"):
             await self._serve(sock)
+        elif self.spec.access == "silent":
+            self._silent.add(sock)
         else:
-            self.count(refused_connections=1)
-            if self.spec.access == "silent":
-                self._silent.add(sock)
-            else:
-                sock.close()
+            sock.close()
 
     async def _serve(self, sock: socket.socket) -> None:
         # A login that fails, or a client that goes away in the middle of it, is no error of the lab.
         with contextlib.suppress(asyncssh.Error, OSError, asyncio.TimeoutError):
             await asyncssh.run_server(sock, options=self._options)
 
-    def _spawn(self, coroutine: Any) -> None:
+    def spawn(self, coroutine: Any) -> None:
+        """Run a coroutine in the lab's loop until it ends, or the host is stopped."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -181,9 +201,8 @@ class NodeHost:
         await asyncio.sleep(self.spec.latency_s)
         user = str(connection.get_extra_info("username"))
         try:
-            reply = await asyncio.get_running_loop().run_in_executor(
-                self._executor, self._respond, user, command, stdin
-            )
+            session = await self.run(lambda: self.node.open_session(user))
+            reply = await self.respond(session, command, stdin)
         except SessionKilled:
             if connection in self._connections:  # else all were cut at once
                 self.count(aborted=1)
@@ -194,11 +213,13 @@ class NodeHost:
             return
         self._finish(process, reply)
 
-    def _respond(self, user: str, command: str, stdin: bytes) -> shell.Reply:
+    async def respond(self, session: Session, command: str, stdin: bytes) -> shell.Reply:
+        """Run one command line in its session, which ends with it. SessionKilled, PowerLost."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._respond, session, command, stdin)
+
+    def _respond(self, session: Session, command: str, stdin: bytes) -> shell.Reply:
         """Runs in a thread. The node's lock is held step by step: another session can come in between, as it would."""
         node = self.node
-        with node.lock:
-            session = node.open_session(user)
         try:
             return shell.respond(shell.Request(node, session, command, stdin), self._ledger, known())
         finally:

@@ -1,4 +1,4 @@
-"""A lab: simulated nodes behind SSH ports, the source server, the ledger; it runs in a thread of its own.
+"""A lab: simulated nodes behind SSH ports and a door for WinRM, the source server, the ledger; in a thread of its own.
 
 with Lab(directory) as lab:
     host = lab.add_node(NodeSpec("win1", "192.168.122.220"))
@@ -21,11 +21,18 @@ from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.release import RELEASES, WINDOWS_SERVER_2022
-from tests.lab.server.files import make_keys, write_lab_json, write_ssh_config
+from tests.lab.server.files import (
+    make_keys,
+    winrm_variables,
+    write_lab_json,
+    write_ssh_config,
+    write_winrm_inventory,
+)
 from tests.lab.server.host import NodeHost
 from tests.lab.server.ledger import Ledger
-from tests.lab.server.nodes import NodesError, NodeSpec
+from tests.lab.server.nodes import WINRM_HTTP, NodesError, NodeSpec
 from tests.lab.server.source import SourceServer
+from tests.lab.server.winrm.door import Door
 
 T = TypeVar("T")
 # Sessions that work or wait for their node's turn at the same time.
@@ -40,6 +47,7 @@ class Lab:
         self.ledger = Ledger()
         self.sources = SourceServer()
         self.hosts: dict[str, NodeHost] = {}
+        self.door = Door(self.directory / "winrm", lambda: list(self.hosts.values()))
         self.clusters: dict[str, Cluster] = {}
         self.control: str | None = None
         self._loop = asyncio.new_event_loop()
@@ -53,6 +61,7 @@ class Lab:
         self._keys = make_keys(self.directory)
         self.sources.start()
         self._thread.start()
+        self._call(self.door.start())
         self.write_files()
         return self
 
@@ -61,6 +70,7 @@ class Lab:
             cluster.stop()
         for name in list(self.hosts):
             self._call(self.hosts.pop(name).stop())
+        self._call(self.door.stop())
         self._call(_cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=10)
@@ -154,6 +164,8 @@ class Lab:
             "pid": os.getpid(),
             "control": self.control,
             "sources": self.sources.address,
+            "clusters": {name: cluster.describe() for name, cluster in self.clusters.items()},
+            "winrm": {"proxy": self.door.url, "ca": str(self.door.ca), "inventory": str(self.winrm_inventory)},
             "nodes": {
                 name: {
                     "address": host.spec.address,
@@ -167,8 +179,18 @@ class Lab:
             },
         }
 
+    @property
+    def winrm_inventory(self) -> Path:
+        return self.directory / "winrm.ini"
+
+    def winrm_variables(self, port: int = WINRM_HTTP, transport: str = "ntlm") -> dict[str, str]:
+        """What a host of an inventory needs to be reached over WinRM, beside its address, user and password."""
+        return winrm_variables(self.door.url, self.door.ca, port, transport)
+
     def write_files(self) -> None:
-        write_ssh_config(self.directory, [host.spec for host in self.hosts.values()])
+        specs = [host.spec for host in self.hosts.values()]
+        write_ssh_config(self.directory, specs)
+        write_winrm_inventory(self.winrm_inventory, specs, self.winrm_variables())
         write_lab_json(self.directory, self.describe())
 
 

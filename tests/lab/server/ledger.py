@@ -1,8 +1,8 @@
 """What the lab counted: remote calls, connections, bytes and module names, per node.
 
-A remote call is one SSH channel that runs something: an exec channel or a subsystem channel (SFTP). Bytes are those of
-the channels (command line, stdin, stdout, stderr, file content), not of TCP: padding and key exchange would make equal
-work differ.
+A remote call is one SSH channel that runs something: an exec channel or a subsystem channel (SFTP), or one WinRM
+command. Bytes are those of the channels (command line, stdin, stdout, stderr, file content), not of TCP: padding and
+key exchange would make equal work differ. `winrm_messages` are the SOAP requests, of which a command takes several.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class Account:
     failed_logins: int = 0
     execs: int = 0
     subsystems: int = 0
+    winrm_commands: int = 0
+    winrm_messages: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
     aborted: int = 0
@@ -30,7 +32,7 @@ class Account:
 
     @property
     def remote_calls(self) -> int:
-        return self.execs + self.subsystems
+        return self.execs + self.subsystems + self.winrm_commands
 
     def as_dict(self) -> dict[str, Any]:
         return {"remote_calls": self.remote_calls, **asdict(self)}

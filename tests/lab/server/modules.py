@@ -14,6 +14,8 @@ from typing import Any
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
+from tests.lab.server import modules_copy
+from tests.lab.twin import modules_choco, modules_windows
 from tests.lab.twin.modules import run_module
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
@@ -22,13 +24,15 @@ _OWN = "_ansible_"
 
 @dataclass(frozen=True)
 class Call:
-    """One run of a module: where, in which session, its full name, its own arguments."""
+    """One run of a module: where, in which session, its full name, its own arguments, what the task adds to the
+    environment of its process."""
 
     node: SimulatedNode
     session: Session
     name: str
     arguments: Mapping[str, Any]
     check_mode: bool
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,17 @@ def _setup(call: Call) -> dict[str, Any]:
     return {"changed": False, "ansible_facts": facts}
 
 
+def _chocolatey(call: Call) -> dict[str, Any]:
+    return modules_choco.win_chocolatey(
+        call.node, call.session, call.arguments, call.check_mode, dict(call.environment)
+    )
+
+
+def _windows(name: str) -> Module:
+    run, options = modules_windows.HANDLERS[name]
+    return Module(lambda call: run(call.node, call.session, call.arguments, call.check_mode), options=options)
+
+
 _SETUP = Module(_setup, options=frozenset({"gather_subset", "gather_timeout", "fact_path", "_measure_subset"}))
 TABLE: dict[str, Module] = {
     "winkube.node.node_probe": Module(_twin, options=frozenset({"request"}), required=frozenset({"request"})),
@@ -92,13 +107,24 @@ TABLE: dict[str, Module] = {
     "winkube.node.node_apply": Module(
         _twin, options=frozenset({"batch"}), required=frozenset({"batch"}), no_log=frozenset({"batch"})
     ),
+    "ansible.windows.win_copy": Module(modules_copy.answer, options=modules_copy.OPTIONS, required=frozenset({"dest"})),
     "ansible.windows.win_ping": Module(_ping, options=frozenset({"data"})),
     "ansible.windows.setup": _SETUP,
     "ansible.builtin.setup": _SETUP,
+    "chocolatey.chocolatey.win_chocolatey": Module(
+        _chocolatey, options=modules_choco.OPTIONS, no_log=modules_choco.SECRET, required=frozenset({"name"})
+    ),
+    **{name: _windows(name) for name in modules_windows.HANDLERS},
 }
 
 
-def answer(node: SimulatedNode, session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def answer(
+    node: SimulatedNode,
+    session: Session,
+    name: str,
+    arguments: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Run one module. `arguments` are all that Ansible sent, its own `_ansible_*` ones among them.
 
     Returns the result object; `failed` in it means exit code 1. What ends session or machine is raised by the twin.
@@ -110,7 +136,7 @@ def answer(node: SimulatedNode, session: Session, name: str, arguments: Mapping[
             "What a module does there is one entry in tests/lab/server/modules.py."
         )
     own = {key: value for key, value in arguments.items() if not key.startswith(_OWN) or key in module.options}
-    result = _checked(node, session, name, module, own, arguments)
+    result = _checked(node, session, name, module, own, arguments, environment or {})
     if arguments.get("_ansible_inject_invocation", True):
         shown = {key: HIDDEN if key in module.no_log and value is not None else value for key, value in own.items()}
         result.setdefault("invocation", {"module_args": shown})
@@ -122,7 +148,13 @@ def failure(message: str) -> dict[str, Any]:
 
 
 def _checked(
-    node: SimulatedNode, session: Session, name: str, module: Module, own: dict[str, Any], arguments: Mapping[str, Any]
+    node: SimulatedNode,
+    session: Session,
+    name: str,
+    module: Module,
+    own: dict[str, Any],
+    arguments: Mapping[str, Any],
+    environment: Mapping[str, str],
 ) -> dict[str, Any]:
     unknown = sorted(set(own) - module.options)
     if unknown and not arguments.get("_ansible_ignore_unknown_opts", False):
@@ -136,4 +168,4 @@ def _checked(
     missing = sorted(option for option in module.required if own.get(option) is None)
     if missing:
         return failure(f"missing required arguments: {', '.join(missing)}")
-    return module.answer(Call(node, session, name, own, check_mode))
+    return module.answer(Call(node, session, name, own, check_mode, environment))

@@ -22,6 +22,8 @@ from tests.lab.machine.image import Nic
 Access = Literal["open", "refused", "silent"]
 DEFAULT_PORT = 22
 DEFAULT_USER = "Administrator"
+WINRM_HTTP, WINRM_HTTPS = 5985, 5986
+WINRM_PASSWORD = "simulated"
 # The address of the documents' own sample: an untouched Node YAML reaches the lab.
 DEFAULT_NODES = ("win1=192.168.122.220:22",)
 _ARGUMENT = re.compile(r"^(?P<name>[A-Za-z0-9][A-Za-z0-9.-]*)=(?P<address>[^\s/]+)$")
@@ -35,7 +37,10 @@ class NodesError(Exception):
 class NodeSpec:
     """One node: its name, the address and port it claims, who may log in, how the way to it behaves.
 
-    password None: only the lab's key is accepted. latency_s: seconds that each remote call takes longer.
+    password None: over SSH only the lab's key is accepted, over WinRM, which knows no keys, the password `simulated`
+    (NTLM takes none with a colon).
+    winrm_unencrypted: whether Basic and plain messages are taken over HTTP, as Windows does only when it is told to
+    (AllowUnencrypted). latency_s: seconds that each remote call takes longer.
     access: `refused` closes each connection at once, `silent` accepts it and never answers.
     containers: whether the Containers feature is on. adapter, prefix, gateway (None: the network's first address), dns,
     dhcp: its NIC, which has `address` if that is an IPv4 address. encryption: BitLocker's state of C:.
@@ -60,6 +65,11 @@ class NodeSpec:
     encryption: str = "unknown"
     lost_static_address: bool = False
     clock_offset_s: float = 0.0
+    winrm_unencrypted: bool = True
+
+    @property
+    def winrm_password(self) -> str:
+        return WINRM_PASSWORD if self.password is None else self.password
 
     @property
     def nic(self) -> Nic:

@@ -62,13 +62,14 @@ class Payload:
 
     `wrapper` is the script of the last action (`module_wrapper.ps1`, `powershell_mkdtemp.ps1`, ...), `params` its
     parameters; `around` names the actions before it (become, async). `digests` maps each script of Ansible itself to
-    its digest.
+    its digest. `data` is what followed on stdin for the script itself.
     """
 
     wrapper: str
     params: Mapping[str, Any]
     around: tuple[str, ...]
     digests: Mapping[str, str]
+    data: bytes = b""
 
     @property
     def module(self) -> str:
@@ -108,12 +109,17 @@ def script_digest(text: str) -> str:
 
 def bootstrap_digest(script: str) -> str:
     """Digest of the script of a command line, without the strict mode and exit code lines that 2.19 adds."""
+    return script_digest("\n".join(own_lines(script)))
+
+
+def own_lines(script: str) -> list[str]:
+    """The lines of a command line's script that are not empty, without those that 2.19 adds."""
     lines = [line.strip() for line in script.splitlines() if line.strip()]
     if lines and lines[0] == _STRICT:
         lines = lines[1:]
     if lines and _KEEP_EXIT_CODE.match(lines[-1]):
         lines = lines[:-1]
-    return script_digest("\n".join(lines))
+    return lines
 
 
 def parse_command(command: str) -> EncodedCommand | None:
@@ -151,7 +157,7 @@ def _parse(stdin: bytes, digests: dict[str, str]) -> Payload:
             raise PayloadError(f"the first document has no {key!r} of type {kind.__name__}")
     digests[f"{start['name']}.ps1"] = script_digest(start["script"])
     # _bootstrap_powershell_script ends the manifest with another separator when data for the script follows.
-    tail = tail.partition(SEPARATOR)[0]
+    tail, _, data = tail.partition(SEPARATOR)
     manifest = _json_object(_decompressed(tail) if start["params"].get("DecompressInput") else tail, "the manifest")
     scripts, actions = manifest.get("scripts"), manifest.get("actions")
     if not isinstance(scripts, dict) or not isinstance(actions, list) or not actions:
@@ -172,6 +178,7 @@ def _parse(stdin: bytes, digests: dict[str, str]) -> Payload:
         params=last["params"],
         around=tuple(action["name"] for action in actions[:-1]),
         digests=digests,
+        data=data,
     )
 
 

@@ -1,14 +1,17 @@
-"""Answers one SSH exec request: an Ansible payload, one of a few plain commands, or a refusal that names what it is."""
+"""Answers a command line of SSH or WinRM: an Ansible payload, one of a few plain commands, or a refusal by name."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.lab.machine import image
-from tests.lab.machine.errors import NotSimulated
+from tests.lab.machine.errors import NotSimulated, WinError
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
 from tests.lab.server import modules
@@ -18,6 +21,7 @@ from tests.lab.server.payload import (
     EncodedCommand,
     Payload,
     PayloadError,
+    own_lines,
     parse_command,
     parse_payload,
 )
@@ -27,6 +31,8 @@ from tests.lab.server.recordings import Recording, objection
 COMMAND_LINE_LIMIT = 32767
 # 2.19 without pipelining. Source: ansible-core 2.19.14 plugins/shell/powershell.py, build_module_command.
 _FILE_PAYLOAD = re.compile(r"^type .+ \| PowerShell .*-EncodedCommand ", re.IGNORECASE | re.DOTALL)
+# How Ansible removes its own temporary folder. Source: ansible-core 2.21.5 plugins/shell/powershell.py, remove.
+_REMOVE = re.compile(r"^Remove-Item (?:'(?P<quoted>(?:[^']|'')+)'|(?P<bare>[^' ]+)) -Force(?: -Recurse)?;?$")
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """One exec request: a command line, and stdin where the command reads it."""
+    """One request: a command line, and stdin where the command reads it."""
 
     node: SimulatedNode
     session: Session
@@ -76,12 +82,9 @@ def _encoded(request: Request, encoded: EncodedCommand, ledger: Ledger, recordin
     try:
         payload = parse_payload(encoded, request.stdin)
     except PayloadError as error:
-        ledger.command(request.node.name, f"-EncodedCommand {encoded.script.strip():.200}")
         if not request.stdin:
-            first = next((line.strip() for line in encoded.script.splitlines() if line.strip()), "")
-            return _error(
-                f"The simulated node {request.node.name} does not run PowerShell scripts; it begins: {first:.120}", 1
-            )
+            return _script(request, own_lines(encoded.script), ledger)
+        ledger.command(request.node.name, f"-EncodedCommand {encoded.script.strip():.200}")
         unknown = objection(error.digests, "", recordings)
         return _module_failure(unknown or f"The lab cannot read this payload: {error}.")
     reason = objection(payload.digests, payload.core_version, recordings)
@@ -103,7 +106,9 @@ def _payload(request: Request, payload: Payload, ledger: Ledger) -> Reply:
         script = payload.params.get("Script")
         return _module_failure(f"The simulated node {request.node.name} does not run the script {script}.")
     ledger.module(request.node.name, payload.module)
-    result = modules.answer(request.node, request.session, payload.module, payload.arguments)
+    result = modules.answer(
+        request.node, request.session, payload.module, payload.arguments, payload.params.get("Environment")
+    )
     return _module_result(result)
 
 
@@ -114,8 +119,27 @@ def _not_pipelined(request: Request) -> Reply:
     )
 
 
+def _script(request: Request, lines: list[str], ledger: Ledger) -> Reply:
+    """A script with nothing on stdin: what the winrm plugin makes of a plain command, and how Ansible cleans up."""
+    first = lines[0] if lines else ""
+    plain = len(lines) == 1 and first.lower().removesuffix(".exe") in PLAIN
+    ledger.command(request.node.name, first if plain else f"-EncodedCommand {first:.200}")
+    if plain:
+        return _plain(replace(request, command=first))
+    remove = _REMOVE.match(first) if len(lines) == 1 else None
+    if remove is None:
+        return _error(
+            f"The simulated node {request.node.name} does not run PowerShell scripts; it begins: {first:.120}", 1
+        )
+    path = (remove["bare"] or remove["quoted"].replace("''", "'")).removesuffix("\\.")
+    with request.node.lock:
+        if request.node.drive.exists(path):
+            request.node.drive.delete_tree(path)
+    return Reply()
+
+
 def _own_script(request: Request, payload: Payload) -> Reply:
-    """The two scripts that Ansible runs beside modules."""
+    """The scripts that Ansible runs beside modules."""
     home = f"C:\\Users\\{request.session.user}"
     if payload.wrapper == "powershell_mkdtemp.ps1":
         folder = str(payload.params["Directory"]).replace("%TEMP%", home + "\\AppData\\Local\\Temp")
@@ -126,7 +150,35 @@ def _own_script(request: Request, payload: Payload) -> Reply:
     if payload.wrapper == "powershell_expand_user.ps1":
         path = str(payload.params["Path"])
         return _text(home + path[1:] if path == "~" or path.startswith("~\\") else path)
+    if payload.wrapper == "winrm_put_file.ps1":
+        return _put_file(request, str(payload.params["Path"]), payload.data)
+    if payload.wrapper == "winrm_fetch_file.ps1":
+        return _fetch_file(request, payload)
     raise NotSimulated(f"{payload.wrapper} of ansible-core is not simulated.")
+
+
+def _put_file(request: Request, path: str, lines: bytes) -> Reply:
+    """Lines of base64 on stdin become the file; its SHA-1 goes back."""
+    try:
+        content = b"".join(base64.b64decode(line, validate=True) for line in lines.split())
+        with request.node.lock:
+            request.node.drive.write(path, content)
+    except (binascii.Error, WinError) as error:
+        return _error(f"{path}: {error}", 1)
+    return _text(json.dumps({"sha1": hashlib.sha1(content, usedforsecurity=False).hexdigest()}))
+
+
+def _fetch_file(request: Request, payload: Payload) -> Reply:
+    """One piece of a file as base64; nothing at its end, `[DIR]` for a folder."""
+    path, size, offset = str(payload.params["Path"]), payload.params["BufferSize"], payload.params["Offset"]
+    with request.node.lock:
+        kind = request.node.drive.kind(path)
+        if kind == "directory":
+            return _text("[DIR]")
+        if kind is None:
+            return _error(f"{path} does not exist", 1)
+        piece = request.node.drive.read(path)[offset : offset + size]
+    return _text(base64.b64encode(piece).decode()) if piece else Reply()
 
 
 PLAIN: dict[str, Callable[[Request], str]] = {

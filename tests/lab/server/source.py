@@ -12,6 +12,7 @@ simulated binary over a real socket. What is served (for every name, and for the
     /cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz   at any depth, as under github.com/flannel-io/cni-plugin
     .../v1.2.0-flannel1/flannel-amd64.exe            the same plugin alone
     .../v0.26.1/flanneld.exe, flannel-v0.26.1-windows-amd64.tar.gz   as under github.com/flannel-io/flannel
+    /chocolatey/install.ps1, /chocolatey/package/vim/9.1.1591   a Chocolatey feed (twin/choco_feed.py), at any depth
     <any of these>.sha256sum, .sha256                "<hex>  <file name>", and the bare hex
     /bad/<fault>/<any of these>                      a source that misbehaves: see FAULTS
 
@@ -32,6 +33,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.lab.programs.builds import build, nssm_archive, release_archive
+from tests.lab.twin import choco_feed
 
 # The names that the documents' own samples and the publishers' release pages use.
 NAMES = ("xyz", "github.com", "dl.k8s.io", "nssm.cc")
@@ -172,7 +174,7 @@ class SourceServer:
                 return build(binary["name"], version) if version else None
         except (KeyError, ValueError):
             return None  # no such simulated program
-        return None
+        return choco_feed.content(path)
 
 
 def _fault_of(path: str) -> tuple[str | None, str]:

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.lab.machine import image
 from tests.lab.twin import runner, task
 from tests.lab.twin.ops import OPS
 from tests.lab.twin.ops_system import WAITS
@@ -91,7 +92,7 @@ class Apply:
             return "Batches are not applied under check mode."
         if not self.asker.elevated:
             return "The session is not elevated; log in as a member of Administrators with full rights."
-        refusal = self.folder.refusal()
+        refusal = self.folder.refusal(image.user_sid(self.node, self.asker.user))
         if refusal or self.envelope["kind"] != "submit":
             return refusal
         wanted = self.envelope.get("runner") or {}
@@ -197,7 +198,8 @@ class Apply:
     # -- following -----------------------------------------------------------------------------------------------
 
     def _follow(self) -> Answered:
-        end = self.node.clock.now() + float(self.envelope.get("follow_s") or 900)
+        patience = self.envelope.get("follow_s")
+        end = self.node.clock.now() + (900.0 if patience is None else float(patience))
         folder = self.folder
         while True:
             entry = folder.outcome(self.id)

@@ -33,6 +33,8 @@ def run_module(
     if not node.powered:
         raise PowerLost(f"{node.name} is switched off")
     node.refuse_dead_session(session)
+    for listener in tuple(node.before_module):
+        listener(session, name, arguments)
     node.counters.add(node.counters.modules, name)
     result: list[dict[str, Any]] = []
     asker = Asker(session.user, session.elevated)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
-from tests.lab.twin import ops_files, ops_machine, ops_system, ops_transfer
+from tests.lab.twin import ops_assemble, ops_files, ops_machine, ops_system, ops_transfer
 from tests.lab.twin.work import STATE_DIR, Args, OpError, OpRun, Work
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ OPS: dict[str, Callable[[Work, Args], OpRun]] = {
     "write": ops_files.write,
     "restore": ops_files.restore,
     "fetch": ops_transfer.fetch,
+    "assemble": ops_assemble.assemble,
     "unpack": ops_transfer.unpack,
     "move": ops_files.move,
     "remove": ops_files.remove,
@@ -57,7 +58,7 @@ def temporaries(name: str, args: Args) -> list[str]:
     if name in {"write", "restore", "record"}:
         found = [str(args["path"]) + ops_files.NEW]
         return [*found, str(args["backup"]) + ops_files.NEW] if args.get("backup") else found
-    if name == "fetch":
+    if name in {"fetch", "assemble"}:
         return [f"{args['path']}.part"]
     if name == "unpack":
         folder = str(args["destination"])

@@ -15,7 +15,7 @@ from tests.lab.programs.builds import identify
 from tests.lab.twin import probe_machine
 from tests.lab.twin.hashes import Hashes
 from tests.lab.twin.holders import holders
-from tests.lab.twin.service_query import one_service, services
+from tests.lab.twin.service_query import fingerprint, one_service, services
 from tests.lab.twin.state import StateFolder
 
 if TYPE_CHECKING:
@@ -116,6 +116,9 @@ def _file(look: Look, query: dict[str, Any]) -> Any:
         if limit > 0:
             fits = stat.size <= limit
             result["content"] = base64.b64encode(drive.read(path)).decode() if fits else None
+        head = int(query.get("head") or 0)
+        if head > 0:
+            result["head"] = base64.b64encode(drive.read(path)[:head]).decode()
         if query.get("holders"):
             result["holders"] = holders(look.node, path)
     if query.get("sddl"):
@@ -139,7 +142,12 @@ def _registry(look: Look, query: dict[str, Any]) -> Any:
     registry, path = look.node.registry, str(query["path"])
     if query.get("name") is not None:
         found = registry.value(path, str(query["name"]))
-        return {"exists": True, **typed(found)} if found else {"exists": False}
+        if found is None:
+            return {"exists": False}
+        value = typed(found)
+        if query.get("fingerprint"):
+            value["fingerprint"] = fingerprint(f"{str(query['name']).upper()}={value.pop('value')}")
+        return {"exists": True, **value}
     if not registry.exists(path):
         return {"exists": False, "values": {}, "keys": []}
     values = {value.name: typed(value) for value in registry.values(path)}

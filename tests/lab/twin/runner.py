@@ -6,6 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.lab.machine.errors import WinError
 from tests.lab.twin import task
 from tests.lab.twin.ops import drop_temporaries, perform
 from tests.lab.twin.state import Document, StateFolder
@@ -30,8 +31,13 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
     if other is not None and other is not process:
         return 0
     opened |= {"pid": process.pid, "started": node.clock.iso(process.started)}
-    folder.write(opened, "open.json")
-    yield from Runner(node, folder, process, opened).work()
+    try:
+        folder.write(opened, "open.json")
+        yield from Runner(node, folder, process, opened).work()
+    except WinError:
+        # The journal or open.json could not be written, on a full disk: nothing is done without them. The task starts
+        # the runner anew each minute, which then takes the batch back.
+        return 1
     return 0
 
 

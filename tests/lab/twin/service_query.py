@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
@@ -73,7 +74,22 @@ def services(node: SimulatedNode, names: list[str]) -> list[dict[str, Any]]:
         if not more:
             break
         chosen |= more
-    return [describe(node, name) for name in everything if name.lower() in chosen]
+    return [_hidden(describe(node, name)) for name in everything if name.lower() in chosen]
+
+
+def fingerprint(entry: str) -> str:
+    """`NAME=value` with the beginning of the value's sha256 in its place."""
+    name, equals, value = entry.partition("=")
+    return f"{name}{equals}sha256:{hashlib.sha256(value.encode()).hexdigest()[:16]}"
+
+
+def _hidden(service: dict[str, Any]) -> dict[str, Any]:
+    """Without the values of its variables."""
+    service["environment"] = [fingerprint(entry) for entry in service["environment"]]
+    for name in ("AppEnvironment", "AppEnvironmentExtra"):
+        if isinstance((service["nssm"] or {}).get(name), list):
+            service["nssm"][name] = [fingerprint(entry) for entry in service["nssm"][name]]
+    return service
 
 
 def _is_foreign(node: SimulatedNode, name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.drive import ADMINISTRATORS, SYSTEM
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.security import parse_sddl
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -25,8 +26,8 @@ class StateFolder:
 
     # -- the folder ----------------------------------------------------------------------------------------------
 
-    def refusal(self) -> str | None:
-        """Why the folder must not be used; None when it may, or is not there."""
+    def refusal(self, asker: str = "") -> str | None:
+        """Why the folder must not be used; None when it may, or is not there. asker: the SID of who asks."""
         kind = self.node.drive.kind(self.path)
         if kind is None:
             return None
@@ -39,12 +40,29 @@ class StateFolder:
                 f"The state folder {self.path} is owned by {owner}, not by SYSTEM or Administrators; "
                 "somebody else made it. Look into it and remove it."
             )
+        return None if self._is_protected() else self._foreign_entry(asker)
+
+    def _is_protected(self) -> bool:
+        found = self.node.drive.security(self.path)
+        return (found.owner, found.protected, found.aces) == parse_sddl(SDDL)
+
+    def _foreign_entry(self, asker: str) -> str | None:
+        """The folder was open to others: what they put in, a runner perhaps, would run as SYSTEM."""
+        drive = self.node.drive
+        for name in drive.listdir(self.path):
+            owner = drive.security(self.file(name)).owner
+            if owner not in {SYSTEM, ADMINISTRATORS, asker}:
+                return (
+                    f"{self.file(name)} is owned by {owner}, not by SYSTEM or Administrators; somebody else put it "
+                    "there. Look into it and remove it."
+                )
         return None
 
     def make(self) -> None:
         drive = self.node.drive
         if drive.kind(self.path) is None:
             drive.mkdir(self.path)
+        if not self._is_protected():
             drive.set_sddl(self.path, SDDL)
         for name in ("batches", "receipts", "staging"):
             if not drive.exists(self.file(name)):

@@ -373,6 +373,13 @@ def test_a_network_of_the_clusters_own() -> None:
     node = bare(flannel.reads(LAYOUT), running)
     (found,) = flannel.cluster_managed_problems(LAYOUT, node, windows, None, "win1")
     assert "The service flanneld runs on this node, but winkube_cni_managed_by is cluster" in found
+    assert flannel.left_to_cluster(LAYOUT, node) == ()
+    own = running | {"image_path": r"C:\k\nssm.exe", "nssm": {"Application": r"c:\Flannel\flanneld.exe"}}
+    ours = bare(flannel.reads(LAYOUT), own)
+    assert flannel.cluster_managed_problems(LAYOUT, ours, windows, None, "win1") == ()
+    made = make_plan(flannel.NAME, flannel.left_to_cluster(LAYOUT, ours), ours)
+    assert [step.text for step in made.steps] == ["remove the service flanneld"]
+    assert not make_plan(flannel.NAME, flannel.left_to_cluster(LAYOUT, made.predicted), made.predicted).changed
     gone = bare(flannel.reads(LAYOUT), running | {"state": "stopped"})
     assert flannel.cluster_managed_problems(LAYOUT, gone, windows, None, "win1") == ()
     assert flannel.cluster_managed_problems(LAYOUT, gone, None, None, "win1") == ()

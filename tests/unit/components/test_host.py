@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.action.win_k8s_host import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.component_action import ComponentAction
 from ansible_collections.winkube.node.plugins.plugin_utils.components import host
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import HostArgs, Proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node_fit import Wanted
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NodeError
 
 from .nodes import LAYOUT, bare, lines
 
@@ -23,6 +28,7 @@ OS = {"build": 20348, "revision": 2582, "installation_type": "Server Core", "arc
 NODE = HostArgs(LAYOUT, wanted=Wanted(kubernetes="1.35.1", containerd="2.2.0"))
 ALONE = HostArgs(LAYOUT)
 SERVICES = ({"name": "hns", "state": "running"}, {"name": "vmcompute", "state": "stopped"})
+NOTE = r"C:\ProgramData\winkube\feature-containers.json"
 NAMES = ("registry:computer-name", "registry:active-computer-name")
 
 
@@ -76,9 +82,23 @@ def test_the_feature_is_turned_on_where_its_services_are_not_and_the_machine_res
         "/English",
     ]
     assert dism.args["ok_exit"] == [0, 3010]
-    assert [op.args["args"][1] for op in dism.undo] == ["/Disable-Feature"]
+    assert dism.undo == (), "turning it off would come into force at some later restart"
     assert made.reboot == ("the Windows feature Containers comes into force",)
     assert made.predicted.service("hns") is not None
+
+
+@pytest.mark.row("HP-10")
+def test_a_feature_that_only_waits_for_the_restart_is_not_turned_on_again() -> None:
+    first = plan(node({"name": "w32time"}))
+    assert first.batch is not None
+    (note,) = (op for op in first.batch.ops if op.args.get("path") == NOTE)
+    waits = node({"name": "w32time"}).merged({file_key(NOTE): {"exists": True, "content": note.args["content"]}})
+    second = make_plan(host.NAME, (host.containers(LAYOUT),), waits)
+    assert (second.batch, second.steps, second.changed) == (None, (), False)
+    assert second.reboot == first.reboot == ("the Windows feature Containers comes into force",)
+    # A note of before the last start says nothing: the restart was there, and the feature is not.
+    system = waits.parts["system"] | {"boot_id": "b-2"}
+    assert make_plan(host.NAME, (host.containers(LAYOUT),), waits.merged({"system": system})).changed
 
 
 @pytest.mark.row("HP-10")
@@ -238,6 +258,19 @@ def test_secrets_on_a_disk_that_is_not_encrypted(state: str, words: str) -> None
     assert warnings(reading, ALONE) == "", "without Kubernetes there are no secrets"
 
 
+@pytest.mark.row("SE-01", "SE-03")
+def test_of_a_disk_that_no_run_changes_a_finished_node_is_only_reminded() -> None:
+    locked = {"exists": True, "kind": "directory", "sddl": "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"}
+    folders = {f"file:{path}": locked for path in (r"c:\etc\kubernetes", r"c:\var\lib\kubelet\pki")}
+    found = host.check(NODE, node().merged({"encryption:c:": {"state": "off"}, **folders}))
+    assert found.warnings == ()
+    (said,) = found.reminders
+    assert "C: is not encrypted" in said
+    assert "nothing was done" in refusals(
+        node().merged({"encryption:c:": {"state": "off"}, **folders}), replace(NODE, require_encryption=True)
+    )
+
+
 @pytest.mark.row("SE-01", "SE-02")
 @pytest.mark.parametrize("folder", [r"c:\etc\kubernetes", r"c:\var\lib\kubelet\pki"])
 def test_secrets_that_users_may_read(folder: str) -> None:
@@ -263,10 +296,69 @@ def test_the_batch_is_made_of_folders_first() -> None:
 def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
     """A stopped HNS tells no reading which networks there are."""
     services = ({"name": "hns", "state": "stopped", "start": 3}, {"name": "vmcompute", "state": "stopped", "start": 3})
-    reading = bare(host.CONTAINERS.reads(), *services)
-    change = host.CONTAINERS.change(reading)
+    containers = host.containers(LAYOUT)
+    reading = bare(containers.reads(), *services)
+    change = containers.change(reading)
     assert change is not None
     assert lines(change.prepare) == ["run sc.exe start hns", "wait service hns running"]
     assert not change.reboot
-    assert host.CONTAINERS.change(reading.merged(change.predicted)) is None
-    assert {query.op for query in change.state} == {"services", "hns"}
+    assert containers.change(reading.merged(change.predicted)) is None
+    assert {query.op for query in change.state} == {"services", "file", "hns"}
+
+
+@pytest.mark.row("SE-03")
+@pytest.mark.parametrize(
+    ("changed", "check", "said"), [(False, False, False), (True, False, True), (False, True, True)]
+)
+def test_a_reminder_is_said_where_something_changes_or_is_planned(
+    monkeypatch: pytest.MonkeyPatch, changed: bool, check: bool, said: bool
+) -> None:
+    heard: list[str] = []
+    action = object.__new__(ActionModule)
+    action._reminders = ("the disk",)
+    action._task = SimpleNamespace(check_mode=check, delegate_to="win1")
+    monkeypatch.setattr(ComponentAction, "_finished", lambda *_given: {"changed": changed})
+    monkeypatch.setattr(action, "warn_once", heard.append)
+    action._finished((), {})
+    assert heard == ["win1: the disk"] * said
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "kubeconfig", "said"),
+    [
+        ("1.37.1", "no-such-file", "host: cluster.kubeconfig: there is no file no-such-file on the controller"),
+        ("1.37.1", "", ""),
+        ("", "no-such-file", ""),
+    ],
+)
+def test_a_kubeconfig_that_does_not_work_is_said_before_the_node_is_touched(
+    monkeypatch: pytest.MonkeyPatch, kubernetes: str, kubeconfig: str, said: str
+) -> None:
+    worked: list[bool] = []
+
+    def work(*_given: object) -> dict[str, Any]:
+        worked.append(True)
+        return {}
+
+    monkeypatch.setattr(ComponentAction, "work", work)
+    action = object.__new__(ActionModule)
+    options = {"kubernetes_version": kubernetes, "cluster": {"kubeconfig": kubeconfig, "context": ""}}
+    if said:
+        with pytest.raises(NodeError, match=said):
+            action.work(options, LAYOUT)
+    else:
+        action.work(options, LAYOUT)
+    assert worked == [True] * (not said)
+
+
+def test_the_cluster_has_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kubeconfig that can be read is not yet one that leads somewhere."""
+
+    class Silent:
+        def version(self) -> str:
+            raise ClusterError("https://10.0.0.1:6443 cannot be asked: connection refused.")
+
+    monkeypatch.setattr(Cluster, "open", lambda _options: Silent())
+    options = {"kubernetes_version": "1.37.1", "cluster": {"kubeconfig": "config", "context": ""}}
+    with pytest.raises(NodeError, match=r"host: https://10.0.0.1:6443 cannot be asked"):
+        object.__new__(ActionModule).work(options, LAYOUT)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import join
+from ansible_collections.winkube.node.plugins.plugin_utils.components import join, joining
 from ansible_collections.winkube.node.plugins.plugin_utils.components.joining import Joining
 from ansible_collections.winkube.node.plugins.plugin_utils.components.secret_file import SDDL, SecretFile
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
@@ -170,7 +170,11 @@ def test_a_join_that_fails_leaves_nothing_behind() -> None:
         r"remove C:\var\lib\kubelet\config.yaml",
         r"remove C:\var\lib\kubelet\kubeadm-flags.env",
         r"remove C:\var\lib\kubelet\instance-config.yaml",
+        r"remove C:\etc\kubernetes\pki",
         f"remove {PKI}",
+    ]
+    assert [op.args.get("only_if_empty") for op in run.undo if op.args.get("path") == r"C:\etc\kubernetes\pki"] == [
+        True
     ]
 
 
@@ -236,16 +240,29 @@ def test_a_bootstrap_kubeconfig_starts_the_kubelet_and_is_gone_when_it_has_its_o
 @pytest.mark.row("JR-01", "JR-02")
 def test_a_kubeconfig_of_the_users_is_written_for_administrators_alone_and_the_kubelet_started() -> None:
     layout = replace(LAYOUT, kubelet_kubeconfig=r"C:\k\config")
-    joining = Joining(layout, "kubeconfig", "win1", MARK, kubeconfig="secret")
+    joining = Joining(layout, "kubeconfig", "win1", MARK, kubeconfig="secret", ca_pem=b"pem")
     reading = bare((system_query(), *join.reads(layout)), STOPPED)
-    write, *rest = batch(reading, joining).ops
-    assert lines((write, *rest)) == [
+    folder, ca, write, *rest = batch(reading, joining).ops
+    assert folder.undo[0].args == {"path": r"C:\etc\kubernetes\pki", "only_if_empty": True}
+    assert ca.undo[0].args["path"] == r"C:\etc\kubernetes\pki\ca.crt"
+    assert lines((folder, ca, write, *rest)) == [
+        r"mkdir C:\etc\kubernetes\pki",
+        r"write C:\etc\kubernetes\pki\ca.crt",
         r"write C:\k\config",
         "run sc.exe start kubelet",
         "wait service kubelet running",
         "wait http",
     ]
     assert (write.args["sddl"], write.secrets) == (SDDL, ("content",))
+
+
+@pytest.mark.parametrize(
+    ("pod_cidr", "ending"), [("10.244.3.0/24", ", podCIDR 10.244.3.0/24\n"), ("", "\n")], ids=["asked", "nobody to ask"]
+)
+def test_a_real_run_tells_the_pod_cidr_itself_or_leaves_it_out(pod_cidr: str, ending: str) -> None:
+    planned = f"joined as win1, podCIDR {joining.LATER}\n"
+    assert joining.told(planned, pod_cidr) == f"joined as win1{ending}"
+    assert joining.told("make the folder C:\\k", pod_cidr) == "make the folder C:\\k"
 
 
 def test_check_mode_says_that_the_pod_cidr_comes_later_and_what_the_node_is_then() -> None:
@@ -299,3 +316,26 @@ def test_what_reads_a_changed_secret_file_is_restarted_if_it_runs() -> None:
         "wait service flanneld running",
     ]
     assert [op.op for op in ops(files(b"token: y", state="stopped"))] == ["mkdir", "write"]
+    (step,) = make_plan(join.NAME, (SECRET,), files(b"token: y")).steps
+    assert step.text == rf"rewrite the kubeconfig of flanneld, {SECRET.path}, and restart flanneld"
+    # One that waits to be started after a crash (nssm) is started again as well.
+    assert "run sc.exe start flanneld" in lines(ops(files(b"token: y", state="paused")))
+
+
+def test_what_depends_on_it_is_stopped_before_and_started_after_it() -> None:
+    dependant = {"service:kube-proxy": STOPPED | {"name": "kube-proxy", "state": "running", "depends_on": ["flanneld"]}}
+    found = [line for line in lines(ops(files(b"token: y").merged(dependant))) if line.startswith("run")]
+    assert found == [
+        "run sc.exe stop kube-proxy",
+        "run sc.exe stop flanneld",
+        "run sc.exe start flanneld",
+        "run sc.exe start kube-proxy",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "restarts"), [(SECRET.path.upper().replace("\\", "/"), True), (r"c:\k\config", False)]
+)
+def test_one_that_lost_its_file_is_restarted_and_one_that_reads_another_is_not(told: str, restarts: bool) -> None:
+    running = STOPPED | {"name": "flanneld", "state": "running", "nssm": {"AppParameters": f"--kubeconfig-file={told}"}}
+    assert ("run sc.exe start flanneld" in lines(ops(fresh(running)))) is restarts

@@ -160,10 +160,51 @@ def test_an_upgrade_restarts_once() -> None:
 def test_a_service_beside_the_clusters_own_is_refused(service: dict[str, Any] | None, refused: bool) -> None:
     node = joined(*([{"name": "kube-proxy", **service}] if service else []))
     if not refused:
-        kube_proxy.left_to_cluster(LAYOUT, node)
+        assert not make_plan(kube_proxy.NAME, kube_proxy.left_to_cluster(LAYOUT, node), node).changed
         return
     with pytest.raises(Refused, match="the node has a service kube-proxy as well"):
         kube_proxy.left_to_cluster(LAYOUT, node)
+
+
+@pytest.mark.parametrize(
+    ("extra", "url"),
+    [
+        ((), "http://127.0.0.1:10256/healthz"),
+        (("--healthz-bind-address=0.0.0.0:10300",), "http://127.0.0.1:10300/healthz"),
+        (("--healthz-bind-address=10.7.0.25:10300",), "http://10.7.0.25:10300/healthz"),
+        (("--healthz-bind-address=10.7.0.25",), "http://10.7.0.25:10256/healthz"),
+        (("--healthz-bind-address=127.0.0.1", "--healthz-port=10301"), "http://127.0.0.1:10301/healthz"),
+        (("--healthz-bind-address=[::]:10302",), "http://127.0.0.1:10302/healthz"),
+        (("--healthz-bind-address=fd00::7",), "http://[fd00::7]:10256/healthz"),
+        # The address has a port by default, and then the other flag has nothing to say.
+        (("--healthz-port=10301",), "http://127.0.0.1:10256/healthz"),
+        (("--healthz-port=0",), None),
+        (("--healthz-bind-address=",), None),
+    ],
+)
+def test_the_gate_asks_where_kube_proxy_says_that_it_is_healthy(extra: tuple[str, ...], url: str | None) -> None:
+    made = plan(joined(), arguments(settings=settings(version="1.27.4", extra=extra)))
+    assert made.batch is not None
+    (gate,) = made.batch.gate
+    assert gate.args.get("url") == url
+    assert url or (gate.args["for"], gate.args["stable_s"]) == ("service", 30)
+
+
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+def test_a_service_of_ours_goes_when_kube_proxy_is_left_to_the_cluster(manager: str) -> None:
+    args = arguments(manager=manager)
+    node = plan(joined(), args).predicted
+    made = make_plan(kube_proxy.NAME, kube_proxy.left_to_cluster(LAYOUT, node), node)
+    assert made.batch is not None
+    assert [step.text for step in made.steps] == ["remove the service kube-proxy"]
+    said = lines(made.batch.ops)
+    assert said[0] == "run sc.exe stop kube-proxy"
+    assert said[-2:] == [
+        "run nssm.exe remove kube-proxy confirm" if manager == "nssm" else "run sc.exe delete kube-proxy",
+        "wait service kube-proxy absent",
+    ]
+    after = made.predicted
+    assert not make_plan(kube_proxy.NAME, kube_proxy.left_to_cluster(LAYOUT, after), after).changed
 
 
 def daemon_set(name: str = "kube-proxy-windows", image: str = "x/kube-proxy:v1.37.1", **spec: Any) -> dict[str, Any]:

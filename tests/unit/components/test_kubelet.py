@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet, kubelet_check, nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
@@ -24,6 +24,7 @@ from .nodes import LAYOUT, bare, file, lines
 MARK = "0123456789abcdef0123456789abcdef"
 EXE = r"C:\k\kubelet.exe"
 DROP_IN = r"C:\var\lib\kubelet\config.d\50-winkube.conf"
+CA = r"C:\etc\kubernetes\pki\ca.crt"
 PROGRAM = b"MZ kubelet"
 SHA = file(PROGRAM)["sha256"]
 SOURCE = Source("https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe", SHA, "1.37.1")
@@ -101,6 +102,35 @@ def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
     assert (made.predicted.service("kubelet") or {})["state"] == "stopped"
 
 
+def test_a_folder_that_several_want_is_made_once_and_none_for_a_drop_in_that_the_release_has_not() -> None:
+    source = nssm.nssm_source(
+        url="https://xyz/nssm-2.24.zip", checksum="", proxy=None, unverified=(), read_url=lambda _: ""
+    )
+    tool = nssm.desired(LAYOUT, source, MARK)
+    for version, made in (("1.27.4", 0), ("1.37.1", 1)):
+        args = arguments(nssm=tool, settings=settings(version))
+        found = plan(bare(kubelet.reads(LAYOUT)), args)
+        folders = [step.text for step in found.steps if step.text.startswith("make the folder ")]
+        assert len(folders) == len(set(folders))
+        assert r"make the folder C:\k" in folders
+        assert folders.count(r"make the folder C:\var\lib\kubelet\config.d") == made
+
+
+def test_in_check_mode_the_next_component_finds_nssm_as_this_one_would_leave_it() -> None:
+    source = nssm.nssm_source(
+        url="https://xyz/nssm-2.24.zip", checksum="", proxy=None, unverified=(), read_url=lambda _: ""
+    )
+    tool = nssm.desired(LAYOUT, source, MARK)
+    first = plan(bare(kubelet.reads(LAYOUT)), arguments(nssm=tool))
+    assert [step.text for step in first.steps if "install nssm" in step.text] != []
+    assert first.predicted.missing(reads(tool)) == ()
+    assert make_plan("flannel", tool, first.predicted).steps == ()
+    other = nssm.nssm_source(
+        url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
+    )
+    assert make_plan("flannel", nssm.desired(LAYOUT, other, MARK), first.predicted).steps != ()
+
+
 @pytest.mark.row("SV-12")
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 @pytest.mark.parametrize("joined", [False, True])
@@ -109,6 +139,24 @@ def test_a_converged_node_gets_nothing(manager: str, joined: bool) -> None:
     found = plan(installed(args, joined=joined), replace(args, configured=joined))
     assert found.batch is None
     assert found.steps == ()
+
+
+@pytest.mark.parametrize("state", ["running", "paused", "start_pending", "stopped"])
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+def test_before_the_join_it_is_never_started_whatever_state_a_reboot_left_it_in(manager: str, state: str) -> None:
+    """The service manager starts it at boot, and it ends at once: nssm then says paused."""
+    args = arguments(manager)
+    node = installed(args, state=state)
+    assert plan(node, args).batch is None
+    other = plan(node, replace(args, source=replace(SOURCE, sha256="b" * 64)))
+    assert other.batch is not None
+    assert starts(other) == []
+    assert other.batch.gate == ()
+    stops = [line for line in lines(other.batch.ops) if line == "run sc.exe stop kubelet"]
+    texts = [step.text for step in other.steps]
+    assert len(stops) == texts.count("stop kubelet") == (state != "stopped")
+    assert not any("start kubelet" in text for text in texts)
+    assert (other.predicted.service("kubelet") or {})["state"] == "stopped"
 
 
 def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
@@ -208,6 +256,62 @@ def test_a_kubeconfig_that_is_brought_needs_no_bootstrap_and_no_config_file() ->
     names = {word.partition("=")[0] for word in argv}
     assert not names & {"--config", "--config-dir", "--bootstrap-kubeconfig", "--cert-dir"}
     assert {"--cluster-dns", "--container-runtime-endpoint", "--kubeconfig"} <= names
+
+
+@pytest.mark.parametrize(("join", "rotates"), [("bootstrap_kubeconfig", True), ("kubeconfig", False)])
+@pytest.mark.parametrize("version", ["1.22.17", "1.27.4", "1.37.1"])
+def test_without_kubeadm_the_arguments_say_who_may_talk_to_the_kubelet(version: str, join: str, rotates: bool) -> None:
+    argv = kubelet.command_arguments(arguments(settings=settings(version, join)))
+    wanted = [
+        "--anonymous-auth=false",
+        "--authentication-token-webhook=true",
+        "--authorization-mode=Webhook",
+        rf"--client-ca-file={CA}",
+        "--read-only-port=0",
+        # One that rotates uses no token of its kubeconfig: only what came by bootstrap has a certificate for sure.
+        *(["--rotate-certificates=true"] if rotates else []),
+    ]
+    first = argv.index(wanted[0])
+    assert list(argv[first : first + len(wanted)]) == wanted
+    assert argv.count("--rotate-certificates=true") == rotates
+    assert kubelet_check.check_command_line(argv, Version.parse(version)) == []
+
+
+def test_with_kubeadm_its_own_file_says_who_may_talk_to_the_kubelet() -> None:
+    argv = kubelet.command_arguments(arguments())
+    assert not [word for word in argv if "auth" in word or "client-ca" in word or "read-only" in word]
+
+
+def test_what_the_user_says_of_access_counts_and_an_open_door_is_a_warning() -> None:
+    own = (r"--client-ca-file=C:\k\ca.crt", "--authorization-mode=AlwaysAllow")
+    wanted = settings(join="kubeconfig", extra=own)
+    argv = kubelet.command_arguments(arguments(settings=wanted))
+    assert argv[-2:] == own
+    assert [word for word in argv if word.startswith(("--client-ca-file", "--authorization-mode"))] == list(own)
+    assert kubelet_check.problems(wanted) == []
+    (said,) = [text for text in kubelet_check.warnings(wanted) if "AlwaysAllow" in text]
+    assert "may run commands in every pod of this node" in said
+    assert not kubelet.lacks_ca(wanted, LAYOUT, bare_node())
+
+
+def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts() -> None:
+    wanted = settings(join="kubeconfig")
+    args = arguments("sc", settings=wanted, configured=True)
+    old = replace(args, settings=replace(wanted, client_ca_file=""))
+    joined = installed(old, joined=True)
+    assert kubelet.lacks_ca(wanted, LAYOUT, joined)
+    assert not kubelet.lacks_ca(wanted, LAYOUT, bare_node()), "the join writes it"
+    assert not kubelet.lacks_ca(settings(), LAYOUT, joined), "kubeadm's business"
+    there = joined.merged({file_key(CA): file(b"pem")})
+    assert not kubelet.lacks_ca(wanted, LAYOUT, there)
+    args = replace(args, ca_pem="pem")
+    missing = joined.missing(reads(kubelet.desired(args)))
+    made = plan(joined.merged(dict(bare(missing).parts)), args)
+    assert made.batch is not None
+    found = lines(made.batch.ops)
+    assert found.index(rf"write {CA}") < found.index("run sc.exe start kubelet")
+    assert rf"mkdir {CA.rpartition(chr(92))[0]}" in found
+    assert "winkube_cluster.kubeconfig" in str(kubelet.no_ca(LAYOUT))
 
 
 def test_another_folder_is_told_to_the_kubelet() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -109,6 +110,34 @@ def test_mirrors_are_asked_in_the_order_that_was_given_and_then_the_server() -> 
 def test_a_second_run_changes_nothing() -> None:
     option = {"host": "docker.io", "mirrors": [MIRROR], "header": {"a": "b"}}
     assert plan(converged(option, PORT), option, PORT).batch is None
+
+
+def test_the_first_reading_has_all_of_a_node_that_is_as_wanted_and_no_secret_of_it() -> None:
+    """Else each run would read it a second time."""
+    layout = replace(LAYOUT, registry_hosts=("docker.io", "registry.example.com:5000", r"..\..\other"))
+    pair = {"certificate": "node.pem", "key": "node.key"}
+    option = {
+        "host": "docker.io",
+        "mirrors": [MIRROR, MIRROR | {"url": "https://b", "client": pair}],
+        "header": {"a": "b"},
+    }
+    there = converged(option, PORT)
+    queries = registries.reads(layout)
+    assert not any("other" in query.key for query in queries), "no name of a registry"
+    asked = {query.key: dict(query.args) for query in queries}
+    answers = {
+        key: {name: value for name, value in found.items() if name != "content" or asked[key].get("content_limit")}
+        for key in asked
+        if (found := there.parts.get(key, {"exists": False}))
+    }
+    for found in answers.values():
+        if found.get("exists"):
+            found.setdefault("sddl", security.ADMINS_ONLY)
+    reading = Reading().merged(answers, queries)
+    wanted = registries.desired(layout, made(option, PORT), "2.3.7", reading, MARK)
+    assert reading.missing(reads_of(wanted)) == ()
+    assert make_plan(registries.NAME, wanted, reading).batch is None
+    assert [key for key, value in answers.items() if value.get("content")] == [file_key(RECEIPT)]
 
 
 def test_a_file_that_somebody_changed_is_put_right() -> None:

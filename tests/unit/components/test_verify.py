@@ -151,6 +151,10 @@ def unhealthy(parts: Parts) -> None:
     parts["http:http://127.0.0.1:10256/healthz"] = {"status": 503, "body": "stale"}
 
 
+def silent(parts: Parts) -> None:
+    parts["http:http://127.0.0.1:10256/healthz"] = {"error": "No connection could be made."}
+
+
 def old_log(parts: Parts) -> None:
     parts[file_key(r"C:\k\kubelet.log")]["written"] = "2026-11-20T08:00:00Z"
 
@@ -206,6 +210,7 @@ def lost_address(parts: Parts) -> None:
         (not_there, "error", "The service flanneld says that it runs, but flanneld.exe does not"),
         (no_pipe, "error", r"its pipe \\.\pipe\containerd-containerd is not there"),
         (unhealthy, "error", "http://127.0.0.1:10256/healthz answers 503 stale, not 200."),
+        (silent, "error", "http://127.0.0.1:10256/healthz does not answer: No connection could be made."),
         (old_log, "warning", r"C:\k\kubelet.log was last written 2026-11-20T08:00:00Z, before kubelet was started."),
         (no_log, "warning", "containerd.log is not there"),
         (no_network, "error", "There is no HNS network cbr0; there are: External."),
@@ -238,6 +243,50 @@ def test_logs_are_asked_for_where_the_service_puts_them() -> None:
     asked = {query.key for query in verify.logs(LAYOUT, EXPECTED, Reading(parts=parts))}
     assert file_key(r"D:\logs\kubelet.log") in asked
     assert file_key(LAYOUT.containerd_log) in asked
+
+
+def by_sc(line: str) -> Parts:
+    """Healthy, the kubelet as a service of its own with this command line."""
+    parts = healthy()
+    parts[service_key("kubelet")] = {**service("containerd"), "name": "kubelet", "image_path": line}
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("line", "asked", "advice"),
+    [
+        (rf"{LAYOUT.kubelet_binary} --windows-service --v=4", "", "in the event log System."),
+        (rf"{LAYOUT.kubelet_binary} --log-dir=C:\k --logtostderr=false", "", r"the newest kubelet.exe.*.log.* in C:\k"),
+        (
+            rf"C:\k\kube-log-runner.exe -log-file D:\l\k.log {LAYOUT.kubelet_binary}",
+            r"D:\l\k.log",
+            r"end of D:\l\k.log",
+        ),
+        (rf"{LAYOUT.kubelet_binary} --log-file=D:\k.log", r"D:\k.log", r"Read the end of D:\k.log on the node."),
+    ],
+    ids=["none", "folder", "log runner", "file"],
+)
+def test_a_service_without_nssm_logs_where_its_command_line_says(line: str, asked: str, advice: str) -> None:
+    parts = by_sc(line)
+    queries = {query.key for query in verify.logs(LAYOUT, EXPECTED, Reading(parts=parts))}
+    others = {file_key(LAYOUT.containerd_log), file_key(r"C:\k\flanneld.log"), file_key(r"C:\k\kube-proxy.log")}
+    assert queries - others == ({file_key(asked)} if asked else set())
+    parts[service_key("kubelet")]["state"] = "stopped"
+    (found,) = verify.check_programs(LAYOUT, EXPECTED, Reading(parts=parts), Reading(parts=parts))
+    assert found.remedy.startswith("Start it (sc.exe start kubelet). Read ")
+    assert advice in found.remedy
+
+
+def test_a_kubelet_that_writes_no_file_is_no_finding() -> None:
+    parts = Reading(parts=by_sc(rf"{LAYOUT.kubelet_binary} --windows-service --v=4"))
+    assert verify.check_programs(LAYOUT, EXPECTED, parts, parts) == ()
+
+
+def test_nssm_without_a_file_has_its_own_event_log() -> None:
+    parts = healthy()
+    parts[service_key("kubelet")] |= {"nssm": {"AppParameters": ""}, "state": "paused"}
+    (found,) = verify.check_programs(LAYOUT, EXPECTED, Reading(parts=parts), Reading(parts=parts))
+    assert "in the event log Application" in found.remedy
 
 
 @pytest.mark.parametrize("missing", EXCEPTIONS)

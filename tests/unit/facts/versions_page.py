@@ -29,7 +29,8 @@ the source or the documents of the release that the tables in `plugins/plugin_ut
 KUBERNETES = """\
 ## Kubernetes
 
-The collection configures {supported}. Older lines are known so that mistakes with them can be named.
+Kubernetes' programs are configured from {oldest} to {newest}, each with the flags and feature gates of its release;
+upstream still maintains {supported}. Older lines are known so that mistakes with them can be named.
 
 The column `containerd` has what containerd recommends for this Kubernetes. An older release than these is a
 warning; what cannot work is refused: no common CRI version, or containerd 1.x after Kubernetes {last}. The
@@ -74,14 +75,17 @@ def doubt(unverified: bool) -> str:
 
 def page() -> str:
     """The whole page."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, windows
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, flag_table, kubernetes, windows
 
     supported = [str(line) for line in kubernetes.SUPPORTED]
     return "\n".join(
         (
             INTRODUCTION,
             KUBERNETES.format(
-                supported=f"{', '.join(supported[:-1])} and {supported[-1]}", last=kubernetes.LAST_FOR_CONTAINERD_1
+                oldest=flag_table.OLDEST,
+                newest=flag_table.NEWEST,
+                supported=f"{', '.join(supported[:-1])} and {supported[-1]}",
+                last=kubernetes.LAST_FOR_CONTAINERD_1,
             ),
             table(
                 ("Kubernetes", "CRI", "containerd", "pause image", "Windows Server"),

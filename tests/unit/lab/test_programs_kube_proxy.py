@@ -94,6 +94,23 @@ def test_it_waits_for_the_network(make: Make) -> None:
     assert kube.node.network.get("http://127.0.0.1:10256/healthz").status == 200
 
 
+@pytest.mark.parametrize(
+    ("arguments", "port"),
+    [
+        (("--healthz-bind-address=10.7.0.25:10300",), 10300),
+        (("--healthz-bind-address=10.7.0.25", "--healthz-port=10301"), 10301),
+        (("--healthz-port=10301",), 10256),
+        (("--healthz-port=0",), None),
+    ],
+)
+def test_where_it_says_that_it_is_healthy(make: Make, arguments: tuple[str, ...], port: int | None) -> None:
+    kube = make()
+    network(kube)
+    kube.start("kube-proxy", *BASE, "--network-name=cbr0", *arguments)
+    kube.wait(20)
+    assert [found for found in kube.node.network.listeners if found in {10256, 10300, 10301}] == [port] * bool(port)
+
+
 def test_an_overlay_needs_a_source_vip(make: Make) -> None:
     kube = make()
     network(kube, "Overlay", "vxlan0")

@@ -202,6 +202,30 @@ def test_without_an_override_the_name_is_the_computers_in_lower_case(make: Make)
     kube.wait_for(lambda: "win1" in kube.cluster.nodes)
 
 
+FLAGS = (f"--kubeconfig={KUBECONFIG}", "--hostname-override=win1", "--cgroups-per-qos=false")
+OPEN = (*FLAGS, "--enforce-node-allocatable=")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "read_only"),
+    [
+        (NORMAL, 401, False),
+        (OPEN, 200, True),
+        ((*OPEN, "--authorization-mode=Webhook", "--read-only-port=0"), 403, False),
+        ((*OPEN, "--anonymous-auth=false"), 401, True),
+        ((*NORMAL, "--anonymous-auth=true", "--authorization-mode=AlwaysAllow"), 200, False),
+    ],
+)
+def test_without_a_configuration_file_everybody_gets_in(
+    make: Make, arguments: tuple[str, ...], status: int, read_only: bool
+) -> None:
+    kube = with_kubeconfig(make())
+    kube.start("kubelet", *arguments)
+    kube.wait(10)
+    assert kube.node.network.listeners[10250][1]("/pods")[0] == status
+    assert (10255 in kube.node.network.listeners) is read_only
+
+
 def test_tls_bootstrap(make: Make) -> None:
     kube = make()
     kube.write(BOOTSTRAP, kube.cluster.kubeconfig_for("kubelet-bootstrap", token=kube.cluster.make_token()))

@@ -85,9 +85,9 @@ def test_stdin_is_awaited_only_by_what_reads_it(command: str, reads: bool) -> No
 
 
 def test_other_powershell_is_refused_by_its_first_line(node: SimulatedNode) -> None:
-    reply = run(node, powershell("\n\nRemove-Item 'C:\\x' -Force"))
+    reply = run(node, powershell("\n\nClear-Item 'C:\\x' -Force"))
     assert reply.exit_status == 1
-    assert b"does not run PowerShell scripts; it begins: Remove-Item 'C:\\x' -Force" in reply.stderr
+    assert b"does not run PowerShell scripts; it begins: Clear-Item 'C:\\x' -Force" in reply.stderr
 
 
 def test_windows_limit_of_a_command_line(node: SimulatedNode) -> None:

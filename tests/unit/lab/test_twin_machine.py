@@ -10,6 +10,7 @@ import pytest
 
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.faults import CutKind, Fault, When
+from tests.lab.machine.hns_errors import NO_MEMORY
 from tests.lab.machine.image import Nic
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin import submit
@@ -50,6 +51,17 @@ def test_the_write_op_starts_the_service_the_query_does_not(node: SimulatedNode)
     assert node.services.state("hns") == "stopped"
     assert execute_op(node, "hns_network", MAKE)["changed"] is True
     assert node.services.state("hns") == "running"
+
+
+def test_what_hns_says_of_its_own_failure_is_handed_on_as_it_came(node: SimulatedNode) -> None:
+    node.faults.hns_errors["GET /networks/"] = NO_MEMORY
+    found = probe(node, op="hns", objects=["networks", "endpoints"])
+    assert json.loads(found["networks"]) == {
+        "Success": False,
+        "Error": "Not enough memory resources are available to complete this operation. ",
+        "ErrorCode": NO_MEMORY,
+    }
+    assert json.loads(found["endpoints"])["Success"] is True
 
 
 def test_a_network_with_endpoints_is_left_its_own_gateway_goes_with_it(node: SimulatedNode) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import notices, reading
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import Scalar
 
-from .samples import SAMPLE, WHOLE, edited, node
+from .samples import SAMPLE, edited, node
 
 HOSTNAME = "hostname: 192.168.122.220:22"
 VAULTED = "password: !vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3061"
@@ -61,25 +61,6 @@ def test_a_key_that_winrm_does_not_use_is_named() -> None:
     assert lines == [
         "node.yml:9:17: privateKey of sample is not used: sample is reached by winrm, which needs a password."
     ]
-
-
-@pytest.mark.row("NY-19")
-def test_what_nothing_handles_yet_gets_one_line_each() -> None:
-    assert list(notices.unhandled(node(SAMPLE))) == [
-        "spec.setup is read but no role handles it yet.",
-        "The provisioner kubelet in spec.kubernetes.provisioners is read but no role handles it yet.",
-    ]
-    said = list(notices.unhandled(node(WHOLE)))
-    assert [line.split()[0] for line in said[:-1]] == [
-        f"spec.{path}" for path in notices.UNHANDLED if path != "kubernetes.checksum"
-    ]
-    assert list(
-        notices.unhandled(
-            node(
-                edited(("  setup:\n    enableRDP: true\n    chocoPackages:\n      - vim\n      - grep\n", "  setup:\n"))
-            )
-        )
-    ) == ["The provisioner kubelet in spec.kubernetes.provisioners is read but no role handles it yet."]
 
 
 def _read(path: Path) -> reading.Reading:

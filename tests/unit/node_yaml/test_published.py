@@ -14,7 +14,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import (
     annotation_keys,
     checks,
     document,
-    notices,
     schema,
     tree,
     variables,
@@ -165,11 +164,3 @@ def test_the_lab_page_says_how_to_get_a_machine_and_where_its_address_goes() -> 
     assert file.nodes[0].text("spec", "credentials", "hostname") == "192.168.122.220:22"
     assert "192.168.10.3" in LAB_SETUP.split("## KVM")[0]
     assert "lab-setup.md" in INVENTORY
-
-
-def test_what_is_unhandled_are_keys_of_the_schema() -> None:
-    definitions = schema.node_schema()["$defs"]
-    for path in notices.UNHANDLED:
-        block, _dot, key = path.partition(".")
-        assert not key or key in definitions[block]["properties"]
-        assert block in definitions

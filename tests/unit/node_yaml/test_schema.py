@@ -324,6 +324,11 @@ def test_public_key_is_refused_with_the_key_to_write_instead() -> None:
         ("version: 2.3.7", "version: 2.3", "which YAML reads as a number"),
         ("  containerd:\n", "  containerd:\n    checksum: sha256:abc\n", "wanted sha256: and 64 hexadecimal digits"),
         (
+            "    version: 1.37.0\n",
+            f"    version: 1.37.0\n    checksum: sha256:{'a' * 64}\n",
+            "wanted the https address of a sum file that lists kubelet, kubeadm and kube-proxy",
+        ),
+        (
             "  containerd:\n",
             "  containerd:\n    checksum: http://xyz/sum\n",
             "or the https address of the publisher's sum file",
@@ -363,6 +368,13 @@ def test_annotations_are_checked_as_the_keys_are(key: str, value: str, place: st
     lines = said(edited(("  name: sample\n", f"  name: sample\n  annotations:\n    winkube.node/{key}: {value}\n")))
     assert lines[0].startswith(f"node.yml:{place}: found ")
     assert any(found in line for line in lines)
+
+
+@pytest.mark.row("NY-14")
+def test_quotes_are_no_remedy_where_they_would_not_help() -> None:
+    assert the(edited(("version: 1.37.0", "version: 1.30"), text=WHOLE)).endswith(
+        "for spec.kubernetes.version, wanted a full version of three numbers, such as 1.37.0."
+    )
 
 
 @pytest.mark.row("NY-26")

@@ -78,9 +78,9 @@ def test_all_variables_of_a_whole_node() -> None:
         ("mode: overlay", "mode: L2bridge", "winkube_network_mode", "l2bridge"),
         (
             "    version: 1.37.0\n",
-            f"    version: 1.37.0\n    checksum: sha256:{'a' * 64}\n",
+            "    version: 1.37.0\n    checksum: https://xyz/sum\n",
             "winkube_kubernetes_checksum",
-            f"sha256:{'a' * 64}",
+            "https://xyz/sum",
         ),
         (
             "    version: 2.3.7",

@@ -223,6 +223,13 @@ def no_compilation(source: Source) -> Iterator[str]:
             yield f"{source.at(command.node)}: Add-Type with anything but -AssemblyName"
 
 
+def no_large_number_is_an_argument(source: Source) -> Iterator[str]:
+    """PowerShell 7.3 and later report the arguments of methods to AMSI, a BigInteger in decimal digits: minutes."""
+    for number, line in enumerate(source.data.decode("ascii", "replace").splitlines(), 1):
+        if re.search(r"\[(System\.Numerics\.BigInteger|bigint)\]::", line, re.IGNORECASE):
+            yield f"{source.name}:{number}: a method of BigInteger; use the operator, whose operands are not reported"
+
+
 RULES: tuple[Rule, ...] = (
     understood,
     plain_text,
@@ -239,6 +246,7 @@ RULES: tuple[Rule, ...] = (
     catches_keep_their_error,
     no_reserved_names,
     no_compilation,
+    no_large_number_is_an_argument,
 )
 
 

@@ -110,6 +110,10 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
         ["$x = $PSVersionTable", "$computer = 'a'", "$found['host'] = 1"],
     ),
     rules.no_compilation: (["Add-Type -TypeDefinition $code"], ["Add-Type -AssemblyName System.Net.Http"]),
+    rules.no_large_number_is_an_argument: (
+        ["$x = [System.Numerics.BigInteger]::Add($a, $b)", "$x = [bigint]::Add($a, $b)"],
+        ["$a = New-Object System.Numerics.BigInteger(, $bytes)", "$x = $a + $b"],
+    ),
 }
 
 

@@ -53,7 +53,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     found = branches()
     assert set(found.ops) == {
         *("mkdir", "write", "restore", "fetch", "unpack", "move", "remove", "registry_set", "registry_remove", "run"),
-        *("record", "hns_network", "hns_network_remove", "addresses", "computer_name"),
+        *("record", "assemble", "hns_network", "hns_network_remove", "addresses", "computer_name"),
     }
     assert set(found.waits) == {
         *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network"),
@@ -67,6 +67,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.outcomes == {"done", "undone", "undo_failed", "interrupted", "running", "unknown"}
     assert found.ops["write"] == {"path", "content", "sddl", "backup"}
     assert found.ops["fetch"] == {"url", "path", "sha256", "magic", "timeout_s", "max_bytes", "proxy", "headers"}
+    assert found.ops["assemble"] == {"path", "sha256", "size", "delta", "base", "base_sha256"}
     assert found.ops["run"] == {"program", "args", "stdin", "timeout_s", "ok_exit", "encoding", "cwd", "env"}
     assert found.ops["hns_network"] == {"name", "request"}
     assert found.ops["hns_network_remove"] == {"name", "id"}
@@ -81,7 +82,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.queries["encryption"] == {"volume"}
     assert found.waits["service"] >= {"name", "state", "stable_s", "timeout_s", "interval_ms"}
     assert found.queries["file"] == {
-        *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders"),
+        *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders", "head"),
     }
 
 

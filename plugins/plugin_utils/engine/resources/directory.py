@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import security, windows_path
 from ..batch import Op
 from ..reading import Query, Reading, file_key, file_query
-from ..resource import Change, Refused
+from ..resource import Change, Refused, Resource
 
 
 def with_parents(*directories: Directory) -> tuple[Directory, ...]:
@@ -24,6 +24,21 @@ def with_parents(*directories: Directory) -> tuple[Directory, ...]:
             wanted.setdefault(windows_path.key(path), Directory(path))
             path = windows_path.parent(path)
     return tuple(wanted[key] for key in sorted(wanted, key=lambda key: key.split("\\")))
+
+
+def each_once(resources: Sequence[Resource]) -> tuple[Resource, ...]:
+    """`resources` with each folder in them once, where it is first named and as strictly as anybody wants it."""
+    strictest: dict[str, Directory] = {}
+    for resource in resources:
+        if isinstance(resource, Directory):
+            key = windows_path.key(resource.path)
+            strictest[key] = max(strictest.get(key, resource), resource, key=Directory.strictness)
+    left = dict(strictest)
+    return tuple(
+        resource if not isinstance(resource, Directory) else left.pop(windows_path.key(resource.path))
+        for resource in resources
+        if not isinstance(resource, Directory) or windows_path.key(resource.path) in left
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,10 @@ class Directory:
     def label(self) -> str:
         """The path."""
         return self.path
+
+    def strictness(self) -> tuple[bool, bool]:
+        """What compares: an access list of its own is stricter than an inherited one, a private one stricter still."""
+        return (self.sddl is not None, self.private)
 
     def reads(self) -> tuple[Query, ...]:
         """The folder, and its descriptor if that matters."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..batch import Op
 from ..environment import fingerprint
@@ -28,8 +28,9 @@ class EnvironmentVariable:
         return f"the machine's variable {self.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """The value in the registry, of which the reading keeps the fingerprint."""
-        return (self._query(f"{VARIABLE}{self.name.casefold()}"),)
+        """The fingerprint of the value in the registry."""
+        query = self._query(f"{VARIABLE}{self.name.casefold()}")
+        return (replace(query, args=(*query.args, ("fingerprint", True))),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """The present value, for the undo, if it has to change."""

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from ..batch import Op, flatten
-from ..reading import Query, Reading, service_key, services_query
+from ..batch import Op, as_base64, flatten
+from ..reading import Query, Reading, file_query, service_key, services_query
 from ..resource import Change
 from ..tools import SYSTEM32, run, start_ops
 
@@ -17,6 +18,7 @@ RESTART_REQUIRED = 3010
 """Source: learn.microsoft.com, System Error Codes, ERROR_SUCCESS_REBOOT_REQUIRED."""
 TIMEOUT_S = 600
 START_TIMEOUT_S = 60
+NOTE_LIMIT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,13 @@ class Feature:
     """The feature `name` is on: in force when all of its `services` exist. Those of `running` start on demand, and are
     started here so that they answer a reading; `answers` are the queries that they answer.
 
-    There is no cheaper sign: asking dism.exe takes seconds, and it says "enabled" before the restart too.
+    There is no cheaper sign: asking dism.exe takes seconds, and it says "enabled" before the restart too. So the file
+    `note` says since when it is on and waits for a restart: it holds the boot id of that time.
     """
 
     name: str
     services: tuple[str, ...]
+    note: str
     running: tuple[str, ...] = ()
     answers: tuple[Query, ...] = ()
 
@@ -38,26 +42,37 @@ class Feature:
         return f"the Windows feature {self.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """Its services."""
-        return (services_query(self.services),)
+        """Its services, and what we noted of it."""
+        return (services_query(self.services), file_query(self.note, content_limit=NOTE_LIMIT))
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Turn it on, and ask for a restart. Turning on what only waits for the restart does nothing."""
+        """Turn it on, and ask for a restart; only that if it was turned on since the machine was last started."""
         absent = tuple(name for name in self.services if reading.service(name) is None)
         if not absent:
             return self._start(reading)
+        reboot = f"the Windows feature {self.name} comes into force"
+        note = json.dumps({"schema": 1, "boot_id": reading.boot_id})
+        if reading.text(self.note) == note:
+            return Change(text="", reboot=reboot)
         return Change(
             text=f"turn on the Windows feature {self.name}",
             before=f"without {', '.join(absent)}\n",
             after=f"with {', '.join(self.services)}\n",
-            prepare=(self._dism("/Enable-Feature", "/All").undone_by(self._dism("/Disable-Feature")),),
+            prepare=(
+                # Never undone: a feature that is on hurts nobody, and turning it off would wait for the next restart,
+                # to take away then what has been built on it meanwhile.
+                self._dism("/Enable-Feature", "/All"),
+                Op("write", {"path": self.note, "content": as_base64(note.encode())}).undone_by(
+                    Op("remove", {"path": self.note})
+                ),
+            ),
             predicted={service_key(name): {"name": name, "state": "stopped", "start": 3} for name in absent},
             state=self.reads(),
-            reboot=f"the Windows feature {self.name} comes into force",
+            reboot=reboot,
         )
 
     def _start(self, reading: Reading) -> Change | None:

@@ -16,6 +16,12 @@ from ..tools import start_ops
 from .service import ACTIVE, RUNNING, deleting, running_dependants
 
 
+def runs(name: str, program: str, reading: Reading) -> bool:
+    """Whether there is a service `name` that runs `program`, by itself or under nssm."""
+    found = reading.service(name)
+    return found is not None and windows_path.same(Existing(found).program, program)
+
+
 @dataclass(frozen=True, slots=True)
 class NoService:
     """There is no service `name`. If `program` is given, only one that runs it is removed; another of that name is
@@ -47,7 +53,7 @@ class NoService:
         if found.get("deleting"):
             raise deleting(self.name)
         present = Existing.of(found, reading)
-        if self.program and not windows_path.same(present.program, self.program):
+        if self.program and not runs(self.name, self.program, reading):
             raise Refused(
                 f"The service {self.name} should not be there any more, but it runs {present.program}, not "
                 f"{self.program}: it is somebody else's. Remove it yourself, or give it another name."

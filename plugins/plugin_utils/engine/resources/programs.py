@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import windows_path
-from ..batch import Op
+from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
 
@@ -24,6 +24,7 @@ PE = "4d5a"
 GZIP = "1f8b"
 ZIP = "504b0304"
 RECEIPT_LIMIT = 16 * 1024
+_LATER = "(known after download)"
 LEFT_BEHIND = ".winkube-old"
 """End of the name of a replaced program that a running process may still hold; swept by a later batch."""
 
@@ -234,9 +235,15 @@ class Programs:
         return Op("record", args).undone_by(back)
 
     def _predicted(self) -> dict[str, Any]:
-        known = self.source.sha256 if self.source.sha256 and not self.is_archive else "(known after download)"
+        known = self.source.sha256 if self.source.sha256 and not self.is_archive else _LATER
         after = {"exists": True, "kind": "file", "sha256": known}
-        return {file_key(path): after for path in self.paths}
+        files = [{"path": path, "sha256": known} for path in self.paths]
+        receipt = {"schema": 1, "source": self.source.identity(), "files": files}
+        content = as_base64(json.dumps(receipt).encode())
+        return {
+            **{file_key(path): after for path in self.paths},
+            file_key(self.receipt): {"exists": True, "kind": "file", "sha256": _LATER, "content": content},
+        }
 
 
 def _short(sha256: object) -> str:

@@ -83,6 +83,7 @@ function Invoke-NodeOp {
         'write' { return Invoke-NodeOpWrite -Arguments $arguments -Run $Run }
         'restore' { return Invoke-NodeOpRestore -Arguments $arguments -Run $Run }
         'fetch' { return Invoke-NodeOpFetch -Arguments $arguments -Run $Run }
+        'assemble' { return Invoke-NodeOpAssemble -Arguments $arguments -Run $Run }
         'unpack' { return Invoke-NodeOpUnpack -Arguments $arguments -Run $Run }
         'move' { return Invoke-NodeOpMove -Arguments $arguments -Run $Run }
         'remove' { return Invoke-NodeOpRemove -Arguments $arguments -Run $Run }

@@ -94,7 +94,7 @@ function Remove-NodeLeftover {
             Remove-NodeFileQuietly -Path ($backup + '.winkube-new')
         }
     }
-    elseif ($name -ceq 'fetch') {
+    elseif ($name -ceq 'fetch' -or $name -ceq 'assemble') {
         Remove-NodeFileQuietly -Path ([string]$arguments['path'] + '.part')
     }
     elseif ($name -ceq 'unpack') {

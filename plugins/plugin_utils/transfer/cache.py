@@ -1,0 +1,170 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The builds that were pushed from this controller, by sha256, and the deltas between two of them.
+
+A delta can be made only where the build that is on the node is at hand. The folder may be deleted at any time: the
+next push of each build is then a whole one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BUILDS = 5
+MAX_BYTES = 1000 * 1000 * 1000
+MAX_DELTAS = 4
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def default_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """`winkube/builds` in XDG_CACHE_HOME or ~/.cache, by this process' environment or the given one."""
+    named = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
+    return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "winkube" / "builds"
+
+
+@dataclass(frozen=True, slots=True)
+class PushCache:
+    """`folder` is made when it is needed, for its owner alone. Where that fails nothing is kept and nothing found."""
+
+    folder: Path
+    max_builds: int = MAX_BUILDS
+    max_bytes: int = MAX_BYTES
+
+    @classmethod
+    def default(cls) -> PushCache:
+        """In the user's folder for caches."""
+        return cls(default_folder())
+
+    def has(self, sha256: str) -> bool:
+        """Whether a build of this sha256 is here; cheap, its content is looked at by `find`."""
+        return bool(_SHA256.fullmatch(sha256)) and self._build(sha256).is_file()
+
+    def find(self, sha256: str) -> bytes | None:
+        """The build of this sha256, if it is here and still is what it was."""
+        if not _SHA256.fullmatch(sha256):
+            return None
+        try:
+            data = self._build(sha256).read_bytes()
+        except OSError:
+            return None
+        if hashlib.sha256(data).hexdigest() != sha256:
+            self._build(sha256).unlink(missing_ok=True)
+            return None
+        with suppress(OSError):
+            os.utime(self._build(sha256))
+        return data
+
+    def keep(self, data: bytes, sha256: str) -> bool:
+        """Keep a build; the ones longest unused go. Whether it is here now."""
+        if len(data) > self.max_bytes:
+            return False
+        try:
+            self._make(self.folder)
+            if self._build(sha256).exists():
+                os.utime(self._build(sha256))
+                return True
+            descriptor, name = tempfile.mkstemp(prefix=".new-", dir=self.folder)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(data)
+                Path(name).replace(self._build(sha256))
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._drop_old()
+        except OSError:
+            return False
+        return True
+
+    @contextmanager
+    def parts(self, key: str, make: Callable[[], Iterator[bytes]]) -> Iterator[list[Path]]:
+        """The parts called `key` as files, in order: made by `make` unless another task has made them; they stay for as
+        long as the context is open. Many nodes that get one build at the same time wait for the one that makes them."""
+        # contextlib throws into a generator what ends its context: the inner one is left, too.
+        with self._workshop(key) as (folder, lock):  # pylint: disable=contextmanager-generator-missing-cleanup
+            complete = folder / "complete"
+            if not complete.exists():
+                for leftover in folder.glob("*.part"):
+                    leftover.unlink()
+                for number, data in enumerate(make()):
+                    (folder / f"{number:03d}.part").write_bytes(data)
+                complete.touch()
+            if lock is not None:
+                os.utime(folder)
+                fcntl.flock(lock, fcntl.LOCK_SH)
+            yield sorted(folder.glob("*.part"))
+
+    @contextmanager
+    def _workshop(self, key: str) -> Iterator[tuple[Path, int | None]]:
+        """A folder that nobody else works in, and its lock: one of the cache, else a temporary one without."""
+        folder = self.folder / "deltas" / key
+        try:
+            self._make(folder.parent)
+            lock = _locked(folder)
+            self._make(folder)
+            self._drop_old_deltas(folder)
+        except OSError:
+            with tempfile.TemporaryDirectory(prefix="winkube-") as name:
+                yield Path(name), None
+            return
+        try:
+            yield folder, lock
+        finally:
+            os.close(lock)
+
+    def _build(self, sha256: str) -> Path:
+        return self.folder / sha256
+
+    @staticmethod
+    def _make(folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _drop_old(self) -> None:
+        builds = [path for path in self.folder.iterdir() if _SHA256.fullmatch(path.name)]
+        builds.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        kept = 0
+        for number, path in enumerate(builds):
+            kept += path.stat().st_size
+            if number >= self.max_builds or kept > self.max_bytes:
+                path.unlink(missing_ok=True)
+
+    def _drop_old_deltas(self, mine: Path) -> None:
+        others = [path for path in mine.parent.iterdir() if path.is_dir() and path != mine]
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in others[MAX_DELTAS - 1 :]:
+            with suppress(OSError):
+                lock = _locked(path, fcntl.LOCK_NB)
+                try:
+                    shutil.rmtree(path, ignore_errors=True)
+                    _lock_of(path).unlink()
+                finally:
+                    os.close(lock)
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".lock")
+
+
+def _locked(folder: Path, how: int = 0) -> int:
+    """The lock of a folder, held by this process alone. Its file may be dropped while it is waited for."""
+    path = _lock_of(folder)
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | how)
+            if path.exists() and path.stat().st_ino == os.fstat(lock).st_ino:
+                return lock
+        except OSError:
+            os.close(lock)
+            raise
+        os.close(lock)

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A line per part for somebody who watches a long transfer; nothing in a log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+WATCHED = sys.stdout.isatty()
+"""Whether somebody watches. Asked when this file is read, which Ansible does in its main process: its workers have
+their output cut off."""
+
+MEGA = 1000 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """After a part: `part` of `parts` are on the node, `sent` of `total` bytes, in `seconds`."""
+
+    part: int
+    parts: int
+    sent: int
+    total: int
+    seconds: float
+
+    @property
+    def seconds_left(self) -> float:
+        """As fast as so far."""
+        return self.seconds * (self.total - self.sent) / self.sent if self.sent else 0.0
+
+
+def line(label: str, now: Progress) -> str:
+    """`[win1] kubelet.exe: part 2 of 5, 16.0 of 37.2 MB, 12 s left`."""
+    left = "done" if now.part == now.parts else f"{now.seconds_left:.0f} s left"
+    return f"{label}: part {now.part} of {now.parts}, {now.sent / MEGA:.1f} of {now.total / MEGA:.1f} MB, {left}"
+
+
+def shown(
+    label: str,
+    say: Callable[[str], None],
+    environment: Mapping[str, str] | None = None,
+    watched: bool | None = None,
+) -> Callable[[Progress], None]:
+    """What `push` calls after each part: `say` gets a line where somebody watches and there is more than one part;
+    nothing is said in CI (a variable CI that is neither empty, 0 nor false)."""
+    in_ci = (os.environ if environment is None else environment).get("CI", "").lower() not in {"", "0", "false"}
+    if in_ci or not (WATCHED if watched is None else watched):
+        return lambda now: None
+    return lambda now: say(line(label, now)) if now.parts > 1 else None

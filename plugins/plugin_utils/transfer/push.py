@@ -1,0 +1,143 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Puts a local build onto a node in parts, and says which op puts them together there (docs/protocol.md, section 5)."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from ..engine import windows_path
+from .cache import PushCache
+from .delta import delta, whole
+from .parts import WHOLE_LEVEL, parts
+from .progress import Progress
+
+How = Literal["unchanged", "delta", "whole"]
+Mode = Literal["auto", "whole"]
+
+
+class PushError(Exception):
+    """A sentence: why the build could not be sent."""
+
+
+class Connection(Protocol):
+    """What is used of Ansible's connection plugins: SFTP over SSH, PowerShell and base64 over WinRM."""
+
+    def put_file(self, in_path: str, out_path: str) -> object:
+        """Copy a file of the controller to the node; the folder must be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A file on the node and its sha256: the build that is to be replaced."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What was sent. `staged` is where the build is (`unchanged`) or will be once `op` has run: the op `assemble` as
+    {op, args, undo}, None when unchanged. `bytes_sent` are those of the parts, `why` a phrase for the result."""
+
+    how: How
+    bytes_sent: int
+    seconds: float
+    staged: str
+    op: dict[str, Any] | None = None
+    why: str = ""
+    parts: tuple[str, ...] = field(default=())
+
+
+def push(
+    connection: Connection,
+    source: Path,
+    sha256: str,
+    size: int,
+    base: Base | None,
+    staging_dir: str,
+    cache: PushCache,
+    progress: Callable[[Progress], None],
+    *,
+    target: str | None = None,
+    mode: Mode = "auto",
+    now: Callable[[], float] = time.monotonic,
+) -> Pushed:
+    """Send `source` (of `sha256` and `size`) into `staging_dir`, which must be there, as parts of a delta.
+
+    `target` is the file that the op makes of them; without it `<staging_dir>\\<sha256>.exe`. `mode` whole: not as a
+    difference. PushError if the source is not what it was said to be, or cannot be read; what the connection raises
+    passes through, and the parts that are there already are written over by the next try.
+    """
+    started = now()
+    if base is not None and base.sha256 == sha256:
+        return Pushed("unchanged", 0, now() - started, base.path, why="the node has this build")
+    old, why = _old(base, cache, mode)
+    place = target or windows_path.join(staging_dir, f"{sha256}.exe")
+    with ExitStack() as open_files:
+        files = _files(open_files, source, sha256, size, base if old is not None else None, old, cache)
+        sizes = [file.stat().st_size for file in files]
+        remote = tuple(windows_path.join(staging_dir, f"{sha256[:16]}.{n:03d}") for n in range(len(files)))
+        sent = 0
+        for number, (file, there) in enumerate(zip(files, remote, strict=True), 1):
+            connection.put_file(str(file), there)
+            sent += sizes[number - 1]
+            progress(Progress(number, len(files), sent, sum(sizes), now() - started))
+    args: dict[str, Any] = {"path": place, "sha256": sha256, "size": size, "delta": list(remote)}
+    if old is not None and base is not None:
+        args |= {"base": base.path, "base_sha256": base.sha256}
+    undo = [{"op": "remove", "args": {"path": path, "in_use_ok": True}} for path in (place, *remote)]
+    op = {"op": "assemble", "args": args, "undo": undo}
+    return Pushed("whole" if old is None else "delta", sent, now() - started, place, op, why, remote)
+
+
+def _old(base: Base | None, cache: PushCache, mode: Mode) -> tuple[bytes | None, str]:
+    """The build on the node, if a difference from it can be made; and why, or why not."""
+    if mode == "whole":
+        return None, "whole was asked for"
+    if base is None:
+        return None, "there is no build on the node"
+    found = cache.find(base.sha256)
+    if found is None:
+        return (
+            None,
+            f"the build on the node (sha256 {base.sha256[:12]}) was not pushed from here, or long ago",
+        )
+    return found, f"the difference from the build on the node (sha256 {base.sha256[:12]})"
+
+
+def _files(
+    open_files: ExitStack,
+    source: Path,
+    sha256: str,
+    size: int,
+    base: Base | None,
+    old: bytes | None,
+    cache: PushCache,
+) -> list[Path]:
+    """The parts as local files, and the build kept for the next time."""
+
+    def make() -> Iterator[bytes]:
+        new = _read(source, sha256, size)
+        cache.keep(new, sha256)
+        return parts(whole(new), level=WHOLE_LEVEL) if old is None else parts(delta(old, new))
+
+    key = f"{base.sha256[:24] if base else 'whole'}-{sha256[:24]}"
+    try:
+        return open_files.enter_context(cache.parts(key, make))
+    except OSError as error:
+        raise PushError(f"{source} could not be made ready to be sent: {error}.") from error
+
+
+def _read(source: Path, sha256: str, size: int) -> bytes:
+    data = source.read_bytes()
+    if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
+        raise PushError(f"{source} has changed while it was looked at: is a build still writing it? Run it again.")
+    return data

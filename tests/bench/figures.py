@@ -1,0 +1,71 @@
+"""The figures of a benchmark, and which targets they miss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+CONVERGED_CALLS = 1
+RATIO = 1.5
+RSS_GROWTH = 1.3
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One benchmark. Calls and bytes are those of one node, as the lab's server counted them; bytes go both ways.
+
+    changed_excepted: calls of the first join that no plan can spare, by reason. peak_rss: KiB of the process
+    ansible-playbook itself, None where the system does not tell.
+    """
+
+    converged_calls: int
+    changed_calls: int
+    changed_components: int
+    changed_excepted: Mapping[str, int]
+    ratio_to_win_ping: float
+    calls_per_node_10: int
+    calls_per_node_100: int
+    bytes_per_node_10: int
+    bytes_per_node_100: int
+    peak_rss_10: int | None
+    peak_rss_100: int | None
+    seconds_10: float
+    seconds_100: float
+    remarks: tuple[str, ...] = field(default=())
+    """What was counted and should not be: nodes whose figures differ from the others'."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON object that is printed; seconds and the ratio with two decimals."""
+        plain = asdict(self)
+        del plain["remarks"]
+        return {name: round(value, 2) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def missed(figures: Figures) -> list[str]:
+    """A sentence for each target that is missed."""
+    wanted = 1 + figures.changed_components + sum(figures.changed_excepted.values())
+    found = list(figures.remarks)
+    if figures.converged_calls != CONVERGED_CALLS:
+        found.append(f"A converged node costs {figures.converged_calls} remote calls, not {CONVERGED_CALLS}.")
+    if figures.changed_calls != wanted:
+        excepted = ", ".join(f"{reason}: {calls}" for reason, calls in figures.changed_excepted.items()) or "none"
+        found.append(
+            f"A first join costs {figures.changed_calls} remote calls, not {wanted}: one to read, one for each of "
+            f"{figures.changed_components} changed components, and what is excepted ({excepted})."
+        )
+    if figures.ratio_to_win_ping > RATIO:
+        found.append(
+            f"A converged site.yml takes {figures.ratio_to_win_ping:.2f} times as long as a play with win_ping alone; "
+            f"at most {RATIO} is wanted."
+        )
+    for what in ("calls", "bytes"):
+        few, many = getattr(figures, f"{what}_per_node_10"), getattr(figures, f"{what}_per_node_100")
+        if few != many:
+            found.append(f"At 10 nodes a node costs {few} {what}, at 100 nodes {many}; equal is wanted.")
+    if figures.peak_rss_10 and figures.peak_rss_100 and figures.peak_rss_100 > RSS_GROWTH * figures.peak_rss_10:
+        found.append(
+            f"ansible-playbook needs {figures.peak_rss_100} KiB at 100 nodes and {figures.peak_rss_10} KiB at 10; at "
+            f"most {RSS_GROWTH} times as much is wanted."
+        )
+    return found

@@ -1,0 +1,136 @@
+"""Simulated nodes that grow in number, and ansible-playbook over them, measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.integration.lab import SCRIPTS, Bench
+from tests.integration.whole import BASE, SITE, Kind, write_sums
+from tests.lab.server.nodes import NodeSpec
+
+FORKS = "10"
+SAMPLE_S = 0.05
+PING = "- hosts: windows\n  gather_facts: false\n  tasks:\n    - ansible.windows.win_ping:\n"
+
+
+class BenchFailed(Exception):  # noqa: N818 - reads as a sentence
+    """A run that has to succeed did not."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: how long, the peak memory of ansible-playbook's own process (KiB), calls and bytes by node."""
+
+    seconds: float
+    peak_rss: int | None
+    calls: dict[str, int]
+    bytes: dict[str, int]
+
+
+class Fleet:
+    """Nodes `win001`, `win002`, ... and one cluster. Their names and addresses are equally long: so is what is sent."""
+
+    def __init__(self, directory: Path, kind: Kind, *, whole: bool = True) -> None:
+        self.bench = Bench(directory)
+        self._sums = write_sums(self.bench.lab.sources, directory, kind)
+        self._variables: dict[str, Any] = {
+            "winkube_hosts": "windows",
+            "winkube_download_base": BASE,
+            "winkube_download_sums": str(self._sums),
+            "winkube_nssm_checksum": str(self._sums),
+        }
+        if whole:
+            cluster = self.bench.cluster(version=kind.kubernetes, backend=kind.backend)
+            self._variables |= {"winkube_cluster": {"kubeconfig": str(cluster.kubeconfig)}, **kind.variables()}
+        else:
+            self._variables["winkube_containerd_version"] = kind.containerd
+
+    def close(self) -> None:
+        self.bench.close()
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes there are."""
+        return sorted(self.bench.lab.hosts)
+
+    def grow_to(self, count: int) -> list[str]:
+        """Add bare nodes until there are `count`; the names of the new ones."""
+        numbers = range(len(self.names) + 1, count + 1)
+        specs = [NodeSpec(f"win{number:03}", f"10.77.0.{100 + number}") for number in numbers]
+        self.bench.lab.add_nodes(dict.fromkeys(specs))
+        return [spec.name for spec in specs]
+
+    def latency(self, seconds: float) -> None:
+        """How much longer each remote call takes."""
+        for host in self.bench.lab.hosts.values():
+            host.set(latency_s=seconds)
+
+    def site(self, *arguments: str) -> Measured:
+        """site.yml over all nodes."""
+        extra = self.bench.file("extra.json", json.dumps(self._variables))
+        return self._run(str(SITE), "-e", f"@{extra}", *arguments)
+
+    def ping(self) -> Measured:
+        """A play with the one task win_ping."""
+        return self._run(str(self.bench.play(PING, "ping.yml")))
+
+    def _run(self, *arguments: str) -> Measured:
+        self.bench.reset_ledger()
+        output = self.bench.directory / "output.txt"
+        line = [str(SCRIPTS / "ansible-playbook"), "-i", str(self.bench.inventory()), *arguments]
+        started = time.monotonic()
+        with output.open("w", encoding="utf-8") as sink:
+            process = subprocess.Popen(
+                line,
+                cwd=self.bench.directory,
+                env={**self.bench.environment(), "ANSIBLE_FORKS": FORKS},
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                peak = _wait(process)
+            except BaseException:
+                process.terminate()
+                process.wait(timeout=30)
+                raise
+        seconds = time.monotonic() - started
+        if process.returncode != 0:
+            tail = output.read_text(encoding="utf-8", errors="replace")[-4000:]
+            raise BenchFailed(f"{' '.join(line)} ended with {process.returncode}:\n{tail}")
+        accounts = {name: self.bench.account(name) for name in self.names}
+        return Measured(
+            seconds,
+            peak,
+            {name: account.remote_calls for name, account in accounts.items()},
+            {name: account.bytes_in + account.bytes_out for name, account in accounts.items()},
+        )
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int | None:
+    """Wait for the process to end; the most memory (KiB) that it itself had, None where /proc does not tell.
+
+    Not getrusage: on Linux a child's ru_maxrss begins with what its parent had when it was forked.
+    """
+    peak = None
+    while process.poll() is None:
+        peak = resident_peak(process.pid) or peak
+        time.sleep(SAMPLE_S)
+    return peak
+
+
+def resident_peak(pid: int) -> int | None:
+    """VmHWM of a process in KiB."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return None

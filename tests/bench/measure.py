@@ -1,0 +1,118 @@
+"""Measuring: what is run, and how figures are made of it."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tests.bench.calls import Recorder, components, excepted
+from tests.bench.figures import Figures
+from tests.bench.fleet import Fleet, Measured
+from tests.integration.whole import OVERLAY
+
+FEW = 10
+HOSTS = 5
+RUNS = 5
+LATENCY_S = 0.5
+_STARTED = time.monotonic()
+
+
+def say(text: str) -> None:
+    """Progress, on stderr."""
+    print(f"bench {time.monotonic() - _STARTED:5.0f} s: {text}", file=sys.stderr, flush=True)
+
+
+def ratio(fleet: Fleet) -> float:
+    """Median of the converged site.yml over median of win_ping, runs interleaved."""
+    fleet.latency(LATENCY_S)
+    site, ping = [], []
+    for number in range(RUNS):
+        ping.append(fleet.ping().seconds)
+        site.append(fleet.site().seconds)
+        say(f"{HOSTS} nodes, run {number + 1} of {RUNS}: win_ping {ping[-1]:.2f} s, site.yml {site[-1]:.2f} s")
+    fleet.latency(0.0)
+    return ratio_of(site, ping)
+
+
+def converged(fleet: Fleet, count: int) -> Measured:
+    """A run over `count` nodes that changes nothing; new ones are made first."""
+    new = fleet.grow_to(count)
+    made = fleet.site("--limit", ",".join(new)) if new else None
+    run = fleet.site()
+    say(f"{count} nodes: {f'{made.seconds:.0f} s to make {len(new)}, ' if made else ''}{run.seconds:.1f} s converged")
+    return run
+
+
+def ratio_of(site: Sequence[float], ping: Sequence[float]) -> float:
+    """Median of the seconds of site.yml over the median of those of win_ping."""
+    return statistics.median(site) / statistics.median(ping)
+
+
+def common(what: str, few: Measured, many: Measured) -> tuple[int, int, tuple[str, ...]]:
+    """Calls or bytes of one node on average, among few nodes and among many, over the nodes that are in both.
+
+    And sentences: for each that costs something else among many, and for each of the others that costs more or less
+    than any of these.
+    """
+    before, after = getattr(few, what), getattr(many, what)
+    remarks = [
+        f"{name} costs {before[name]} {what} among {len(before)} nodes and {after[name]} among {len(after)}."
+        for name in before
+        if before[name] != after[name]
+    ]
+    usual = sorted({after[name] for name in before})
+    shown = str(usual[0]) if len(usual) == 1 else f"{usual[0]} to {usual[-1]}"
+    remarks += [
+        f"Among {len(after)} nodes {name} costs {cost} {what}, and the others {shown}."
+        for name, cost in after.items()
+        if name not in before and not usual[0] <= cost <= usual[-1]
+    ]
+    return _mean(before, before), _mean(after, before), tuple(remarks)
+
+
+def _mean(costs: Mapping[str, int], names: Iterable[str]) -> int:
+    return round(statistics.mean(costs[name] for name in names))
+
+
+def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
+    """All figures: calls and the ratio with whole nodes, growth with whole nodes or with containerd alone."""
+    fleet = Fleet(folder / "whole", OVERLAY)
+    try:
+        first = fleet.grow_to(HOSTS)[0]
+        recorder = Recorder(fleet.bench.lab.host(first).node)
+        made = fleet.site()
+        calls = list(recorder.calls)
+        say(f"{HOSTS} whole nodes made in {made.seconds:.0f} s with {made.calls[first]} calls each")
+        again = fleet.site()
+        times = ratio(fleet)
+        if whole_fleet:
+            few, lot = converged(fleet, FEW), converged(fleet, many)
+    finally:
+        fleet.close()
+    if not whole_fleet:
+        fleet = Fleet(folder / "containerd", OVERLAY, whole=False)
+        try:
+            few, lot = converged(fleet, FEW), converged(fleet, many)
+        finally:
+            fleet.close()
+    calls_few, calls_many, odd_calls = common("calls", few, lot)
+    bytes_few, bytes_many, odd_bytes = common("bytes", few, lot)
+    return Figures(
+        converged_calls=max(again.calls.values()),
+        changed_calls=max(made.calls.values()),
+        changed_components=components(calls),
+        changed_excepted=excepted(calls),
+        ratio_to_win_ping=times,
+        calls_per_node_10=calls_few,
+        calls_per_node_100=calls_many,
+        bytes_per_node_10=bytes_few,
+        bytes_per_node_100=bytes_many,
+        peak_rss_10=few.peak_rss,
+        peak_rss_100=lot.peak_rss,
+        seconds_10=few.seconds,
+        seconds_100=lot.seconds,
+        remarks=odd_calls + odd_bytes,
+    )

@@ -1,0 +1,275 @@
+"""win_k8s_provisioner on simulated nodes: freshly built programs in the place of those that services run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from tests.integration import stand_ins
+from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.site import BINARY, converge, differences
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.services import ServiceHost
+from tests.lab.programs import worker
+from tests.lab.programs.builds import build, identify
+from tests.lab.programs.program import Caller, Completed, text
+from tests.lab.programs.program import Run as ProgramRun
+from tests.lab.server.host import NodeHost
+
+PROVISION = ROOT / "playbooks" / "provision.yml"
+KUBELET = r"c:\k\kubelet.exe"
+PROXY = r"C:\k\kube-proxy.exe"
+ITEMS: dict[str, dict[str, Any]] = {
+    "containerd": {
+        "name": "containerd",
+        "version": "1.7.11",
+        "sourceURL": "http://xyz/containerd.exe",
+        "destination": r"c:\Program Files\containerd\bin\containerd.exe",
+        "overwrite": True,
+    },
+    "kubelet": {
+        "name": "kubelet",
+        "version": "1.29.0",
+        "sourceURL": "http://xyz/kubelet.exe",
+        "destination": KUBELET,
+        "overwrite": True,
+    },
+}
+"""The documents' two samples, unchanged."""
+
+
+def provision(bench: Bench, *items: dict[str, Any], arguments: tuple[object, ...] = (), **more: Any) -> Run:
+    wanted = {"winkube_hosts": "windows", "winkube_provisioners": list(items), **more}
+    extra = bench.file("provision.json", json.dumps(wanted))
+    env = {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    return bench.ansible_playbook(PROVISION, "-v", "-e", f"@{extra}", *arguments, env=env)
+
+
+def swapped(bench: Bench, *items: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    """A run that has to succeed; what became of the items."""
+    run = provision(bench, *items, **more)
+    assert run.rc == 0, run
+    return results(run)
+
+
+def results(run: Run) -> list[dict[str, Any]]:
+    marker = run.stdout.index("=> {", run.stdout.index("TASK [Replace"))
+    found, _end = json.JSONDecoder().raw_decode(run.stdout[marker + 3 :])
+    listed: list[dict[str, Any]] = found["provisioners"]
+    return listed
+
+
+def program(host: NodeHost, path: str = BINARY) -> bytes:
+    return bytes(host.in_turn(lambda: host.node.drive.read(path)))
+
+
+def beside(host: NodeHost, path: str) -> list[str]:
+    """What lies in a program's folder under its name."""
+    folder, _, name = path.rpartition("\\")
+    entries = host.in_turn(lambda: host.node.drive.listdir(folder))
+    return sorted(entry for entry in entries if entry.lower().startswith(name.lower()))
+
+
+def state(host: NodeHost, service: str) -> str:
+    return str(host.in_turn(lambda: host.node.services.state(service)))
+
+
+def pid(host: NodeHost, service: str) -> int:
+    return int(host.in_turn(lambda: host.node.services.runtime(service).pid))
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, port: int, broken: str = "none") -> None:
+    """`name`.exe says its version and is healthy at `port`; the one of version `broken` ends as soon as it works."""
+
+    def healthy(node: SimulatedNode, path: str, caller: Caller) -> bool:
+        found = identify(node.drive.read(path))
+        assert found is not None
+        if found.version == broken:
+            return False
+        node.network.listen(port, caller.process.pid, lambda _path: (200, b"ok"))
+        return True
+
+    def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> ProgramRun:
+        if argv[1:] == ["--version"]:
+            yield 0.1
+            found = identify(node.drive.read(argv[0]))
+            assert found is not None
+            return text(0, f"Kubernetes v{found.version}\n")
+        if not healthy(node, argv[0], caller):
+            yield 0.3
+            return Completed(1)
+        return (yield from worker.main(node, argv, stdin, caller))
+
+    def serve(
+        node: SimulatedNode, argv: list[str], host: ServiceHost, caller: Caller
+    ) -> Generator[float | None, None, int]:
+        if not healthy(node, argv[0], caller):
+            host.report("running")
+            yield 0.3
+            return 1
+        return (yield from worker.serve(node, argv, host, caller))
+
+    stand_ins.put(monkeypatch, name, (main, serve))
+
+
+def service(host: NodeHost, name: str, exe: str, data: bytes, *arguments: str, depends_on: str = "") -> None:
+    """A service that somebody made with sc.exe, running."""
+
+    def make() -> None:
+        node = host.node
+        node.drive.mkdir(exe.rpartition("\\")[0])
+        node.drive.write(exe, data)
+        line = ["create", name, "binPath=", " ".join([exe, *arguments]), "start=", "auto"]
+        line += ["depend=", depends_on] if depends_on else []
+        for words in (line, ["start", name]):
+            process, _result = node.start_program(r"C:\Windows\System32\sc.exe", words, user="SYSTEM", elevated=True)
+            node.clock.advance(60)
+            assert process.exit_code == 0, words
+        node.clock.advance(5)
+
+    host.in_turn(make)
+
+
+@pytest.mark.row("PV-01", "PV-02", "PV-03", "PV-04", "PV-05", "PV-06", "PV-18", "PV-19")
+def test_the_documents_list_end_to_end_and_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, "kubelet", 10248)
+    host = bench.node()
+    converge(bench, version="1.7.28")
+    service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service", "--v=2")
+    before = {name: pid(host, name) for name in ITEMS}
+    bench.reset_ledger()
+    checked = provision(bench, *ITEMS.values(), arguments=("--check", "--diff"))
+    assert checked.rc == 0, checked
+    assert [entry["result"] for entry in results(checked)] == ["unknown", "unknown"]
+    assert bench.calls() == 1
+    assert {name: pid(host, name) for name in ITEMS} == before
+
+    bench.reset_ledger()
+    run = provision(bench, *ITEMS.values())
+    assert run.rc == 0, run
+    assert "is fetched over plain http and without a checksum" in run.output
+    assert bench.calls() == 3, "read, stage, swap"
+    found = results(run)
+    assert [entry["name"] for entry in found] == ["containerd", "kubelet"]
+    assert [entry["result"] for entry in found] == ["replaced", "replaced"]
+    assert [entry["version"]["after"] for entry in found] == ["1.7.11", "1.29.0"]
+    assert all(0 < entry["downtime_s"] < 60 for entry in found), found
+    assert program(host) == build("containerd", "1.7.11")
+    assert program(host, KUBELET) == build("kubelet", "1.29.0")
+    assert {name: state(host, name) for name in ITEMS} == dict.fromkeys(ITEMS, "running")
+    assert all(pid(host, name) != before[name] for name in ITEMS)
+    assert host.in_turn(lambda: host.node.drive.listdir(r"C:\ProgramData\winkube\staging\provision")) == []
+
+    running, dump = {name: pid(host, name) for name in ITEMS}, bench.dump()
+    bench.reset_ledger()
+    again = swapped(bench, *ITEMS.values())
+    assert [entry["result"] for entry in again] == ["unchanged", "unchanged"]
+    assert bench.calls() == 1
+    assert {name: pid(host, name) for name in ITEMS} == running
+    assert differences(dump, bench.dump()) == []
+
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  module_defaults:
+    winkube.node.win_k8s_provisioner:
+      node: "{{ winkube_node }}"
+      start_timeout: 20
+  roles: [winkube.node.winkube]
+  tasks:
+"""
+
+
+def play(bench: Bench, *tasks: dict[str, Any]) -> Run:
+    """Tasks of this module in one play, going on after a failed one."""
+    rows = [
+        f"    - winkube.node.win_k8s_provisioner: {json.dumps(task)}\n      ignore_errors: true\n" for task in tasks
+    ]
+    path = bench.play(PLAY + "".join(rows))
+    return bench.ansible_playbook(path, "-v", env={"ANSIBLE_CALLBACK_RESULT_FORMAT": "json"})
+
+
+def answers(run: Run) -> list[dict[str, Any]]:
+    """Each task's result, in order."""
+    found, at = [], 0
+    while (at := run.stdout.find("=> {", at)) >= 0:
+        result, _end = json.JSONDecoder().raw_decode(run.stdout[at + 3 :])
+        found.append(result)
+        at += 4
+    return found
+
+
+@pytest.mark.row("PV-05", "PV-07", "PV-10", "PV-16", "PV-17")
+def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_forth(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "kubelet", 10248, broken="1.29.9")
+    stand_in(monkeypatch, "kube-proxy", 10256)
+    host = bench.node()
+    service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service")
+    service(host, "kube-proxy", PROXY, build("kube-proxy", "1.28.4"), "--windows-service", depends_on="kubelet")
+    for name, data in {
+        "crashes.exe": build("kubelet", "1.29.9"),
+        "linux": b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\0" + bytes(100),
+        "good": build("kubelet", "1.29.1"),
+    }.items():
+        (bench.directory / name).write_bytes(data)
+    bench.lab.sources.publish("/linux/kubelet.exe", (bench.directory / "linux").read_bytes())
+    before, running = program(host, KUBELET), pid(host, "kube-proxy")
+    checksum = f"sha256:{'0' * 64}"
+    kubelet = {"name": "kubelet", "overwrite": True}
+    refused = play(
+        bench,
+        {**kubelet, "sourceURL": "linux"},
+        {**kubelet, "sourceURL": "http://xyz/linux/kubelet.exe"},
+        {**kubelet, "sourceURL": "http://xyz/kubelet.exe", "checksum": checksum},
+        {**kubelet, "sourceURL": "http://xyz/1.29.2/kubelet.exe", "version": "1.29.0"},
+        {**kubelet, "sourceURL": "good", "checksum": checksum},
+        {"name": "agent", "sourceURL": "good", "destination": r"C:\k\agent.exe"},
+        {**kubelet, "sourceURL": "good", "destination": rf"{PROXY}\kubelet.exe"},
+    )
+    said = [str(answer.get("msg")) for answer in answers(refused)]
+    for text_of, wanted in zip(
+        said,
+        (
+            "GOOS=windows was forgotten",
+            "GOOS=windows was forgotten",
+            "sha256",
+            "says it is 1.29.2, and wanted was 1.29.0",
+            "another build, or it was damaged",
+            "there is no service agent on the node",
+            "should be a folder, but is a file",
+        ),
+        strict=True,
+    ):
+        assert wanted in text_of, refused
+    assert pid(host, "kube-proxy") == running, "nothing was stopped"
+
+    began = host.in_turn(lambda: host.node.clock.now())
+    crashed = play(bench, {**kubelet, "sourceURL": "crashes.exe"})
+    message = str(answers(crashed)[0]["msg"])
+    assert "10248/healthz" in message and "Everything was put back as it was" in message, crashed
+    assert host.in_turn(lambda: host.node.clock.now()) - began < 120, "within the gate's time"
+    assert program(host, KUBELET) == before
+    assert {name: state(host, name) for name in ("kubelet", "kube-proxy")} == dict.fromkeys(
+        ("kubelet", "kube-proxy"), "running"
+    )
+    assert beside(host, KUBELET) == ["kubelet.exe"]
+
+    running = pid(host, "kube-proxy")
+    pushed = play(bench, {**kubelet, "sourceURL": "good"}, *([{"name": "kubelet", "state": "previous"}] * 4))
+    assert pushed.rc == 0, pushed
+    first, *back = (answer["provisioners"][0] for answer in answers(pushed))
+    assert (first["result"], first["transfer"]["how"]) == ("replaced", "whole")
+    assert first["transfer"]["bytes_sent"] > 0
+    assert [entry["result"] for entry in back] == ["went_back"] * 4
+    assert [entry["version"]["after"] for entry in back] == [None, "1.29.1"] * 2
+    assert program(host, KUBELET) == build("kubelet", "1.29.1"), "an even number of swaps"
+    assert beside(host, KUBELET) == ["kubelet.exe", "kubelet.exe.winkube-previous"]
+    assert program(host, f"{KUBELET}.winkube-previous") == before
+    assert {state(host, name) for name in ("kubelet", "kube-proxy")} == {"running"}
+    assert pid(host, "kube-proxy") != running, "it depends on the kubelet"

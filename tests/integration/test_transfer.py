@@ -1,0 +1,25 @@
+"""The lab's SFTP carries a build onto the simulated drive, whole and quickly, and counts its bytes."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from tests.integration.lab import Bench
+from tests.integration.test_lab_reaches_ansible import sftp
+
+SIZE = 20_000_000
+
+
+def test_twenty_megabytes_are_quick(bench: Bench) -> None:
+    bench.node("win1")
+    data = random.Random(1).randbytes(SIZE)
+    path = bench.directory / "build"
+    path.write_bytes(data)
+    started = time.monotonic()
+    run = sftp(bench, f"put {path} /C:/build.exe\n")
+    seconds = time.monotonic() - started
+    assert run.returncode == 0, run.stderr
+    assert bench.lab.host("win1").node.drive.read("C:\\build.exe") == data
+    assert SIZE <= bench.account("win1").bytes_in < SIZE * 1.01
+    assert seconds < 20

@@ -1,0 +1,122 @@
+"""What a whole node needs besides the machine: a cluster to join, a kubeconfig for the controller, downloads with sums.
+
+`start --cluster` makes all of it for the nodes that shall become whole ones. A kubelet is never newer than its API
+server, and at most three releases older, so each node has a cluster of its own; the kubeconfig has a context for each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.request
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.seed import Settings
+from tests.lab.server.lab import Lab
+from tests.lab.server.source import SourceServer
+
+# The lab's sources answer for every publisher, below any path: what a bundle's server does.
+BASE = "http://xyz"
+_FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A node that shall become a whole one, and its releases; `mode` is that of its network."""
+
+    name: str
+    kubernetes: str = Settings().version
+    containerd: str = "2.3.7"
+    mode: str = "l2bridge"
+
+
+def wishes(items: Iterable[str]) -> tuple[Wish, ...]:
+    """Of the values of `--nodes`: each Node document with spec.kubernetes.version, and each NAME=ADDRESS:PORT."""
+    found: list[Wish] = []
+    for item in items:
+        if Path(item).is_file():
+            documents = yaml.safe_load_all(Path(item).read_text(encoding="utf-8"))
+            found += [_of_document(each) for each in documents if each and _version(each)]
+        else:
+            found.append(Wish(item.partition("=")[0]))
+    return tuple(found)
+
+
+def _version(document: Mapping[str, Any]) -> str:
+    return str(((document.get("spec") or {}).get("kubernetes") or {}).get("version") or "")
+
+
+def _of_document(document: Mapping[str, Any]) -> Wish:
+    spec = document["spec"]
+    containerd = str((spec.get("containerd") or {}).get("version") or Wish.containerd)
+    mode = str((spec.get("network") or {}).get("mode") or Wish.mode)
+    return Wish(document["metadata"]["name"], _version(document), containerd, mode.lower())
+
+
+def start_clusters(lab: Lab, wanted: Iterable[Wish]) -> None:
+    """A cluster for each; in the lab's directory one `kubeconfig`, `SHA256SUMS`, and `whole.yml`, variables for
+    ansible-playbook that lead to all of it."""
+    releases = []
+    for wish in wanted:
+        backend = "vxlan" if wish.mode == "overlay" else "host-gw"
+        lab.start_cluster(Settings(version=wish.kubernetes, backend=backend), wish.name.lower())
+        releases.append((wish.kubernetes, wish.containerd))
+    sums = str(write_sums(lab.sources, lab.directory, releases))
+    variables = {
+        "winkube_download_base": BASE,
+        "winkube_download_sums": sums,
+        "winkube_nssm_checksum": sums,
+        "winkube_cluster": {
+            "kubeconfig": str(contexts(lab.clusters, lab.directory / "kubeconfig")),
+            "context": "{{ winkube_node_name }}",
+        },
+    }
+    lab.directory.joinpath("whole.yml").write_text(yaml.safe_dump(variables), encoding="utf-8")
+
+
+def contexts(clusters: Mapping[str, Cluster], target: Path) -> Path:
+    """One kubeconfig with a context for each cluster, by its name; the first is the current one."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for name, cluster in clusters.items():
+        own = yaml.safe_load(cluster.kubeconfig.read_text(encoding="utf-8"))
+        merged["clusters"].append({**own["clusters"][0], "name": name})
+        merged["users"].append({**own["users"][0], "name": name})
+        merged["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+    merged["current-context"] = next(iter(clusters), "")
+    target.touch(mode=0o600)
+    target.write_text(yaml.safe_dump(merged), encoding="utf-8")
+    return target
+
+
+def downloads(kubernetes: str, containerd: str) -> tuple[str, ...]:
+    """What site.yml fetches, as paths below a download base."""
+    github = "github.com"
+    return (
+        f"{github}/containerd/containerd/releases/download/v{containerd}/containerd-{containerd}-windows-amd64.tar.gz",
+        *(
+            f"dl.k8s.io/release/v{kubernetes}/bin/windows/amd64/{name}.exe"
+            for name in ("kubelet", "kubeadm", "kube-proxy")
+        ),
+        "nssm.cc/release/nssm-2.24.zip",
+        f"{github}/containernetworking/plugins/releases/download/v{_FIXED['plugins']}/"
+        f"cni-plugins-windows-amd64-v{_FIXED['plugins']}.tgz",
+        f"{github}/flannel-io/cni-plugin/releases/download/v{_FIXED['flannel_cni']}/"
+        f"cni-plugin-flannel-windows-amd64-v{_FIXED['flannel_cni']}.tgz",
+        f"{github}/flannel-io/flannel/releases/download/v{_FIXED['flannel']}/flanneld.exe",
+    )
+
+
+def write_sums(sources: SourceServer, folder: Path, releases: Iterable[tuple[str, str]]) -> Path:
+    """SHA256SUMS of what nodes of these releases (Kubernetes, containerd) fetch, as playbooks/bundle.yml writes it."""
+    lines = []
+    for path in dict.fromkeys(path for release in releases for path in downloads(*release)):
+        with urllib.request.urlopen(f"http://{sources.address}/{path}", timeout=30) as answer:
+            lines.append(f"{hashlib.sha256(answer.read()).hexdigest()}  {path}\n")
+    target = folder / "SHA256SUMS"
+    target.write_text("".join(lines), encoding="utf-8")
+    return target

@@ -1,0 +1,167 @@
+"""The ways to change one value in a file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Value = str | int | float | bool | None
+_FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_TEXT_VALUE = re.compile(
+    r"""(?P<number>(?<![\w.])\d+(?:\.\d+)*(?![\w.]))|(?P<bool>\b(?:true|false)\b|\$(?:true|false)\b)"""
+    r"""|(?P<word>[A-Za-z_/\\.-][\w/\\:.=@-]+[\w/\\])"""
+)
+# Lines that only people read.
+_PROSE = re.compile(r"""^[\s-]*"?(?:description|short_description|title|name|\$comment|\$schema|\$id)"?:""")
+# What begins a comment, by the ending of a file's name.
+_COMMENTS = {".yml": "#", ".yaml": "#", ".ps1": "#", ".psm1": "#", ".txt": "#", ".j2": "{#"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: in `path`, from byte `start` to `end` of the file, `new` instead of `old`.
+
+    `value`: what stands there; None for a comparison. `local`: in a function's body, so that the line runs only where
+    the function is called.
+    """
+
+    path: str
+    line: int
+    start: int
+    end: int
+    new: str
+    value: Value
+    local: bool
+    old: str
+
+    def apply(self, text: str) -> str:
+        """The file's text with the change."""
+        data = text.encode()
+        return (data[: self.start] + self.new.encode() + data[self.end :]).decode()
+
+    @property
+    def what(self) -> str:
+        """`'pause:3.9' -> 'pause:3.9x'`, on one line."""
+        return " ".join(f"{_short(self.old)} -> {_short(self.new)}".split())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"...{text[-57:]}"
+
+
+def mutants_of(path: str, text: str) -> Iterator[Mutant]:
+    """Every change of one value in a file."""
+    if path.endswith(".py"):
+        yield from _python(path, text)
+    else:
+        yield from _plain(path, text)
+
+
+def _python(path: str, text: str) -> Iterator[Mutant]:
+    module = ast.parse(text)
+    offsets = _line_offsets(text)
+    idle = _idle(module)
+    parents = {child: node for node in ast.walk(module) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(module):
+        if node in idle or not isinstance(node, ast.Constant | ast.Compare):
+            continue
+        start = offsets[node.lineno - 1] + node.col_offset
+        end = offsets[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        old = text.encode()[start:end].decode()
+        new = _other(node, old, inside_text=isinstance(parents.get(node), ast.JoinedStr))
+        if new is not None and old:
+            value = node.value if isinstance(node, ast.Constant) and not isinstance(node.value, bytes) else None
+            plain = value if isinstance(value, str | int | float | bool) else None
+            yield Mutant(path, node.lineno, start, end, new, plain, _is_local(node, parents), old)
+
+
+def _other(node: ast.Constant | ast.Compare, old: str, *, inside_text: bool) -> str | None:
+    """The source of another value; None where there is none to choose."""
+    if isinstance(node, ast.Compare):
+        flipped = _FLIPPED.get(type(node.ops[0])) if len(node.ops) == 1 else None
+        if flipped is None:
+            return None
+        return f"({ast.unparse(ast.Compare(node.left, [flipped()], node.comparators))})"
+    value = node.value
+    if isinstance(value, bool):
+        return repr(not value)
+    if isinstance(value, int | float):
+        return repr(value + 1)
+    if isinstance(value, str):
+        if inside_text and sys.version_info < (3, 12):  # older ones do not say where in the text it stands
+            return None
+        return f"{old}x" if inside_text else f"({value + 'x'!r})" if "\n" in old else repr(value + "x")
+    return None
+
+
+def _idle(module: ast.Module) -> set[ast.AST]:
+    """Docstrings, documentation of modules, annotations: what changes nothing when it is run."""
+    idle: set[ast.AST] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            idle.add(node.value)
+        for name in ("annotation", "returns"):
+            annotation = getattr(node, name, None)
+            if isinstance(annotation, ast.AST):
+                idle.update(ast.walk(annotation))
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id in {"EXAMPLES", "RETURN", "DOCUMENTATION"}
+            for target in node.targets
+        ):
+            idle.update(ast.walk(node))
+    return idle
+
+
+def _is_local(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether the node is in a function's body, rather than in its head or outside."""
+    child, parent = node, parents.get(node)
+    while parent is not None:
+        if isinstance(parent, ast.FunctionDef) and child in parent.body:
+            return True
+        child, parent = parent, parents.get(parent)
+    return False
+
+
+def _line_offsets(text: str) -> list[int]:
+    offsets = [0]
+    for line in text.encode().splitlines(keepends=True):
+        offsets.append(offsets[-1] + len(line))
+    return offsets
+
+
+def _plain(path: str, text: str) -> Iterator[Mutant]:
+    """Numbers, switches and words of a text file, comments left out."""
+    mark = next((mark for ending, mark in _COMMENTS.items() if path.endswith(ending)), None)
+    for number, (line, offset) in enumerate(zip(text.splitlines(), _line_offsets(text), strict=False), start=1):
+        if _PROSE.match(line):
+            continue
+        code = line if mark is None else re.split(rf"(?:^|\s){re.escape(mark)}", line, maxsplit=1)[0]
+        for match in _TEXT_VALUE.finditer(code):
+            old = match[0]
+            if match["number"]:
+                head, dot, last = old.rpartition(".")
+                new, value = f"{head}{dot}{int(last) + 1}", old if dot else int(old)
+            elif match["bool"]:
+                new, value = _not(old), None
+            else:
+                new, value = f"{old}x", old
+            start = offset + len(code[: match.start()].encode())
+            yield Mutant(path, number, start, start + len(old.encode()), new, value, False, old)
+
+
+def _not(word: str) -> str:
+    return word.replace("true", "false") if "true" in word else word.replace("false", "true")

