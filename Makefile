@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 2
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
-.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real rows molecule bench mutate check build clean
+.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real wine rows molecule bench mutate check build clean
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -43,12 +43,16 @@ test-main: setup ## every test, in the newest environment only
 	@$(PYTHON) $(PYTEST) $(PYTEST_ARGS)
 
 # Exit status 3 of .ci/setup: no Python 3.11 here. A developer is told and goes on; CI has to have it.
-# tests/quality is about the files, not about what runs, and wants the linters; tests/real has no use for Ansible.
+# tests/quality is about the files, not about what runs, and wants the linters; tests/real and tests/wine have no use for Ansible. Of the
+# scenarios on the lab those are left out that vary one component's work on the node: it does not depend on ansible-core,
+# and each component is in test_whole_node.py.
+OLDEST_WITHOUT = quality real wine $(addprefix integration/test_,$(addsuffix .py,bundle conversion cuts flannel folders host \
+	images join kube_proxy kubelet molecule nssm privilege promises provisioner registries setup upgrade verify))
 test-oldest: ## the unit and lab tests on ansible-core 2.19
 	@status=0; .ci/setup oldest || status=$$?; \
 	if [ $$status -eq 3 ] && [ "$${CI:-}" != true ]; then echo "lane oldest: skipped, no CPython 3.11 at hand"; exit 0; fi; \
 	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
-	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) --ignore=tests/quality --ignore=tests/real --ignore=tests/integration/test_molecule.py $(PYTEST_ARGS)
+	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) $(addprefix --ignore=tests/,$(OLDEST_WITHOUT)) $(PYTEST_ARGS)
 
 quick: setup ## unit tests and one scenario on the lab, in under 90 seconds
 	@$(PYTHON) $(PYTEST) -m 'quick' $(PYTEST_ARGS)
@@ -62,6 +66,10 @@ sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules .
 real: setup ## config.toml against real containerd of several releases (needs Go; builds for minutes)
 	@$(PYTHON) tests/real/build.py
 	@$(PYTHON) -m pytest tests/real $(PYTEST_ARGS)
+
+wine: setup ## plans against the real nssm.exe and Wine's sc.exe; installs Wine where it can (root, Debian)
+	@.ci/wine
+	@$(PYTHON) -m pytest tests/wine $(PYTEST_ARGS)
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

@@ -61,7 +61,7 @@ class ActionModule(NodeAction):
         first = empty.merged(self._link.probe(queries), queries)
         node, cluster = self._node(options, expected)
         time.sleep(options["watch"])
-        again = (*watched, *verify.logs(layout, expected, first))
+        again = (*watched, *verify.logs(layout, expected, first), *verify.health(layout, expected, first))
         second = first.merged(self._link.probe(again), again)
         return first, (
             *verify.check_programs(layout, expected, first, second),

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ class ActionModule(KubernetesAction):
             with open_url(item.source, timeout=options["fetch_timeout"]) as answer, path.open("wb") as file:
                 while chunk := answer.read(_CHUNK):
                     file.write(chunk)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise Refused(f"{item.name}: {item.source} could not be fetched on the controller: {error}.") from error
         return provision_source.read(path)
 
@@ -290,7 +291,7 @@ class ActionModule(KubernetesAction):
             wait_for(
                 Clock(),
                 options["node_timeout"],
-                lambda: True if _is_ready(cluster.node(name), versions) else None,
+                lambda: True if node_is_back(cluster.node(name), versions) else None,
                 f"The Node {name} is not Ready {options['node_timeout']} s after the swap. Its services work; see "
                 "playbooks/verify.yml. state: previous goes back to the program before.",
             )
@@ -323,7 +324,8 @@ class ActionModule(KubernetesAction):
         return result | self.facts(reading)
 
 
-def _is_ready(node: Mapping[str, Any] | None, versions: set[str]) -> bool:
+def node_is_back(node: Mapping[str, Any] | None, versions: set[str]) -> bool:
+    """Whether the Node is Ready and reports one of these kubelets; whichever, if there are none."""
     info = ((node or {}).get("status") or {}).get("nodeInfo") or {}
     reported = str(info.get("kubeletVersion") or "").removeprefix("v")
     return drain.is_ready(node) and (not versions or reported in versions)

@@ -185,6 +185,8 @@ class OnHost(_PowerShell):
 
     def execute(self, text: str) -> str:
         answer = self._ansible("ansible.windows.win_powershell", {"script": text})
+        if answer.get("failed") or answer.get("unreachable"):
+            raise PowerShellError(f"{self._host}: {answer.get('msg')}")
         return "\n".join(str(line) for line in answer.get("output") or [])
 
     def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tests.lab.server.host import NodeHost
 PROVISION = ROOT / "playbooks" / "provision.yml"
 KUBELET = r"c:\k\kubelet.exe"
 PROXY = r"C:\k\kube-proxy.exe"
+CRICTL = r"C:\Program Files\containerd\bin\crictl.exe"
 ITEMS: dict[str, dict[str, Any]] = {
     "containerd": {
         "name": "containerd",
@@ -133,12 +134,13 @@ def service(host: NodeHost, name: str, exe: str, data: bytes, *arguments: str, d
     host.in_turn(make)
 
 
-@pytest.mark.row("PV-01", "PV-02", "PV-03", "PV-04", "PV-05", "PV-06", "PV-18", "PV-19")
+@pytest.mark.row("PV-01", "PV-02", "PV-03", "PV-04", "PV-05", "PV-06", "PV-18", "PV-19", "PV-20")
 def test_the_documents_list_end_to_end_and_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, "kubelet", 10248)
     host = bench.node()
     converge(bench, version="1.7.28")
     service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service", "--v=2")
+    host.in_turn(lambda: host.node.drive.write(CRICTL, build("crictl", "1.29.0")))
     before = {name: pid(host, name) for name in ITEMS}
     bench.reset_ledger()
     checked = provision(bench, *ITEMS.values(), arguments=("--check", "--diff"))
@@ -152,6 +154,7 @@ def test_the_documents_list_end_to_end_and_again(bench: Bench, monkeypatch: pyte
     assert run.rc == 0, run
     assert "is fetched over plain http and without a checksum" in run.output
     assert bench.calls() == 3, "read, stage, swap"
+    assert host.in_turn(lambda: host.node.counters.programs["crictl"]) > 0, "containerd was asked over CRI"
     found = results(run)
     assert [entry["name"] for entry in found] == ["containerd", "kubelet"]
     assert [entry["result"] for entry in found] == ["replaced", "replaced"]
@@ -273,3 +276,22 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     assert program(host, f"{KUBELET}.winkube-previous") == before
     assert {state(host, name) for name in ("kubelet", "kube-proxy")} == {"running"}
     assert pid(host, "kube-proxy") != running, "it depends on the kubelet"
+
+
+@pytest.mark.row("PV-18")
+def test_one_node_after_the_other_and_the_first_failure_ends_the_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "kubelet", 10248, broken="1.29.9")
+    hosts, old = bench.nodes(2), build("kubelet", "1.28.4")
+    for host in hosts:
+        service(host, "kubelet", KUBELET, old, "--windows-service")
+    source = bench.file("crashes.exe", "")
+    source.write_bytes(build("kubelet", "1.29.9"))
+    item = {"name": "kubelet", "sourceURL": str(source), "overwrite": True}
+    bench.reset_ledger()
+    run = provision(bench, item, winkube_serial=1, winkube_provision_start_timeout=20)
+    assert run.rc != 0 and "Everything was put back as it was" in run.output, run
+    assert (bench.calls("win1") > 0, bench.calls("win2")) == (True, 0), "the nodes behind it are not even asked"
+    for host in hosts:
+        assert (program(host, KUBELET), state(host, "kubelet")) == (old, "running")

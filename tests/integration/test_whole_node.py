@@ -47,7 +47,7 @@ def test_from_bare_to_ready_again_and_after_a_restart(whole: Whole) -> None:
     assert verified.rc == 0, verified
 
 
-@pytest.mark.parametrize("step", ["cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"])
+@pytest.mark.parametrize("step", ["host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"])
 def test_without_one_of_the_steps_the_node_is_not_ready(bench: Bench, step: str) -> None:
     """What one role does is done by no other: without it the run ends with a sentence, or verify has findings."""
     whole = Whole(bench, BRIDGE, containers=True)

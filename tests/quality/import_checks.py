@@ -14,10 +14,16 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "engine": (),
     "facts": (),
     "cluster": (),
+    "cri": ("cluster", "facts"),
     "components": ("cluster", "engine", "facts"),
+    "cri_tcp": ("components", "cri", "engine", "facts"),
 }
 # Layer -> packages from outside that it may import. ansible-core brings yaml and cryptography with it.
-PACKAGES: Mapping[str, tuple[str, ...]] = {"cluster": ("cryptography", "kubernetes", "urllib3", "yaml")}
+PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "cluster": ("cryptography", "kubernetes", "urllib3", "yaml"),
+    "cri": ("grpc", "google"),
+    "cri_tcp": ("cryptography", "tomlkit"),
+}
 
 
 @dataclass(frozen=True)

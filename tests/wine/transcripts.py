@@ -9,7 +9,7 @@ and empty lines at both ends cut off), `registry` what the line changed below th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -107,6 +107,16 @@ SC_LINES: tuple[tuple[str, ...], ...] = (
     ("delete", SERVICE),
 )
 
+NO_FILE = "/nowhere/config.toml"
+CONTAINERD_LINES: tuple[tuple[str, ...], ...] = (
+    ("--version",),
+    ("--nonsense",),
+    ("config", "default"),
+    ("--config", NO_FILE, "config", "dump"),
+)
+NO_SOCKET = "/nowhere/containerd.sock"
+CTR_LINES: tuple[tuple[str, ...], ...] = (("--version",), ("--address", NO_SOCKET, "version"))
+
 
 @dataclass(frozen=True)
 class Line:
@@ -180,10 +190,8 @@ def _decoded(data: bytes) -> str:
     return data.decode("cp437")
 
 
-def changes(before: Mapping[str, tuple[str, str]], after: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str] | None]:
+def changes(
+    before: Mapping[str, tuple[str, str]], after: Mapping[str, tuple[str, str]]
+) -> dict[str, tuple[str, str] | None]:
     """What is new, other or gone."""
-    return {
-        name: after.get(name) for name in sorted({*before, *after}) if before.get(name) != after.get(name)
-    }
-
-
+    return {name: after.get(name) for name in sorted({*before, *after}) if before.get(name) != after.get(name)}

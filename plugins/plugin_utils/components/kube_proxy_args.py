@@ -105,13 +105,17 @@ def gates(settings: KubeProxySettings) -> dict[str, bool]:
 
 
 def healthz(settings: KubeProxySettings) -> tuple[str, str] | None:
+    """Where the kube-proxy of these settings says whether it is healthy, as `healthz_of`."""
+    return healthz_of(read(((OWN, arguments(settings)),), KUBE_PROXY, settings.version.line))
+
+
+def healthz_of(line: CommandLine) -> tuple[str, str] | None:
     """Where kube-proxy says of itself whether it is healthy: the host of a URL on the node itself, and the port. None
     if it says so nowhere, or a configuration file of the user's says where.
 
     --healthz-port only counts where the address has no port, and 0 turns it off. Source: kubernetes v1.22.17 to v1.37.1
     cmd/kube-proxy/app, addressFromDeprecatedFlags.
     """
-    line = read(((OWN, arguments(settings)),), KUBE_PROXY, settings.version.line)
     address, given = line.last("healthz-bind-address"), line.last("healthz-port")
     text = address.value if address else f"0.0.0.0:{HEALTHZ_PORT}"
     if line.last("config") or not text or (given and given.value == "0"):

@@ -31,7 +31,7 @@ from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
 from ..engine.resources.service import Service
 from ..engine.tools import run
-from . import pe_image, version_output
+from . import pe_image, provision_service, version_output
 from .folders import guarded
 from .layout import Layout
 from .notice import Notice
@@ -93,6 +93,7 @@ def reads(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
             *(receipt_query(receipt(item, layout)) for item in items),
             *(file_query(staging(item, layout), entries=True) for item in items),
             services_query(tuple(item.service for item in items)),
+            *provision_service.reads(layout),
         )
     )
 

@@ -10,21 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine import command_line, windows_path
+from ..engine import windows_path
 from ..engine.batch import Op
-from ..engine.reading import Query, Reading, file_key
+from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.services.as_found import AsFound
 from ..engine.services.definition import AUTOMATIC
 from ..engine.services.existing import WINDOWS, Existing
-from ..engine.tools import wait_service
-from ..facts.flag_table import FlagTable, judged_by
+from ..engine.tools import wait_run, wait_service
+from ..facts.flag_table import FlagTable
 from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
 from ..facts.provisioners import WRAPPERS
 from ..facts.version import Line, Version, VersionError
-from . import containerd, kube_proxy, kube_proxy_args, kubelet, kubelet_check
-from .flag_check import read
+from . import answers, containerd, kube_proxy_args, kubelet, kubelet_check
 from .healthz import healthy
 from .layout import Layout
 from .provision_items import Item
@@ -44,20 +43,6 @@ class Timeouts:
     stop_s: int = 120
 
 
-def arguments_on_node(item: Item, found: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The arguments with which the service starts the item's program, whatever runs it; None if that cannot be told,
-    as for a script."""
-    nssm = found.get("nssm")
-    if nssm is not None:
-        words = [str(nssm.get("Application") or ""), *command_line.split(f"x {nssm.get('AppParameters') or ''}")[1:]]
-    else:
-        words = command_line.split(str(found.get("image_path") or ""))
-    for position, word in enumerate(words):
-        if windows_path.same(word, item.destination):
-            return tuple(words[position + 1 :])
-    return None
-
-
 def would_not_start(
     item: Item, found: Mapping[str, Any], version: str, before: str, env_file: str
 ) -> tuple[list[str], list[str]]:
@@ -69,7 +54,7 @@ def would_not_start(
     program = item.name.casefold()
     if program not in _TABLES:
         return [], []
-    argv = arguments_on_node(item, found)
+    argv = answers.arguments(found, item.destination)
     own_env = env_file if argv is None and program == "kubelet" else ""
     if argv is None and not own_env:
         return [], [
@@ -154,37 +139,34 @@ def ready_ops(
     name, limit = str(found["name"]), timeouts.start_s
     settled = wait_service(name, "running", limit, stable_s=SETTLED_S)
     if windows_path.same(name, layout.containerd_service):
-        return (*containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit), settled)
-    if port := _port(item, found, layout, reading):
-        answers = healthy(port, limit)
-        return (answers, settled, answers)
+        gate = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit)
+        return (*gate, *_cri_answers(layout, reading, limit), settled)
+    if where := _answers_at(item, found, layout, reading):
+        host, port = where
+        ask = healthy(port, limit, host)
+        return (ask, settled, ask)
     return (wait_service(name, "running", limit, stable_s=STABLE_S),)
 
 
-def _port(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
-    """Where kubelet or kube-proxy answers on /healthz; empty for what does not."""
+def _crictl(layout: Layout) -> str:
+    return windows_path.join(layout.containerd_bin_dir, "crictl.exe")
+
+
+def _cri_answers(layout: Layout, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
+    """CRI's own Version, where crictl.exe lies beside containerd: the pipe and ctr also answer without the CRI plugin,
+    with which a kubelet that depends on it would end."""
+    if not reading.parts.get(file_key(_crictl(layout)), {}).get("exists"):
+        return ()
+    address = f"npipe:////./pipe/{layout.containerd_pipe}"
+    return (wait_run(_crictl(layout), "--runtime-endpoint", address, "version", timeout_s=timeout_s),)
+
+
+def _answers_at(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> tuple[str, str] | None:
+    """Where kubelet or kube-proxy answers on /healthz; None for what does not."""
+    argv = answers.arguments(found, item.destination) or ()
     if _is(item, "kubelet"):
-        return _given(item, found, "healthz-port") or _of_config(layout, reading) or str(kubelet.HEALTHZ_PORT)
-    if _is(item, "kube-proxy"):
-        address = _given(item, found, "healthz-bind-address")
-        return address.rpartition(":")[2] if address else kube_proxy.HEALTHZ_PORT
-    return ""
-
-
-def _given(item: Item, found: Mapping[str, Any], flag: str) -> str:
-    argv = arguments_on_node(item, found) or ()
-    line = read(((item.name, argv),), _TABLES[item.name.casefold()], judged_by(Line(99, 0)))
-    given = line.last(flag)
-    return given.value if given else ""
-
-
-def _of_config(layout: Layout, reading: Reading) -> str:
-    """kubeadm's config.yaml may name another port; read without a YAML parser, as it is one line of its own."""
-    for row in kubelet.text_of(kubelet.config_file(layout), reading).splitlines():
-        key, colon, value = row.partition(":")
-        if colon and key == "healthzPort" and value.strip().isdigit():
-            return value.strip()
-    return ""
+        return answers.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
+    return answers.kube_proxy(argv) if _is(item, "kube-proxy") else None
 
 
 def _is(item: Item, program: str) -> bool:
@@ -215,4 +197,4 @@ def runs_another(item: Item, found: Mapping[str, Any]) -> str | None:
 
 def reads(layout: Layout) -> tuple[Query, ...]:
     """What the checks need to know besides services and programs."""
-    return tuple(query for query in kubelet.reads(layout) if query.op == "file")
+    return (*(query for query in kubelet.reads(layout) if query.op == "file"), file_query(_crictl(layout)))

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..engine import command_line, windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, pipe_query, services_query
+from . import answers, kubelet
 from .layout import Layout
 
 ERROR, WARNING = "error", "warning"
@@ -53,8 +54,6 @@ class Expected:
     service_cidr: str = ""
     interface_name: str = "Ethernet"
     management_ip: str = ""
-    kubelet_healthz_port: int = 10248
-    kube_proxy_healthz_port: int = 10256
 
     @property
     def flannel(self) -> bool:
@@ -76,7 +75,6 @@ class Program:
     binary: str
     role: str
     log: str = ""
-    healthz: str = ""
     pipe: str = ""
 
 
@@ -92,30 +90,44 @@ def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
         )
     ]
     if expected.kubernetes:
-        url = f"http://127.0.0.1:{expected.kubelet_healthz_port}/healthz"
-        found.append(Program(layout.kubelet_service, layout.kubelet_binary, "kubelet", healthz=url))
+        found.append(Program(layout.kubelet_service, layout.kubelet_binary, "kubelet"))
     if expected.flannel:
         found.append(Program(layout.flanneld_service, layout.flanneld_binary, "flannel"))
     if expected.kube_proxy:
-        url = f"http://127.0.0.1:{expected.kube_proxy_healthz_port}/healthz"
-        found.append(Program(layout.kube_proxy_service, layout.kube_proxy_binary, "kube_proxy", healthz=url))
+        found.append(Program(layout.kube_proxy_service, layout.kube_proxy_binary, "kube_proxy"))
     return tuple(found)
 
 
 def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
-    """What both looks ask for: services, processes, pipe, health."""
+    """What both looks ask for: services, processes, pipe."""
     wanted = programs(layout, expected)
     names = tuple(sorted({windows_path.name(program.binary) for program in wanted}))
     return (
         services_query(program.service for program in wanted),
         Query("processes", "processes", (("names", names),)),
         *(pipe_query(program.pipe) for program in wanted if program.pipe),
-        *(
-            Query(f"http:{program.healthz}", "http", (("url", program.healthz),))
-            for program in wanted
-            if program.healthz
-        ),
     )
+
+
+def health(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
+    """The addresses at which programs say whether they are healthy, for the second look: only the first tells with
+    which arguments services start them."""
+    urls = (healthz(program, layout, first) for program in programs(layout, expected))
+    return tuple(Query(f"http:{url}", "http", (("url", url),)) for url in urls if url)
+
+
+def healthz(program: Program, layout: Layout, reading: Reading) -> str:
+    """Where a program says whether it is healthy, by its service's command line; empty if it says so nowhere."""
+    found = reading.service(program.service)
+    if found is None:
+        return ""
+    argv = answers.arguments(found, program.binary) or ()
+    where = None
+    if program.role == "kubelet":
+        where = answers.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
+    elif program.role == "kube_proxy":
+        where = answers.kube_proxy(argv)
+    return f"http://{where[0]}:{where[1]}/healthz" if where else ""
 
 
 def logs(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
@@ -129,7 +141,9 @@ def check_programs(layout: Layout, expected: Expected, first: Reading, second: R
     return tuple(
         finding
         for program in programs(layout, expected)
-        for finding in (_service(program, first, second) or _at_work(program, first, second))
+        for finding in (
+            _service(program, first, second) or _at_work(program, healthz(program, layout, first), first, second)
+        )
     )
 
 
@@ -221,7 +235,7 @@ def _service(program: Program, first: Reading, second: Reading) -> list[Finding]
     return []
 
 
-def _at_work(program: Program, first: Reading, second: Reading) -> Iterator[Finding]:
+def _at_work(program: Program, url: str, first: Reading, second: Reading) -> Iterator[Finding]:
     """What a service that runs does."""
     log = log_of(program, first)
     if program.pipe and not second.parts[pipe_query(program.pipe).key].get("exists"):
@@ -231,10 +245,10 @@ def _at_work(program: Program, first: Reading, second: Reading) -> Iterator[Find
             rf"{program.service} runs, but its pipe \\.\pipe\{program.pipe} is not there.",
             f"A plugin may not have started, or config.toml names another address. {log.advice}",
         )
-    if program.healthz:
-        answer = second.parts[f"http:{program.healthz}"]
+    if url:
+        answer = second.parts[f"http:{url}"]
         if answer.get("status") != 200:
-            yield Finding(f"health of {program.service}", ERROR, _ill(program.healthz, answer), log.advice)
+            yield Finding(f"health of {program.service}", ERROR, _ill(url, answer), log.advice)
     if log.file:
         yield from _log_grows(program, log.file, second)
 

@@ -442,32 +442,6 @@ def test_what_rests_is_started_only_if_windows_would_and_it_can_run(
     assert any("leave the service kubelet stopped" in step.text for step in made.steps) is not started
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "gate"),
-    [
-        ("kubelet", f"{EXE} --healthz-port=11248", "http://127.0.0.1:11248/healthz"),
-        ("kube-proxy", r"C:\k\kube-proxy.exe --healthz-bind-address=0.0.0.0:10999", "http://127.0.0.1:10999/healthz"),
-        ("kube-proxy", r"C:\k\kube-proxy.exe", "http://127.0.0.1:10256/healthz"),
-    ],
-)
-def test_health_is_asked_where_the_service_answers(name: str, line: str, gate: str) -> None:
-    wanted = item(name)
-    reading = node(service(name, line), items=(wanted,))
-    made = plan(judged(task(reading, wanted), reading), reading).batch
-    assert made is not None
-    assert made.gate[0].args["url"] == gate
-
-
-def test_a_service_without_health_has_to_stay_up_and_none_is_content_with_less() -> None:
-    for wait_for, kinds in (("service", ["service"]), ("none", [])):
-        wanted = item("flanneld", wait_for=wait_for)
-        reading = node(service("flanneld", wanted.destination), items=(wanted,))
-        made = plan(judged(task(reading, wanted), reading, "v1.29.0"), reading).batch
-        assert made is not None
-        assert [op.args["for"] for op in made.gate] == kinds
-        assert all(op.args["stable_s"] == 10 for op in made.gate)
-
-
 @pytest.mark.row("PV-18")
 def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     given = [{"name": name, "sourceURL": URL, "overwrite": True} for name in ("kube-proxy", "containerd")]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.components import pe_image, provision_source, version_output
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import items_of
@@ -17,6 +21,7 @@ from tests.lab.programs.builds import build
 from .nodes import LAYOUT
 
 KUBELET = build("kubelet", "1.29.0")
+SHA256 = hashlib.sha256(KUBELET).hexdigest()
 
 
 def problem(data: bytes, architecture: str = "amd64") -> str | None:
@@ -207,3 +212,53 @@ def test_the_checksum_of_an_address_is_what_its_program_must_have() -> None:
     (item,) = items_of({**given, "checksum": "md5:0"}, _layout())
     with pytest.raises(Refused, match="neither 'sha256:' and 64 hex digits nor"):
         provision_source.from_address(item, lambda url: "")
+
+
+class _Served(BaseHTTPRequestHandler):
+    """One build, and what is none."""
+
+    def do_GET(self) -> None:
+        found = {"/kubelet.exe": KUBELET, "/linux": elf(0x3E), "/cut": KUBELET[:2000]}.get(self.path)
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(KUBELET if self.path == "/cut" else found or b"")))
+        self.end_headers()
+        self.wfile.write(found or b"")
+
+    def log_message(self, *args: object) -> None:
+        """Nothing: the test says what was asked."""
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Served) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.row("PV-07")
+def test_the_controller_may_fetch_a_build_and_judges_it_like_its_own(tmp_path: Path, address: str) -> None:
+    action = ActionModule.__new__(ActionModule)
+    options = {"fetch_by": "controller", "fetch_timeout": 10}
+
+    def fetched(path: str, **more: str) -> provision_source.Origin:
+        given = {"name": "kubelet", "sourceURL": f"{address}{path}", "checksum": f"sha256:{SHA256}", **more}
+        (item,) = items_of(given, _layout())
+        return action._origin(item, options, tmp_path)
+
+    origin = fetched("/kubelet.exe")
+    assert origin.build is not None and origin.build.path.parent == tmp_path
+    assert (origin.build.path.read_bytes(), origin.sha256) == (KUBELET, SHA256)
+    with pytest.raises(
+        Refused, match=r"kubelet: http://.*/nothing could not be fetched on the controller: HTTP Error 404"
+    ):
+        fetched("/nothing")
+    with pytest.raises(Refused, match="GOOS=windows was forgotten"):
+        fetched("/linux")
+    with pytest.raises(Refused, match="kubelet: "):
+        fetched("/cut")
+    with pytest.raises(Refused, match="another build, or it was damaged"):
+        fetched("/kubelet.exe", checksum=f"sha256:{'0' * 64}")

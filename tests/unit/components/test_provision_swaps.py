@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -38,9 +38,10 @@ DELAYED_SERVICES_S = 130
 
 
 class Bench:
-    """A node with a service `w`, one that depends on it, and builds on its own disk."""
+    """A node with a service `w`, one `d` that depends on it, perhaps an `e` that depends on that, and builds on its own
+    disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, chain: bool = False) -> None:
         node = SimulatedNode("win1")
         self.node = node
         for folder in (r"C:\app", r"C:\builds"):
@@ -51,7 +52,10 @@ class Bench:
             node.drive.write(rf"C:\builds\{version}.exe", data)
         node.services.create("w", f"{EXE} --run 10000000", start=2)
         node.services.create("d", r"C:\app\d.exe --run 10000000", start=2, depends_on=["w"])
-        assert node.run(SC, ["start", "d"]).exit_code == 0
+        self.names = ("w", "d", "e") if chain else ("w", "d")
+        if chain:
+            node.services.create("e", r"C:\app\d.exe --run 10000000", start=2, depends_on=["d"])
+        assert node.run(SC, ["start", self.names[-1]]).exit_code == 0
         self.link = Link(
             execute=lambda module, args: run_module(node, node.open_session(), module, args),
             reset=lambda: None,
@@ -91,7 +95,7 @@ class Bench:
         return self.link.apply(batch, uuid.uuid4().hex)
 
     def states(self) -> set[str]:
-        return {self.node.services.state(name) for name in ("w", "d")}
+        return {self.node.services.state(name) for name in self.names}
 
     def beside(self) -> list[str]:
         return sorted(name for name in self.node.drive.listdir(r"C:\app") if name.startswith("w.exe"))
@@ -141,6 +145,21 @@ def test_what_a_process_holds_stays_is_told_and_goes_later() -> None:
     assert bench.beside() == ["w.exe", "w.exe.winkube-previous"]
 
 
+def test_a_container_lives_through_the_swap_and_the_one_after() -> None:
+    bench = Bench()
+    node = bench.node
+    node.drive.write(r"C:\app\containerd-shim-runhcs-v1.exe", build("worker", "9"))
+    parent = node.services.runtime("w").pid
+    shim, _result = node.start_program(
+        r"C:\app\containerd-shim-runhcs-v1.exe", ["--run", "100000"], parent=parent, user="SYSTEM", elevated=True
+    )
+    for version in ("1.0.1", "1.0.2"):
+        entry = bench.put(version)
+        assert (bench.answer["outcome"], entry["left_behind"]) == ("done", []), bench.answer
+        assert node.services.runtime("w").pid != parent
+        assert shim.alive
+
+
 @pytest.mark.row("PV-16", "PV-17")
 @pytest.mark.parametrize("fault", ["crash_at_start", "crash_loop", "never_answers"])
 def test_a_program_that_does_not_stay_up_is_taken_back_with_what_depends_on_it(fault: Any) -> None:
@@ -182,6 +201,22 @@ def test_there_are_enough_moments_to_cut() -> None:
     assert BEFORE != AFTER
 
 
+def cut(bench: Bench, moment: Moment, kind: CutKind) -> Callable[[Batch], dict[str, Any]]:
+    """Put 1.0.2 in and cut that at this moment; what the bench sent with before."""
+    original = bench.send
+
+    def send(batch: Batch) -> dict[str, Any]:
+        if any(op.op == "move" for op in batch.ops):
+            fault = Fault(kind, moment.op, moment.when, moment.phase, moment.label, boot_after_s=20.0)
+            bench.node.faults.arm(fault)
+        return original(batch)
+
+    bench.send = send  # type: ignore[method-assign]
+    with suppress(PowerLost, SessionKilled):
+        bench.put("1.0.2")
+    return original
+
+
 @pytest.mark.row("PV-16")
 @pytest.mark.parametrize(
     ("moment", "kind"),
@@ -191,16 +226,7 @@ def test_a_cut_leaves_the_old_program_or_the_new_one_running(moment: Moment, kin
     bench = Bench()
     bench.put("1.0.1")
     node = bench.node
-    original = bench.send
-
-    def send(batch: Batch) -> dict[str, Any]:
-        if any(op.op == "move" for op in batch.ops):
-            node.faults.arm(Fault(kind, moment.op, moment.when, moment.phase, moment.label, boot_after_s=20.0))
-        return original(batch)
-
-    bench.send = send  # type: ignore[method-assign]
-    with suppress(PowerLost, SessionKilled):
-        bench.put("1.0.2")
+    original = cut(bench, moment, kind)
     assert all(fault.fired for fault in node.faults.armed)
     node.clock.advance(60 + DELAYED_SERVICES_S)
     found = bench.picture()
@@ -209,8 +235,25 @@ def test_a_cut_leaves_the_old_program_or_the_new_one_running(moment: Moment, kin
         known.append({**known[0], "files": [known[0]["files"][0], None, *known[0]["files"][2:]]})
     assert found in known, label(moment)
     assert bench.states() == {"running"}
-    bench.send = original  # type: ignore[method-assign]
+    bench.send = original  # type: ignore[assignment, method-assign]
     node.faults.clear()
     bench.put("1.0.2")
     assert node.drive.read(EXE) == BUILDS["1.0.2"]
+    assert bench.states() == {"running"}
+
+
+@pytest.mark.row("PV-16", "PV-17")
+@pytest.mark.parametrize("op", range(1, 19, 3))
+@pytest.mark.parametrize("slow", ["w", "d", "wde"])
+def test_a_chain_of_three_that_windows_starts_while_it_is_taken_back_is_whole_again(slow: str, op: int) -> None:
+    bench = Bench(chain=True)
+    bench.put("1.0.1")
+    before = bench.picture()
+    for name in slow:  # stopped, then on its way up: a service takes no order then, and others wait for it
+        bench.node.faults.service(name, ServiceFault("slow_start", seconds=10.0 / len(slow)))
+    cut(bench, Moment("ops", op, "after", None), "power")
+    assert all(fault.fired for fault in bench.node.faults.armed)
+    bench.node.clock.advance(60 + 3 * DELAYED_SERVICES_S)
+    assert not bench.node.drive.is_file(r"C:\ProgramData\winkube\blocked.json"), bench.answer
+    assert bench.picture() == before
     assert bench.states() == {"running"}

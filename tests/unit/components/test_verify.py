@@ -378,3 +378,26 @@ def test_without_kubernetes_only_containerd_is_looked_at() -> None:
     assert [program.service for program in verify.programs(LAYOUT, alone)] == ["containerd"]
     asked = {query.op for query in (*verify.reads(LAYOUT, alone), *verify_network.reads(LAYOUT, alone))}
     assert asked == {"services", "processes", "pipe"}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "asked"),
+    [
+        ("kubelet", "--v=2", {"127.0.0.1:10248", "127.0.0.1:10256"}),
+        ("kubelet", "--healthz-port=11248", {"127.0.0.1:11248", "127.0.0.1:10256"}),
+        ("kubelet", "--healthz-port 0", {"127.0.0.1:10256"}),
+        ("kube-proxy", "--healthz-bind-address=0.0.0.0", {"127.0.0.1:10248", "127.0.0.1:10256"}),
+        ("kube-proxy", "--healthz-bind-address=10.0.0.5:9", {"127.0.0.1:10248", "10.0.0.5:9"}),
+        ("kube-proxy", "--healthz-bind-address=", {"127.0.0.1:10248"}),
+    ],
+)
+@pytest.mark.row("OB-01")
+def test_health_is_asked_where_the_services_command_line_says(name: str, line: str, asked: set[str]) -> None:
+    parts = healthy()
+    binary = {"kubelet": LAYOUT.kubelet_binary, "kube-proxy": LAYOUT.kube_proxy_binary}[name]
+    parts[service_key(name)]["nssm"] |= {"Application": binary, "AppParameters": line}
+    urls = {str(dict(query.args)["url"]) for query in verify.health(LAYOUT, EXPECTED, Reading(parts=parts))}
+    assert urls == {f"http://{where}/healthz" for where in asked}
+    second = {key: value for key, value in parts.items() if not key.startswith("http:")}
+    second |= {f"http:{url}": {"status": 200} for url in urls}
+    assert verify.check_programs(LAYOUT, EXPECTED, Reading(parts=parts), Reading(parts=second)) == ()

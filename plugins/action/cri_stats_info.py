@@ -1,0 +1,99 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Says who reports wrong CPU usage; documented in modules/cri_stats_info.py."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cri.client import CriClient, CriError
+from ..plugin_utils.cri.kubelet import KubeletProxy
+from ..plugin_utils.cri.samples import CRICTL, Sample, SampleError, as_object, of_container_stats, of_summary
+from ..plugin_utils.cri.watch import Wanted, report, summary_line, take
+from ..plugin_utils.facts.version import VersionError
+from ..plugin_utils.plain import plain
+
+display = Display()
+
+_REFUSED = (ClusterError, CriError, SampleError, VersionError)
+
+
+class ActionModule(ActionBase):
+    """cri_stats_info."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The figures and verdicts; the task fails only where somebody cannot be asked."""
+        super().run(tmp, task_vars)
+        options = plain(self.validate_argument_spec(argument_spec=of_module("cri_stats_info"))[1])
+        try:
+            return self._work(options)
+        except _REFUSED as error:
+            raise AnsibleActionFail(str(error)) from error
+
+    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        wanted = _wanted(options)
+        given = _given(options)
+        kubelet = _kubelet(options)
+        if not options["address"] and kubelet is None and not given:
+            raise SampleError(
+                "Nobody is asked and nothing was read elsewhere: give address, or node_name and cluster, or crictl, or "
+                "summaries."
+            )
+        if wanted.second_caller_s > 0 and not options["address"]:
+            raise SampleError("second_caller: it asks the runtime, so it needs address.")
+        with ExitStack() as stack:
+            runtime = second = None
+            if options["address"]:
+                runtime = stack.enter_context(CriClient.of(options))
+                if wanted.second_caller_s > 0:
+                    second = stack.enter_context(CriClient.of(options))
+                    second.version()
+            found = take(wanted, runtime, second, kubelet, given)
+        result = report(wanted, found)
+        for one in result["findings"]:
+            display.v(f"{one['blame']}: {one['text']}")
+        return {"changed": False, "msg": summary_line(result), **result}
+
+
+def _wanted(options: dict[str, Any]) -> Wanted:
+    for name, least in (("samples", 1), ("interval", 0), ("second_caller", 0), ("busy_millicores", 0)):
+        if options[name] < least:
+            raise SampleError(f"{name}: {options[name]} is less than {least}.")
+    return Wanted(
+        samples=options["samples"],
+        interval_s=options["interval"],
+        second_caller_s=options["second_caller"],
+        names=tuple(options["names"]),
+        busy=frozenset(options["busy"]),
+        busy_millicores=options["busy_millicores"],
+        containerd_version=options["containerd_version"],
+        kubelet_stats=options["kubelet_stats"],
+    )
+
+
+def _given(options: dict[str, Any]) -> tuple[Sample, ...]:
+    crictl = [as_object(one, f"crictl[{number}]") for number, one in enumerate(options["crictl"])]
+    summaries = [as_object(one, f"summaries[{number}]") for number, one in enumerate(options["summaries"])]
+    return (*(of_container_stats(one, CRICTL) for one in crictl), *(of_summary(one) for one in summaries))
+
+
+def _kubelet(options: dict[str, Any]) -> KubeletProxy | None:
+    if not options["node_name"]:
+        return None
+    cluster = Cluster.open(options["cluster"])
+    if cluster is None:
+        raise ClusterError(
+            "node_name is given, but no way to the cluster: cluster.kubeconfig is empty; set it, or leave node_name "
+            "out."
+        )
+    return KubeletProxy(cluster, options["node_name"])

@@ -1,0 +1,207 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of containerd_config_tcp; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: containerd_config_tcp
+short_description: Opens or closes containerd's CRI over TCP on a Windows node
+version_added: 0.2.0
+author: The winkube.node authors (@winkube)
+description:
+  - Sets the two keys of C(config.toml) that only together make CRI answer over TCP, or puts them back. Versions 2, 3
+    and 4 of the file; every other key, the comments and the order stay.
+  - Programs such as C(grpcurl) know no named pipes, so CRI over TCP is how they get at containerd. It is a mode for
+    finding a fault, B(not for production) - who reaches the port without TLS can start a container with the node's own
+    files.
+  - The node's own containerd reads the new file before anything is stopped (C(config dump)). If it would not do what is
+    wanted, for instance since another file is imported over it, nothing is changed.
+  - containerd, and what depends on it and runs, is restarted only if the file changes. If it does not come up with the
+    port open, everything is put back as it was.
+  - Then the controller asks for CRI's version over the port, for a port that merely takes connections proves nothing.
+  - Nothing closes the port again by itself; run the task with O(state=absent).
+requirements:
+  - tomlkit on the controller
+  - grpcio and protobuf on the controller, for the proof that CRI answers
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.drain
+  - winkube.node.attributes
+options:
+  state:
+    description:
+      - V(present) opens, V(absent) closes - no address, C(disable_tcp_service) back to true where the file names it,
+        and the firewall's rule gone.
+    type: str
+    choices: [present, absent]
+    default: present
+  tcp_address:
+    description: IP address and port at which containerd shall listen. An IPv6 address stands in brackets.
+    type: str
+    default: 127.0.0.1:8888
+  allowed_sources:
+    description:
+      - IP addresses and networks that may reach the port, by a rule of the Windows firewall (C(winkube-cri-tcp)) made
+        for exactly these. Refused where the firewall is off.
+      - Needed for every address but the loopback ones, and refused for those.
+    type: list
+    elements: str
+    default: []
+  allow_any_address:
+    description: Whether O(tcp_address) may be C(0.0.0.0) or C([::]), every address that the node has or will have.
+    type: bool
+    default: false
+  tls:
+    description:
+      - Files on the node with which containerd proves who it is and asks the same of clients. They have to be there,
+        and only SYSTEM and administrators may read the key.
+      - All three, or none. Without them, what C(config.toml) says of certificates stays as it is.
+    type: dict
+    suboptions:
+      ca:
+        description: The authority whose certificates clients have to show (PEM).
+        type: str
+        default: ''
+      cert:
+        description: The server's certificate (PEM).
+        type: str
+        default: ''
+      key:
+        description: Its key (PEM). The path, not the key.
+        type: str
+        default: ''
+  certificates:
+    description:
+      - Certificates that are made here. O(tls) names others, so it is one or the other.
+      - An authority, the server's and one client's certificate are made on the controller, and made again by the first
+        run in the last third of their time, which restarts containerd. The authority's key is not kept.
+    type: dict
+    suboptions:
+      folder:
+        description: Where the controller keeps them, C(client.crt), C(client.key) and C(ca.crt) for your own clients
+          among them. A folder of its own for each node. Empty for no certificates.
+        type: str
+        default: ''
+      days:
+        description: So long they are good, 30 days at most.
+        type: int
+        default: 3
+  prove:
+    description:
+      - Whether the controller asks for CRI's version over the port. A loopback address is asked through the SSH
+        connection that Ansible has to the node.
+      - V(auto) warns if nobody could be asked, V(required) fails then. An answer that is not CRI's is always an error.
+    type: str
+    choices: [auto, required, never]
+    default: auto
+  prove_address:
+    description: The address at which the controller reaches the port, if it is another than O(tcp_address).
+    type: str
+    default: ''
+  client_tls:
+    description: Files on the controller for that question, where containerd has certificates.
+    type: dict
+    suboptions:
+      ca:
+        description: The authority of the server's certificate. Empty for the public ones.
+        type: str
+        default: ''
+      cert:
+        description: The client's certificate.
+        type: str
+        default: ''
+      key:
+        description: Its key. The path, not the key.
+        type: str
+        default: ''
+      server_name:
+        description: The name in the server's certificate, if it is not the address.
+        type: str
+        default: ''
+  start_timeout:
+    description: Seconds in which containerd has to be up, and its port open.
+    type: int
+    default: 120
+  stop_timeout:
+    description: Seconds in which it has to stop.
+    type: int
+    default: 120
+seealso:
+  - module: winkube.node.win_containerd
+"""
+
+EXAMPLES = r"""
+- name: Open CRI on the node itself
+  winkube.node.containerd_config_tcp:
+
+- name: Open it to one machine, with certificates
+  winkube.node.containerd_config_tcp:
+    tcp_address: 192.168.122.220:8888
+    allowed_sources: [192.168.122.1]
+    certificates:
+      folder: "~/.winkube/cri/{{ inventory_hostname }}"
+
+- name: Close it
+  winkube.node.containerd_config_tcp:
+    state: absent
+"""
+
+RETURN = r"""
+cri:
+  description: What the file says of CRI over TCP, and whether CRI answered.
+  returned: always
+  type: dict
+  contains:
+    address:
+      description: The address, empty if it is closed.
+      type: str
+    encrypted:
+      description: Whether the server has a certificate.
+      type: bool
+    clients_proven:
+      description: Whether clients need one.
+      type: bool
+    proven:
+      description: Whether CRI answered the controller.
+      type: bool
+    runtime:
+      description: What answered, such as V(containerd v2.3.7).
+      type: str
+    reason:
+      description: Why nothing is proven.
+      type: str
+  sample: {address: "127.0.0.1:8888", encrypted: false, clients_proven: false, proven: true, runtime: containerd v2.3.7,
+    reason: ""}
+steps:
+  description: What was done, or in check mode would be done, in the order of the plan.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: restart containerd, state: done}]
+winkube:
+  description: How it was done.
+  returned: always
+  type: dict
+  contains:
+    answer:
+      description: The node's answer to the batch, none if nothing had to be done.
+      type: str
+    outcome:
+      description: What became of the batch.
+      type: str
+    batch:
+      description: The id of the batch; its journal is on the node.
+      type: str
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

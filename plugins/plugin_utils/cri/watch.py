@@ -1,0 +1,198 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The work of cri_stats_info: who is asked, how often, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Protocol
+
+from ..facts.version import Version, VersionError
+from . import samples as read
+from .client import CriError, Object
+from .collect import Clock, SecondCaller, collect, second_caller
+from .defects import ZERO, known
+from .samples import POD_STATS, Sample, Subject
+from .verdict import CONTAINERD, KUBELET, NEITHER, Conditions, Verdict, judge, table
+
+GATE = "PodAndContainerStatsFromCRI"
+
+
+class Runtime(Protocol):
+    """The part of CriClient that is used here."""
+
+    def version(self) -> Object: ...
+
+    def call(self, name: str) -> Object: ...
+
+
+class Kubelet(Protocol):
+    """One node's kubelet behind the API server (KubeletProxy, or a stand-in)."""
+
+    def summary(self) -> Object: ...
+
+    def feature_gates(self) -> Mapping[str, Any] | None: ...
+
+    def containerd_version(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of cri_stats_info that are about sampling and judging; see its documentation."""
+
+    samples: int
+    interval_s: float
+    second_caller_s: float = 0
+    names: tuple[str, ...] = ()
+    busy: frozenset[str] = frozenset()
+    busy_millicores: int = 100
+    containerd_version: str = ""
+    kubelet_stats: str = "auto"
+
+
+@dataclass(slots=True)
+class Collected:
+    """What was read, and what is known of who was asked."""
+
+    samples: list[Sample] = field(default_factory=list)
+    containerd: Version | None = None
+    strict: bool = False
+    second_calls: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def take(
+    wanted: Wanted,
+    runtime: Runtime | None,
+    second: Runtime | None,
+    kubelet: Kubelet | None,
+    given: tuple[Sample, ...] = (),
+    clock: Clock | None = None,
+) -> Collected:
+    """Ask everybody. `second` is a connection of its own for the second caller, None for none. CriError if the runtime
+    does not even answer ListContainerStats; other calls that it does not have become notes. VersionError if
+    `wanted.containerd_version` is no version."""
+    found = Collected(samples=list(given))
+    _learn(found, wanted, runtime, kubelet)
+    ask: list[Callable[[], Sample | None]] = []
+    if kubelet is not None:
+        ask.append(lambda: read.of_summary(kubelet.summary()))
+    if runtime is not None:
+        ask.append(lambda: read.of_container_stats(runtime.call(read.CONTAINER_STATS)))
+        ask.append(lambda: _pod_stats(runtime, found.notes))
+    if ask:
+        caller = SecondCaller()
+        with ExitStack() as stack:
+            if second is not None:
+                caller = stack.enter_context(
+                    second_caller(lambda: second.call(read.CONTAINER_STATS), wanted.second_caller_s)
+                )
+            found.samples += collect(ask, wanted.samples, wanted.interval_s, clock)
+        found.second_calls = caller.calls
+        found.notes += [f"The second caller was ended by an error: {error}" for error in caller.errors]
+    return found
+
+
+def report(wanted: Wanted, found: Collected) -> Object:
+    """The result of cri_stats_info, without `changed`."""
+    kept = [_named(sample, wanted.names) for sample in found.samples]
+    counted = table(kept)
+    conditions = Conditions(found.containerd, found.strict, wanted.busy, wanted.busy_millicores)
+    verdicts = judge(counted, conditions)
+    return {
+        "findings": [_verdict(one) for one in verdicts if one.blame != NEITHER],
+        "verdicts": [_verdict(one) for one in verdicts],
+        "series": [
+            {**_subject(subject), "source": source, **asdict(one)}
+            for subject, sources in counted.items()
+            for source, one in sources.items()
+        ],
+        "readings": [
+            {**_subject(subject), "source": sample.source, **asdict(reading)}
+            for sample in kept
+            for subject, reading in sample.readings.items()
+        ],
+        "containerd_version": str(found.containerd or ""),
+        "kubelet_stats": "strict" if found.strict else "partial",
+        "second_caller": found.second_calls,
+        "notes": [*found.notes, *_warning(found.containerd, found.strict)],
+    }
+
+
+def summary_line(result: Mapping[str, Any]) -> str:
+    """One line for the terminal."""
+    blames = [str(one["blame"]) for one in result["findings"]]
+    if not blames:
+        return f"{len(result['verdicts'])} looked at, nothing wrong"
+    names = {KUBELET: "kubelet", CONTAINERD: "containerd", "both": "both", "cannot_tell": "not decided"}
+    counts = ", ".join(f"{names[one]}: {blames.count(one)}" for one in names if one in blames)
+    return f"{len(result['verdicts'])} looked at, wrong by {counts}"
+
+
+def _learn(found: Collected, wanted: Wanted, runtime: Runtime | None, kubelet: Kubelet | None) -> None:
+    said = ""
+    if runtime is not None:
+        answer = runtime.version()
+        said = str(answer.get("runtimeVersion") or "") if answer.get("runtimeName") == "containerd" else ""
+    if wanted.containerd_version:
+        found.containerd = Version.parse(wanted.containerd_version, "containerd_version")
+    elif said := said or (kubelet.containerd_version() if kubelet is not None else ""):
+        try:
+            found.containerd = Version.parse(said, "containerd")
+        except VersionError:
+            # A build of one's own may say anything; the figures need no version.
+            found.notes.append(f"containerd says that its version is '{said}', which is none; give containerd_version.")
+    found.strict = wanted.kubelet_stats == "strict"
+    if wanted.kubelet_stats == "auto" and kubelet is not None:
+        gates = kubelet.feature_gates()
+        if gates is None:
+            found.notes.append(f"kubelet's configuration could not be read; {GATE} is taken to be off, as by default.")
+        else:
+            found.strict = bool(gates.get(GATE, False))
+
+
+def _warning(containerd: Version | None, strict: bool) -> list[str]:
+    """What this containerd is known for in the call that the kubelet uses, seen or not."""
+    defect = known(POD_STATS if strict else read.CONTAINER_STATS, ZERO, containerd)
+    if defect is None:
+        return []
+    return [
+        f"containerd {containerd} is known to report 0 for busy containers on Windows: {defect.text} {defect.issue}"
+    ]
+
+
+def _pod_stats(runtime: Runtime, notes: list[str]) -> Sample | None:
+    try:
+        return read.of_pod_stats(runtime.call(POD_STATS))
+    except CriError as error:
+        # containerd 1.6 on Windows does not have it; a pod that is just going away fails the whole call.
+        # Source: containerd v1.6.36 and v2.4.2 sandbox_stats_windows.go, podSandboxStats.
+        if error.code == "UNAVAILABLE":
+            raise
+        if str(error) not in notes:
+            notes.append(str(error))
+        return None
+
+
+def _named(sample: Sample, patterns: tuple[str, ...]) -> Sample:
+    if not patterns:
+        return sample
+    kept = {subject: reading for subject, reading in sample.readings.items() if _fits(subject, patterns)}
+    return Sample(sample.source, kept, sample.system)
+
+
+def _fits(subject: Subject, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (subject.pod, subject.container) if name for pattern in patterns)
+
+
+def _subject(subject: Subject) -> Object:
+    return asdict(subject)
+
+
+def _verdict(one: Verdict) -> Object:
+    defect = {} if one.defect is None else {key: getattr(one.defect, key) for key in ("name", "text", "issue")}
+    return {**_subject(one.subject), "call": one.call, "blame": one.blame, "text": one.text, "defect": defect}

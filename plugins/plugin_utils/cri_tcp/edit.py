@@ -1,0 +1,304 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pure part of CRI over TCP: a config.toml that opens or closes it, everything else in it as it was."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from ..components.containerd_toml import Document
+from ..engine.resource import Refused
+from ..facts import cri_tcp as facts
+from ..facts.containerd import SERVER_TCP, Place
+
+MISSING_TOMLKIT = (
+    "containerd_config_tcp changes config.toml with the Python library tomlkit, which is not there on the controller: "
+    "pip install tomlkit into the Python that runs Ansible."
+)
+_HEADER = 2
+"""The version that a file gets which names none: every containerd from 1.4 to 2.4 reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where containerd shall listen: an IP address of the node and a port."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """`127.0.0.1:8888` or `[::1]:8888`. Refused for names, other forms, and ports outside 1 to 65535."""
+        host, colon, port = text.rpartition(":")
+        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        try:
+            address = ipaddress.ip_address(bare)
+            number = int(port) if port.isascii() and port.isdigit() else 0
+            if not colon or not 1 <= number <= 65535 or (address.version == 6) != (bare != host):
+                raise ValueError
+        except ValueError:
+            raise Refused(
+                f"tcp_address '{text}' is no IP address with a port from 1 to 65535; write it as 127.0.0.1:8888 or "
+                "[::1]:8888."
+            ) from None
+        return cls(str(address), number)
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on the node itself can reach it."""
+        return ipaddress.ip_address(self.host).is_loopback
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it stands for every address that the node has, also those it gets later."""
+        return ipaddress.ip_address(self.host).is_unspecified
+
+    @property
+    def near(self) -> str:
+        """The address at which the node itself reaches it."""
+        if not self.is_any:
+            return self.host
+        return "::1" if ":" in self.host else "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files on the node: certificate and key of the server, and the authority that clients' certificates are of."""
+
+    ca: str
+    cert: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """CRI at `address`, with certificates if `tls` is given; without it, what the file has of them stays."""
+
+    address: Address
+    tls: Tls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """What containerd makes of its configuration: the address (empty: it does not listen), whether CRI answers there,
+    and whether a client needs a certificate (`clients_proven`) or at least gets one (`encrypted`)."""
+
+    address: str
+    serves_cri: bool
+    encrypted: bool = False
+    clients_proven: bool = False
+
+
+def edited(text: str, wanted: Listener | None, where: str = "config.toml") -> str:
+    """The same file with CRI over TCP as `wanted`, or off for None. Text that says it already comes back unchanged.
+
+    Values are compared, not spellings. Every other key, comments and the order stay; the guard at the end makes sure of
+    the keys. Refused with a sentence, which `where` begins, for a file that cannot be changed like this.
+    """
+    document = _document(text, where)
+    version = _version(document, where) if wanted else _version_to_close(document, where)
+    header = wanted is not None and document.get(("version",)) is None
+    found = list(_changes(document, version, wanted))
+    if not found and not header:
+        return text
+    if wanted is not None:
+        _passable(document, [place for place, _value in found], where)
+    crlf = text.count("\r\n") == text.count("\n") > 0
+    plain = text.replace("\r\n", "\n") if crlf else text
+    changes = ([(("version",), _HEADER)] if header else []) + found
+    result = _set(f"version = {_HEADER}\n{plain}" if header else plain, found)
+    _must_be(result, document.data, changes, where)
+    return result.replace("\n", "\r\n") if crlf else result
+
+
+def effective(text: str) -> Effective:
+    """What a configuration says of CRI over TCP: the output of `containerd config dump`, or a file that no other file
+    adds to. ValueError if it is not TOML."""
+    document = Document.parse(text)
+    places = facts.BY_VERSION.get(document.get(("version",), _HEADER), facts.PLUGIN)
+    return Effective(
+        address=str(document.get(places.address, "")),
+        serves_cri=document.get(places.disable, True) is False and not _cri_disabled(document),
+        encrypted=bool(document.get(places.tls_cert)),
+        clients_proven=bool(document.get(places.tls_cert)) and bool(document.get(places.tls_ca)),
+    )
+
+
+def not_effective(found: Effective, wanted: Listener | None) -> str:
+    """What is not as wanted in the effective configuration; empty if all is."""
+    if wanted is None:
+        return f"it still listens on {found.address}" if found.address else ""
+    if found.address != str(wanted.address):
+        return f"it listens on {found.address or 'no TCP address'}, not on {wanted.address}"
+    if not found.serves_cri:
+        return "disable_tcp_service is true, so every CRI call over TCP answers 'unknown service'"
+    if wanted.tls is not None and not found.clients_proven:
+        return "it asks clients for no certificate"
+    return ""
+
+
+def imports(text: str) -> tuple[str, ...]:
+    """The files and patterns that a config.toml takes in besides."""
+    return Document.parse(text).strings(("imports",))
+
+
+def _document(text: str, where: str) -> Document:
+    try:
+        return Document.parse(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"{where}: not TOML: {error}. containerd would not start with it; put it right first.") from None
+
+
+def _version(document: Document, where: str) -> int:
+    version = document.get(("version",))
+    if version is None:
+        old = _of_version_1(document)
+        if old:
+            raise Refused(
+                f"{where}: {document.at(old[0])}it names no version and has '{'.'.join(old[0])}', so it is a file of "
+                'version 1, in which containerd 1.x reads no [plugins."io.containerd.grpc.v1.cri"]. Rewrite it as '
+                "version 2 (containerd config migrate, or win_containerd)."
+            )
+        return _HEADER
+    if type(version) is int and version in facts.BY_VERSION:
+        return version
+    if type(version) is int and version == 1:
+        raise Refused(
+            f"{where}: {document.at(('version',))}version = 1, in which containerd 1.x reads no "
+            '[plugins."io.containerd.grpc.v1.cri"]: the port would open, and no CRI call would work. Rewrite it as '
+            "version 2 (containerd config migrate, or win_containerd)."
+        )
+    raise _unknown(document, where)
+
+
+def _version_to_close(document: Document, where: str) -> int:
+    """The address stands at the same place in version 1, and what is open there can be closed."""
+    version = document.get(("version",), 1)
+    if type(version) is not int or version not in (1, *facts.BY_VERSION):
+        raise _unknown(document, where)
+    return max(version, _HEADER)
+
+
+def _unknown(document: Document, where: str) -> Refused:
+    return Refused(
+        f"{where}: {document.at(('version',))}version = {document.get(('version',))!r} is none that is known here; "
+        "2, 3 and 4 are."
+    )
+
+
+def _of_version_1(document: Document) -> list[Place]:
+    """Names of plugins that only version 1 has: since version 2 they are of the form io.containerd.TYPE.vN.ID."""
+    plugins = document.get(("plugins",), {})
+    names = [("plugins", name) for name in plugins if name.count(".") < 3] if isinstance(plugins, Mapping) else []
+    lists = [
+        (key, str(name))
+        for key in ("disabled_plugins", "required_plugins")
+        for name in document.strings((key,))
+        if name.count(".") < 3
+    ]
+    return [*names, *lists]
+
+
+def _cri_disabled(document: Document) -> bool:
+    return any(name in facts.DISABLED_NAMES for name in document.strings(("disabled_plugins",)))
+
+
+def _changes(document: Document, version: int, wanted: Listener | None) -> Iterator[tuple[Place, Any]]:
+    """The keys that have to get another value. To close, nothing is added to a file that does not speak of it."""
+    places = [facts.BY_VERSION[version]]
+    if facts.PLUGIN not in places and document.has(("plugins", SERVER_TCP)):
+        places.append(facts.PLUGIN)  # containerd 2.3 on then reads the table, 2.2 and before the old key
+    if wanted is None:
+        settings = [(place.address, "") for place in places if document.has(place.address)]
+        closed = [(places[0].disable, True)] if document.has(places[0].disable) else []
+        yield from (change for change in (*settings, *closed) if _differs(document, *change))
+        return
+    for place in places:
+        values: list[tuple[Place, Any]] = [(place.address, str(wanted.address))]
+        if wanted.tls is not None:
+            values += [
+                (place.tls_ca, wanted.tls.ca),
+                (place.tls_cert, wanted.tls.cert),
+                (place.tls_key, wanted.tls.key),
+            ]
+        yield from (change for change in values if _differs(document, *change))
+    if _differs(document, places[0].disable, False):
+        yield places[0].disable, False
+
+
+def _differs(document: Document, place: Place, value: Any) -> bool:
+    found = document.get(place)
+    return type(found) is not type(value) or found != value
+
+
+def _passable(document: Document, places: list[Place], where: str) -> None:
+    """Refused if something that is no table stands where a table has to be, or CRI is turned off altogether."""
+    for place in places:
+        for length in range(1, len(place)):
+            found = document.get(place[:length])
+            if found is not None and not isinstance(found, Mapping):
+                raise Refused(
+                    f"{where}: {document.at(place[:length])}{'.'.join(place[:length])} should be a table, but is "
+                    f"{found!r}."
+                )
+    if _cri_disabled(document):
+        raise Refused(
+            f"{where}: {document.at(('disabled_plugins',))}disabled_plugins names the CRI plugin: this containerd "
+            "serves no CRI at all, and no kubelet can use it."
+        )
+
+
+def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
+    try:
+        import tomlkit.items  # the controller may do without this library as long as nobody wants this
+    except ImportError:
+        raise Refused(MISSING_TOMLKIT) from None
+    document = tomlkit.parse(text)
+    for place, value in changes:
+        table: Any = document
+        for depth, name in enumerate(place[:-1]):
+            if name not in table:
+                table[name] = tomlkit.table(is_super_table=depth < len(place) - 2)
+            table = table[name]
+        if isinstance(table, tomlkit.items.Table) and table.is_super_table():
+            # It gets a header of its own now, and tomlkit would copy the comment of the first table in it.
+            table.trivia.comment_ws = table.trivia.comment = ""
+        item = tomlkit.item(value)
+        if place[-1] not in table:
+            item.indent(_indent(table))
+        table[place[-1]] = item
+    return tomlkit.dumps(document)
+
+
+def _indent(table: Any) -> int:
+    """How far the keys of a table stand from the left."""
+    keys = (value for value in table.values() if not isinstance(value, Mapping))
+    return max((len(value.trivia.indent) for value in keys if hasattr(value, "trivia")), default=0)
+
+
+def _must_be(text: str, before: Mapping[str, Any], changes: list[tuple[Place, Any]], where: str) -> None:
+    """Refused unless the text has the values of `before` with these changes, and nothing else."""
+    wanted: Any = deepcopy(dict(before))
+    for place, value in changes:
+        table = wanted
+        for name in place[:-1]:
+            table = table.setdefault(name, {})
+        table[place[-1]] = value
+    try:
+        right = tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        right = False
+    if not right:
+        raise Refused(
+            f"{where}: its tables are nested in a way that cannot be changed without touching other keys; set "
+            f"{', '.join('.'.join(place) for place, _value in changes)} by hand, or have win_containerd write the file."
+        )

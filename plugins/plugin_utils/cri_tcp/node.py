@@ -1,0 +1,310 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CRI over TCP on a node: the firewall's rule, config.toml, and containerd's restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..components import containerd
+from ..components.containerd_toml import equal
+from ..components.layout import Layout
+from ..components.secret_file import SecretFile
+from ..engine import command_line, windows_path
+from ..engine.batch import Batch, Op, as_base64
+from ..engine.reading import Expectation, Query, Reading, file_key, file_query, services_query, system_query
+from ..engine.resource import Refused, Resource
+from ..engine.resources.directory import Directory
+from ..engine.resources.service import ACTIVE, Service
+from ..engine.resources.text_file import READ_LIMIT, TextFile
+from ..engine.security import ADMINS_ONLY, readers
+from ..engine.services.as_found import AsFound
+from ..engine.tools import run
+from ..facts import cri_tcp as facts
+from ..facts.containerd import CONFIG_PATH
+from .certs import ON_NODE, Certificates
+from .edit import Effective, Listener, Tls, edited, effective, imports, not_effective
+from .firewall import FirewallRule, Network, shown
+
+NAME = "containerd_config_tcp"
+CANDIDATE = ".winkube-candidate"
+_ADMINS = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
+_DUMP_OP = 1
+"""The place of `config dump` in the batch of `rehearsal`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriTcpArgs:
+    """Arguments of containerd_config_tcp, checked. `listener` is None to close; `networks` may reach a port that is not
+    on the node's loopback address; `certificates` are brought to the node's `certificate_folder`; `mark` is the id of
+    the batch."""
+
+    layout: Layout
+    listener: Listener | None
+    networks: tuple[Network, ...] = ()
+    certificates: Certificates | None = None
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+    mark: str = ""
+
+
+def certificate_folder(layout: Layout) -> str:
+    """Where the certificates lie that are made here; the folder above it is for administrators alone."""
+    return windows_path.join(layout.state_dir, "cri-tcp")
+
+
+def made_files(layout: Layout) -> Tls:
+    """The certificates that are made here, as config.toml names them."""
+    return Tls(*(windows_path.join(certificate_folder(layout), name) for name in ON_NODE))
+
+
+def problems(listener: Listener, networks: tuple[Network, ...], *, allow_any_address: bool) -> list[str]:
+    """Why this listener would be open to more than it has to be, a sentence each."""
+    address = listener.address
+    found = []
+    if address.is_any and not allow_any_address:
+        found.append(
+            f"tcp_address {address} is every address of the node, also of networks that it joins later; name one "
+            "address, or say allow_any_address: true."
+        )
+    if not address.is_loopback and not networks:
+        found.append(
+            f"tcp_address {address} can be reached from other machines; name those that may in allowed_sources, or "
+            "take 127.0.0.1 and reach it through SSH (ssh -L)."
+        )
+    if address.is_loopback and networks:
+        found.append(
+            f"allowed_sources are given, but tcp_address {address} is reached from the node alone; leave them out, or "
+            "name an address of the node."
+        )
+    if listener.tls is not None:
+        found += [
+            f"tls.{name} '{path}' {problem}."
+            for name, path in (("ca", listener.tls.ca), ("cert", listener.tls.cert), ("key", listener.tls.key))
+            if (problem := windows_path.problem(path))
+        ]
+    return found
+
+
+def warning(found: Effective, networks: tuple[Network, ...]) -> str:
+    """What an open port means, for a task's warnings; empty if only owners of a certificate get in."""
+    if not found.address or found.clients_proven:
+        return ""
+    who = "everybody on the node" if not networks else f"everybody at {', '.join(map(shown, networks))}"
+    secret = "with a certificate of the server alone" if found.encrypted else "without encryption"
+    return (
+        f"CRI on {found.address} asks nobody for a certificate, {secret}: {who} can start a container that has the "
+        f"node's own files and is {facts.PLAIN_PORT_OWNER} there. Use it to look for a fault, and close it (state: "
+        "absent) when that is found."
+    )
+
+
+def reads(args: CriTcpArgs) -> tuple[Query, ...]:
+    """What `desired` looks at."""
+    tls = args.listener.tls if args.listener else None
+    return (
+        file_query(args.layout.containerd_config, sha256=True, content_limit=READ_LIMIT),
+        file_query(args.layout.containerd_binary, sha256=True),
+        file_query(args.layout.ctr),
+        services_query((args.layout.containerd_service,)),
+        *FirewallRule(0, ()).reads(),
+        *(_profile_query(key) for key in facts.PROFILES.values() if args.networks),
+        *((file_query(tls.ca), file_query(tls.cert), file_query(tls.key, sddl=True)) if tls else ()),
+        *(query for resource in _certificates(args) for query in resource.reads()),
+    )
+
+
+def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
+    """Rule, config.toml, service. Refused if one of them cannot be as wanted."""
+    layout = args.layout
+    found = _service(layout, reading)
+    _same_config(layout, found)
+    _guarded(args, reading)
+    port = args.listener.address.port if args.listener else 0
+    return (
+        FirewallRule(port, args.networks),
+        *_certificates(args),
+        _config(args, reading),
+        _restarted(args, found, reading),
+    )
+
+
+def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
+    """Containerd itself reads the new config.toml under another name, before anything is stopped; None if it is not to
+    change. The name is in the same folder, so that what it imports is the same."""
+    file = config_of(resources)
+    if file.change(reading) is None:
+        return None
+    layout = args.layout
+    if not reading.file(layout.containerd_binary).get("exists"):
+        raise Refused(
+            f"{layout.containerd_binary} is not there, so that nobody can say what the new config.toml would do; "
+            "winkube_containerd_binary (node.containerd_binary) names the program that the service runs."
+        )
+    candidate = f"{layout.containerd_config}{CANDIDATE}"
+    away = Op("remove", {"path": candidate})
+    write = Op("write", {"path": candidate, "content": as_base64(file.text.encode()), "sddl": ADMINS_ONLY_FILE})
+    return Batch(
+        NAME,
+        (
+            write.undone_by(away),
+            run(layout.containerd_binary, "--config", candidate, "config", "dump", encoding="utf-8"),
+            away,
+        ),
+        pre=(Expectation(system_query(), (("machine", reading.machine),)),),
+    )
+
+
+def config_of(resources: tuple[Resource, ...]) -> TextFile:
+    """The config.toml among the resources of `desired`."""
+    return next(resource for resource in resources if isinstance(resource, TextFile))
+
+
+def is_rehearsal(batch: Batch) -> bool:
+    """Whether a batch is one of `rehearsal`."""
+    return any(str(op.args.get("path", "")).endswith(CANDIDATE) for op in batch.ops)
+
+
+def judge_rehearsal(args: CriTcpArgs, answer: Mapping[str, Any], text: str) -> None:
+    """Refused if containerd read the candidate `text` otherwise than wanted. `answer` is the node's to `rehearsal`."""
+    outputs = [str(item.get("stdout") or "") for item in answer.get("results") or () if item.get("n") == _DUMP_OP]
+    where = args.layout.containerd_config
+    try:
+        fault = not_effective(effective(outputs[0] if outputs else ""), args.listener)
+    except ValueError as error:
+        fault = f"its answer to 'config dump' is no TOML ({error})"
+    if not fault:
+        return
+    others = imports(text)
+    remedy = (
+        f"Look into what it imports ({', '.join(others)}): in containerd 1.x such a file replaces a plugin's table."
+        if others
+        else "This containerd is older than the version of the file, or does not know the key."
+    )
+    raise Refused(f"{where}: with the change, containerd would say that {fault}. Nothing was changed. {remedy}")
+
+
+def gate(listener: Listener, timeout_s: int) -> Op:
+    """The port takes connections, on the node itself. That CRI answers there is for the controller to find out."""
+    address = listener.address
+    return Op("wait", {"for": "tcp", "host": address.near, "port": address.port, "timeout_s": timeout_s})
+
+
+ADMINS_ONLY_FILE = ADMINS_ONLY.replace("OICI", "")
+
+
+def _service(layout: Layout, reading: Reading) -> Mapping[str, Any]:
+    found = reading.service(layout.containerd_service)
+    if found is None:
+        raise Refused(
+            f"There is no service {layout.containerd_service} on the node; install containerd first (win_containerd), "
+            "or name its service in winkube_containerd_service."
+        )
+    return found
+
+
+def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
+    """Refused if the service reads another file than the one that would be changed."""
+    nssm = found.get("nssm")
+    if nssm is not None:
+        words = command_line.split(f"x {nssm.get('AppParameters') or ''}")[1:]
+    else:
+        words = command_line.split(str(found.get("image_path") or ""))[1:]
+    read = CONFIG_PATH
+    for position, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name.lstrip("-") in ("config", "c") and name.startswith("-"):
+            read = value if equals else "".join(words[position + 1 : position + 2])
+    if not windows_path.same(read, layout.containerd_config):
+        raise Refused(
+            f"The service {found.get('name')} reads {read}, not {layout.containerd_config}; name the file that it "
+            "reads in winkube_containerd_config (node.containerd_config)."
+        )
+
+
+def _guarded(args: CriTcpArgs, reading: Reading) -> None:
+    """Refused if the node does not keep out who is to be kept out."""
+    found: list[str] = []
+    if args.networks:
+        off = [
+            name
+            for name, key in facts.PROFILES.items()
+            if str(reading.parts[_profile_query(key).key].get("value")) == "0"
+        ]
+        if off:
+            found.append(
+                f"The Windows firewall is off on the node (profile {', '.join(off)}), so allowed_sources would keep "
+                "nobody out: turn it on (netsh advfirewall set allprofiles state on), or take 127.0.0.1."
+            )
+    tls = args.listener.tls if args.listener and args.certificates is None else None
+    for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)) if tls else ():
+        if reading.file(path).get("kind") != "file":
+            found.append(f"tls.{name}: {path} is not a file on the node; containerd would not start without it.")
+    if tls and reading.file(tls.key).get("kind") == "file":
+        strangers = [sid for sid in readers(str(reading.file(tls.key).get("sddl") or "")) if sid not in _ADMINS]
+        if strangers:
+            found.append(
+                f"tls.key: {tls.key} may be read by {', '.join(strangers)}; leave it to SYSTEM and Administrators "
+                "(icacls <file> /inheritance:r /grant *S-1-5-18:F *S-1-5-32-544:F)."
+            )
+    if found:
+        raise Refused(*found)
+
+
+def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
+    path = args.layout.containerd_config
+    found = reading.file(path)
+    if found.get("kind") != "file":
+        raise Refused(f"{path} is not there; containerd_config_tcp changes a file, win_containerd writes one.")
+    present = reading.text(path)
+    if present is None:
+        raise Refused(
+            f"{path} is larger than {READ_LIMIT} bytes or no UTF-8 text; it is not changed (it has {found.get('size')} "
+            "bytes)."
+        )
+    return TextFile(path, edited(present, args.listener, path), backup=_backup(args), equal=equal)
+
+
+def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
+    """Folder and files, for administrators alone."""
+    if args.certificates is None:
+        return ()
+    folder = certificate_folder(args.layout)
+    files = args.certificates.files
+    return (
+        Directory(folder, sddl=ADMINS_ONLY, private=True),
+        *(
+            SecretFile(windows_path.join(folder, name), files[name], backup=_backup(args), what=f"CRI's {name}")
+            for name in ON_NODE
+        ),
+    )
+
+
+def _backup(args: CriTcpArgs) -> str:
+    return windows_path.join(args.layout.state_dir, "batches", args.mark, "backup")
+
+
+def _restarted(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Service:
+    layout = args.layout
+    ready = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=args.start_timeout_s)
+    if args.listener is not None:
+        ready = (*ready, gate(args.listener, args.start_timeout_s))
+    return Service(
+        name=str(found["name"]),
+        definition=AsFound(found, layout.containerd_binary),
+        uses=frozenset(
+            {file_key(layout.containerd_config)}
+            | {file_key(resource.path) for resource in _certificates(args) if isinstance(resource, SecretFile)}
+        ),
+        ready=ready,
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+        run=found.get("state") in ACTIVE,
+    )
+
+
+def _profile_query(key: str) -> Query:
+    return Query(f"registry:{key}", "registry", (("path", key), ("name", "EnableFirewall")))

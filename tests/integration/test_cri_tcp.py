@@ -1,0 +1,114 @@
+"""CRI over TCP on a simulated node, opened and closed by `containerd_config_tcp`."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import Bench, Run
+from tests.integration.site import CONFIG, converge
+from tests.lab.programs.netsh import RULES
+from tests.lab.server.host import NodeHost
+
+CRI = "io.containerd.grpc.v1.cri"
+TCP = "io.containerd.server.v1.grpc-tcp"
+ADDRESS = "192.168.122.220:8888"
+PLAY = """
+- hosts: windows
+  gather_facts: false
+  tasks:
+"""
+TASK = """
+    - winkube.node.containerd_config_tcp:
+        {}
+"""
+
+
+def config(host: NodeHost) -> str:
+    return bytes(host.in_turn(lambda: host.node.drive.read(CONFIG))).decode()
+
+
+def write(host: NodeHost, text: str) -> None:
+    host.in_turn(lambda: host.node.drive.write(CONFIG, text.encode()))
+
+
+def pid(host: NodeHost) -> int:
+    return int(host.in_turn(lambda: host.node.services.runtime("containerd").pid))
+
+
+def listens(host: NodeHost) -> bool:
+    return bool(host.in_turn(lambda: 8888 in host.node.network.listeners))
+
+
+def rules(host: NodeHost) -> list[str]:
+    found: Any = host.in_turn(lambda: [str(value.data) for value in host.node.registry.values(RULES)])
+    return [rule for rule in found if "winkube" in rule]
+
+
+def tcp(bench: Bench, options: str, *more: object, tasks: int = 1) -> Run:
+    return bench.ansible_playbook(bench.play(PLAY + TASK.format(options) * tasks), *more)
+
+
+OPEN = f"tcp_address: '{ADDRESS}', allowed_sources: [192.168.122.1, 10.9.0.0/16], prove: never"
+
+
+def switches(host: NodeHost) -> tuple[object, object]:
+    plugins = tomllib.loads(config(host))["plugins"]
+    return plugins[TCP]["address"], plugins[CRI]["disable_tcp_service"]
+
+
+@pytest.mark.row("CT-08")
+@pytest.mark.row("CT-09")
+@pytest.mark.row("CT-11")
+@pytest.mark.row("CT-12")
+def test_from_closed_to_open_and_back(bench: Bench) -> None:
+    host = bench.node()
+    converge(bench, version="2.3.7")
+    before = config(host) + "# a comment of mine\n"
+    write(host, before)
+    first = pid(host)
+
+    looked = tcp(bench, f"{{{OPEN}}}", "--check", "--diff")
+    assert looked.rc == 0 and looked.recap["win1"].changed == 1, looked
+    assert f'+address = "{ADDRESS}"' in looked.output
+    assert "asks nobody for a certificate, without encryption: everybody at 192.168.122.1, 10.9" in looked.output
+    assert config(host) == before and rules(host) == [] and pid(host) == first
+
+    # Another file takes the switch back: containerd itself says so, and nothing is stopped.
+    secure = f"{{{OPEN}, certificates: {{folder: '{bench.directory}/cri'}}}}"
+    drop_in = r"C:\Program Files\containerd\conf.d\more.toml"
+    table = f'version = 4\n[plugins."{CRI}"]\ndisable_tcp_service = true\n'
+    host.in_turn(lambda: host.node.drive.mkdir(drop_in.rpartition("\\")[0]))
+    host.in_turn(lambda: host.node.drive.write(drop_in, table.encode()))
+    failed = tcp(bench, secure)
+    assert failed.rc == 2 and "containerd would say that disable_tcp_service is true" in failed.output, failed
+    assert "Look into what it imports" in failed.output
+    assert config(host) == before and rules(host) == [] and pid(host) == first
+    host.in_turn(lambda: host.node.drive.delete(drop_in))
+
+    opened = tcp(bench, secure)
+    assert opened.rc == 0 and opened.recap["win1"].changed == 1, opened
+    assert "asks nobody" not in opened.output
+    assert switches(host) == (ADDRESS, False)
+    assert "\n# a comment of mine\n" in config(host)
+    key = tomllib.loads(config(host))["plugins"][TCP]["tls_key"]
+    assert host.in_turn(lambda: host.node.drive.read(key)) == (bench.directory / "cri" / "server.key").read_bytes()
+    assert listens(host)
+    (rule,) = rules(host)
+    assert "|LPort=8888|RA4=192.168.122.1|RA4=10.9.0.0/16|" in rule
+    second = pid(host)
+    assert second != first
+
+    bench.reset_ledger()
+    again = tcp(bench, secure)
+    assert again.recap["win1"].changed == 0, again
+    assert bench.calls() == 1
+    assert pid(host) == second
+
+    closed = tcp(bench, "{state: absent}", tasks=2)
+    # The second task changes nothing.
+    assert closed.rc == 0 and closed.recap["win1"].changed == 1, closed
+    assert switches(host) == ("", True)
+    assert not listens(host) and rules(host) == []
