@@ -45,7 +45,7 @@ class KubeletProxy:
         """containerd's version as the Node has it (`containerd://1.7.12`), "" if it is another runtime."""
         node = self._cluster.node(self._name) or {}
         said = str(((node.get("status") or {}).get("nodeInfo") or {}).get("containerRuntimeVersion") or "")
-        name, _, version = said.partition("://")
+        name, _separator, version = said.partition("://")
         return version if name == "containerd" else ""
 
     def _path(self, what: str) -> str:

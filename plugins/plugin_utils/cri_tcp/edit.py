@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..components.containerd_toml import Document
 from ..engine.resource import Refused
@@ -169,9 +169,9 @@ def _version(document: Document, where: str) -> int:
                 "version 2 (containerd config migrate, or win_containerd)."
             )
         return _HEADER
-    if type(version) is int and version in facts.BY_VERSION:
+    if _is_number(version) and version in facts.BY_VERSION:
         return version
-    if type(version) is int and version == 1:
+    if _is_number(version) and version == 1:
         raise Refused(
             f"{where}: {document.at(('version',))}version = 1, in which containerd 1.x reads no "
             '[plugins."io.containerd.grpc.v1.cri"]: the port would open, and no CRI call would work. Rewrite it as '
@@ -180,10 +180,14 @@ def _version(document: Document, where: str) -> int:
     raise _unknown(document, where)
 
 
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _version_to_close(document: Document, where: str) -> int:
     """The address stands at the same place in version 1, and what is open there can be closed."""
     version = document.get(("version",), 1)
-    if type(version) is not int or version not in (1, *facts.BY_VERSION):
+    if not _is_number(version) or version not in (1, *facts.BY_VERSION):
         raise _unknown(document, where)
     return max(version, _HEADER)
 
