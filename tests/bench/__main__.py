@@ -1,6 +1,9 @@
 """Measures what site.yml costs and prints one JSON object; exit status 1 if a target is missed.
 
-    python -m tests.bench [--no-judge] [--many 100] [--whole]
+    python -m tests.bench [--no-judge] [--many 100] [--whole] [--no-transfer]
+
+`transfer` in it is what a rebuilt Go program costs on its way to a node, beside Ansible's own copy (transfer.py); null
+where there is no Go to build one with.
 
 Nodes are simulated, Ansible and SSH are real; calls and bytes are what the lab's server counted. Progress is on stderr.
 """
@@ -15,10 +18,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.bench.figures import missed
 from tests.bench.fleet import BenchFailed
 from tests.bench.measure import measure
+
+BUILDS = Path(__file__).parents[2] / ".cache" / "bench"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-judge", action="store_true", help="measure only")
     parser.add_argument("--many", type=int, default=100, help="how many nodes the big run has (default 100)")
     parser.add_argument("--whole", action="store_true", help="growth over whole nodes too, not over containerd alone")
+    parser.add_argument("--no-transfer", action="store_true", help="without the transfer of a build")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what it has started ends with it
     folder = Path(tempfile.mkdtemp(prefix="wk"))
@@ -39,11 +46,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(json.dumps(figures.as_dict(), indent=2))
+    document = {**figures.as_dict(), "transfer": None if options.no_transfer else _transfer()}
+    print(json.dumps(document, indent=2))
     sentences = missed(figures)
     for sentence in sentences:
         print(sentence, file=sys.stderr)
     return 1 if sentences and not options.no_judge else 0
+
+
+def _transfer() -> dict[str, Any] | None:
+    from tests.bench.transfer import builds, transfer  # loads Ansible's plugins into this process
+
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    pair = builds(BUILDS)
+    return None if pair is None else transfer(pair)
 
 
 if __name__ == "__main__":
