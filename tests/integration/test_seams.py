@@ -346,8 +346,9 @@ def test_a_handler_of_ones_own_runs_on_change_and_only_then(both: Bench) -> None
 
 
 @pytest.mark.row("HP-02")
-def test_containerd_comes_after_the_machine_and_before_all_else(both: Bench) -> None:
-    """The order of site.yml, as Ansible itself lists it: a runtime is there before anything that needs one."""
+def test_the_components_come_in_the_order_of_a_first_join(both: Bench) -> None:
+    """The order of site.yml, as Ansible itself lists it: the folder that containerd watches is there before it, and a
+    runtime before anything that needs one."""
     listed = both.ansible_playbook(SITE, "-e", "winkube_hosts=windows", "--list-tasks")
     assert listed.rc == 0, listed
     names = [
@@ -355,8 +356,9 @@ def test_containerd_comes_after_the_machine_and_before_all_else(both: Bench) -> 
         for line in listed.stdout.splitlines()
         if "TAGS:" in line and "play #" not in line
     ]
-    components = [name.partition(" : ")[0] for name in names if name.startswith("winkube.node.")]
-    assert components == ["winkube.node.host", "winkube.node.containerd"], listed
+    roles = dict.fromkeys(name.partition(" : ")[0] for name in names if name.startswith("winkube.node."))
+    order = ("host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy")
+    assert list(roles) == [f"winkube.node.{name}" for name in order], listed
     assert names[0] == "Read the node"
 
 
@@ -369,7 +371,7 @@ def test_the_playbooks_are_sound(both: Bench, book: str) -> None:
 def test_the_tags_are_those_of_the_components(both: Bench) -> None:
     listed = both.ansible_playbook(SITE, "-e", "winkube_hosts=windows", "--list-tags")
     assert listed.rc == 0, listed
-    assert "TASK TAGS: [always, containerd, host]" in listed.output, listed
+    assert "TASK TAGS: [always, cni, containerd, flannel, host, join, kube_proxy, kubelet]" in listed.output, listed
 
 
 # -- interrupted, and two at once --------------------------------------------------------------------------------------
