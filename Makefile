@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 2
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
-.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real wine rows molecule bench mutate check build clean
+.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real wine rows molecule bench mutate check build clean cuts
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -74,6 +74,9 @@ wine: setup ## plans against the real nssm.exe and Wine's sc.exe; installs Wine 
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))
+
+cuts: setup ## both whole nodes cut at every op of every batch (minutes; WINKUBE_SEED=n for other moments)
+	@WINKUBE_CUTS=$${WINKUBE_CUTS:-some} $(PYTHON) -m pytest -s tests/integration/test_cuts.py -k every_op $(PYTEST_ARGS)
 
 molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" for some of them)
 	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner); do .venv/bin/molecule test -s $$scenario || exit 1; done
