@@ -3,8 +3,8 @@ never between; and the next run converges.
 
 The mass is cut in copies of the lab's process while one real run of site.yml goes on (tests/integration/cutting.py);
 ten nodes are cut under the real Ansible, which then has to find its way by itself. `WINKUBE_SEED` moves which moment of
-an op is cut by which kind of kill. The mass is a lane of its own, `make cuts`, since it takes minutes: `WINKUBE_CUTS=some`,
-or `WINKUBE_CUTS=all` for each kind of kill at each op, also where that takes long.
+an op is cut by which kind of kill. The mass is a lane of its own, `make cuts`, since it takes minutes:
+`WINKUBE_CUTS=some`, or `WINKUBE_CUTS=all` for each kind of kill at each op, also where that takes long.
 """
 
 from __future__ import annotations
