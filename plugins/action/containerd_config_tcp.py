@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +23,6 @@ from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.run_id import RUN_ID
 
 
 class ActionModule(ComponentAction):
@@ -71,9 +69,7 @@ class ActionModule(ComponentAction):
 
     def read(self, layout: Layout) -> Reading:
         """The same, in one call."""
-        queries = merge_queries((*read_plan(layout), *node.reads(self._wanted)))
-        empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self._task.check_mode)
-        return empty.merged(self._link.probe(queries), queries)
+        return self.read_of(merge_queries((*read_plan(layout), *node.reads(self._wanted))))
 
     def _apply(self, batch: Batch, batch_id: str, layout: Layout, reading: Reading) -> Mapping[str, Any]:
         """As for any component; after the rehearsal, what containerd made of the file decides whether to go on."""

@@ -10,11 +10,10 @@ from typing import Any
 
 from ..plugin_utils.components import cni
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.source import is_archive, source
+from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.engine.resources.programs import Source
 from ..plugin_utils.kubernetes_action import KubernetesAction
 
 
@@ -43,8 +42,10 @@ class ActionModule(KubernetesAction):
         return cni.desired(
             cni.CniArgs(
                 layout=layout,
-                plugins=self._source(options, cni.PLUGINS, str(version), plugins),
-                flannel=self._source(options, cni.FLANNEL, options["flannel_version"], flannel),
+                plugins=self.source_of(options, component=cni.PLUGINS, version=str(version)),
+                flannel=self.source_of(
+                    options, component=cni.FLANNEL, version=options["flannel_version"], option="flannel_source"
+                ),
                 flannel_archive=is_archive(cni.FLANNEL, flannel["url"]),
                 mark=mark,
             )
@@ -53,14 +54,3 @@ class ActionModule(KubernetesAction):
     def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
         """Plugins of unknown origin are compared with the archives' before they are called different."""
         return cni.stage_first(self.component, resources, reading)
-
-    def _source(self, options: Mapping[str, Any], name: str, version: str, wanted: Mapping[str, Any]) -> Source:
-        return source(
-            component=name,
-            version=version,
-            url=wanted["url"],
-            checksum=wanted["checksum"],
-            unverified=options["allow_unverified"],
-            read_url=self.read_once,
-            proxy=wanted["proxy"] or None,
-        )

@@ -11,17 +11,17 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import containerd, containerd_config, nssm, registries
+from ..plugin_utils.components import containerd, containerd_config, registries
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.source import is_archive, source
+from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.source_action import SourceAction, variables
 
 
-class ActionModule(ComponentAction):
+class ActionModule(SourceAction):
     """win_containerd."""
 
     module = "win_containerd"
@@ -51,20 +51,11 @@ class ActionModule(ComponentAction):
             log_level=options["log_level"],
             registries=bool(options["registries"]),
         )
-        wanted = options["source"]
         service = options["service"]
         return containerd.ContainerdArgs(
             layout=layout,
-            source=source(
-                component=containerd.NAME,
-                version=options["version"],
-                url=wanted["url"],
-                checksum=wanted["checksum"],
-                unverified=options["allow_unverified"],
-                read_url=self.read_url,
-                proxy=wanted["proxy"] or None,
-            ),
-            archive=is_archive(containerd.NAME, wanted["url"]),
+            source=self.source_of(options),
+            archive=is_archive(containerd.NAME, options["source"]["url"]),
             config=self.render(
                 options["config_template"], containerd_config.template_variables(settings), role=containerd.NAME
             ),
@@ -78,8 +69,8 @@ class ActionModule(ComponentAction):
                 reading,
                 mark,
             ),
-            nssm=self._nssm(options, layout, mark),
-            environment=tuple(f"{name}={value}" for name, value in sorted(service["environment"].items())),
+            nssm=self.nssm_of(options, layout, mark),
+            environment=variables(service["environment"]),
             start_timeout_s=service["start_timeout"],
             stop_timeout_s=service["stop_timeout"],
             has_ctr=containerd.has_ctr(layout, reading),
@@ -92,16 +83,3 @@ class ActionModule(ComponentAction):
             return Path(self._loader.get_real_file(self._find_needle("files", path))).read_bytes()
         except AnsibleError as error:
             raise OSError(" ".join(str(error).split()).rstrip(".")) from error
-
-    def _nssm(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
-        """Only where nssm is wanted does anybody have to say where it comes from."""
-        if options["service"]["manager"] != "nssm":
-            return ()
-        wanted = nssm.nssm_source(
-            url=options["nssm_source"]["url"],
-            checksum=options["nssm_source"]["checksum"],
-            proxy=options["source"]["proxy"] or None,
-            unverified=options["allow_unverified"],
-            read_url=self.read_url,
-        )
-        return nssm.desired(layout, wanted, mark)

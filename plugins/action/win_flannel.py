@@ -17,7 +17,6 @@ from ..plugin_utils.components import cni, cni_conf, flannel, flannel_conf, netw
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import Management
 from ..plugin_utils.components.notice import Notice
-from ..plugin_utils.components.source import source
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.plan import Step, make_plan
 from ..plugin_utils.engine.reading import Reading, merge_queries
@@ -155,15 +154,7 @@ class ActionModule(KubernetesAction):
         mode = options["network_mode"]
         return flannel.FlannelArgs(
             layout=layout,
-            source=source(
-                component=flannel.PROGRAM,
-                version=options["version"],
-                url=options["source"]["url"],
-                checksum=options["source"]["checksum"],
-                unverified=options["allow_unverified"],
-                read_url=self.read_once,
-                proxy=options["source"]["proxy"] or None,
-            ),
+            source=self.source_of(options, component=flannel.PROGRAM),
             node_name=options["node_name"],
             mode=mode,
             cluster_cidr=options["cluster_cidr"],

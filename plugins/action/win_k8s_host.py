@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..plugin_utils.cluster.client import Cluster, ClusterError
-from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import host
 from ..plugin_utils.components.host import HostArgs, Proxy
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node_fit import Wanted
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
-from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.kubernetes_action import KubernetesAction
 
 
-class ActionModule(ComponentAction):
+class ActionModule(KubernetesAction):
     """win_k8s_host."""
 
     module = "win_k8s_host"
@@ -32,7 +30,7 @@ class ActionModule(ComponentAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """As every component; a kubeconfig with which a later step would fail is said before the node is touched."""
         if options["kubernetes_version"]:
-            _ask_cluster(options["cluster"])
+            self.of_cluster(options, "version", lambda cluster: cluster.version())
         return super().work(options, layout)
 
     def resources(
@@ -56,16 +54,6 @@ class ActionModule(ComponentAction):
     def _warn(self, sentences: Sequence[str]) -> None:
         for sentence in sentences:
             self.warn_once(f"{self._host}: {sentence}")
-
-
-def _ask_cluster(wanted: Mapping[str, Any]) -> None:
-    """NodeError if there is a kubeconfig and the cluster does not answer to it."""
-    try:
-        cluster = Cluster.open(wanted)
-        if cluster is not None:
-            cluster.version()
-    except ClusterError as error:
-        raise NodeError(f"{host.NAME}: {error}") from error
 
 
 def arguments(options: Mapping[str, Any], layout: Layout) -> HostArgs:

@@ -16,7 +16,6 @@ from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError
 from ..plugin_utils.cluster.documents import kubeconfig as read_kubeconfig
 from ..plugin_utils.cluster.documents import public_key_sha256
 from ..plugin_utils.cluster.tokens import bootstrap_token
-from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import join, kubeconfig, node_object
 from ..plugin_utils.components.after_join import Expected, look_after
 from ..plugin_utils.components.identities import Identity, identities, users_kubeconfig
@@ -26,11 +25,9 @@ from ..plugin_utils.components.kubelet import config_file
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.notice import Notice
 from ..plugin_utils.components.secret_file import SecretFile
-from ..plugin_utils.components.source import source
-from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.facts.version import Version, VersionError
+from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
 
 CHECK_TOKEN = "000000.0000000000000000"
@@ -48,7 +45,7 @@ class _Task:
     material: Joining | None = field(default=None, repr=False)
 
 
-class ActionModule(ComponentAction):
+class ActionModule(KubernetesAction):
     """win_k8s_join."""
 
     module = "win_k8s_join"
@@ -142,27 +139,8 @@ class ActionModule(ComponentAction):
     def _kubeadm(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         if options["join"] != "kubeadm":
             return ()
-        wanted = options["source"]
-        texts: dict[str, str] = self.__dict__.setdefault("_texts", {})
-
-        def read_once(address: str) -> str:
-            if address not in texts:
-                texts[address] = self.read_url(address)
-            return texts[address]
-
-        return join.kubeadm(
-            layout,
-            source(
-                component=join.KUBEADM,
-                version=str(_version(options)),
-                url=wanted["url"],
-                checksum=wanted["checksum"],
-                unverified=options["allow_unverified"],
-                read_url=read_once,
-                proxy=wanted["proxy"] or None,
-            ),
-            mark,
-        )
+        wanted = self.source_of(options, component=join.KUBEADM, version=str(self.version(options)))
+        return join.kubeadm(layout, wanted, mark)
 
     def _material(self, options: Mapping[str, Any], layout: Layout, stack: ExitStack) -> Joining:
         """What the node joins with. A token that is made here is gone when `stack` is closed."""
@@ -197,7 +175,7 @@ class ActionModule(ComponentAction):
             text = kubeconfig.with_token(where.server, where.ca_pem, "tls-bootstrap-token-user", token)
             return replace(made, kubeconfig=text, ca_pem=where.ca_pem)
         settings = JoinSettings(
-            version=_version(options),
+            version=self.version(options),
             node_name=name,
             pipe=layout.containerd_pipe,
             api_server=where.host_and_port,
@@ -238,9 +216,7 @@ class ActionModule(ComponentAction):
             return ()
         text = self._users_file(options, "kubeconfig_source")
         service = layout.kubelet_service
-        return (
-            SecretFile(layout.kubelet_kubeconfig, text, _backup(layout, mark), "the kubelet's kubeconfig", service),
-        )
+        return (SecretFile(layout.kubelet_kubeconfig, text, layout.backup(mark), "the kubelet's kubeconfig", service),)
 
     def _users_file(self, options: Mapping[str, Any], option: str) -> str:
         """A kubeconfig on the controller that shall go to the node. Refused if it must not."""
@@ -250,9 +226,7 @@ class ActionModule(ComponentAction):
         return users_kubeconfig(path, option, allow_admin=options["allow_cluster_admin"])
 
     def _file(self, item: Identity, layout: Layout, mark: str) -> Resource:
-        return SecretFile(
-            item.path, item.text, _backup(layout, mark), f"the kubeconfig of {item.program}", item.service
-        )
+        return SecretFile(item.path, item.text, layout.backup(mark), f"the kubeconfig of {item.program}", item.service)
 
     def _notices(self) -> tuple[Resource, ...]:
         return () if self._found.cluster else (Notice("the cluster", NOBODY_TO_ASK),)
@@ -280,17 +254,6 @@ class ActionModule(ComponentAction):
         for sentence in report.warnings:
             self.warn_once(sentence)
         return report.steps, report.node
-
-
-def _version(options: Mapping[str, Any]) -> Version:
-    try:
-        return Version.parse(options["version"], "winkube_kubernetes_version")
-    except VersionError as error:
-        raise Refused(str(error)) from error
-
-
-def _backup(layout: Layout, mark: str) -> str:
-    return windows_path.join(layout.state_dir, "batches", mark, "backup")
 
 
 def _wants_serving_certificate(layout: Layout, reading: Reading) -> bool:

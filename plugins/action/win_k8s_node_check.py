@@ -16,7 +16,6 @@ from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction, display
-from ..plugin_utils.run_id import RUN_ID
 
 AFTER_BOOT_PAUSE_S = 5
 
@@ -57,8 +56,7 @@ class ActionModule(NodeAction):
         """Two readings of the node, one of the cluster, and what is wrong in them."""
         watched = verify.reads(layout, expected)
         queries = merge_queries((*read_plan(layout), *watched, *verify_network.reads(layout, expected)))
-        empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self._task.check_mode)
-        first = empty.merged(self._link.probe(queries), queries)
+        first = self.read_of(queries)
         node, cluster = self._node(options, expected)
         time.sleep(options["watch"])
         again = (*watched, *verify.logs(layout, expected, first), *verify.health(layout, expected, first))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -81,9 +80,7 @@ class ActionModule(KubernetesAction):
     def read(self, layout: Layout) -> Reading:
         """All that any component wants to know, and the programs' hashes taken anew: one remote call. A reading of an
         earlier task is never used, since it may hold hashes out of the node's cache."""
-        queries = merge_queries((*provision.reads(self._items, layout), *read_plan(layout)))
-        empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self._task.check_mode)
-        return empty.merged(self._link.probe(queries), queries)
+        return self.read_of(merge_queries((*provision.reads(self._items, layout), *read_plan(layout))))
 
     # -- sources on the controller -----------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.facts.version import Line, Version, VersionError
-from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates, variables
+from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates
+from ..plugin_utils.source_action import variables
 
 PAUSE_IS_AN_ARGUMENT = Line(1, 27)
 """Before this line the kubelet is told the sandbox image; later ones ask the runtime."""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the actions of kubelet and kube-proxy share: their source, nssm, and what the cluster is asked before."""
+"""What the actions share that know of Kubernetes: its release, and what the cluster is asked before."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from .cluster.client import Cluster, ClusterError
-from .component_action import ComponentAction
-from .components import nssm
-from .components.layout import Layout
 from .components.notice import Notice
-from .components.source import source
-from .engine.resource import Refused, Resource
-from .engine.resources.programs import Source
+from .engine.resource import Refused
 from .facts import skew
 from .facts.version import Version, VersionError
 from .node.link import NodeError
+from .source_action import SourceAction
 
 T = TypeVar("T")
 
 
-class KubernetesAction(ComponentAction):
-    """A component that is a program of Kubernetes with a service of its own."""
+class KubernetesAction(SourceAction):
+    """A component that goes with a release of Kubernetes, or with a cluster."""
 
     def version(self, options: Mapping[str, Any]) -> Version:
         """The release that is wanted. Refused if it is none."""
@@ -56,39 +52,6 @@ class KubernetesAction(ComponentAction):
             raise Refused(sentence)
         return ()
 
-    def source_of(self, options: Mapping[str, Any]) -> Source:
-        """The program's source. Refused if nothing vouches for it."""
-        wanted = options["source"]
-        return source(
-            component=self.component,
-            version=str(options["version"]),
-            url=wanted["url"],
-            checksum=wanted["checksum"],
-            unverified=options["allow_unverified"],
-            read_url=self.read_once,
-            proxy=wanted["proxy"] or None,
-        )
-
-    def nssm_of(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
-        """nssm.exe, where the service runs under it."""
-        if options["service"]["manager"] != "nssm":
-            return ()
-        wanted = nssm.nssm_source(
-            url=options["nssm_source"]["url"],
-            checksum=options["nssm_source"]["checksum"],
-            proxy=options["source"]["proxy"] or None,
-            unverified=options["allow_unverified"],
-            read_url=self.read_once,
-        )
-        return nssm.desired(layout, wanted, mark)
-
-    def read_once(self, address: str) -> str:
-        """As `read_url`; planning again does not read again."""
-        texts: dict[str, str] = self.__dict__.setdefault("_texts", {})
-        if address not in texts:
-            texts[address] = self.read_url(address)
-        return texts[address]
-
     def warn_all(self, sentences: list[str]) -> None:
         """Each sentence as a warning, once in a task."""
         said: set[str] = self.__dict__.setdefault("_said", set())
@@ -96,11 +59,6 @@ class KubernetesAction(ComponentAction):
             if sentence not in said:
                 said.add(sentence)
                 self.warn_once(f"{self.component}: {sentence}")
-
-
-def variables(environment: Mapping[str, Any]) -> tuple[str, ...]:
-    """A service's variables as `NAME=value`, sorted, so that they are the same at each run."""
-    return tuple(f"{name}={value}" for name, value in sorted(environment.items()))
 
 
 def feature_gates(given: Mapping[str, Any]) -> dict[str, bool]:

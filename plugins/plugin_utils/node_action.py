@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from ansible.utils.display import Display
 from . import argument_spec, spoiled
 from .components.layout import Layout
 from .components.read_plan import read_plan
-from .engine.reading import Reading, usable
+from .engine.reading import Query, Reading, usable
 from .engine.resource import Refused
 from .node.link import Link, NodeError, OutcomeUnknown
 from .plain import plain
@@ -90,7 +90,10 @@ class NodeAction(ActionBase):
 
     def read(self, layout: Layout) -> Reading:
         """Read everything that any component needs: one remote call."""
-        queries = read_plan(layout)
+        return self.read_of(read_plan(layout))
+
+    def read_of(self, queries: Sequence[Query]) -> Reading:
+        """A reading of these and of nothing else: one remote call."""
         empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self._task.check_mode)
         return empty.merged(self._link.probe(queries), queries)
 

@@ -94,9 +94,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
         *_folders(layout),
         *args.nssm,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
-        TextFile(
-            layout.containerd_config, args.config, backup=_backup(layout, args.mark), equal=containerd_config.equal
-        ),
+        TextFile(layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_config.equal),
         *args.registries,
         MachinePath(layout.containerd_bin_dir),
         _service(args, log_dir),
@@ -178,10 +176,6 @@ def _paths(args: ContainerdArgs) -> tuple[str, ...]:
 def _destination(layout: Layout, member: str) -> str:
     name = member.rsplit("/", 1)[-1]
     return layout.containerd_binary if name == CONTAINERD_EXE else windows_path.join(layout.containerd_bin_dir, name)
-
-
-def _backup(layout: Layout, mark: str) -> str:
-    return windows_path.join(layout.state_dir, "batches", mark, "backup")
 
 
 def _service(args: ContainerdArgs, log_dir: str) -> Service:

@@ -108,13 +108,13 @@ def desired(args: FlannelArgs) -> tuple[Resource, ...]:
         TextFile(
             args.net_conf,
             flannel_conf.net_conf(args.mode, args.cluster_cidr, args.network),
-            backup=_backup(args),
+            backup=args.layout.backup(args.mark),
             equal=flannel_conf.equal,
         ),
         lease(args),
         _service(args),
         LateFile(
-            TextFile(conf_path(layout), args.conf, backup=_backup(args), equal=cni_conf.equal),
+            TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=cni_conf.equal),
             after=ready(args),
             notice=NOTICE,
         ),
@@ -317,7 +317,3 @@ def _service(args: FlannelArgs) -> Service:
 
 def _ipv4(cluster: str) -> str:
     return str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
-
-
-def _backup(args: FlannelArgs) -> str:
-    return windows_path.join(args.layout.state_dir, "batches", args.mark, "backup")

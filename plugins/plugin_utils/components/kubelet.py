@@ -247,18 +247,14 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 def _drop_in(args: KubeletArgs) -> TextFile:
     path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
     text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
-    return TextFile(path, text, backup=_backup(args), equal=_same_json)
+    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=_same_json)
 
 
 def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
     if not args.ca_pem:
         return ()
     path = ca_file(args.layout)
-    return (Directory(windows_path.parent(path)), TextFile(path, args.ca_pem, backup=_backup(args)))
-
-
-def _backup(args: KubeletArgs) -> str:
-    return windows_path.join(args.layout.state_dir, "batches", args.mark, "backup")
+    return (Directory(windows_path.parent(path)), TextFile(path, args.ca_pem, backup=args.layout.backup(args.mark)))
 
 
 def _same_json(left: str, right: str) -> bool:

@@ -83,3 +83,7 @@ class Layout:
     def runner(self) -> str:
         """The script that works off batches."""
         return windows_path.join(self.state_dir, "runner.ps1")
+
+    def backup(self, mark: str) -> str:
+        """The folder in which the batch with this id keeps what it replaces."""
+        return windows_path.join(self.state_dir, "batches", mark, "backup")

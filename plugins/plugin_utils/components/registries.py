@@ -123,7 +123,7 @@ def desired(
         return ()
     _refuse_default(wanted, version)
     _refuse_shadowed(layout, wanted, reading)
-    backup = windows_path.join(layout.state_dir, "batches", mark, "backup")
+    backup = layout.backup(mark)
     files = tuple(
         HostFile.of(windows_path.join(layout.certs_dir, registry.folder, name), content, private, backup, reading)
         for registry in wanted

@@ -265,7 +265,7 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
             f"{path} is larger than {READ_LIMIT} bytes or no UTF-8 text; it is not changed (it has {found.get('size')} "
             "bytes)."
         )
-    return TextFile(path, edited(present, args.listener, path), backup=_backup(args), equal=equal)
+    return TextFile(path, edited(present, args.listener, path), backup=args.layout.backup(args.mark), equal=equal)
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
@@ -277,14 +277,12 @@ def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
     return (
         Directory(folder, sddl=ADMINS_ONLY, private=True),
         *(
-            SecretFile(windows_path.join(folder, name), files[name], backup=_backup(args), what=f"CRI's {name}")
+            SecretFile(
+                windows_path.join(folder, name), files[name], backup=args.layout.backup(args.mark), what=f"CRI's {name}"
+            )
             for name in ON_NODE
         ),
     )
-
-
-def _backup(args: CriTcpArgs) -> str:
-    return windows_path.join(args.layout.state_dir, "batches", args.mark, "backup")
 
 
 def _restarted(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Service:

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the actions share whose component is a program that comes from somewhere, and may run under nssm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .component_action import ComponentAction
+from .components import nssm
+from .components.layout import Layout
+from .components.source import source
+from .engine.resource import Resource
+from .engine.resources.programs import Source
+
+
+class SourceAction(ComponentAction):
+    """A component with the options `source`, `allow_unverified` and, if it is a service, `nssm_source`."""
+
+    def source_of(
+        self, options: Mapping[str, Any], *, component: str = "", version: str = "", option: str = "source"
+    ) -> Source:
+        """Where the program comes from; the component's own unless another is named. Refused if nothing vouches for
+        it."""
+        wanted = options[option]
+        return source(
+            component=component or self.component,
+            version=version or str(options["version"]),
+            url=wanted["url"],
+            checksum=wanted["checksum"],
+            unverified=options["allow_unverified"],
+            read_url=self.read_once,
+            proxy=wanted["proxy"] or None,
+        )
+
+    def nssm_of(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
+        """nssm.exe, where the service runs under it: only then does anybody have to say where it comes from."""
+        if options["service"]["manager"] != "nssm":
+            return ()
+        wanted = nssm.nssm_source(
+            url=options["nssm_source"]["url"],
+            checksum=options["nssm_source"]["checksum"],
+            proxy=options["source"]["proxy"] or None,
+            unverified=options["allow_unverified"],
+            read_url=self.read_once,
+        )
+        return nssm.desired(layout, wanted, mark)
+
+    def read_once(self, address: str) -> str:
+        """As `read_url`; planning again does not read again."""
+        texts: dict[str, str] = self.__dict__.setdefault("_texts", {})
+        if address not in texts:
+            texts[address] = self.read_url(address)
+        return texts[address]
+
+
+def variables(environment: Mapping[str, Any]) -> tuple[str, ...]:
+    """A service's variables as `NAME=value`, sorted, so that they are the same at each run."""
+    return tuple(f"{name}={value}" for name, value in sorted(environment.items()))
