@@ -118,7 +118,7 @@ def fetched(build: nssm.Build) -> Path:
 
 
 class SilentError(AssertionError):
-    """A program failed without a word. nssm and sc say why they refuse; under heavy load Wine has been seen to fail so."""
+    """A program failed without a word. nssm and sc say why they refuse; Wine has been seen to fail so under load."""
 
 
 def on_wine(wine: Prefix, ops: Sequence[Op]) -> None:
