@@ -21,8 +21,8 @@ from .layout import Layout
 
 ERROR, WARNING = "error", "warning"
 
-SERVICE, CLUSTER = "service", "cluster"
-"""Who runs a piece: a service of the host, or a DaemonSet."""
+SERVICE = "service"
+"""What makes a piece the host's own, and not a DaemonSet's."""
 
 
 @dataclass(frozen=True, slots=True)

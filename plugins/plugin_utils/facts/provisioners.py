@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-Check = Literal["containerd", "kubelet", "kube-proxy", ""]
 
 
 @dataclass(frozen=True, slots=True)

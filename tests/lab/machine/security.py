@@ -35,10 +35,6 @@ def short_sid(sid: str) -> str:
     return _BY_SID.get(sid, sid)
 
 
-def same_sid(first: str, second: str) -> bool:
-    return sid_of(first) == sid_of(second)
-
-
 @dataclass(frozen=True)
 class Ace:
     """kind `A` (allow) or `D` (deny); flags a set of `OI CI IO NP ID`; rights as SDDL prints them."""

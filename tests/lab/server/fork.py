@@ -33,11 +33,6 @@ def in_copies(works: Sequence[Callable[[], T]], width: int = 2) -> list[T]:
     return results
 
 
-def in_copy(work: Callable[[], T]) -> T:
-    """The result of one work."""
-    return in_copies([work])[0]
-
-
 def _start(work: Callable[[], T]) -> tuple[int, BinaryIO]:
     reader, writer = os.pipe()
     with warnings.catch_warnings():

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.flows import Place
 from tests.lab.cluster.seed import Settings
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.release import RELEASES, WINDOWS_SERVER_2022
@@ -30,6 +31,7 @@ from tests.lab.server.files import (
 )
 from tests.lab.server.host import NodeHost
 from tests.lab.server.ledger import Ledger
+from tests.lab.server.linux import LinuxHost
 from tests.lab.server.nodes import WINRM_HTTP, NodesError, NodeSpec
 from tests.lab.server.source import SourceServer
 from tests.lab.server.winrm.door import Door
@@ -47,6 +49,7 @@ class Lab:
         self.ledger = Ledger()
         self.sources = SourceServer()
         self.hosts: dict[str, NodeHost] = {}
+        self.linux: dict[str, LinuxHost] = {}
         self.door = Door(self.directory / "winrm", lambda: list(self.hosts.values()))
         self.clusters: dict[str, Cluster] = {}
         self.control: str | None = None
@@ -70,6 +73,8 @@ class Lab:
             cluster.stop()
         for name in list(self.hosts):
             self._call(self.hosts.pop(name).stop())
+        for name in list(self.linux):
+            self._call(self.linux.pop(name).stop())
         self._call(self.door.stop())
         self._call(_cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -100,6 +105,17 @@ class Lab:
         self.clusters[name] = cluster
         return cluster
 
+    def add_linux(self, cluster: Cluster, name: str = "control-plane", address: str = "") -> LinuxHost:
+        """A Linux host over SSH, user root: the cluster's Node of that name, or, if it has none, one outside of it."""
+        inside = name in cluster.nodes
+        place = Place("linux" if inside else "outside", name, address or cluster.settings.address)
+        spec = NodeSpec(name, place.address, username="root")
+        host = LinuxHost(spec, place, cluster, self._keys, self._executor)
+        self._call(host.start())
+        self.linux[name] = host
+        self.write_files()
+        return host
+
     # -- nodes ---------------------------------------------------------------------------------------------------
 
     def add_node(self, spec: NodeSpec, node: SimulatedNode | None = None) -> NodeHost:
@@ -120,13 +136,6 @@ class Lab:
             added.append(host)
         self.write_files()
         return added
-
-    def remove_nodes(self) -> None:
-        """Close all nodes and forget them with their figures."""
-        for name in list(self.hosts):
-            self._call(self.hosts.pop(name).stop())
-            self.ledger.forget(name)
-        self.write_files()
 
     def _make_node(self, spec: NodeSpec) -> SimulatedNode:
         if spec.release is not None and spec.release not in RELEASES:
@@ -175,7 +184,7 @@ class Lab:
                     "access": host.spec.access,
                     "latency_s": host.spec.latency_s,
                 }
-                for name, host in sorted(self.hosts.items())
+                for name, host in sorted((self.hosts | self.linux).items())
             },
         }
 
@@ -189,7 +198,7 @@ class Lab:
 
     def write_files(self) -> None:
         specs = [host.spec for host in self.hosts.values()]
-        write_ssh_config(self.directory, specs)
+        write_ssh_config(self.directory, [*specs, *(host.spec for host in self.linux.values())])
         write_winrm_inventory(self.winrm_inventory, specs, self.winrm_variables())
         write_lab_json(self.directory, self.describe())
 

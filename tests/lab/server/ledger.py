@@ -81,7 +81,3 @@ class Ledger:
     def reset(self) -> None:
         with self._lock:
             self._accounts.clear()
-
-    def forget(self, node: str) -> None:
-        with self._lock:
-            self._accounts.pop(node, None)
