@@ -38,6 +38,8 @@ class Request:
     content_type: str = "application/json"
     token: str = ""
     certificate: bytes = b""
+    words: tuple[str, ...] = ()
+    """The query's `command`s: an exec's argument list."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,14 @@ class Api:
         """Held for each request. A node's lock is taken before it, never after."""
         self.calls: list[Call] = []
         self.refusals: list[Call] = []
+        self.proxied: dict[tuple[str, str], Object | Callable[[], Object]] = {}
+        """(Node, what) -> what its kubelet says under `/<what>`: `configz`, left here by the kubelet itself. What is
+        called may only touch a machine whose programs do not call this API, which is locked meanwhile."""
         self.outage: str = ""
         """A sentence: every request is answered with 503 and this."""
         self.evicted: Callable[[Object], None] = lambda pod: None
+        self.admit: Callable[[Kind, str, Object], None] = lambda kind, namespace, body: None
+        self.terminate: Callable[[Object], Object] = lambda namespace: namespace
 
     def answer(self, request: Request) -> Response:
         with self.lock:
@@ -154,7 +161,9 @@ class Api:
                 raise ApiError(
                     405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
                 )
-            return 201, self.store.create(kind, namespace, admitted(kind, _body(request), user))
+            body = admitted(kind, _body(request), user)
+            self.admit(kind, namespace, body)
+            return 201, self.store.create(kind, namespace, body)
         if request.method in {"PUT", "PATCH"} and name:
             return 200, self._change(request, target)
         if request.method == "DELETE" and name:
@@ -197,6 +206,8 @@ class Api:
         if kind.name == "Pod" and found.get("spec", {}).get("nodeName"):
             self.evicted(found)
             return found
+        if kind.name == "Namespace":
+            return self.terminate(found)
         self.store.delete(kind, namespace, name)
         details = {"name": name, "kind": kind.plural, "uid": found["metadata"]["uid"]}
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
@@ -224,9 +235,26 @@ class Api:
                 self.store.create(BY_NAME["Secret"], namespace, secret)
             answer = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "status": {"token": token}}
             return Response(*_json(201, answer))
+        if target.subresource == "exec" and request.method == "GET":
+            return self._exec(request, found)
         if target.subresource == "log":
             return Response(200, b"simulated\n", "text/plain")
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _exec(self, request: Request, pod: Object) -> Response:
+        """101: the program may be run; flows.py knows what it answers."""
+        name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+        if not request.words:
+            raise ApiError(400, "BadRequest", "you must specify at least 1 command for the container")
+        containers = [item["name"] for item in pod["spec"].get("containers") or []]
+        container = request.query.get("container") or (containers[0] if containers else "")
+        if container not in containers:
+            raise ApiError(400, "BadRequest", f"container {container} is not valid for pod {name}")
+        if (pod.get("status") or {}).get("phase") != "Running":
+            said = f'unable to upgrade connection: container not found ("{container}")'
+            raise ApiError(500, "InternalError", said)
+        found = {"namespace": namespace, "pod": name, "argv": list(request.words)}
+        return Response(101, json.dumps(found).encode())
 
     def _approve(self, request: Request, kind: Kind, found: Object) -> Object:
         """Only the conditions of a CSR's status are taken over, and an approval or denial stays."""
@@ -267,6 +295,13 @@ class Api:
             ask = Ask(**{key: str(wanted.get(key) or "") for key in keys})
             body["status"] = {"allowed": user.name != "system:anonymous" and allowed(self.store, user, ask)}
             return Response(*_json(201, body))
+        proxied = re.fullmatch(r"/api/v1/nodes/([^/]+)/proxy/(.+)", path)
+        if proxied:
+            self._check(user, Ask("get", resource="nodes", subresource="proxy", name=proxied[1]))
+            if (proxied[1], proxied[2]) not in self.proxied:
+                raise _no_resource()
+            said = self.proxied[proxied[1], proxied[2]]
+            return Response(*_json(200, said() if callable(said) else said))
         self._check(user, Ask("get", path=path))
         if path in {"/healthz", "/livez", "/readyz"}:
             return Response(200, b"ok", "text/plain")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
 MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
 
 
 class UnreachableError(Exception):
@@ -121,6 +120,20 @@ class NodeClient:
 
     def get(self, path: str) -> dict[str, Any]:
         return self.send("GET", path)
+
+    def show_config(self, name: str, document: dict[str, Any]) -> None:
+        """Leaves a kubelet's configuration where the API server finds it when it is asked for /configz of the Node:
+        in the lab no request goes from the API server to a node.
+        """
+        cluster = self._cluster("configz")
+        with cluster.api.lock:
+            cluster.api.proxied[name, "configz"] = {"kubeletconfig": document}
+
+    def pods_of(self, name: str) -> list[dict[str, Any]]:
+        """The pods that the scheduler gave to a Node. A kubelet watches them; here it asks where there are any."""
+        if not self._cluster("pods").has_pods(name):
+            return []
+        return list(self.get(f"/api/v1/pods?fieldSelector=spec.nodeName={name}")["items"])
 
     def find(self, path: str) -> dict[str, Any] | None:
         """None for 404."""

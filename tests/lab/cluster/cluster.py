@@ -12,6 +12,7 @@ import json
 import secrets
 import string
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -20,10 +21,12 @@ from tests.lab.cluster import kubeconfig
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
+from tests.lab.cluster.flows import Flows
 from tests.lab.cluster.pki import Authority, Identity, key_hash
 from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings, fill
 from tests.lab.cluster.server import HttpsServer
 from tests.lab.cluster.store import Object, Store
+from tests.lab.cluster.workloads import POD, scheduled
 from tests.lab.machine.clock import Clock
 
 if TYPE_CHECKING:
@@ -68,7 +71,10 @@ class Cluster:
         self.api = Api(self.store, self.ca, self.settings.version, self.now)
         self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now)
         self.api.evicted = self.controllers.end_pod
+        self.api.admit = self.controllers.workloads.admit
+        self.api.terminate = self.controllers.workloads.terminate
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.flows = Flows(self)
         self._server = self._listen()
         self.address = f"127.0.0.1:{self._server.port}"
         self.server = f"https://{self.address}"
@@ -113,7 +119,11 @@ class Cluster:
 
     def _from_outside(self, request: Request) -> Response:
         self.advance(TICK_S)
-        return self.api.answer(request)
+        response = self.api.answer(request)
+        if response.status != 101:
+            return response
+        asked = response.json  # without the API's lock: what is asked may look at the nodes' machines
+        return replace(response, body=self.flows.messages(asked["namespace"], asked["pod"], asked["argv"]))
 
     def advance(self, seconds: float) -> None:
         """Lets time pass on every machine and in the cluster. Not to be called with a node's lock held."""
@@ -143,6 +153,15 @@ class Cluster:
                 self._names[node.name] = name
                 self.controllers.heard(name)
             return response
+
+    def machine_of(self, name: str) -> Machine | None:
+        """The machine on which the Node runs; None for one that is only an object."""
+        return next((one for one in self._machines() if self._node_name(one.node) == name), None)
+
+    def has_pods(self, name: str) -> bool:
+        """Whether the scheduler has given pods to this Node; no request."""
+        with self.api.lock:
+            return any(pod["spec"].get("nodeName") == name and scheduled(pod) for pod in self.store.list(POD))
 
     def attach(self, node: SimulatedNode) -> None:
         """Makes the server's address reach this cluster from the node."""

@@ -21,6 +21,7 @@ from tests.lab.cluster.kinds import BY_NAME, Kind
 from tests.lab.cluster.pki import Authority, identity_of_request
 from tests.lab.cluster.seed import Settings
 from tests.lab.cluster.store import Object, Store
+from tests.lab.cluster.workloads import Workloads
 from tests.lab.machine.clock import Clock
 
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
@@ -41,10 +42,13 @@ class Controllers:
         self.cidr_after_s: float | None = 3.0
         self.approve_clients = True
         self._silent: dict[str, float] = {}
+        self.workloads = Workloads(store, settings, clock, lambda name: name in self._silent)
+        self.workloads.end_pod = self.end_pod
         store.changed = self.changed
 
     def changed(self, what: str, kind: Kind, found: Object) -> None:
         name = str(found["metadata"]["name"])
+        self.workloads.changed(what, kind, found)
         if kind is NODE and what == "ADDED" and self.cidr_after_s is not None:
             self.clock.call_later(self.cidr_after_s, lambda: self._give_cidr(name))
         if kind is NODE and what != "DELETED":
@@ -58,11 +62,6 @@ class Controllers:
             self.clock.call_later(0.5, self.sign_cluster_info)
 
     # -- nodes ---------------------------------------------------------------------------------------------------
-
-    def give_cidrs(self) -> None:
-        """To every node without one, now: after `cidr_after_s = None`."""
-        for node in self.store.list(NODE):
-            self._give_cidr(str(node["metadata"]["name"]))
 
     def _give_cidr(self, name: str) -> None:
         node = self.store.find(NODE, "", name)

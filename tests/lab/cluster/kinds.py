@@ -54,7 +54,7 @@ BY_PATH = {(kind.group, kind.version, kind.plural): kind for kind in ALL}
 BY_NAME = {kind.name: kind for kind in ALL}
 SUBRESOURCES = {
     "nodes": {"status"},
-    "pods": {"status", "eviction", "log"},
+    "pods": {"status", "eviction", "log", "exec"},
     "namespaces": {"status", "finalize"},
     "serviceaccounts": {"token"},
     "certificatesigningrequests": {"status", "approval"},

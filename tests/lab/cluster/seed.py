@@ -205,6 +205,11 @@ def _workloads(store: Store, settings: Settings) -> None:
     ports = [{"name": "https", "port": 6443, "protocol": "TCP"}]
     ends = [{"addresses": [settings.address], "conditions": {"ready": True}}]
     _put(store, "EndpointSlice", "default", "kubernetes", {**slice_of, "endpoints": ends, "ports": ports})
+    slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": "kube-dns"}}, "addressType": "IPv4"}
+    ports = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
+    pods = settings.pod_network.partition("/")[0].rpartition(".")[0]
+    ends = [{"addresses": [f"{pods}.2"], "conditions": {"ready": True}}]
+    _put(store, "EndpointSlice", "kube-system", "kube-dns", {**slice_of, "endpoints": ends, "ports": ports})
     linux = {"kubernetes.io/os": "linux"}
     for namespace, name, image in (
         ("kube-flannel", "kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.26.1"),

@@ -1,7 +1,10 @@
-"""The API over HTTPS on 127.0.0.1."""
+"""The API over HTTPS on 127.0.0.1; a program run in a pod answers over a WebSocket, as `kubectl exec` has it."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import ssl
 import sys
 import threading
@@ -12,6 +15,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.lab.cluster.api import Request, Response
 
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 Answer = Callable[[Request], Response]
 
 
@@ -48,6 +53,23 @@ class HttpsServer:
         self._thread.join(timeout=5)
 
 
+def accept(key: str) -> str:
+    """The answer to a WebSocket's key. Source: RFC 6455, section 1.3."""
+    return base64.b64encode(hashlib.sha1(f"{key}{_MAGIC}".encode(), usedforsecurity=False).digest()).decode()
+
+
+def frame(opcode: int, payload: bytes) -> bytes:
+    """One whole frame of a server: not masked. Source: RFC 6455, section 5.2."""
+    size = len(payload)
+    if size < 126:
+        length = bytes([size])
+    elif size < 65536:
+        length = b"\x7e" + size.to_bytes(2, "big")
+    else:
+        length = b"\x7f" + size.to_bytes(8, "big")
+    return bytes([0x80 | opcode]) + length + payload
+
+
 def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "winkube-lab-simulated"
@@ -67,22 +89,46 @@ def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHan
             parts = urlsplit(self.path)
             kind, _, token = (self.headers.get("Authorization") or "").partition(" ")
             found = self.request.getpeercert(binary_form=True)
+            pairs = parse_qsl(parts.query, keep_blank_values=True)
             response = answer(
                 Request(
                     self.command,
                     unquote(parts.path),
-                    dict(parse_qsl(parts.query, keep_blank_values=True)),
+                    dict(pairs),
                     self.rfile.read(length) if length else b"",
                     self.headers.get("Content-Type") or "application/json",
                     token.strip() if kind.lower() == "bearer" else "",
                     ssl.DER_cert_to_PEM_cert(found).encode() if found else b"",
+                    tuple(value for name, value in pairs if name == "command"),
                 )
             )
+            if response.status == 101:
+                self._stream(response.body)
+                return
             self.send_response(response.status)
             self.send_header("Content-Type", response.kind)
             self.send_header("Content-Length", str(len(response.body)))
             self.end_headers()
             self.wfile.write(response.body)
+
+        def _stream(self, messages: bytes) -> None:
+            """A program in a pod has answered: its messages over a WebSocket, which then is closed."""
+            key = self.headers.get("Sec-WebSocket-Key") or ""
+            offered = [item.strip() for item in (self.headers.get("Sec-WebSocket-Protocol") or "").split(",")]
+            chosen = next((item for item in PROTOCOLS if item in offered), "")
+            if (self.headers.get("Upgrade") or "").lower() != "websocket" or not key or not chosen:
+                self.send_error(400, "you must use an upgrade to a WebSocket with v4.channel.k8s.io or v5")
+                return
+            self.send_response(101)
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.send_header("Sec-WebSocket-Accept", accept(key))
+            self.send_header("Sec-WebSocket-Protocol", chosen)
+            self.end_headers()
+            for channel, text in json.loads(messages):
+                self.wfile.write(frame(2, bytes([channel]) + text.encode()))
+            self.wfile.write(frame(8, (1000).to_bytes(2, "big")))
+            self.close_connection = True
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 

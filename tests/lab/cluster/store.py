@@ -50,6 +50,8 @@ class Store:
         self._version = 100
         self._objects: dict[str, dict[tuple[str, str], Object]] = {}
         self.changed: Callable[[str, Kind, Object], None] = lambda what, kind, found: None
+        self.deleted: list[Object] = []
+        """As they were last; for tests."""
 
     def stamp(self) -> str:
         return self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -131,6 +133,7 @@ class Store:
     def delete(self, kind: Kind, namespace: str, name: str) -> Object:
         found = self.get(kind, namespace, name)
         del self._objects[kind.key][namespace, name]
+        self.deleted.append(found)
         self._next()
         self.changed("DELETED", kind, found)
         return found

@@ -24,6 +24,8 @@ SYSTEM32 = "C:\\Windows\\System32"
 TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 ENVIRONMENT = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 VERSION_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
+BIOS_KEY = "HKLM\\HARDWARE\\DESCRIPTION\\System\\BIOS"
+GUEST_KEY = "HKLM\\SOFTWARE\\Microsoft\\Virtual Machine\\Guest\\Parameters"
 FEATURES_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Component Based Servicing"
 SVCHOST = "%SystemRoot%\\System32\\svchost.exe -k netsvcs -p"
 SESSION_MANAGER = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager"
@@ -37,7 +39,9 @@ PROGRAMS_IN_SYSTEM32 = (
     "icacls",
     "dism",
     "taskkill",
+    "tasklist",
     "schtasks",
+    "wevtutil",
     "reg",
     "tar",
     "curl",
@@ -174,6 +178,9 @@ def _registry(node: SimulatedNode) -> None:
     ):
         registry.set(VERSION_KEY, name, kind, data)
     registry.set(VERSION_KEY, "UBR", "dword", release.revision)
+    registry.set(BIOS_KEY, "SystemManufacturer", "string", "Microsoft Corporation")
+    registry.set(BIOS_KEY, "SystemProductName", "string", "Virtual Machine")
+    registry.set(GUEST_KEY, "VirtualMachineName", "string", node.name)
     rename_computer(registry, node.name[:15])
     apply_computer_name(registry)
     registry.set(f"{SESSION_MANAGER}\\Memory Management", "PagingFiles", "multi_string", ["?:\\pagefile.sys"])
@@ -228,6 +235,7 @@ def _containers(node: SimulatedNode) -> None:
     version = f"10.0.{node.release.build}.{node.release.revision}"
     _program(node, f"{SYSTEM32}\\vmcompute.exe", "svchost", version)
     _program(node, f"{SYSTEM32}\\hnsdiag.exe", "hnsdiag", version)
+    _program(node, f"{SYSTEM32}\\hcsdiag.exe", "hcsdiag", version)
     for service in CONTAINER_SERVICES:
         _service(node.registry, service)
     node.registry.set(f"{FEATURES_KEY}\\Features", "Containers", "dword", 1)

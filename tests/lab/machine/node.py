@@ -20,6 +20,7 @@ from tests.lab.machine.faults import Fault, Faults, Phase, When
 from tests.lab.machine.hns import Hns
 from tests.lab.machine.network import Network
 from tests.lab.machine.pipes import Pipes
+from tests.lab.machine.pods import Pods
 from tests.lab.machine.processes import Body, Process, ProcessTable
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.release import WINDOWS_SERVER_2022, Release
@@ -80,6 +81,7 @@ class SimulatedNode:
         self.nic = nic or image.Nic()
         self.adapters = Adapters()
         self.hns = Hns(self)
+        self.pods = Pods(self)
         self.network.up = lambda: self.adapters.connected
         self.network.own = lambda host: self.adapters.holder(host) is not None
         self.encryption: dict[str, str] = {volume.upper(): state for volume, state in (encryption or {}).items()}
@@ -118,6 +120,7 @@ class SimulatedNode:
         image.apply_pending_features(self)
         image.apply_computer_name(self.registry)
         self.hns.boot()
+        self.pods.lost()
         self.adapters.settle()
         self.services.boot(services.pid)
         self.tasks.boot()

@@ -15,7 +15,8 @@ Starter = Callable[[str, list[str]], Process]
 
 @dataclass(eq=False)
 class Task:
-    """repeat_s: seconds between two starts, counted from the task's registration; None: no such trigger."""
+    """repeat_s: seconds between two starts, counted from the task's registration, or from `start_at`, seconds on the
+    node's clock; None: no such trigger."""
 
     path: str
     program: str
@@ -24,6 +25,7 @@ class Task:
     repeat_s: float | None = None
     enabled: bool = True
     time_limit_s: float | None = None
+    start_at: float | None = None
     process: Process | None = None
     timer: Timer | None = None
     last_error: int = 0
@@ -119,7 +121,13 @@ class TaskScheduler:
     def _set_timer(self, task: Task) -> None:
         self._stop_timer(task)
         if task.enabled and task.repeat_s is not None:
-            task.timer = self._clock.call_later(task.repeat_s, lambda: self._repeat(task))
+            task.timer = self._clock.call_later(self._until_next(task, task.repeat_s), lambda: self._repeat(task))
+
+    def _until_next(self, task: Task, repeat_s: float) -> float:
+        if task.start_at is None:
+            return repeat_s
+        late = self._clock.now() - task.start_at
+        return -late if late < 0 else repeat_s - late % repeat_s
 
     def _repeat(self, task: Task) -> None:
         self._fire(task)

@@ -45,6 +45,8 @@ class Loaded:
     cri_tcp: bool
     disabled: tuple[str, ...]
     tables: dict[str, Any]
+    tls: dict[str, str]
+    """The certificates of the TCP address, by the names of version 4: tls_ca and so on."""
 
 
 def config_version(version: str) -> int:
@@ -178,7 +180,17 @@ def _effective(version: str, document: dict[str, Any], own: int) -> Loaded:
     cri = plugins.get(CRI)
     no_tcp = cri.get("disable_tcp_service", True) if isinstance(cri, dict) else True
     disabled = tuple(str(item) for item in document.get("disabled_plugins") or [])
-    return Loaded(own, root, state, address or DEFAULT_ADDRESS, tcp, not no_tcp, disabled, plugins)
+    tls = _tls(version, grpc if own < 4 else {}, plugins.get(GRPC_TCP))
+    return Loaded(own, root, state, address or DEFAULT_ADDRESS, tcp, not no_tcp, disabled, plugins, tls)
+
+
+def _tls(version: str, grpc: dict[str, Any], table: Any) -> dict[str, str]:
+    """Of [grpc], which 2.3 and later migrate unless the table of version 4 is there: then of that."""
+    if config_version(version) >= 4 and isinstance(table, dict):
+        return {name: str(value) for name, value in table.items() if name.startswith("tls_")}
+    keys = ("tcp_tls_ca", "tcp_tls_cert", "tcp_tls_key", "tcp_tls_common_name")
+    known = keys if config_version(version) >= 4 else _tls_keys(version)
+    return {name.removeprefix("tcp_"): str(grpc[name]) for name in known if name in grpc}
 
 
 def default_text(version: str) -> str:
@@ -196,14 +208,34 @@ def default_text(version: str) -> str:
         image = "registry.k8s.io/pause:3.6" if version.startswith("1.6") else "registry.k8s.io/pause:3.8"
         plugins[CRI] |= {"sandbox_image": image, "stats_collect_period": 10, "containerd": containers, "cni": cni}
     else:
-        plugins[CRI_IMAGES] = {"snapshotter": "windows", "pinned_images": {"sandbox": "registry.k8s.io/pause:3.10"}}
-        plugins[CRI_RUNTIME] = {"containerd": containers, "cni": cni, "stats_collect_period": "10s"}
+        # Where these stand was seen in `config default` of 2.0.14 to 2.4.2 (lane real).
+        pinned = {"sandbox": "registry.k8s.io/pause:3.10"}
+        plugins[CRI_IMAGES] = {"snapshotter": "windows", "stats_collect_period": 10, "pinned_images": pinned}
+        plugins[CRI_RUNTIME] = {"containerd": containers, "cni": _cni_default(version, cni)}
+        if highest == 4:
+            plugins[CRI_RUNTIME]["stats_collect_period"] = ""
     if highest < 4:
-        document["grpc"] = {"address": DEFAULT_ADDRESS, "tcp_address": "", "uid": 0, "gid": 0}
+        document["grpc"] = {"address": DEFAULT_ADDRESS, "tcp_address": "", **dict.fromkeys(_tls_keys(version), "")}
+        document["grpc"] |= {"uid": 0, "gid": 0}
     else:
         plugins[GRPC] = {"address": DEFAULT_ADDRESS, "uid": 0, "gid": 0}
         plugins[GRPC_TCP] = {"address": "", "tls_ca": "", "tls_cert": "", "tls_key": "", "tls_common_name": ""}
     return toml_text({**document, "plugins": plugins})
+
+
+def _cni_default(version: str, cni: dict[str, Any]) -> dict[str, Any]:
+    """The folder of plugins: `bin_dir` to 2.0, an empty one beside `bin_dirs` to 2.3, `bin_dirs` alone from 2.4 on."""
+    minor = tuple(int(part) for part in version.split(".")[:2])
+    if minor < (2, 1):
+        return cni
+    more = {"bin_dir": ""} if minor < (2, 4) else {}
+    return more | {"bin_dirs": [cni["bin_dir"]], "conf_dir": cni["conf_dir"]}
+
+
+def _tls_keys(version: str) -> tuple[str, ...]:
+    """The keys of [grpc] for certificates, below 2.3."""
+    common_name = tuple(int(part) for part in version.split(".")[:2]) >= (2, 2)
+    return ("tcp_tls_ca", "tcp_tls_cert", "tcp_tls_key", *(("tcp_tls_common_name",) if common_name else ()))
 
 
 def toml_text(document: dict[str, Any], prefix: str = "") -> str:
@@ -234,7 +266,8 @@ def dump_text(node: SimulatedNode, version: str, path: str | None) -> str:
     document |= {"root": loaded.root, "state": loaded.state, "disabled_plugins": list(loaded.disabled)}
     if config_version(version) < 4:
         document["grpc"] |= {"address": loaded.address, "tcp_address": loaded.tcp_address}
+        document["grpc"] |= {f"tcp_{name}": value for name, value in loaded.tls.items()}
     else:
         document["plugins"][GRPC]["address"] = loaded.address
-        document["plugins"][GRPC_TCP]["address"] = loaded.tcp_address
+        document["plugins"][GRPC_TCP] |= {"address": loaded.tcp_address, **loaded.tls}
     return toml_text(document)

@@ -1,9 +1,10 @@
-r"""ctr.exe: `version`, which needs the pipe. Default address: \\.\pipe\containerd-containerd."""
+r"""ctr.exe: `version` and `task ls`, which need the pipe. Default address: \\.\pipe\containerd-containerd."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.lab.programs import containers
 from tests.lab.programs.containerd import revision, version_of
 from tests.lab.programs.containerd_config import DEFAULT_ADDRESS
 from tests.lab.programs.program import Caller, Run, text
@@ -19,7 +20,7 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
     yield 0.15
     version = version_of(node, argv[0])
     package = "github.com/containerd/containerd" + ("" if version.startswith("1.") else "/v2")
-    address, rest = DEFAULT_ADDRESS, argv[1:]
+    address, namespace, rest = DEFAULT_ADDRESS, "default", argv[1:]
     while rest and rest[0].startswith("-"):
         name, equals, value = rest.pop(0).partition("=")
         if name in {"--version", "-v"}:
@@ -27,9 +28,15 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
         if name in _WITH_VALUE:
             value = value if equals else (rest.pop(0) if rest else "")
             address = value if name in _ADDRESS else address
-    if rest[:1] not in (["version"], ["v"]):
+            namespace = value if name in ("--namespace", "-n") else namespace
+    listing = rest in (["task", "ls"], ["tasks", "ls"], ["t", "ls"])
+    if rest[:1] not in (["version"], ["v"]) and not listing:
         return text(1, "", f"ctr: the lab does not simulate the command {' '.join(rest)}\n")
-    client = f"Client:\n  Version:  v{version}\n  Revision: {revision(version)}\n  Go version: go1.20.12\n\n"
+    client = (
+        ""
+        if listing
+        else f"Client:\n  Version:  v{version}\n  Revision: {revision(version)}\n  Go version: go1.20.12\n\n"
+    )
     owner = node.pipes.owner(address)
     server = node.processes.get(owner) if owner is not None else None
     if server is None:
@@ -42,6 +49,11 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
             f'ctr: failed to dial "{shown}": open {shown}: The system cannot find the file specified.: context '
             "deadline exceeded\n",
         )
+    if listing:
+        # Only the kubelet's namespace has any.
+        found_tasks = containers.of(server) if namespace == "k8s.io" else []
+        lines = [f"{one.id}    {one.pid}    {one.status}\n" for one in found_tasks]
+        return text(0, f"{'TASK':64}    PID     STATUS    \n" + "".join(lines))
     found = server.facts.get("version", "unknown")
     uuid = "00000000-0000-4000-8000-000000000000"
     return text(0, f"{client}Server:\n  Version:  v{found}\n  Revision: {revision(found)}\n  UUID: {uuid}\n")

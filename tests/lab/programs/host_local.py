@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.cluster.client import windows
+from tests.lab.machine.errors import WinError
 from tests.lab.programs.cni_plugins import CODE_DECODING, CODE_ENVIRONMENT, CODE_INTERNAL, about, error, supported
 from tests.lab.programs.daemon import version_of
 from tests.lab.programs.program import Caller, Completed, Run, text
@@ -137,13 +138,16 @@ def _add(node: SimulatedNode, request: Request, owner: str) -> Completed:
     node.drive.write(f"{request.folder}\\lock", b"")
     taken: list[tuple[Range, str]] = []
     for index, one in enumerate(request.ranges):
-        found = _allocate(node, request, one, index, owner)
+        shown = ", ".join(f"{ipaddress.IPv4Address(item.first)}-{ipaddress.IPv4Address(item.last)}" for item in one)
+        problem = f"no IP addresses available in range set: {shown}"
+        try:
+            found = _allocate(node, request, one, index, owner)
+        except WinError as failure:  # a full disk
+            found, problem = None, f"write {failure}"
         if found is None:
             for _, address in taken:
                 node.drive.delete(f"{request.folder}\\{address}")
-            shown = ", ".join(f"{ipaddress.IPv4Address(item.first)}-{ipaddress.IPv4Address(item.last)}" for item in one)
-            said = f"failed to allocate for range {index}: no IP addresses available in range set: {shown}"
-            return error(request.version, CODE_INTERNAL, said)
+            return error(request.version, CODE_INTERNAL, f"failed to allocate for range {index}: {problem}")
         taken.append(found)
     return text(0, json.dumps(_result(request, taken), indent=4) + "\n")
 
@@ -160,7 +164,11 @@ def _allocate(
         path = f"{request.folder}\\{address}"
         if address == one.gateway or node.drive.exists(path):
             continue
-        node.drive.write(path, owner.encode())
+        try:
+            node.drive.write(path, owner.encode())
+        except WinError:
+            node.drive.delete(path)
+            raise
         node.drive.write(last_file, address.encode())
         return one, address
     return None

@@ -1,4 +1,4 @@
-"""ipconfig.exe, with /all or without: the adapters in the form for people."""
+"""ipconfig.exe, with /all (and /allcompartments) or without: the adapters in the form for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
     yield 0.1
-    options = [item.lower() for item in argv[1:]]
+    options = [item.lower() for item in argv[1:] if item.lower() != "/allcompartments"]
     if options not in ([], ["/all"]):
         return text(1, f"The lab does not simulate ipconfig {' '.join(argv[1:])}.\r\n")
     lines = ["", "Windows IP Configuration", ""]

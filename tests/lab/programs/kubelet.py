@@ -1,4 +1,4 @@
-"""kubelet.exe: what it does to be a Node. It runs no pods.
+"""kubelet.exe: what it does to be a Node, and the pods that the scheduler gives to it (machine/pods.py).
 
 Sources: kubernetes cmd/kubelet/app/server.go, pkg/windows/service/service.go.
 """
@@ -6,10 +6,11 @@ Sources: kubernetes cmd/kubelet/app/server.go, pkg/windows/service/service.go.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.lab.cluster.client import NodeClient, RefusedError, UnreachableError
-from tests.lab.programs import kubelet_config, kubelet_node
+from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, UnreachableError
+from tests.lab.cluster.workloads import scheduled
+from tests.lab.programs import containers, kubelet_config, kubelet_node
 from tests.lab.programs.cri import Runtime, connect, network_problem
 from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
 from tests.lab.programs.daemon import run as run_daemon
@@ -117,6 +118,7 @@ class _Loop:
         while not self.daemon.stopping():
             if self.api is not None:
                 self._step(self.api)
+                self._pods(self.api)
             yield from self.daemon.sleep(LOOK_S)
 
     def _step(self, api: NodeClient) -> None:
@@ -146,13 +148,54 @@ class _Loop:
         if found is None:  # deleted under a running kubelet: it does not register again by itself
             raise RefusedError(404, f'nodes "{self.name}" not found')
         new = kubelet_node.status(
-            node, flags, self.name, self.daemon.version, self.runtime.version, problem, found.get("status") or {}
+            node,
+            flags,
+            self.name,
+            self.daemon.version,
+            self.runtime.version,
+            problem,
+            found.get("status") or {},
+            self.config.document,
         )
+        api.show_config(self.name, self.config.document)
         kubelet_node.report(api, self.name, new)
         kubelet_node.renew_lease(api, self.name, node.clock.iso())
         if self.serving is not None:
             addresses = [item["address"] for item in new["addresses"] if item["type"] == "InternalIP"]
             self.serving.step(api, self.name, addresses)
+
+    def _pods(self, api: NodeClient) -> None:
+        """Makes and removes sandboxes while the runtime and its network are there, and reports the pods' status."""
+        node = self.daemon.node
+        try:
+            pods = [pod for pod in api.pods_of(self.name) if scheduled(pod) and not _going(pod)]
+            if self.problem or not (pods or node.pods.sandboxes):
+                return
+            subnet = str((api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}).get("podCIDR") or "")
+            found = node.pods.sync(pods, subnet)
+            self._show_in_containerd()
+            for pod in pods:
+                status, metadata = found[str(pod["metadata"]["uid"])], pod["metadata"]
+                if status != {key: (pod.get("status") or {}).get(key) for key in status}:
+                    path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
+                    api.send("PATCH", path, {"status": status}, MERGE)
+        except (UnreachableError, RefusedError) as error:
+            self.daemon.log(f'"Failed to update status for pod" err="{error}"', "E")
+
+    def _show_in_containerd(self) -> None:
+        """crictl lists the sandboxes that there are; what else containerd was given stays."""
+        node = self.daemon.node
+        owner = node.pipes.owner(self.config.endpoint)
+        server = node.processes.get(owner) if owner is not None else None
+        if server is None:
+            return
+        pods = [
+            containers.Container(one.identity, server.pid, one.namespace, one.name)
+            for one in node.pods.sandboxes.values()
+        ]
+        others = [one for one in containers.of(server) if one.id not in node.pods.shown]
+        node.pods.shown = {one.id for one in pods}
+        containers.put(server, [*others, *pods])
 
     def _problem(self) -> str:
         """Why the node is not ready; `` when it is."""
@@ -161,3 +204,7 @@ class _Loop:
             return f"container runtime is down: {found}"
         self.runtime = found
         return network_problem(self.daemon.node, found)
+
+
+def _going(pod: dict[str, Any]) -> bool:
+    return bool(pod["metadata"].get("deletionTimestamp"))

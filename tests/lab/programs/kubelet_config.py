@@ -50,6 +50,7 @@ class KubeletConfig:
     anonymous: bool
     authorization: str
     read_only_port: int
+    document: dict[str, Any]
 
     def unauthenticated(self) -> tuple[int, bytes]:
         """What port 10250 says to a caller that shows nothing."""
@@ -88,7 +89,15 @@ def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str,
         windows(flags.text("cert-dir", "/var/lib/kubelet/pki"), "C:\\"),
         str(ca or ""),
         *_access(flags, document),
+        _with_flags(flags, document),
     )
+
+
+def _with_flags(flags: Flags, document: dict[str, Any]) -> dict[str, Any]:
+    """The reservations as the kubelet shows them under /configz: flags stand before the file."""
+    names = {"systemReserved": "system-reserved", "kubeReserved": "kube-reserved"}
+    given = {key: pairs(flags.text(flag)) for key, flag in names.items() if flags.given(flag)}
+    return {**document, **given}
 
 
 def _access(flags: Flags, document: dict[str, Any]) -> tuple[bool, str, int]:

@@ -54,7 +54,14 @@ def default_labels(node: SimulatedNode, name: str) -> dict[str, str]:
 
 
 def status(
-    node: SimulatedNode, flags: Flags, name: str, version: str, runtime: str, problem: str, old: Object
+    node: SimulatedNode,
+    flags: Flags,
+    name: str,
+    version: str,
+    runtime: str,
+    problem: str,
+    old: Object,
+    config: Object,
 ) -> Object:
     """The whole status; times of transition are kept where a condition's status is the old one's."""
     address = address_of(node, flags)
@@ -90,12 +97,42 @@ def status(
     }
     return {
         "addresses": [*addresses, {"type": "Hostname", "address": name}],
-        "allocatable": size,
+        "allocatable": allocatable(size, config),
         "capacity": size,
         "conditions": [*conditions, ready],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
         "nodeInfo": info,
     }
+
+
+def allocatable(size: dict[str, str], config: Object) -> dict[str, str]:
+    """Capacity less systemReserved, kubeReserved and what hard eviction keeps free.
+
+    Source: kubernetes pkg/kubelet/cm/container_manager_windows.go, GetNodeAllocatableReservation.
+    """
+    whole = {"cpu": _millis(size["cpu"]), "memory": _bytes(size["memory"], 0)}
+    left = dict(whole)
+    for part in ("systemReserved", "kubeReserved"):
+        kept = config.get(part) or {}
+        left["cpu"] -= _millis(str(kept.get("cpu") or "0"))
+        left["memory"] -= _bytes(str(kept.get("memory") or "0"), 0)
+    left["memory"] -= _bytes(str((config.get("evictionHard") or {}).get("memory.available") or "0"), whole["memory"])
+    if left == whole:
+        return size
+    return {**size, "cpu": f"{left['cpu']}m", "memory": f"{left['memory'] // 1024}Ki"}
+
+
+def _millis(text: str) -> int:
+    return int(text[:-1]) if text.endswith("m") else round(float(text) * 1000)
+
+
+def _bytes(text: str, whole: int) -> int:
+    if text.endswith("%"):
+        return int(whole * float(text[:-1]) / 100)
+    for unit, factor in (("Ki", 2**10), ("Mi", 2**20), ("Gi", 2**30), ("k", 10**3), ("M", 10**6), ("G", 10**9)):
+        if text.endswith(unit):
+            return int(float(text.removesuffix(unit)) * factor)
+    return int(text)
 
 
 def register(api: NodeClient, node: SimulatedNode, flags: Flags, name: str, taints: tuple[dict[str, str], ...]) -> None:

@@ -1,5 +1,5 @@
-"""netsh.exe: `advfirewall firewall add|delete|show rule`; adding a name twice gives two rules. `interface ipv4` is in
-netsh_interface.py.
+"""netsh.exe: `advfirewall firewall add|delete|set|show rule`; adding a name twice gives two rules. `interface ipv4` is
+in netsh_interface.py, `trace` in netsh_trace.py.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from tests.lab.programs import netsh_interface
+from tests.lab.programs import netsh_interface, netsh_trace
 from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
@@ -37,8 +37,12 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
     words = [item.lower() for item in argv[1:3]]
     if words in (["interface", "ipv4"], ["interface", "ip"]):
         return (yield from netsh_interface.main(node, argv, caller))
+    if words[:1] == ["trace"]:
+        return netsh_trace.main(node, argv, caller)
     if words != ["advfirewall", "firewall"] or len(argv) < 5 or argv[4].lower() != "rule":
         return text(1, f"The lab does not simulate netsh {' '.join(argv[1:])}.\r\n")
+    if argv[3].lower() == "set":
+        return _set(node, argv[5:], caller)
     given = dict(item.split("=", 1) for item in argv[5:] if "=" in item)
     given = {key.lower(): value for key, value in given.items()}
     unknown = [item for item in argv[5:] if "=" not in item or item.split("=", 1)[0].lower() not in _KEYS]
@@ -81,6 +85,24 @@ def _add(node: SimulatedNode, given: dict[str, str]) -> Completed:
     identity = "{" + str(uuid.UUID(int=node.random.getrandbits(128), version=4)).upper() + "}"
     node.registry.set(RULES, identity, "string", "|".join(fields) + "|")
     return text(0, crlf("Ok.", ""))
+
+
+def _set(node: SimulatedNode, words: list[str], caller: Caller) -> Completed:
+    """`name=X new enable=yes|no`: all rules of that name."""
+    name, enable = (words[0], words[-1]) if len(words) == 3 and words[1] == "new" else ("", "")
+    if not name.startswith("name=") or enable not in {"enable=yes", "enable=no"}:
+        return text(1, f"The lab does not simulate netsh advfirewall firewall set rule {' '.join(words)}.\r\n")
+    if not caller.elevated:
+        return text(1, crlf("The requested operation requires elevation (Run as administrator).", ""))
+    found = named(node, name.removeprefix("name="))
+    if not found:
+        return text(1, crlf("", "No rules match the specified criteria.", ""))
+    active = "TRUE" if enable == "enable=yes" else "FALSE"
+    for value in found:
+        rule = next(str(one.data) for one in node.registry.values(RULES) if one.name == value)
+        fields = [f"Active={active}" if field.startswith("Active=") else field for field in rule.split("|")]
+        node.registry.set(RULES, value, "string", "|".join(fields))
+    return text(0, crlf("", f"Updated {len(found)} rule(s).", "Ok.", ""))
 
 
 def _delete(node: SimulatedNode, name: str) -> Completed:

@@ -187,6 +187,11 @@ def _fault(options: argparse.Namespace) -> None:
     print(f"{options.node} (simulated): " + ask(options.dir.absolute(), {"op": "fault", **request}))
 
 
+def _flow(options: argparse.Namespace) -> None:
+    request = {"op": "flow", "cluster": options.cluster, "broken": options.broken}
+    print(f"{options.cluster} (simulated): " + ask(options.dir.absolute(), request))
+
+
 def _record(_: argparse.Namespace) -> None:
     from tests.lab.server.recordings import record
 
@@ -239,6 +244,9 @@ def _parser() -> argparse.ArgumentParser:
         "state", choices=["on", "off"]
     )
     _add_faults(command("fault", _fault, "make a node or the way to it misbehave", node=True))
+    flow = command("flow", _flow, "break flows of a cluster's network, such as dns; none of them: all work again")
+    flow.add_argument("cluster", help="name of the cluster: that of its node")
+    flow.add_argument("broken", nargs="*", metavar="FLOW", help="a wrong name is answered with the right ones")
     command("record-payload", _record, "record the digests of the wrapper scripts of this Python's ansible-core")
     return parser
 

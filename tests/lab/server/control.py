@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from tests.lab.cluster.flows import BREAKABLE
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.faults import CutKind, Fault, Phase, ServiceFault, ServiceFaultKind, When
 from tests.lab.server.client import ControlError
@@ -48,6 +49,7 @@ class Control:
             "advance": self._advance,
             "fault": self._fault,
             "power": self._power,
+            "flow": self._flow,
             "stop": lambda _: self.stopped.set(),
         }
 
@@ -115,6 +117,17 @@ class Control:
         if not on:
             self._host(request).drop()
         return "on" if on else "off"
+
+    def _flow(self, request: Mapping[str, Any]) -> str:
+        """`cluster`, and `broken`: the flows that do not work from now on."""
+        cluster = self.lab.clusters.get(str(request.get("cluster")))
+        if cluster is None:
+            raise ControlError(f"the lab has the clusters {', '.join(self.lab.clusters) or 'none'}")
+        wanted = [str(name) for name in request.get("broken") or ()]
+        if odd := sorted(set(wanted) - set(BREAKABLE)):
+            raise ControlError(f"there is no flow {', '.join(odd)}; there are {', '.join(BREAKABLE)}")
+        cluster.flows.broken = set(wanted)
+        return f"broken: {', '.join(wanted)}" if wanted else "every flow works"
 
     def _fault(self, request: Mapping[str, Any]) -> str:
         host, kind = self._host(request), request.get("kind")

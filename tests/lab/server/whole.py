@@ -66,6 +66,7 @@ def start_clusters(lab: Lab, wanted: Iterable[Wish]) -> None:
         backend = "vxlan" if wish.mode == "overlay" else "host-gw"
         lab.start_cluster(Settings(version=wish.kubernetes, backend=backend), wish.name.lower())
         releases.append((wish.kubernetes, wish.containerd))
+    add_linux_hosts(lab)
     sums = str(write_sums(lab.sources, lab.directory, releases))
     variables = {
         "winkube_download_base": BASE,
@@ -77,6 +78,13 @@ def start_clusters(lab: Lab, wanted: Iterable[Wish]) -> None:
         },
     }
     lab.directory.joinpath("whole.yml").write_text(yaml.safe_dump(variables), encoding="utf-8")
+
+
+def add_linux_hosts(lab: Lab) -> None:
+    """Where the first cluster can be asked from: its control plane, and a machine outside of it."""
+    for cluster in list(lab.clusters.values())[:1]:
+        lab.add_linux(cluster)
+        lab.add_linux(cluster, "workstation", "192.168.122.1")
 
 
 def contexts(clusters: Mapping[str, Cluster], target: Path) -> Path:

@@ -27,6 +27,7 @@ OPS: dict[str, Callable[[Work, Args], OpRun]] = {
     "run": ops_system.run,
     "hns_network": ops_machine.hns_network,
     "hns_network_remove": ops_machine.hns_network_remove,
+    "hns_remove": ops_machine.hns_remove,
     "addresses": ops_machine.addresses,
     "computer_name": ops_machine.computer_name,
     "wait": ops_system.wait,

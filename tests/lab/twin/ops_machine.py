@@ -1,4 +1,4 @@
-"""hns_network, hns_network_remove, addresses and computer_name; and what the waits for the network look at."""
+"""hns_network, hns_network_remove, hns_remove, addresses, computer_name; and what the waits for the network look at."""
 
 from __future__ import annotations
 
@@ -92,6 +92,31 @@ def hns_network_remove(work: Work, args: Args) -> OpRun:
     work.seam("removed")
     _record(work, rest)
     return {"changed": True}
+
+
+def hns_remove(work: Work, args: Args) -> OpRun:
+    yield 0.1
+    objects, ids = str(args["objects"]), [str(item) for item in args["ids"]]
+    if objects not in {"endpoints", "policylists"}:
+        raise OpError(f"Of HNS's objects endpoints and policylists are removed, not '{objects}'.")
+    if not work.node.hns.available:
+        return {"changed": False}
+    yield from _start(work)
+    try:
+        there = {str(item["ID"]).lower() for item in work.node.hns.objects(objects)}
+    except HnsError as error:
+        raise OpError(f"HNS did not list its {objects}: {error}", code=error.code) from error
+    changed = False
+    for identity in ids:
+        if identity.lower() in there:
+            work.seam("removing")
+            yield 0.1
+            answer = json.loads(work.node.hns.call("DELETE", f"/{objects}/{identity}"))
+            if not answer["Success"]:
+                said = f"{str(answer['Error']).strip()} ({answer['ErrorCode']:#010x})"
+                raise OpError(f"HNS did not remove {identity} of its {objects}: {said}", code=answer["ErrorCode"])
+            changed = True
+    return {"changed": changed}
 
 
 def _start(work: Work) -> Generator[float | None, None, None]:

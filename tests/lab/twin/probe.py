@@ -119,6 +119,9 @@ def _file(look: Look, query: dict[str, Any]) -> Any:
         head = int(query.get("head") or 0)
         if head > 0:
             result["head"] = base64.b64encode(drive.read(path)[:head]).decode()
+        tail = int(query.get("tail") or 0)
+        if tail > 0:
+            result["tail"] = base64.b64encode(drive.read(path)[-tail:]).decode()
         if query.get("holders"):
             result["holders"] = holders(look.node, path)
     if query.get("sddl"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
 from tests.lab.twin import task
+from tests.lab.twin.expiry import expire
 from tests.lab.twin.ops import drop_temporaries, perform
 from tests.lab.twin.state import Document, StateFolder
 from tests.lab.twin.work import OpError, Work, secrets_of
@@ -26,6 +27,10 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
     opened = folder.open_batch()
     if opened is None:
         task.disable(node)
+        try:
+            yield from expire(node, folder, process)
+        except OpError:
+            return 1
         return 0
     other = folder.worker()
     if other is not None and other is not process:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import pytest
 
 from tests.integration.troubles import PAGE
@@ -9,6 +12,7 @@ from tests.lab.machine.faults import Fault
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
 from tests.lab.twin.submit import STATE_DIR, apply, content, envelope, op, wait
+from tests.lab.twin.task import PATH as TASK
 
 ANN = "S-1-5-21-1-2-3-1001"
 DIR = op("mkdir", path="C:\\k", undo=[op("remove", path="C:\\k", only_if_empty=True)])
@@ -40,6 +44,43 @@ def test_a_disk_that_fills_under_a_batch_stops_it_until_there_is_room_then_it_is
     end = apply(node, session, envelope(kind="follow", batch_id=first["batch"], runner_text=None))
     assert end["outcome"] == "undone", end
     assert not node.drive.exists("C:\\k")
+
+
+def started_within(node: SimulatedNode, seconds: int) -> list[float]:
+    """When the runner's task was started, the last time before included; looked at each second."""
+    times = set()
+    for _ in range(seconds):
+        node.clock.advance(1)
+        task = node.tasks.get(TASK)
+        assert task is not None and task.process is not None
+        times.add(task.process.started)
+    return sorted(times)
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(300, "done"), (900, "undone")])
+@pytest.mark.parametrize(
+    "fault", [Fault("disk_full", 0, "before"), Fault("disk_full", 0, "after", "gate")], ids=["nothing", "the gate"]
+)
+def test_a_batch_that_nothing_or_only_the_gate_is_left_of_is_finished_when_there_is_room(
+    node: SimulatedNode, session: Session, fault: Fault, seconds: int, outcome: str
+) -> None:
+    """Within the batch's time; later it is taken back."""
+    node.faults.arm(replace(fault))
+    gate = [wait("service", 5, name="sshd", state="running")]
+    first = apply(node, session, envelope([DIR, FILE], gate=gate, follow_s=30))
+    assert first["outcome"] == "running", first
+    tries = started_within(node, seconds)
+    assert node.drive.exists(f"{STATE_DIR}\\open.json")
+    assert [round(late - early) for early, late in itertools.pairwise(tries)] == [60] * (len(tries) - 1)
+    assert len(tries) >= 5, "each minute"
+    node.faults.disk_full_after = None
+    node.clock.advance(61)
+    assert not node.drive.exists(f"{STATE_DIR}\\open.json")
+    end = apply(node, session, envelope(kind="follow", batch_id=first["batch"], runner_text=None))
+    assert end["outcome"] == outcome, end
+    assert node.drive.exists("C:\\k\\f") is (outcome == "done")
+    ended = node.clock.now()
+    assert max(started_within(node, 180)) < ended, "and then no more"
 
 
 def test_a_proxys_page_in_place_of_a_download_is_told_and_nothing_stays(node: SimulatedNode, session: Session) -> None:

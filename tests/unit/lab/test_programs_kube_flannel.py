@@ -260,6 +260,17 @@ def test_host_local_s_errors(make: Make) -> None:
     assert json.loads(call(kube, "ADD", {"cniVersion": "0.2.0"}).stdout)["msg"].startswith("IPAM config missing")
 
 
+def test_host_local_on_a_full_disk_holds_nothing(make: Make) -> None:
+    kube = make()
+    plugins(kube)
+    kube.node.faults.disk_full_after = 3
+    full = call(kube, "ADD", REQUEST)
+    assert full.exit_code == 1
+    assert "There is not enough space on the disk" in json.loads(full.stdout)["msg"]
+    kube.node.faults.disk_full_after = None
+    assert json.loads(call(kube, "ADD", REQUEST).stdout)["ip4"]["ip"] == "10.244.3.2/24"
+
+
 def test_versions_of_the_cni_programs(make: Make) -> None:
     kube = make()
     plugins(kube)

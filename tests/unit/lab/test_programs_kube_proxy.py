@@ -141,7 +141,8 @@ def test_policy_lists_for_the_services_that_have_endpoints(make: Make) -> None:
     identity = network(kube)
     kube.start("kube-proxy", *BASE, KUBE_NETWORK="cbr0")
     kube.wait_for(lambda: kube.node.hns.policy_lists)
-    (made,) = kube.node.hns.policy_lists
+    assert {item["Policies"][0]["VIPs"][0] for item in kube.node.hns.policy_lists} == {"10.96.0.1", "10.96.0.10"}
+    (made,) = [item for item in kube.node.hns.policy_lists if item["Policies"][0]["VIPs"] == ["10.96.0.1"]]
     policy = made["Policies"][0]
     assert (policy["Type"], policy["VIPs"], policy["ExternalPort"], policy["InternalPort"], policy["Protocol"]) == (
         "ELB",
@@ -151,14 +152,15 @@ def test_policy_lists_for_the_services_that_have_endpoints(make: Make) -> None:
         6,
     )
     remote = [item for item in kube.node.hns.endpoints if item.get("IsRemoteEndpoint")]
-    assert [item["IPAddress"] for item in remote] == ["192.168.122.10"]
-    assert made["References"] == [f"/endpoints/{remote[0]['ID'].lower()}"]
+    by_address = {item["IPAddress"]: item["ID"].lower() for item in remote}
+    assert set(by_address) == {"192.168.122.10", "10.244.0.2"}
+    assert made["References"] == [f"/endpoints/{by_address['192.168.122.10']}"]
     kube.node.hns.delete_network(identity)
     kube.wait(20)
     assert kube.node.hns.policy_lists == []
     network(kube)
     kube.wait(60)
-    assert len(kube.node.hns.policy_lists) == 1
+    assert len(kube.node.hns.policy_lists) == 3  # the API server, and DNS over UDP and TCP
     assert any("network id has changed" in line for line in kube.log)
 
 

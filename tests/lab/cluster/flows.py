@@ -1,0 +1,277 @@
+"""Who reaches whom, and what the programs that ask say: a model of a cluster's network without a packet in it.
+
+A pod listens on the ports that its command line names (`http://*:80/`, `UdpClient 8081`). A Service leads to its ready
+endpoints; on a machine of the lab only if its kube-proxy has made HNS a policy list for the address. Known limits of
+Windows hold: a Windows host reaches no Service address and no NodePort of its own, no pod gets an answer to ICMP from
+another network, and Windows' resolver appends no suffix to a name with a dot.
+
+`broken` takes flows away, one name each: BREAKABLE. Source: kubernetes.io, Networking on Windows.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.cluster.store import Object
+from tests.lab.cluster.workloads import is_ready
+
+if TYPE_CHECKING:
+    from tests.lab.cluster.cluster import Cluster
+
+BREAKABLE = ("node-to-pod", "pod-to-pod", "pod-to-node", "service", "dns", "inbound", "outbound", "cni-dns")
+BANNER = "<html><body><H1>Windows Container Web Server</H1><p>IP {} callerCount 1 </body></html>"
+_HTTP = re.compile(r"http://\*:(\d+)/")
+_UDP = re.compile(r"UdpClient (\d+)")
+_DASHED = re.compile(r"\d+-\d+-\d+-\d+")
+KUBELET = 10250
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a program runs. node: a pod's; address: its own."""
+
+    kind: Literal["pod", "linux", "windows", "outside"]
+    name: str
+    address: str
+    node: str = ""
+    namespace: str = ""
+    user: str = "ContainerAdministrator"
+
+
+@dataclass(frozen=True)
+class Served:
+    """An answer."""
+
+    text: str
+    status: int = 200
+
+
+class SilenceError(Exception):
+    """No answer; `refused` at once, or none at all."""
+
+    def __init__(self, refused: bool = False) -> None:
+        self.refused = refused
+        super().__init__("connection refused" if refused else "timed out")
+
+
+class Flows:
+    """internet: names that resolve outside the cluster, with their addresses, which answer HTTP."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.broken: set[str] = set()
+        self.internet: dict[str, str] = {"www.msftconnecttest.com": "203.0.113.10", "one.one.one.one": "1.1.1.1"}
+
+    # -- a pod's programs ----------------------------------------------------------------------------------------
+
+    def messages(self, namespace: str, pod: str, argv: list[str]) -> bytes:
+        """What `kubectl exec` reads: (channel, text) as JSON."""
+        from tests.lab.cluster.pod_programs import run
+
+        place = self.place_of(namespace, pod)
+        code, stdout, stderr = run(self, place, argv)
+        status: Object = {"metadata": {}, "status": "Success"}
+        if code is None:
+            said = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
+            status = {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": said, "code": 500}
+        elif code:
+            causes = [{"reason": "ExitCode", "message": str(code)}]
+            status = {
+                "metadata": {},
+                "status": "Failure",
+                "message": f"command terminated with non-zero exit code: exit status {code}",
+                "reason": "NonZeroExitCode",
+                "details": {"causes": causes},
+            }
+        found = [(channel, text) for channel, text in ((1, stdout), (2, stderr)) if text]
+        return json.dumps([*found, (3, json.dumps(status))]).encode()
+
+    def place_of(self, namespace: str, name: str) -> Place:
+        pod = self._find("Pod", namespace, name) or {}
+        spec = pod.get("spec") or {}
+        options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
+        user = str(options.get("runAsUserName") or "ContainerAdministrator")
+        address = str((pod.get("status") or {}).get("podIP") or "")
+        return Place("pod", name, address, str(spec.get("nodeName") or ""), namespace, user)
+
+    def dns_of(self, place: Place) -> str:
+        """The DNS server that a pod was given: by the CNI plugin, from the kubelet's clusterDNS."""
+        return "" if "cni-dns" in self.broken else self._cluster.settings.dns_address
+
+    # -- reaching ------------------------------------------------------------------------------------------------
+
+    def ask(self, place: Place, host: str, port: int, protocol: str = "TCP", data: str = "") -> Served:
+        """One request to a name or an address. SilenceError; LookupError for a name that does not resolve."""
+        return self._reach(place, host if _is_address(host) else self.resolve(place, host), port, protocol, data)
+
+    def ping(self, place: Place, address: str) -> None:
+        """SilenceError unless it is answered: only by pods and nodes of the cluster."""
+        pod = self._pod_at(address)
+        if pod is not None:
+            self._need_pod(place, pod)
+        elif place.kind == "pod" and self._node_at(address) is None:
+            raise SilenceError
+
+    def resolve(self, place: Place, name: str) -> str:
+        """The address of a name: in a pod by the cluster's DNS. LookupError; SilenceError when DNS does not answer."""
+        settings = self._cluster.settings
+        if place.kind != "pod":
+            if name in self.internet:
+                return self.internet[name]
+            raise LookupError(name)
+        if {"dns", "service"} & self.broken:
+            raise SilenceError
+        self._need_policy(place, settings.dns_address)
+        domain = settings.domain
+        suffixes = [f"{place.namespace}.svc.{domain}", f"svc.{domain}", domain]
+        for full in [name] if "." in name else [f"{name}.{suffix}" for suffix in suffixes]:
+            found = self._of_cluster(full.rstrip("."), domain) or self.internet.get(full)
+            if found:
+                return found
+        raise LookupError(name)
+
+    def _of_cluster(self, name: str, domain: str) -> str:
+        parts = name.removesuffix(f".{domain}").split(".") if name.endswith(f".{domain}") else []
+        if len(parts) == 3 and parts[2] == "svc":
+            service = self._find("Service", parts[1], parts[0])
+            address = str(((service or {}).get("spec") or {}).get("clusterIP") or "")
+            if address == "None":
+                ends = self._ends(parts[1], parts[0])
+                return str(ends[0]["addresses"][0]) if ends else ""
+            return address
+        if len(parts) == 3 and parts[2] == "pod" and _DASHED.fullmatch(parts[0]):
+            return parts[0].replace("-", ".")
+        if len(parts) == 4 and parts[3] == "svc":
+            ends = [end for end in self._ends(parts[2], parts[1]) if end.get("hostname") == parts[0]]
+            return str(ends[0]["addresses"][0]) if ends else ""
+        return ""
+
+    def _reach(self, place: Place, address: str, port: int, protocol: str, data: str) -> Served:
+        service, target = self._service_at(address, port, protocol)
+        if service is not None:
+            if place.kind in {"windows", "outside"} or "service" in self.broken:
+                raise SilenceError
+            self._need_policy(place, address)
+            return self._behind(place, service, target, protocol, data)
+        node = self._node_at(address)
+        if node is not None:
+            return self._at_node(place, node, port, protocol, data)
+        pod = self._pod_at(address)
+        if pod is not None:
+            self._need_pod(place, pod)
+            return _served(pod, address, port, protocol, data)
+        return self._outside(place, address, port, protocol)
+
+    def _behind(self, place: Place, service: Object, target: int, protocol: str, data: str) -> Served:
+        metadata = service["metadata"]
+        ends = self._ends(str(metadata["namespace"]), str(metadata["name"]))
+        if not ends:
+            raise SilenceError(refused=True)
+        others = [end for end in ends if end["addresses"][0] != place.address] or ends
+        address = str(others[0]["addresses"][0])
+        pod = self._pod_at(address)
+        if pod is None and (metadata["namespace"], metadata["name"]) == ("default", "kubernetes"):
+            return Served("Unauthorized", 401)
+        if pod is None:
+            raise SilenceError
+        # A Service's backend is reached as any pod is. From a node it is the node that forwards.
+        if place.kind == "pod":
+            self._need_pod(place, pod)
+        return _served(pod, address, target, protocol, data)
+
+    def _at_node(self, place: Place, node: Object, port: int, protocol: str, data: str) -> Served:
+        name = str(node["metadata"]["name"])
+        for service in self._all("Service"):
+            for item in service["spec"].get("ports") or []:
+                if item.get("nodePort") == port and item.get("protocol", "TCP") == protocol:
+                    if {"inbound", "service"} & self.broken or (place.kind == "windows" and place.name == name):
+                        raise SilenceError
+                    self._need_policy(Place("windows", name, "", name), str(service["spec"]["clusterIP"]))
+                    return self._behind(Place("linux", name, ""), service, int(item["targetPort"]), protocol, data)
+        if port == KUBELET and protocol == "TCP":
+            if place.kind == "pod" and "pod-to-node" in self.broken:
+                raise SilenceError
+            return Served("Unauthorized", 401)
+        raise SilenceError(refused=protocol == "TCP")
+
+    def _outside(self, place: Place, address: str, port: int, protocol: str) -> Served:
+        if address not in self.internet.values() or (place.kind == "pod" and "outbound" in self.broken):
+            raise SilenceError
+        if protocol == "TCP" and port in {80, 443}:
+            return Served("Microsoft Connect Test")
+        if protocol == "UDP" and port == 53:
+            return Served("")
+        raise SilenceError
+
+    # -- what has to be there ------------------------------------------------------------------------------------
+
+    def _need_pod(self, place: Place, pod: Object) -> None:
+        flow = {"pod": "pod-to-pod", "linux": "node-to-pod"}.get(place.kind, "")
+        own = place.address == pod["status"].get("podIP")
+        if place.kind == "outside" or (flow in self.broken and not own):
+            raise SilenceError
+
+    def _need_policy(self, place: Place, address: str) -> None:
+        """On a machine of the lab: HNS has a policy list for the Service's address."""
+        machine = self._cluster.machine_of(place.node) if place.node else None
+        if machine is None:
+            return
+        lists = machine.in_turn(lambda: machine.node.hns.policy_lists)
+        if not any(address in policy.get("VIPs", ()) for item in lists for policy in item["Policies"]):
+            raise SilenceError
+
+    # -- objects -------------------------------------------------------------------------------------------------
+
+    def _all(self, kind: str, namespace: str = "") -> list[Object]:
+        with self._cluster.api.lock:
+            return self._cluster.store.list(BY_NAME[kind], namespace)
+
+    def _find(self, kind: str, namespace: str, name: str) -> Object | None:
+        with self._cluster.api.lock:
+            return self._cluster.store.find(BY_NAME[kind], namespace, name)
+
+    def _ends(self, namespace: str, service: str) -> list[Object]:
+        for item in self._all("EndpointSlice", namespace):
+            if (item["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == service:
+                return list(item.get("endpoints") or [])
+        return []
+
+    def _service_at(self, address: str, port: int, protocol: str) -> tuple[Object | None, int]:
+        for service in self._all("Service"):
+            for item in service["spec"].get("ports") or []:
+                same = service["spec"].get("clusterIP") == address and item["port"] == port
+                if same and item.get("protocol", "TCP") == protocol:
+                    return service, int(item["targetPort"])
+        return None, 0
+
+    def _node_at(self, address: str) -> Object | None:
+        for node in self._all("Node"):
+            if any(item["address"] == address for item in (node.get("status") or {}).get("addresses") or []):
+                return node
+        return None
+
+    def _pod_at(self, address: str) -> Object | None:
+        return next((pod for pod in self._all("Pod") if is_ready(pod) and pod["status"]["podIP"] == address), None)
+
+
+def _served(pod: Object, address: str, port: int, protocol: str, data: str) -> Served:
+    """What the pod's own program answers on this port."""
+    command = " ".join(str(word) for item in pod["spec"]["containers"] for word in item.get("command") or [])
+    if protocol == "TCP" and str(port) in _HTTP.findall(command):
+        return Served(BANNER.format(address))
+    if protocol == "UDP" and str(port) in _UDP.findall(command):
+        return Served(data)
+    raise SilenceError(refused=protocol == "TCP")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,192 @@
+"""What a node runs of a cluster's pods: for each one a sandbox, an HNS endpoint with an address, and nothing in it.
+
+No container runs. A pod is what its manifest says: which ports it listens on is read from its command line (flows.py).
+Sources: kubernetes pkg/kubelet/kubelet_pods.go (status), images (pkg/kubelet/images/types.go: reasons).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.lab.machine.hns_errors import HnsError
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+
+Object = dict[str, Any]
+OS_MISMATCH = "The container operating system does not match the host operating system."
+# Tags of images that are for one build of Windows. Source: learn.microsoft.com, container base images.
+BUILDS = {"ltsc2019": 17763, "1809": 17763, "20h2": 19042, "ltsc2022": 20348, "ltsc2025": 26100}
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """One pod on the node. endpoint, hns_namespace: their IDs in HNS; created: the node's clock."""
+
+    uid: str
+    name: str
+    namespace: str
+    image: str
+    address: str
+    endpoint: str
+    hns_namespace: str
+    created: str
+
+    @property
+    def identity(self) -> str:
+        """The id that crictl shows."""
+        return hashlib.sha256(self.uid.encode()).hexdigest()
+
+
+class Pods:
+    """The sandboxes of one node. unpullable: registries (`mcr.microsoft.com`) that the node does not reach."""
+
+    def __init__(self, node: SimulatedNode) -> None:
+        self._node = node
+        self.sandboxes: dict[str, Sandbox] = {}
+        self.unpullable: set[str] = set()
+        self.shown: set[str] = set()
+        """The ids that containerd was given."""
+
+    def sync(self, wanted: Iterable[Object], subnet: str) -> dict[str, Object]:
+        """Makes and removes sandboxes; the new status of each wanted pod by its uid."""
+        pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
+        for uid in [uid for uid in self.sandboxes if uid not in pods]:
+            self._remove(self.sandboxes.pop(uid))
+        return {uid: self._status(pod, subnet) for uid, pod in pods.items()}
+
+    def lost(self) -> None:
+        """The machine was restarted, or HNS was: what hung on it is gone."""
+        self.sandboxes.clear()
+
+    def _status(self, pod: Object, subnet: str) -> Object:
+        node, uid = self._node, str(pod["metadata"]["uid"])
+        found = self.sandboxes.get(uid)
+        if found is not None and not _has(node.hns.endpoints, found.endpoint):
+            del self.sandboxes[uid]
+            found = None
+        if found is None:
+            problem = image_problem(pod, node.release.build, self.unpullable)
+            if problem is not None:
+                return waiting(pod, *problem)
+            try:
+                found = self._make(pod, subnet)
+            except HnsError as error:
+                return waiting(pod, "ContainerCreating", f"failed to setup network for sandbox: {error}")
+            if found is None:
+                return waiting(pod, "ContainerCreating", "failed to setup network for sandbox: no network")
+            self.sandboxes[uid] = found
+        return running(pod, found.address, _stamp(node))
+
+    def _make(self, pod: Object, subnet: str) -> Sandbox | None:
+        """What a CNI plugin leaves in HNS: an endpoint of the network with the node's pod range, in a namespace."""
+        hns = self._node.hns
+        for network in hns.networks:
+            ranges = [item["AddressPrefix"] for item in network["Subnets"]]
+            if not subnet or not any(_within(subnet, one) for one in ranges):
+                continue
+            metadata = pod["metadata"]
+            endpoint = hns.create_endpoint(
+                {"VirtualNetwork": network["ID"], "Name": f"{metadata['uid']}_{network['Name']}"}
+            )
+            space = hns.create_namespace()
+            hns.attach_endpoint(endpoint["ID"], space["ID"])
+            return Sandbox(
+                str(metadata["uid"]),
+                str(metadata["name"]),
+                str(metadata["namespace"]),
+                str(pod["spec"]["containers"][0]["image"]),
+                str(endpoint["IPAddress"]),
+                str(endpoint["ID"]),
+                str(space["ID"]),
+                _stamp(self._node),
+            )
+        return None
+
+    def _remove(self, sandbox: Sandbox) -> None:
+        hns = self._node.hns
+        if _has(hns.endpoints, sandbox.endpoint):
+            hns.delete_endpoint(sandbox.endpoint)
+        if _has(hns.namespaces, sandbox.hns_namespace):
+            hns.delete_namespace(sandbox.hns_namespace)
+
+
+def _stamp(node: SimulatedNode) -> str:
+    return node.clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _has(objects: list[Object], identity: str) -> bool:
+    return any(item["ID"] == identity for item in objects)
+
+
+def _within(subnet: str, prefix: str) -> bool:
+    mine, whole = ipaddress.ip_network(subnet), ipaddress.ip_network(prefix)
+    return (
+        isinstance(mine, ipaddress.IPv4Network)
+        and isinstance(whole, ipaddress.IPv4Network)
+        and (mine.subnet_of(whole) or whole.subnet_of(mine))
+    )
+
+
+def image_problem(pod: Object, build: int | None, unpullable: Iterable[str] = ()) -> tuple[str, str] | None:
+    """Why a container of this pod does not start on this build of Windows (None: on Linux): reason and message."""
+    for container in pod["spec"].get("containers") or []:
+        image = str(container.get("image") or "")
+        if any(image.startswith(f"{registry}/") for registry in unpullable):
+            return "ImagePullBackOff", f'Back-off pulling image "{image}": dial tcp: i/o timeout'
+        tag = image.rpartition(":")[2].lower()
+        wanted = next((number for name, number in BUILDS.items() if tag.endswith(name)), None)
+        if build is not None and wanted is not None and wanted != build:
+            return "CreateContainerError", OS_MISMATCH
+    return None
+
+
+def waiting(pod: Object, reason: str, message: str) -> Object:
+    """The status of a pod whose containers do not run."""
+    containers = [
+        {
+            "name": item["name"],
+            "image": item["image"],
+            "ready": False,
+            "restartCount": 0,
+            "state": {"waiting": {"reason": reason, "message": message}},
+        }
+        for item in pod["spec"]["containers"]
+    ]
+    conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "False"}]
+    return {"phase": "Pending", "conditions": conditions, "containerStatuses": containers}
+
+
+def running(pod: Object, address: str, stamp: str) -> Object:
+    """The status of a pod that runs; times are kept."""
+    old = {item["name"]: item for item in (pod.get("status") or {}).get("containerStatuses") or []}
+    containers = []
+    for item in pod["spec"]["containers"]:
+        state = (old.get(item["name"]) or {}).get("state") or {}
+        started = (state.get("running") or {}).get("startedAt", stamp)
+        digest = hashlib.sha256(str(item["image"]).encode()).hexdigest()
+        containers.append(
+            {
+                "name": item["name"],
+                "image": item["image"],
+                "imageID": f"{str(item['image']).rpartition(':')[0]}@sha256:{digest}",
+                "containerID": f"containerd://{hashlib.sha256(str(pod['metadata']['uid']).encode()).hexdigest()}",
+                "ready": True,
+                "started": True,
+                "restartCount": 0,
+                "state": {"running": {"startedAt": started}},
+            }
+        )
+    conditions = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "ContainersReady", "Ready")]
+    return {
+        "phase": "Running",
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "startTime": containers[0]["state"]["running"]["startedAt"] if containers else stamp,
+        "conditions": conditions,
+        "containerStatuses": containers,
+    }

@@ -1,0 +1,208 @@
+"""Pods in the lab: the scheduler, a kubelet that makes sandboxes, Services, endpoints, and what reaches what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab.cluster.flows import Place, SilenceError
+from tests.lab.cluster.pod_programs import run, run_on_linux
+from tests.lab.programs.builds import build
+from tests.unit.lab import kube_machine
+from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, Kube
+
+PROXY = "C:\\k\\kube-proxy.conf"
+LINUX = Place("linux", "control-plane", "192.168.122.10")
+WINDOWS = Place("windows", "win1", "192.168.122.220")
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.fixture
+def kube(tmp_path: Path) -> Iterator[Kube]:
+    """One machine that is a Ready Node with an HNS network for its pods; no kube-proxy."""
+    made = kube_machine.make(tmp_path)
+    made.cluster._machines = lambda: [made]
+    made.write(KUBECONFIG, made.cluster.kubeconfig_for("system:node:win1", "system:nodes"))
+    made.sc("start", "hns")
+    made.wait(5)
+    made.node.faults.blip_s = 1.0
+    made.add_cni()
+    made.start("kubelet", f"--config={CONFIG}", f"--kubeconfig={KUBECONFIG}", "--hostname-override=win1")
+    made.wait_for(lambda: made.cluster.nodes.get("win1", {}).get("spec", {}).get("podCIDR"))
+    network = {"Name": "cbr0", "Type": "L2Bridge"}
+    subnets = [{"AddressPrefix": "10.244.1.0/24", "GatewayAddress": "10.244.1.2"}]
+    made.node.hns.create_network({**network, "Subnets": subnets})
+    made.wait_for(lambda: made.ready() == "True")
+    try:
+        yield made
+    finally:
+        made.cluster.stop()
+
+
+def web(name: str = "web", image: str = "registry/core:ltsc2022", replicas: int = 1) -> dict[str, Any]:
+    command = ["powershell.exe", "-command", "$$listener.Prefixes.Add('http://*:80/')"]
+    pod = {"containers": [{"name": "web", "image": image, "command": command}]}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {**pod, "nodeSelector": {"kubernetes.io/os": "windows"}}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template},
+    }
+
+
+def deploy(kube: Kube, **settings: Any) -> None:
+    kube.cluster.request("POST", "/apis/apps/v1/namespaces/default/deployments", web(**settings))
+    settle(kube)
+
+
+def settle(kube: Kube) -> None:
+    for _ in range(8):
+        kube.cluster.advance(5)
+
+
+def pods(kube: Kube) -> list[dict[str, Any]]:
+    return list(kube.cluster.request("GET", PODS)["items"])
+
+
+def test_a_kubelet_gives_a_pod_a_sandbox_an_endpoint_and_an_address_of_its_range(kube: Kube) -> None:
+    deploy(kube)
+    (pod,) = pods(kube)
+    assert (pod["spec"]["nodeName"], pod["status"]["phase"]) == ("win1", "Running")
+    address = pod["status"]["podIP"]
+    assert address.startswith("10.244.1.")
+    (sandbox,) = kube.node.pods.sandboxes.values()
+    (endpoint,) = [item for item in kube.node.hns.endpoints if item["IPAddress"] == address]
+    assert (sandbox.endpoint, endpoint["Namespace"]["ID"]) == (endpoint["ID"], sandbox.hns_namespace)
+    assert kube.cluster.flows.ask(LINUX, address, 80).text.startswith("<html>")
+    assert shown(kube) == [(sandbox.identity, pod["metadata"]["name"])]
+
+    kube.cluster.request("DELETE", "/apis/apps/v1/namespaces/default/deployments/web")
+    settle(kube)
+    assert pods(kube) == []
+    assert not kube.node.pods.sandboxes
+    assert all(item["IPAddress"] != address for item in kube.node.hns.endpoints)
+    assert kube.node.hns.namespaces == []
+    assert shown(kube) == []
+
+
+def shown(kube: Kube) -> list[tuple[str, str]]:
+    """The sandboxes that crictl lists: id and pod."""
+    kube.write("C:\\k\\crictl.exe", build("crictl", "1.30.0"))
+    items = json.loads(kube.run("crictl", "pods", "-o", "json").stdout)["items"]
+    return [(item["id"], item["labels"]["io.kubernetes.pod.name"]) for item in items]
+
+
+def test_an_image_of_another_build_does_not_start(kube: Kube) -> None:
+    deploy(kube, image="registry/core:ltsc2019")
+    (state,) = [item["state"]["waiting"] for item in pods(kube)[0]["status"]["containerStatuses"]]
+    assert "does not match the host operating system" in state["message"]
+    assert not kube.node.pods.sandboxes
+
+
+def test_a_registry_that_the_machine_does_not_reach(kube: Kube) -> None:
+    kube.node.pods.unpullable.add("registry")
+    deploy(kube)
+    (state,) = [item["state"]["waiting"] for item in pods(kube)[0]["status"]["containerStatuses"]]
+    assert state["reason"] == "ImagePullBackOff"
+
+
+def test_a_pod_that_fits_no_node_stays_pending(kube: Kube) -> None:
+    kube.cluster.request("PATCH", "/api/v1/nodes/win1", {"spec": {"taints": [{"key": "os", "effect": "NoSchedule"}]}})
+    deploy(kube)
+    (pod,) = pods(kube)
+    assert "nodeName" not in pod["spec"]
+    assert pod["status"]["conditions"][0]["reason"] == "Unschedulable"
+
+
+def test_a_services_address_works_in_pods_of_a_machine_only_with_its_kube_proxy(kube: Kube) -> None:
+    deploy(kube, replicas=2)
+    spec = {"type": "NodePort", "selector": {"app": "web"}, "ports": [{"port": 80}]}
+    service = kube.cluster.request(
+        "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "web"}, "spec": spec}
+    )
+    settle(kube)
+    address, node_port = service["spec"]["clusterIP"], service["spec"]["ports"][0]["nodePort"]
+    flows = kube.cluster.flows
+    inside = flows.place_of("default", pods(kube)[0]["metadata"]["name"])
+    host = next(item["address"] for item in kube.cluster.nodes["win1"]["status"]["addresses"])
+    for place, where, port in ((inside, address, 80), (LINUX, host, node_port)):
+        with pytest.raises(SilenceError):
+            flows.ask(place, where, port)
+
+    kube.write(PROXY, kube.cluster.kubeconfig_for("system:kube-proxy"))
+    kube.start("kube-proxy", f"--kubeconfig={PROXY}", "--proxy-mode=kernelspace", "--network-name=cbr0")
+    settle(kube)
+    for place, where, port in ((inside, address, 80), (LINUX, host, node_port)):
+        assert flows.ask(place, where, port).status == 200
+    # The known limits: a Windows host reaches neither a Service's address nor its own NodePort.
+    for where, port in ((address, 80), (host, node_port)):
+        with pytest.raises(SilenceError):
+            flows.ask(WINDOWS, where, port)
+
+
+def test_names_as_windows_resolves_them(kube: Kube) -> None:
+    deploy(kube)
+    flows = kube.cluster.flows
+    inside = flows.place_of("default", pods(kube)[0]["metadata"]["name"])
+    flows._need_policy = lambda place, address: None  # type: ignore[method-assign]
+    assert flows.resolve(inside, "kubernetes") == "10.96.0.1"
+    assert flows.resolve(inside, "kubernetes.default.svc.cluster.local") == "10.96.0.1"
+    assert flows.resolve(inside, "10-244-1-9.default.pod.cluster.local") == "10.244.1.9"
+    for name in ("kubernetes.default", "nobody", "nobody.default.svc.cluster.local"):
+        with pytest.raises(LookupError):
+            flows.resolve(inside, name)
+    code, stdout, stderr = run(flows, inside, ["curl.exe", "http://kubernetes.default/"])
+    assert (code, stdout, "Could not resolve host" in stderr) == (6, "", True)
+
+
+def test_icmp_stays_inside(kube: Kube) -> None:
+    deploy(kube)
+    inside = kube.cluster.flows.place_of("default", pods(kube)[0]["metadata"]["name"])
+    assert run(kube.cluster.flows, inside, ["ping.exe", "-n", "1", "192.168.122.10"])[0] == 0
+    assert run(kube.cluster.flows, inside, ["ping.exe", "-n", "1", "1.1.1.1"])[0] == 1
+    assert run(kube.cluster.flows, inside, ["curl.exe", "http://1.1.1.1/"])[0] == 0
+
+
+def test_what_is_not_known_is_refused_by_name(kube: Kube) -> None:
+    flows = kube.cluster.flows
+    assert run(flows, LINUX, ["bash"])[0] is None
+    assert run_on_linux(flows, LINUX, "/bin/sh -c 'rm -rf x'")[0] == 127
+    assert run_on_linux(flows, LINUX, "curl http://10.244.1.77/")[0] == 28
+
+
+def test_a_namespace_that_is_deleted_takes_everything_with_it(kube: Kube) -> None:
+    kube.cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "gone"}})
+    path = "/apis/apps/v1/namespaces/gone/deployments"
+    assert kube.cluster.request("POST", path, web())["metadata"]["namespace"] == "gone"
+    settle(kube)
+    assert len(kube.node.pods.sandboxes) == 1
+    kube.cluster.request("DELETE", "/api/v1/namespaces/gone")
+    refused = kube.cluster.request("POST", path, web("other"))
+    assert "it is being terminated" in refused["message"]
+    settle(kube)
+    assert kube.cluster.request("GET", "/api/v1/namespaces/gone")["code"] == 404
+    assert kube.cluster.request("GET", "/api/v1/pods")["items"] == []
+    assert not kube.node.pods.sandboxes
+
+
+def test_after_a_restart_of_the_machine_the_pod_gets_a_new_sandbox(kube: Kube) -> None:
+    deploy(kube)
+    before = next(iter(kube.node.pods.sandboxes.values()))
+    kube.node.restart()
+    assert not kube.node.pods.sandboxes
+    assert before.address
+
+
+def test_allocatable_is_capacity_less_what_is_kept_back(kube: Kube) -> None:
+    from tests.lab.programs.kubelet_node import allocatable
+
+    size = {"cpu": "2", "memory": "8388148Ki", "pods": "110"}
+    config = {"systemReserved": {"memory": "2Gi", "cpu": "100m"}, "evictionHard": {"memory.available": "10%"}}
+    left = 8388148 - 2 * 1024 * 1024 - 838815
+    assert allocatable(size, config) == {"cpu": "1900m", "memory": f"{left}Ki", "pods": "110"}
+    assert allocatable(size, {}) == size
+    shown = kube.cluster.request("GET", "/api/v1/nodes/win1/proxy/configz")
+    assert shown["kubeletconfig"]["kind"] == "KubeletConfiguration"
