@@ -383,6 +383,23 @@ function Read-NodeHead {
     }
 }
 
+function Read-NodeTail {
+    <# .SYNOPSIS At most the last so many bytes of a file, also while others have it open. #>
+    param([string]$Path, [int]$Count)
+
+    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    try {
+        $wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+        $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+        $reader = New-Object System.IO.BinaryReader($stream)
+        return , $reader.ReadBytes($wanted)
+    }
+    finally {
+        $stream.Dispose()
+    }
+}
+
 function Set-NodeTls {
     <# .SYNOPSIS TLS 1.2 for Windows PowerShell, whose .NET may still offer no more than TLS 1.0. #>
     if ($PSVersionTable.PSVersion.Major -lt 6) {
@@ -406,5 +423,5 @@ Export-ModuleMember -Function @(
     'Test-NodeWindows', 'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeTextHash', 'Get-NodeFileHash', 'Get-NodeSddl',
     'Get-NodeOwner', 'Test-NodeSddl', 'Set-NodeSddl',
     'Get-NodeSecurity', 'New-NodeFolder', 'Invoke-NodeRetry', 'Move-NodeFileIn', 'Remove-NodeFileQuietly', 'Write-NodeFile',
-    'Read-NodeText', 'Read-NodeBytes', 'Read-NodeHead', 'Write-NodeJsonFile', 'Set-NodeTls'
+    'Read-NodeText', 'Read-NodeBytes', 'Read-NodeHead', 'Read-NodeTail', 'Write-NodeJsonFile', 'Set-NodeTls'
 )

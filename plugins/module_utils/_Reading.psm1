@@ -129,6 +129,10 @@ function Read-NodeFile {
         if ($beginning -gt 0) {
             $answer['head'] = [System.Convert]::ToBase64String((Read-NodeHead -Path $path -Count $beginning))
         }
+        $end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
+        if ($end -gt 0) {
+            $answer['tail'] = [System.Convert]::ToBase64String((Read-NodeTail -Path $path -Count $end))
+        }
         if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
             $answer['holders'] = Get-NodeHolder -Path $path
         }

@@ -53,7 +53,8 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     found = branches()
     assert set(found.ops) == {
         *("mkdir", "write", "restore", "fetch", "unpack", "move", "remove", "registry_set", "registry_remove", "run"),
-        *("record", "assemble", "hns_network", "hns_network_remove", "addresses", "computer_name"),
+        *("record", "assemble", "hns_network", "hns_network_remove", "hns_remove", "addresses"),
+        "computer_name",
     }
     assert set(found.waits) == {
         *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network"),
@@ -71,6 +72,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.ops["run"] == {"program", "args", "stdin", "timeout_s", "ok_exit", "encoding", "cwd", "env"}
     assert found.ops["hns_network"] == {"name", "request"}
     assert found.ops["hns_network_remove"] == {"name", "id"}
+    assert found.ops["hns_remove"] == {"objects", "ids"}
     assert found.ops["addresses"] == {"adapters", "ipv4", "gateway", "dns", "dhcp", "wait_s"}
     assert found.ops["computer_name"] == {"name"}
     assert found.waits["file"] == {"path"}
@@ -82,7 +84,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.queries["encryption"] == {"volume"}
     assert found.waits["service"] >= {"name", "state", "stable_s", "timeout_s", "interval_ms"}
     assert found.queries["file"] == {
-        *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders", "head"),
+        *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders", "head", "tail"),
     }
 
 

@@ -198,6 +198,32 @@ function Invoke-NodeOpHnsNetworkRemove {
     return @{ changed = $true }
 }
 
+function Invoke-NodeOpHnsRemove {
+    <# .SYNOPSIS Endpoints or policy lists by their ids; one that is not there any more is done. #>
+    param([object]$Arguments, [hashtable]$Run)
+
+    $objects = [string]$Arguments['objects']
+    if (@('endpoints', 'policylists') -cnotcontains $objects) {
+        throw "Of HNS's objects endpoints and policylists are removed, not '$objects'."
+    }
+    if (-not (Test-NodeHns)) {
+        return @{ changed = $false }
+    }
+    Start-NodeHns
+    $there = @{}
+    foreach ($item in (Get-NodeHnsOutput -Method 'GET' -Path "/$objects/" -Failure "HNS did not list its $objects")) {
+        $there[([string](Get-NodeArgument -Map $item -Name 'ID' -Default '')).ToLowerInvariant()] = $true
+    }
+    $changed = $false
+    foreach ($id in (Get-NodeArgumentList -Map $Arguments -Name 'ids')) {
+        if ($there.ContainsKey(([string]$id).ToLowerInvariant())) {
+            $null = Get-NodeHnsOutput -Method 'DELETE' -Path "/$objects/$id" -Failure "HNS did not remove $id of its $objects"
+            $changed = $true
+        }
+    }
+    return @{ changed = $changed }
+}
+
 function Test-NodeHnsNetwork {
     <# .SYNOPSIS {so, seen}: whether a network is there, and has its management address if that is wanted. #>
     param([object]$Arguments)

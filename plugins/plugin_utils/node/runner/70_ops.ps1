@@ -92,6 +92,7 @@ function Invoke-NodeOp {
         'run' { return Invoke-NodeOpRun -Arguments $arguments -Run $Run }
         'hns_network' { return Invoke-NodeOpHnsNetwork -Arguments $arguments -Run $Run }
         'hns_network_remove' { return Invoke-NodeOpHnsNetworkRemove -Arguments $arguments -Run $Run }
+        'hns_remove' { return Invoke-NodeOpHnsRemove -Arguments $arguments -Run $Run }
         'addresses' { return Invoke-NodeOpAddresses -Arguments $arguments -Run $Run }
         'computer_name' { return Invoke-NodeOpComputerName -Arguments $arguments -Run $Run }
         'wait' { return Invoke-NodeOpWait -Arguments $arguments -Run $Run }

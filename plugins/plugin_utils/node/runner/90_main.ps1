@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# What is open here? The runner's last piece, and the only one that acts by itself.
+# What is open here, or over? The runner's last piece, and the only one that acts by itself.
 
 function Invoke-NodeRunner {
-    <# .SYNOPSIS Works on the open batch, if there is one and no other process does. #>
+    <# .SYNOPSIS Works on the open batch, if there is one and no other process does; without one, on what is over. #>
     param([string]$StateDir)
 
     if ($StateDir -eq '' -or (Get-NodeFileKind -Path $StateDir) -cne 'directory') {
@@ -22,6 +22,7 @@ function Invoke-NodeRunner {
             if (Test-NodeWindows) {
                 Set-NodeRunnerTask -Enabled $false
             }
+            Invoke-NodeExpiry -StateDir $StateDir
             return
         }
         $id = [string]$open['id']
