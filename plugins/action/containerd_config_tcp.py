@@ -17,7 +17,7 @@ from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.cri.client import Tls as ClientTls
-from ..plugin_utils.cri_tcp import certs, firewall, node, proof
+from ..plugin_utils.cri_tcp import certs, expiry, firewall, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, Listener, Tls, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
@@ -34,11 +34,14 @@ class ActionModule(ComponentAction):
     _text = ""
     _encrypted = False
     _own: ClientTls | None = None
+    _left_over = ""
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
         self._wanted = self._certified(_args(options, layout), options["certificates"])
         result = super().work(options, layout)
+        if self._left_over:
+            self.warn_once(f"{self._host}: {self._left_over}")
         found = effective(self._text)
         self._encrypted = found.encrypted
         if self._wanted.listener is not None and (sentence := node.warning(found, self._wanted.networks)):
@@ -54,6 +57,7 @@ class ActionModule(ComponentAction):
     ) -> tuple[Resource, ...]:
         """Firewall rule, config.toml, the restart."""
         found = node.desired(replace(self._wanted, mark=mark), reading)
+        self._left_over = self._left_over or expiry.finding(layout, reading)
         self._text = node.config_of(found).text
         return found
 
@@ -182,6 +186,8 @@ def _args(options: Mapping[str, Any], layout: Layout) -> node.CriTcpArgs:
         layout=layout,
         listener=listener,
         networks=networks,
+        expires_s=expiry.seconds(options["expires_after"]) if listener else 0,
+        expires_restart=options["expires_restart"],
         start_timeout_s=options["start_timeout"],
         stop_timeout_s=options["stop_timeout"],
     )

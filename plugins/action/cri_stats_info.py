@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
@@ -14,6 +16,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
 from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cri import plot
 from ..plugin_utils.cri.client import CriClient, CriError
 from ..plugin_utils.cri.kubelet import KubeletProxy
 from ..plugin_utils.cri.samples import CRICTL, Sample, SampleError, as_object, of_container_stats, of_summary
@@ -58,11 +61,31 @@ class ActionModule(ActionBase):
                 if wanted.second_caller_s > 0:
                     second = stack.enter_context(CriClient.of(options))
                     second.version()
-            found = take(wanted, runtime, second, kubelet, given)
+            found = take(wanted, runtime, second, kubelet, given, each=_show if options["live"] else None)
         result = report(wanted, found)
+        self._keep(options, result)
         for one in result["findings"]:
             display.v(f"{one['blame']}: {one['text']}")
         return {"changed": False, "msg": summary_line(result), **result}
+
+    def _keep(self, options: dict[str, Any], result: dict[str, Any]) -> None:
+        """Write the files that are wanted, on the controller; not in check mode."""
+        readings, title = result["readings"], options["title"] or f"CPU usage, {options['node_name']}"
+        for name in ("csv", "plot"):
+            if not options[name] or self._task.check_mode:
+                continue
+            text = plot.csv_text(readings) if name == "csv" else plot.svg(readings, title)
+            path = Path(options[name]).expanduser()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise SampleError(f"{name}: {path} cannot be written: {error.strerror}.") from error
+
+
+def _show(number: int, samples: Sequence[Sample]) -> None:
+    for line in plot.live(number, samples):
+        display.display(line)
 
 
 def _wanted(options: dict[str, Any]) -> Wanted:

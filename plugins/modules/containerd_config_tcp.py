@@ -21,7 +21,7 @@ description:
   - containerd, and what depends on it and runs, is restarted only if the file changes. If it does not come up with the
     port open, everything is put back as it was.
   - Then the controller asks for CRI's version over the port, for a port that merely takes connections proves nothing.
-  - Nothing closes the port again by itself; run the task with O(state=absent).
+  - Without O(expires_after) nothing closes the port again by itself; run the task with O(state=absent).
 requirements:
   - tomlkit on the controller
   - grpcio and protobuf on the controller, for the proof that CRI answers
@@ -51,6 +51,22 @@ options:
     default: []
   allow_any_address:
     description: Whether O(tcp_address) may be C(0.0.0.0) or C([::]), every address that the node has or will have.
+    type: bool
+    default: false
+  expires_after:
+    description:
+      - A time such as V(45m), V(8h) or V(2d), from 1 minute to 30 days, after which the node closes the port by itself,
+        also when nobody comes back and when it was off at that moment. Empty for never.
+      - A scheduled task of SYSTEM (C(\winkube\expiry)) then disables the firewall's rule at once, and closes
+        C(config.toml) if it still is as it was written here; a file that somebody else has changed is left alone.
+      - Counted from the run that opens the port, by the node's clock; a run with the same values leaves the moment as
+        it is, one with others counts anew.
+      - What is left to be done then is said by M(winkube.node.win_k8s_node_check) and by the next run of this module.
+    type: str
+    default: ''
+  expires_restart:
+    description: Whether containerd, and what depends on it, may be restarted at that moment. Without it the port stays
+      open on the node's own addresses until containerd's next start.
     type: bool
     default: false
   tls:
@@ -142,6 +158,11 @@ EXAMPLES = r"""
     allowed_sources: [192.168.122.1]
     certificates:
       folder: "~/.winkube/cri/{{ inventory_hostname }}"
+
+- name: Open CRI for the working day
+  winkube.node.containerd_config_tcp:
+    expires_after: 8h
+    expires_restart: true
 
 - name: Close it
   winkube.node.containerd_config_tcp:

@@ -74,6 +74,24 @@ options:
     type: str
     choices: [auto, partial, strict]
     default: auto
+  live:
+    description: Whether to show the values in the terminal while they are read. C(0 !) is a zero, C(-) a missing value,
+      C(huge !) a negative difference read as unsigned.
+    type: bool
+    default: false
+  csv:
+    description: A file on the controller for every reading, as CSV. Empty for none; not written in check mode.
+    type: str
+    default: ''
+  plot:
+    description: A file on the controller for a plot, as SVG, a panel for each pod and container. Empty for none; not
+      written in check mode.
+    type: str
+    default: ''
+  title:
+    description: The plot's title. Empty for one with the node's name.
+    type: str
+    default: ''
   crictl:
     description: Outputs of C(crictl stats -o json), as text or as objects, in the order in which they were made.
     type: list

@@ -1,169 +1,115 @@
 """cri_stats_info in a real ansible-playbook: a node with the defect is diagnosed, its healthy twin gives no finding.
 
-The node is a CRI server over TCP and a kubelet behind an API server, both over real sockets; the file of wire.py judges
-the client's bytes. No connection to a node is made, so no lab is started.
+Both are simulated nodes with the same container, which uses half a core. They serve CRI over real gRPC as far as their
+containerd's config.toml opens it, and the summary through the lab's API server. wire.py judges the client's bytes.
 """
 
 from __future__ import annotations
 
+import csv
 import json
-import os
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
+from xml.etree import ElementTree
 
+import grpc
 import pytest
 
+from tests.integration.lab import ROOT, Bench
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.programs import containers
+from tests.lab.programs.builds import release_archive
+from tests.lab.programs.cri_stats import Stats
+from tests.lab.server.host import NodeHost
+from tests.lab.twin.ops_transfer import read_archive
 from tests.unit.cri import wire
 
-COLLECTIONS = Path(__file__).resolve().parents[2] / ".venv" / "collections"
-SECOND = 1_000_000_000
-HALF = 500_000_000
+BIN = r"C:\Program Files\containerd\bin"
+CONFIG = r"C:\Program Files\containerd\config.toml"
+OPEN = """version = 2
+[grpc]
+  tcp_address = "127.0.0.1:8888"
+[plugins."io.containerd.grpc.v1.cri"]
+  disable_tcp_service = false
+"""
 
 
-class Busy:
-    """A container that uses half a core. With `defect` containerd 1.7's own arithmetic: usage against the last call of
-    anybody, 0 where the counter has not moved; the counter moves at every second call. Else the true value.
-
-    Source: containerd v1.7.12 pkg/cri/server/container_stats_list.go, getUsageNanoCores.
-    """
-
-    def __init__(self, *, defect: bool) -> None:
-        self._defect = defect
-        self._lock = threading.Lock()
-        self._calls = 0
-        self._last: tuple[int, int] | None = None
-
-    def ask(self) -> tuple[int, int, int]:
-        """Timestamp, counter, usageNanoCores."""
-        with self._lock:
-            self._calls += 1
-            at, counter = self._calls * 5 * SECOND, self._calls // 2 * 10 * HALF
-            last, self._last = self._last, (at, counter)
-        if not self._defect:
-            return at, counter, HALF
-        if last is None or at <= last[0]:
-            return at, counter, 0
-        return at, counter, (counter - last[1]) * SECOND // (at - last[0])
+def containerd(host: NodeHost, version: str) -> None:
+    """A containerd of this release that runs, with its port open, and a container in it."""
+    node = host.node
+    host.in_turn(lambda: node.drive.mkdir(BIN))
+    for member in read_archive("a", release_archive("containerd", version)):
+        name = f"{BIN}\\{member.name.split('/')[1]}"
+        host.in_turn(lambda name=name, data=member.data: node.drive.write(name, data))  # type: ignore[misc]
+    host.in_turn(lambda: node.drive.write(CONFIG, OPEN.encode()))
+    assert node.run(f"{BIN}\\containerd.exe", ["--register-service", "--config", CONFIG]).exit_code == 0
+    assert node.run(r"C:\Windows\System32\sc.exe", ["start", "containerd"]).exit_code == 0
+    host.in_turn(lambda: node.clock.advance(60))
+    host.in_turn(lambda: _start(host))
 
 
-@contextmanager
-def api_server(summary: Any) -> Iterator[str]:
-    """The address of an API server with one Node, win1, whose kubelet answers with `summary()`."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            proxy = "/api/v1/nodes/win1/proxy/"
-            answers = {proxy + "stats/summary": summary, proxy + "configz": lambda: {"kubeletconfig": {}}}
-            found = answers.get(self.path)
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(found() if found else {"message": "no such thing"}).encode())
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Not onto the test's terminal."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def _start(host: NodeHost) -> None:
+    node = host.node
+    process = node.processes.spawn(r"C:\burn.exe", None)
+    server = node.processes.get(node.services.runtime("containerd").pid)
+    assert server is not None
+    containers.add(server, containers.Container("a" * 64, process.pid, "load", "burner", "burn", cores=0.5))
+    node.clock.advance(30)
 
 
-def kubeconfig(folder: Path, name: str, server: str) -> str:
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": server}}],
-        "users": [{"name": name, "user": {}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }
-    file = folder / f"{name}.kubeconfig"
-    file.write_text(json.dumps(content))
-    return str(file)
+def serve(stack: ExitStack, host: NodeHost, cluster: Cluster, version: str) -> str:
+    """Starts what the node serves; the address of its CRI."""
+    stats = Stats(host.node)
 
-
-def node(stack: ExitStack, folder: Path, name: str, *, defect: bool) -> dict[str, Any]:
-    """Starts one; returns the options of cri_stats_info."""
-    busy = Busy(defect=defect)
+    def while_open(answer: Callable[[], bytes]) -> Callable[[], Any]:
+        return lambda: host.in_turn(lambda: answer() if stats.server() else grpc.StatusCode.UNIMPLEMENTED)
 
     def container_stats() -> bytes:
-        return wire.many(1, [wire.container_stats("load", "burner", "burn", wire.cpu(*busy.ask()))])
+        found = []
+        for cpu in stats.list_container_stats():
+            one, values = cpu.container, wire.cpu(cpu.at_ns, cpu.core_ns, cpu.nano_cores)
+            found.append(wire.container_stats(one.namespace, one.pod, one.container, values))
+        return wire.many(1, found)
 
-    def pod_stats() -> bytes:
-        return wire.many(1, [wire.pod_stats("load", "burner", wire.cpu(1, 1, 1), [])])
-
-    def summary() -> dict[str, Any]:
-        """The kubelet passes on what the runtime reports."""
-        _, counter, usage = busy.ask()
-        cpu = {"time": "2024-01-22T19:48:13Z", "usageNanoCores": usage, "usageCoreNanoSeconds": counter}
-        pod = {
-            "podRef": {"name": "burner", "namespace": "load"},
-            "cpu": cpu,
-            "containers": [{"name": "burn", "cpu": cpu}],
-        }
-        return {"node": {}, "pods": [pod]}
-
+    cluster.api.proxied[host.spec.name, "stats/summary"] = lambda: host.in_turn(stats.summary)
+    cluster.api.proxied[host.spec.name, "configz"] = {"kubeletconfig": {}}
     runtime = stack.enter_context(
         wire.serving(
             {
-                wire.runtime("Version"): wire.version("1.7.12"),
-                wire.runtime("ListContainerStats"): container_stats,
-                wire.runtime("ListPodSandboxStats"): pod_stats,
+                wire.runtime("Version"): while_open(lambda: wire.version(version)),
+                wire.runtime("ListContainerStats"): while_open(container_stats),
             }
         )
     )
-    server = stack.enter_context(api_server(summary))
-    return {
-        "address": runtime.address,
-        "node_name": "win1",
-        "cluster": {"kubeconfig": kubeconfig(folder, name, server)},
-        "samples": 7,
-        "interval": 0.05,
-        "second_caller": 0.2,
-    }
+    return runtime.address
 
 
 @pytest.mark.row("CT-39", "CT-42", "CT-43", "OB-05")
-def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(tmp_path: Path) -> None:
+def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(bench: Bench) -> None:
+    cluster = bench.cluster()
     with ExitStack() as stack:
-        tasks: list[dict[str, Any]] = [
-            {"winkube.node.cri_stats_info": node(stack, tmp_path, name, defect=defect), "register": name}
-            for name, defect in (("sick", True), ("well", False))
-        ]
-        tasks.append(
-            {
-                "ansible.builtin.copy": {
-                    "dest": str(tmp_path / "result.json"),
-                    "content": "{{ {'sick': sick, 'well': well} | to_json }}",
-                }
+        tasks: list[dict[str, Any]] = []
+        for number, (name, version) in enumerate((("sick", "1.7.12"), ("well", "1.6.36"))):
+            host = bench.node(name, f"192.168.122.{220 + number}")
+            containerd(host, version)
+            options = {
+                "address": serve(stack, host, cluster, version),
+                "node_name": name,
+                "cluster": {"kubeconfig": str(cluster.kubeconfig)},
+                "samples": 7,
+                "interval": 0.05,
+                "second_caller": 0.05,
             }
-        )
-        (tmp_path / "play.json").write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
-        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
-        environment.pop("ANSIBLE_CONFIG", None)
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("ansible-playbook")), "play.json"],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    result = json.loads((tmp_path / "result.json").read_text())
+            tasks.append({"winkube.node.cri_stats_info": options, "register": name})
+        result_file = bench.directory / "result.json"
+        content = "{{ {'sick': sick, 'well': well} | to_json }}"
+        tasks.append({"ansible.builtin.copy": {"dest": str(result_file), "content": content}})
+        play = bench.play(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), "play.json")
+        done = bench.ansible_playbook(play)
+        assert done.rc == 0, str(done)
+        _watched(bench, tasks[0]["winkube.node.cri_stats_info"])
+    result = json.loads(result_file.read_text())
     assert result["well"]["findings"] == []
     assert {one["blame"] for one in result["well"]["verdicts"]} == {"neither"}
     findings = {(one["container"], one["call"]): one for one in result["sick"]["findings"]}
@@ -174,3 +120,21 @@ def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(tmp_path: P
     assert result["sick"]["kubelet_stats"] == "partial"
     assert result["sick"]["containerd_version"] == "1.7.12"
     assert result["sick"]["second_caller"] >= 1
+
+
+def _watched(bench: Bench, options: dict[str, Any]) -> None:
+    """stats_watch.yml on the sick node: a table in the terminal, CSV, a plot, and it fails with the finding."""
+    names = {"address": "address", "node": "node_name", "samples": "samples", "interval": "interval"}
+    extra = {f"winkube_stats_{name}": options[option] for name, option in names.items()}
+    extra |= {"winkube_stats_second_caller": 0.05, "winkube_cluster": options["cluster"]}
+    extra |= {"winkube_stats_to": str(bench.directory / "report")}
+    file = bench.file("stats.json", json.dumps(extra))
+    done = bench.ansible_playbook(ROOT / "playbooks" / "stats_watch.yml", "-e", f"@{file}")
+    assert done.rc == 2 and "containerd/issues/9531" in done.output, str(done)
+    assert "/stats/summary ListContainerStats" in done.output
+    assert "container burn of pod load/burner" in done.output and " 0 ! " in done.output
+    with (bench.directory / "report" / "stats-sick.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert len([row for row in rows if row["source"] == "ListContainerStats"]) == 7
+    plot = ElementTree.parse(bench.directory / "report" / "stats-sick.svg")
+    assert [one for one in plot.iter() if one.get("class") == "zero"]

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import Bench, Run
+from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import CONFIG, converge
+from tests.lab.programs import containers
+from tests.lab.programs.builds import build
 from tests.lab.programs.netsh import RULES
 from tests.lab.server.host import NodeHost
 
 CRI = "io.containerd.grpc.v1.cri"
+CRICTL = r"C:\Program Files\containerd\bin\crictl.exe"
 TCP = "io.containerd.server.v1.grpc-tcp"
 ADDRESS = "192.168.122.220:8888"
 PLAY = """
@@ -112,3 +115,72 @@ def test_from_closed_to_open_and_back(bench: Bench) -> None:
     assert closed.rc == 0 and closed.recap["win1"].changed == 1, closed
     assert switches(host) == ("", True)
     assert not listens(host) and rules(host) == []
+
+    _closes_by_itself(bench, host)
+    _containers(bench, host)
+
+
+def _closes_by_itself(bench: Bench, host: NodeHost) -> None:
+    """Open for an hour; nobody comes back. (tests/unit/cri/test_expiry.py has the cases.)"""
+    opened = tcp(bench, f"{{{OPEN}, expires_after: 1h, expires_restart: true}}", tasks=2)
+    assert opened.rc == 0 and opened.recap["win1"].changed == 1, opened
+    assert listens(host)
+    host.in_turn(lambda: host.node.clock.advance(3900))
+    assert switches(host) == ("", True) and not listens(host)
+    assert ["|Active=FALSE|" in rule for rule in rules(host)] == [True]
+    assert host.in_turn(lambda: host.node.tasks.get("\\winkube\\expiry")) is None
+    assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
+
+
+POD_IP = "10.244.3.7"
+IPCONFIG = """
+Ethernet adapter vEthernet (%s_cbr0):
+
+   Connection-specific DNS Suffix  . : web.svc.cluster.local
+   IPv4 Address. . . . . . . . . . . : %s
+"""
+
+
+def _start(host: NodeHost, identity: str, hosts: str) -> int:
+    """A container with a process and an HNS endpoint; its pid."""
+    node = host.node
+    if node.services.state("vmcompute") != "running":
+        node.services.start_later("vmcompute")  # HCS comes with the first container
+    process = node.processes.spawn(r"C:\inetpub\w3wp.exe", None)
+    server = node.processes.get(node.services.runtime("containerd").pid)
+    assert server is not None
+    network = node.hns.network("cbr0") or node.hns.create_network(
+        {
+            "Name": "cbr0",
+            "Type": "L2Bridge",
+            "NetworkAdapterName": "Ethernet",
+            "Subnets": [{"AddressPrefix": "10.244.3.0/24", "GatewayAddress": "10.244.3.1"}],
+        }
+    )
+    node.hns.create_endpoint(
+        {"Name": f"{identity}_cbr0", "IPAddress": hosts.split()[-2], "VirtualNetwork": network["ID"]}
+    )
+    containers.add(
+        server,
+        containers.Container(
+            identity, process.pid, "web", "iis-0", "iis", hosts=hosts, ipconfig=IPCONFIG % (identity, POD_IP)
+        ),
+    )
+    return process.pid
+
+
+def _containers(bench: Bench, host: NodeHost) -> None:
+    """cri_debug.yml: one container of which all layers say the same, and one whose HNS endpoint is another's."""
+    head = "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n"
+    host.in_turn(lambda: host.node.drive.write(CRICTL, build("crictl", "1.31.1")))
+    found = host.in_turn(lambda: _start(host, "a" * 64, f"{head}{POD_IP}\tiis-0\n"))
+    host.in_turn(lambda: host.node.clock.advance(120))  # the first network breaks the connection
+    looked = bench.ansible_playbook(ROOT / "playbooks" / "cri_debug.yml", "-e", "winkube_hosts=windows")
+    assert looked.rc == 0 and looked.recap["win1"].changed == 0, str(looked)
+    assert f"aaaaaaaaaaaaa pid {found} w3wp.exe" in looked.output
+    assert f"RUNNING web/iis-0/iis {POD_IP} cbr0" in looked.output
+
+    host.in_turn(lambda: _start(host, "b" * 64, f"{head}10.244.3.8\tiis-0\n"))
+    wrong = bench.ansible_playbook(ROOT / "playbooks" / "cri_debug.yml", "-e", "winkube_hosts=windows")
+    assert wrong.rc == 2, wrong
+    assert f"has the address {POD_IP}, its HNS endpoint 10.244.3.8" in wrong.output

@@ -2,6 +2,7 @@
 
     python tests/real/build.py                 Debian's 1.6, and every version of VERSIONS that is not there yet
     python tests/real/build.py 1.7.35 2.3.7    these only
+    python tests/real/build.py grpcurl         the client of the documentation's commands
 
 Debian's is its package, unpacked and not installed. The others are built from their module sources: each takes some
 minutes of one core and about 1 GB of Go's caches, so no test and no CI starts that. Not by `go install module@version`:
@@ -23,6 +24,8 @@ CACHE = Path(__file__).resolve().parents[2] / ".cache" / "real"
 
 DEBIAN = "1.6"
 """Debian 12's package, whatever its patch number is today."""
+
+GRPCURL = "1.9.3"
 
 VERSIONS = ("1.7.35", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
 """One for each release line whose configuration we render."""
@@ -81,9 +84,32 @@ def build(version: str) -> Path:
     return target
 
 
+def grpcurl() -> Path:
+    """Where grpcurl lies, or will."""
+    return CACHE / f"grpcurl-{GRPCURL}" / "grpcurl"
+
+
+def build_grpcurl() -> Path:
+    """Builds it unless it is there; its module has no `exclude` lines, so `go install` takes it."""
+    target = grpcurl()
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0", "GOBIN": str(target.parent)}
+        module = f"github.com/fullstorydev/grpcurl/cmd/grpcurl@v{GRPCURL}"
+        subprocess.run(["go", "install", module], env=environment, check=True)
+    return target
+
+
 def get(version: str) -> Path:
-    """Debian's or a built one."""
+    """Debian's or a built one; or grpcurl."""
+    if version == "grpcurl":
+        return build_grpcurl()
     return unpack_debian() if version == DEBIAN else build(version)
+
+
+def label(version: str) -> str:
+    """For people."""
+    return version if version == "grpcurl" else f"containerd {version}"
 
 
 def main(arguments: list[str]) -> int:
@@ -92,10 +118,10 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for version in parser.parse_args(arguments).versions:
         try:
-            print(f"containerd {version}: {get(version)}", flush=True)
+            print(f"{label(version)}: {get(version)}", flush=True)
         except (OSError, subprocess.SubprocessError) as error:
             failed += 1
-            print(f"containerd {version}: {error}", file=sys.stderr, flush=True)
+            print(f"{label(version)}: {error}", file=sys.stderr, flush=True)
     return 1 if failed else 0
 
 

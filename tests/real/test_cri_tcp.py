@@ -6,6 +6,7 @@ The daemon runs in a folder of the test, with its own sockets, and is ended with
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import socket
 import subprocess
@@ -95,6 +96,9 @@ def test_a_drop_in_that_takes_the_switch_back_is_seen(containerd: RealContainerd
     assert bool(fault) == containerd.version.lstrip("v").startswith("1."), fault
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
 # --- the daemon ------------------------------------------------------------------------------------------------------
 
 
@@ -165,6 +169,33 @@ def test_cri_answers_only_with_both_switches(containerd: RealContainerd, folder:
     with running(containerd, folder, edited(opened, None)), pytest.raises(CriError) as closed:
         ask(listener.address)
     assert closed.value.code == "UNAVAILABLE"
+
+
+def page_commands(page: str, listener: Listener) -> list[list[str]]:
+    """The documentation's calls of grpcurl without TLS, with the address of this listener."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    lines = [line.removeprefix("$ ") for line in text.splitlines() if line.removeprefix("$ ").startswith("grpcurl -")]
+    plain = [line.split() for line in lines if "-plaintext" in line]
+    return [[str(listener.address) if word == "127.0.0.1:8888" else word for word in words] for words in plain]
+
+
+@needs_root
+@pytest.mark.row("CT-13")
+@pytest.mark.parametrize("containerd", [build.DEBIAN, "2.3.7"], indirect=True)
+def test_the_documentations_grpcurl_call_works_against_what_was_configured(
+    containerd: RealContainerd, folder: Path
+) -> None:
+    if not build.grpcurl().exists():
+        pytest.skip("lane real: grpcurl is not there; `python tests/real/build.py grpcurl` gets it")
+    listener = Listener(Address("127.0.0.1", free_port()))
+    (command,) = page_commands("cpu-stats.md", listener)
+    assert command[-1] == "runtime.v1.RuntimeService/ListContainerStats"
+    with running(containerd, folder, edited(base(containerd, folder), listener)):
+        done = subprocess.run(
+            [str(build.grpcurl()), *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {}  # no containers
 
 
 @needs_root

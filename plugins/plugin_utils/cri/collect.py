@@ -23,11 +23,16 @@ class Clock:
 
 
 def collect(
-    ask: Sequence[Callable[[], Sample | None]], count: int, interval_s: float, clock: Clock | None = None
+    ask: Sequence[Callable[[], Sample | None]],
+    count: int,
+    interval_s: float,
+    clock: Clock | None = None,
+    each: Callable[[int, Sequence[Sample]], None] | None = None,
 ) -> list[Sample]:
     """`count` rounds, `interval_s` from the begin of one to the begin of the next, each asking everybody once.
 
     None from one of them is no sample. A round that takes longer than the interval is followed at once by the next.
+    `each` is told the number of a round, from 1, and its samples.
     """
     clock = clock or Clock()
     found: list[Sample] = []
@@ -36,7 +41,10 @@ def collect(
         wait = begin + number * interval_s - clock.now()
         if wait > 0:
             clock.sleep(wait)
-        found += [sample for one in ask if (sample := one()) is not None]
+        samples = [sample for one in ask if (sample := one()) is not None]
+        found += samples
+        if each is not None:
+            each(number + 1, samples)
     return found
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
@@ -72,8 +72,10 @@ def take(
     kubelet: Kubelet | None,
     given: tuple[Sample, ...] = (),
     clock: Clock | None = None,
+    each: Callable[[int, Sequence[Sample]], None] | None = None,
 ) -> Collected:
-    """Ask everybody. `second` is a connection of its own for the second caller, None for none. CriError if the runtime
+    """Ask everybody. `second` is a connection of its own for the second caller, None for none; `each` is told a round's
+    samples, as far as they fit `wanted.names`, as soon as they are there. CriError if the runtime
     does not even answer ListContainerStats; other calls that it does not have become notes. VersionError if
     `wanted.containerd_version` is no version."""
     found = Collected(samples=list(given))
@@ -91,7 +93,8 @@ def take(
                 caller = stack.enter_context(
                     second_caller(lambda: second.call(read.CONTAINER_STATS), wanted.second_caller_s)
                 )
-            found.samples += collect(ask, wanted.samples, wanted.interval_s, clock)
+            told = None if each is None else lambda n, samples: each(n, [_named(one, wanted.names) for one in samples])
+            found.samples += collect(ask, wanted.samples, wanted.interval_s, clock, told)
         found.second_calls = caller.calls
         found.notes += [f"The second caller was ended by an error: {error}" for error in caller.errors]
     return found

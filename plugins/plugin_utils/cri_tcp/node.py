@@ -27,6 +27,7 @@ from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
 from .certs import ON_NODE, Certificates
 from .edit import Effective, Listener, Tls, edited, effective, imports, not_effective
+from .expiry import Expiry, Restart
 from .firewall import FirewallRule, Network, shown
 
 NAME = "containerd_config_tcp"
@@ -39,13 +40,16 @@ _DUMP_OP = 1
 @dataclass(frozen=True, slots=True)
 class CriTcpArgs:
     """Arguments of containerd_config_tcp, checked. `listener` is None to close; `networks` may reach a port that is not
-    on the node's loopback address; `certificates` are brought to the node's `certificate_folder`; `mark` is the id of
-    the batch."""
+    on the node's loopback address; `certificates` are brought to the node's `certificate_folder`; after `expires_s`
+    (0: never) the node closes the port by itself, and restarts containerd then if `expires_restart`; `mark` is the id
+    of the batch."""
 
     layout: Layout
     listener: Listener | None
     networks: tuple[Network, ...] = ()
     certificates: Certificates | None = None
+    expires_s: int = 0
+    expires_restart: bool = False
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
     mark: str = ""
@@ -114,6 +118,7 @@ def reads(args: CriTcpArgs) -> tuple[Query, ...]:
         *(_profile_query(key) for key in facts.PROFILES.values() if args.networks),
         *((file_query(tls.ca), file_query(tls.cert), file_query(tls.key, sddl=True)) if tls else ()),
         *(query for resource in _certificates(args) for query in resource.reads()),
+        *Expiry(args.layout, "", 0).reads(),
     )
 
 
@@ -124,10 +129,12 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     _same_config(layout, found)
     _guarded(args, reading)
     port = args.listener.address.port if args.listener else 0
+    config = _config(args, reading)
     return (
+        _expiry(args, config, found, reading),
         FirewallRule(port, args.networks),
         *_certificates(args),
-        _config(args, reading),
+        config,
         _restarted(args, found, reading),
     )
 
@@ -266,6 +273,20 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
             "bytes)."
         )
     return TextFile(path, edited(present, args.listener, path), backup=args.layout.backup(args.mark), equal=equal)
+
+
+def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], reading: Reading) -> Expiry:
+    """First among the changes: from the moment at which the port is open, its end is planned."""
+    layout = args.layout
+    if args.listener is None or args.expires_s == 0:
+        return Expiry(layout, layout.backup(args.mark), 0)
+    stays = config.change(reading) is None
+    opened = (reading.text(config.path) or "") if stays else config.text
+    restart = None
+    if args.expires_restart:
+        restart = Restart(str(found["name"]), layout.containerd_binary, args.start_timeout_s, args.stop_timeout_s)
+    closed = edited(opened, None, config.path)
+    return Expiry(layout, layout.backup(args.mark), args.expires_s, opened, closed, restart)
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:

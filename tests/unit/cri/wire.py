@@ -97,7 +97,10 @@ class Server(grpc.GenericRpcHandler):
             if isinstance(answer, grpc.StatusCode):
                 context.abort(answer, "as the test wants")
                 raise AssertionError("abort raises")
-            return answer if isinstance(answer, bytes) else answer()
+            made = answer if isinstance(answer, bytes) else answer()
+            if isinstance(made, grpc.StatusCode):
+                context.abort(made, "as the test wants")
+            return made
 
         return grpc.unary_unary_rpc_method_handler(handle)
 

@@ -1,0 +1,175 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kubernetes' own test of CPU limits on Windows: two pods that burn CPU, and what the kubelet says of them two minutes
+later.
+
+Source: kubernetes test/e2e/windows/cpu_limits.go, "Container limits should not be exceeded after waiting 2 minutes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..cluster.client import Clock, Cluster, ClusterError, Object, wait_for
+from .figures import ABSURD, MILLICORE
+from .samples import Sample, Subject
+
+LIMITS: Mapping[str, str] = {"decimal": "0.5", "milli": "500m"}
+"""By name of the pod: the same limit, written in both of Kubernetes' ways."""
+
+LIMIT_NANO_CORES = 500 * MILLICORE
+IMAGE = "registry.k8s.io/e2e-test-images/busybox:1.36.1-1"
+"""For Windows this image is PowerShell with scripts. Source: kubernetes v1.31 test/utils/image/manifest.go, BusyBox."""
+
+BURN = (
+    "foreach ($loop in 1..8) { Start-Job -ScriptBlock { "
+    "foreach ($m in 1..2147483647) { foreach ($n in 1..2147483647) { $m * $n * 1340371 } } } } ; Get-Job | Wait-Job"
+)
+"""Eight jobs that multiply for ever, as in the e2e test: more than the limit on every machine."""
+
+LABEL = "winkube-cpu-limits"
+WAIT_S = 120
+TOLERANCE = 0.05
+"""So much above the limit is still within it."""
+
+_PREFIX = "winkube-cpulimit-"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where the pods run, and how they are judged. `start_timeout_s`: a first pull of the image takes minutes."""
+
+    namespace: str
+    node: str
+    image: str = IMAGE
+    wait_s: float = WAIT_S
+    tolerance: float = TOLERANCE
+    start_timeout_s: float = 900
+
+
+def manifests(wanted: Wanted) -> tuple[Object, ...]:
+    """The pods."""
+    return tuple(_pod(wanted, name, limit) for name, limit in LIMITS.items())
+
+
+def _pod(wanted: Wanted, name: str, limit: str) -> Object:
+    full = f"{_PREFIX}{name}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": full, "namespace": wanted.namespace, "labels": {"name": full, "testapp": LABEL}},
+        "spec": {
+            "nodeName": wanted.node,
+            "nodeSelector": {"kubernetes.io/os": "windows"},
+            "tolerations": [{"operator": "Exists"}],
+            "terminationGracePeriodSeconds": 5,
+            "containers": [
+                {
+                    "name": full,
+                    "image": wanted.image,
+                    "command": ["powershell.exe", "-Command", BURN],
+                    "resources": {"limits": {"cpu": limit, "memory": "1Gi"}},
+                }
+            ],
+        },
+    }
+
+
+def faults(wanted: Wanted, sample: Sample) -> tuple[str, ...]:
+    """What is wrong in kubelet's summary, a sentence each: a pod that is not in it, that uses nothing, or more than its
+    limit."""
+    return tuple(
+        f"pod {wanted.namespace}/{_PREFIX}{name}: {sentence}"
+        for name in LIMITS
+        if (sentence := _fault(wanted, sample.readings.get(Subject(wanted.namespace, f"{_PREFIX}{name}"))))
+    )
+
+
+def _fault(wanted: Wanted, reading: Any) -> str:
+    value = None if reading is None else reading.nano_cores
+    most = int(LIMIT_NANO_CORES * (1 + wanted.tolerance))
+    if value is None:
+        return "kubelet's summary says nothing of its CPU usage."
+    if value == 0:
+        return "kubelet's summary says that it uses no CPU, and it burns CPU; docs/cpu-stats.md says who may be wrong."
+    if value >= ABSURD:
+        return f"kubelet's summary says {value} nanocores, a negative difference read as unsigned."
+    if value > most:
+        return (
+            f"it uses {value / MILLICORE:.0f} m, more than its limit of {LIMIT_NANO_CORES / MILLICORE:.0f} m and "
+            f"{wanted.tolerance:.0%}."
+        )
+    return ""
+
+
+def usage(wanted: Wanted, sample: Sample) -> dict[str, int | None]:
+    """Nanocores by pod."""
+    names = [f"{_PREFIX}{name}" for name in LIMITS]
+    found = {name: sample.readings.get(Subject(wanted.namespace, name)) for name in names}
+    return {name: None if one is None else one.nano_cores for name, one in found.items()}
+
+
+def burned(
+    cluster: Cluster, wanted: Wanted, summary: Callable[[], Sample], clock: Clock
+) -> tuple[dict[str, int | None], tuple[str, ...]]:
+    """Run them; nanocores by pod, and the faults. The pods are gone afterwards, whatever happens.
+
+    ClusterError if they do not start, or do not run to the end.
+    """
+    with _running(cluster, wanted, clock):
+        clock.sleep(wanted.wait_s)
+        for pod in manifests(wanted):
+            if _phase(cluster, pod) != "Running":
+                raise ClusterError(
+                    f"pod {_name(pod)} is {_phase(cluster, pod) or 'gone'} after {wanted.wait_s:g} s, so its usage "
+                    "says nothing."
+                )
+        sample = summary()
+        return usage(wanted, sample), faults(wanted, sample)
+
+
+@contextmanager
+def _running(cluster: Cluster, wanted: Wanted, clock: Clock) -> Iterator[None]:
+    """The pods, from their start to their end."""
+    made: list[Object] = []
+    try:
+        for pod in manifests(wanted):
+            cluster.create(_collection(wanted), pod)
+            made.append(pod)
+        for pod in made:
+            wait_for(
+                clock,
+                wanted.start_timeout_s,
+                lambda pod=pod: True if _phase(cluster, pod) == "Running" else None,  # type: ignore[misc]
+                f"pod {_name(pod)} does not run after {wanted.start_timeout_s:g} s; kubectl describe pod says why.",
+                interval_s=2,
+            )
+        yield
+    finally:
+        _remove(cluster, made)
+
+
+def _remove(cluster: Cluster, pods: Sequence[Object]) -> None:
+    for pod in pods:
+        cluster.delete(_path(pod))
+
+
+def _phase(cluster: Cluster, pod: Object) -> str:
+    found = cluster.get(_path(pod)) or {}
+    return str((found.get("status") or {}).get("phase") or "")
+
+
+def _collection(wanted: Wanted) -> str:
+    return f"/api/v1/namespaces/{wanted.namespace}/pods"
+
+
+def _path(pod: Object) -> str:
+    return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+
+
+def _name(pod: Object) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

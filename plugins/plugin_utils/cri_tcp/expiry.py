@@ -1,0 +1,354 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CRI over TCP for a limited time: what the node does by itself when it is over, and what it leaves to be said.
+
+The port is open until containerd restarts, so the firewall's rule, which needs no restart, goes at once; then
+config.toml is closed, if it is still the one that was written here; and containerd is restarted if that is allowed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Op, as_base64
+from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_query
+from ..engine.resource import Change, Refused
+from ..engine.resources.service import running_dependants
+from ..engine.tools import SYSTEM32, run, start_ops, stop_ops
+from ..facts import cri_tcp as facts
+from .firewall import NETSH, NO_RULE
+
+TASK = r"\winkube\expiry"
+SCHTASKS = SYSTEM32 + r"\schtasks.exe"
+POWERSHELL = SYSTEM32 + r"\WindowsPowerShell\v1.0\powershell.exe"
+NO_TASK = 1
+"""What schtasks ends with when there is no task of that name."""
+
+LIMIT = 512 * 1024
+"""expiry.json holds the closed config.toml; up to so many bytes it is read."""
+
+REMEDY = "Run containerd_config_tcp with state: absent."
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_LEAST_S, _MOST_S = 60, 30 * 86400
+
+
+def seconds(text: str) -> int:
+    """`90m`, `8h`, `2d` or a number of seconds; 0 for an empty text. Refused for others, and for less than a minute or
+    more than 30 days."""
+    if not text:
+        return 0
+    match = re.fullmatch(r"(\d{1,9})([smhd]?)", text.strip())
+    found = int(match[1]) * _UNITS[match[2]] if match else 0
+    if not _LEAST_S <= found <= _MOST_S:
+        raise Refused(f"expires_after '{text}' is no time from 1m to 30d; write it as 45m, 8h or 2d.")
+    return found
+
+
+def _document(layout: Layout) -> Query:
+    path = windows_path.join(layout.state_dir, "expiry.json")
+    return Query(f"{CONFIDENTIAL}expiry", "file", (("path", path), ("content_limit", LIMIT)))
+
+
+def _outcome(layout: Layout) -> Query:
+    path = windows_path.join(layout.state_dir, "expired.json")
+    return Query(file_key(path), "file", (("path", path), ("content_limit", 4096)))
+
+
+def _task() -> Query:
+    return Query("task:expiry", "task", (("path", TASK),))
+
+
+def _processes(layout: Layout) -> Query:
+    return Query("processes:containerd", "processes", (("names", (windows_path.name(layout.containerd_binary),)),))
+
+
+def outcome_reads(layout: Layout) -> tuple[Query, ...]:
+    """What `finding` looks at."""
+    return (_outcome(layout), _processes(layout))
+
+
+def finding(layout: Layout, reading: Reading) -> str:
+    """What is left to be done about a port whose time was over, a sentence; empty if nothing is."""
+    outcome = _json(reading, _outcome(layout))
+    if outcome is None or not (outcome.get("error") or not outcome.get("same") or _still_open(layout, reading)):
+        return ""
+    at = f"The time of CRI over TCP was over at {outcome.get('at')}, and its firewall rule is disabled"
+    if not outcome.get("same"):
+        return (
+            f"{at}, but {layout.containerd_config} had been changed by somebody since the port was opened, and was "
+            f"left alone: it may still be open on the node itself. {REMEDY}"
+        )
+    if outcome.get("error"):
+        return f"{at}, but then something failed: {str(outcome['error']).rstrip('.')}. {REMEDY}"
+    return (
+        f"{at} and {layout.containerd_config} closed, but containerd has not been restarted since and still listens on "
+        f"the node's own addresses. {REMEDY}"
+    )
+
+
+def _still_open(layout: Layout, reading: Reading) -> bool:
+    """Whether containerd runs since before the time was over."""
+    outcome = _json(reading, _outcome(layout)) or {}
+    listed = reading.parts.get(_processes(layout).key)
+    name = windows_path.name(layout.containerd_binary).casefold()
+    over = _time(outcome.get("at"))
+    return any(
+        str(one.get("name")).casefold() == name and (_time(one.get("started")) or over or datetime.min) < over
+        for one in (listed if isinstance(listed, list) else ())
+        if over is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The service that has the port open, for the case that it may be restarted when the time is over."""
+
+    service: str
+    program: str
+    start_timeout_s: int
+    stop_timeout_s: int
+
+    def ops(self, reading: Reading) -> tuple[Op, ...]:
+        """Stop what runs and depends on it, then itself; start them again."""
+        names = (*running_dependants(self.service, reading), self.service)
+        stop = (
+            op
+            for name in names
+            for op in stop_ops(name, self.program if name == self.service else "", self.stop_timeout_s)
+        )
+        start = (op for name in reversed(names) for op in start_ops(name, self.start_timeout_s))
+        return (*stop, *start)
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """`after_s` from the run that opens the port on, `closed` replaces the config.toml `opened`; 0 for never. A later
+    run with the same values leaves the time as it is."""
+
+    layout: Layout
+    backup: str
+    after_s: int
+    opened: str = ""
+    closed: str = ""
+    restart: Restart | None = None
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return "end of CRI over TCP"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The node's clock, what is planned, the task, and what became of an earlier one."""
+        return (system_query(), _document(self.layout), _task(), *outcome_reads(self.layout))
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Plan the end, or take a planned one away; forget one that is over, and do what it left to be done."""
+        planned = _json(reading, _document(self.layout))
+        task = bool((reading.parts[_task().key] or {}).get("exists"))
+        outcome = bool(reading.parts[_outcome(self.layout).key].get("exists"))
+        remedied = finding(self.layout, reading) != "" and _still_open(self.layout, reading)
+        away = Op("remove", {"path": self._path("expired.json")})
+        forget = (away,) if outcome else ()
+        touches = frozenset({file_key(self.layout.containerd_config)}) if remedied else frozenset()
+        state = (_task(), _outcome(self.layout))
+        if self.after_s == 0:
+            if planned is None and not task:
+                text = f"forget that {self.label} is over"
+                return Change(text=text, finish=forget, touches=touches, state=state) if outcome else None
+            return Change(
+                text=f"take away the planned {self.label}",
+                before=_line(planned),
+                after="none\n",
+                prepare=self._without(planned is not None, task),
+                finish=forget,
+                touches=touches,
+                state=state,
+            )
+        at = _now(reading) + timedelta(seconds=self.after_s)
+        wanted = self._wanted(at, reading)
+        if not outcome and task and _same(planned, wanted, _now(reading)):
+            return None
+        return Change(
+            text=f"close it at {wanted['at']} ({self.label})",
+            before=_line(planned),
+            after=_line(wanted),
+            prepare=self._with(wanted, planned is not None, task),
+            finish=forget,
+            touches=touches,
+            state=state,
+        )
+
+    def _wanted(self, at: datetime, reading: Reading) -> dict[str, Any]:
+        """expiry.json; `after_s` is our own note in it."""
+        rule = run(
+            NETSH,
+            "advfirewall",
+            "firewall",
+            "set",
+            "rule",
+            f"name={facts.RULE}",
+            "new",
+            "enable=no",
+            ok_exit=(0, NO_RULE),
+        )
+        write = Op("write", {"path": self.layout.containerd_config, "content": as_base64(self.closed.encode())})
+        restart = self.restart.ops(reading) if self.restart else ()
+        return {
+            "schema": 1,
+            "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "after_s": self.after_s,
+            "path": self.layout.containerd_config,
+            "sha256": [hashlib.sha256(text.encode()).hexdigest() for text in (self.opened, self.closed)],
+            "first": [rule.wire()],
+            "same": [op.wire() for op in (write, *restart)],
+            "last": [_delete().wire()],
+        }
+
+    def _with(self, wanted: Mapping[str, Any], planned: bool, task: bool) -> tuple[Op, ...]:
+        """Files, then the task; what was planned before comes back if the batch is taken back."""
+        xml = b"\xff\xfe" + task_xml(self.layout.state_dir, str(wanted["at"])).encode("utf-16-le")
+        create = run(SCHTASKS, "/Create", "/TN", TASK, "/XML", self._path("expiry.xml"), "/F")
+        again = (create,) if planned and task else ()
+        return (
+            Op("mkdir", {"path": self.backup}).undone_by(*again),
+            self._write("expiry.json", json.dumps(wanted, indent=1).encode(), planned),
+            self._write("expiry.xml", xml, planned),
+            create.undone_by(_delete()),
+        )
+
+    def _without(self, planned: bool, task: bool) -> tuple[Op, ...]:
+        create = run(SCHTASKS, "/Create", "/TN", TASK, "/XML", self._path("expiry.xml"), "/F")
+        ops = [_delete().undone_by(*([create] if planned and task else []))]
+        if planned:
+            backup = windows_path.join(self.backup, "expiry.json")
+            kept = Op("move", {"from": self._path("expiry.json"), "to": backup})
+            ops.append(kept.undone_by(Op("move", {"from": backup, "to": self._path("expiry.json")})))
+        return tuple(ops)
+
+    def _write(self, name: str, data: bytes, planned: bool) -> Op:
+        path, backup = self._path(name), windows_path.join(self.backup, name)
+        args = {"path": path, "content": as_base64(data)} | ({"backup": backup} if planned else {})
+        undo = Op("restore", {"path": path, "backup": backup}) if planned else Op("remove", {"path": path})
+        return Op("write", args, secrets=("content",)).undone_by(undo)
+
+    def _path(self, name: str) -> str:
+        return windows_path.join(self.layout.state_dir, name)
+
+
+def task_xml(state_dir: str, at: str) -> str:
+    """The task that starts the runner from the UTC time `at` on, every five minutes, also after a missed start, until
+    the runner deletes it.
+
+    Windows starts a missed task later (StartWhenAvailable) only if it is repeated for ever or has an end. Source:
+    learn.microsoft.com, ITaskSettings::get_StartWhenAvailable.
+    """
+    folder = state_dir.replace("'", "''")
+    script = (
+        "$ErrorActionPreference = 'Stop'; "
+        f"& ([ScriptBlock]::Create([IO.File]::ReadAllText('{folder}\\runner.ps1'))) -StateDir '{folder}'"
+    )
+    encoded = base64.b64encode(script.encode("utf-16-le")).decode()
+    return f"""<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo>
+    <Description>Closes CRI over TCP, which winkube.node opened for a limited time on this machine.</Description>
+  </RegistrationInfo>
+  <Triggers>
+    <TimeTrigger>
+      <Repetition>
+        <Interval>PT5M</Interval>
+        <StopAtDurationEnd>false</StopAtDurationEnd>
+      </Repetition>
+      <StartBoundary>{at}</StartBoundary>
+      <Enabled>true</Enabled>
+    </TimeTrigger>
+  </Triggers>
+  <Principals>
+    <Principal id="Author">
+      <UserId>S-1-5-18</UserId>
+      <RunLevel>HighestAvailable</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <AllowHardTerminate>true</AllowHardTerminate>
+    <StartWhenAvailable>true</StartWhenAvailable>
+    <RunOnlyIfNetworkAvailable>false</RunOnlyIfNetworkAvailable>
+    <AllowStartOnDemand>true</AllowStartOnDemand>
+    <Enabled>true</Enabled>
+    <Hidden>false</Hidden>
+    <RunOnlyIfIdle>false</RunOnlyIfIdle>
+    <WakeToRun>false</WakeToRun>
+    <ExecutionTimeLimit>PT3H</ExecutionTimeLimit>
+    <Priority>4</Priority>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>{POWERSHELL}</Command>
+      <Arguments>-NoProfile -NonInteractive -EncodedCommand {encoded}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+"""
+
+
+def _delete() -> Op:
+    return run(SCHTASKS, "/Delete", "/TN", TASK, "/F", ok_exit=(0, NO_TASK))
+
+
+def _same(planned: Mapping[str, Any] | None, wanted: Mapping[str, Any], now: datetime) -> bool:
+    """Whether what is planned is what is wanted, but for the moment, and still to come."""
+    if planned is None or {**planned, "at": ""} != {**wanted, "at": ""}:
+        return False
+    at = _time(planned.get("at"))
+    return at is not None and at > now
+
+
+def _json(reading: Reading, query: Query) -> dict[str, Any] | None:
+    found = reading.parts.get(query.key) or {}
+    try:
+        parsed = json.loads(base64.b64decode(found.get("content") or ""))
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _now(reading: Reading) -> datetime:
+    """By the node's own clock."""
+    found = _time(reading.parts.get("system", {}).get("clock"))
+    if found is None:
+        raise Refused("expires_after: the node did not say what time it has; run again with refresh: true.")
+    return found
+
+
+def _time(text: object) -> datetime | None:
+    """PowerShell gives seven digits of a second, Python takes six."""
+    try:
+        found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", str(text)))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _line(document: Mapping[str, Any] | None) -> str:
+    if document is None:
+        return "none\n"
+    restarts = len(document.get("same") or ()) > 1
+    return f"at {document.get('at')}{', with a restart of containerd' if restarts else ''}\n"

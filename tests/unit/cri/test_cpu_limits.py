@@ -1,0 +1,137 @@
+"""Kubernetes' test of CPU limits: its pods, the wait, and what is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cri import cpu_limits
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.cpu_limits import Wanted, burned, faults, manifests
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample, of_summary
+
+from tests.unit.cluster.fake import Fake
+
+WANTED = Wanted("default", "win1")
+DECIMAL, MILLI = "winkube-cpulimit-decimal", "winkube-cpulimit-milli"
+PODS = "/api/v1/namespaces/default/pods"
+SUMMARY = "/api/v1/nodes/win1/proxy/stats/summary"
+
+
+def summary(decimal: int | None, milli: int | None) -> dict[str, Any]:
+    return {
+        "pods": [
+            {
+                "podRef": {"name": name, "namespace": "default"},
+                "cpu": {"time": "2024-01-22T19:48:13Z", "usageCoreNanoSeconds": 1}
+                | ({} if value is None else {"usageNanoCores": value}),
+                "containers": [],
+            }
+            for name, value in ((DECIMAL, decimal), (MILLI, milli))
+        ]
+    }
+
+
+@pytest.mark.row("CT-44", "SM-19")
+def test_the_pods_are_those_of_the_e2e_test() -> None:
+    first, second = manifests(WANTED)
+    assert (first["metadata"]["name"], second["metadata"]["name"]) == (DECIMAL, MILLI)
+    limits = [pod["spec"]["containers"][0]["resources"]["limits"] for pod in (first, second)]
+    assert limits == [{"cpu": "0.5", "memory": "1Gi"}, {"cpu": "500m", "memory": "1Gi"}]
+    for pod in (first, second):
+        (container,) = pod["spec"]["containers"]
+        assert container["image"] == "registry.k8s.io/e2e-test-images/busybox:1.36.1-1"
+        assert container["command"][:2] == ["powershell.exe", "-Command"]
+        assert container["command"][2].startswith("foreach ($loop in 1..8) { Start-Job -ScriptBlock {")
+        assert container["command"][2].endswith("; Get-Job | Wait-Job")
+        assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "windows"} and pod["spec"]["nodeName"] == "win1"
+    assert (cpu_limits.WAIT_S, cpu_limits.TOLERANCE, cpu_limits.LIMIT_NANO_CORES) == (120, 0.05, 500_000_000)
+
+
+@pytest.mark.row("CT-44", "RS-14")
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        (500_618_452, ""),
+        (1, ""),
+        (525_000_000, ""),
+        (525_000_001, "it uses 525 m, more than its limit of 500 m and 5%."),
+        (1_506_845_973, "it uses 1507 m, more than its limit of 500 m and 5%."),
+        (0, "kubelet's summary says that it uses no CPU, and it burns CPU; docs/cpu-stats.md says who may be wrong."),
+        (None, "kubelet's summary says nothing of its CPU usage."),
+        (2**64 - 7, f"kubelet's summary says {2**64 - 7} nanocores, a negative difference read as unsigned."),
+    ],
+)
+def test_above_zero_and_within_the_limit(value: int | None, fault: str) -> None:
+    found = faults(WANTED, of_summary(summary(478_772_447, value)))
+    assert found == ((f"pod default/{MILLI}: {fault}",) if fault else ())
+
+
+def test_a_pod_that_is_not_in_the_summary() -> None:
+    assert faults(WANTED, Sample("", {})) == tuple(
+        f"pod default/{name}: kubelet's summary says nothing of its CPU usage." for name in (DECIMAL, MILLI)
+    )
+
+
+class Api(Fake):
+    """Pods run `starts_after` seconds after they were made, on a clock that only sleeping moves."""
+
+    def __init__(self, starts_after: float = 5, ends_after: float = 1e9) -> None:
+        super().__init__()
+        self.at = 0.0
+        self.starts_after, self.ends_after = starts_after, ends_after
+        self.asked_at: list[float] = []
+        self.objects[SUMMARY] = summary(500_618_452, 478_772_447)
+
+    def clock(self) -> Clock:
+        def sleep(seconds: float) -> None:
+            self.at += seconds
+
+        return Clock(now=lambda: self.at, sleep=sleep)
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
+        status, answer = super().send(method, path, body, content_type)
+        if path == SUMMARY:
+            self.asked_at.append(self.at)
+        if method == "GET" and path.startswith(f"{PODS}/") and status == 200:
+            phase = "Pending" if self.at < self.starts_after else "Running" if self.at < self.ends_after else "Failed"
+            return status, json.dumps({**json.loads(answer), "status": {"phase": phase}}).encode()
+        return status, answer
+
+    def burn(self) -> tuple[dict[str, int | None], tuple[str, ...]]:
+        kubelet = KubeletProxy(self.cluster, "win1")
+        return burned(self.cluster, WANTED, lambda: of_summary(kubelet.summary()), self.clock())
+
+    def deleted(self) -> list[str]:
+        return [path for method, path, _body in self.writes if method == "DELETE"]
+
+
+@pytest.mark.row("CT-44", "RS-14")
+def test_two_minutes_after_they_run_they_are_judged_and_taken_away() -> None:
+    api = Api()
+    usage, found = api.burn()
+    assert usage == {DECIMAL: 500_618_452, MILLI: 478_772_447} and found == ()
+    assert api.asked_at == [6 + 120.0]  # it looks every 2 s
+    assert api.deleted() == [f"{PODS}/{DECIMAL}", f"{PODS}/{MILLI}"]
+
+
+def test_a_zero_fails_and_the_pods_are_gone_all_the_same() -> None:
+    api = Api()
+    api.objects[SUMMARY] = summary(439_449_510, 0)
+    _usage, (sentence,) = api.burn()
+    assert sentence.startswith(f"pod default/{MILLI}: kubelet's summary says that it uses no CPU")
+    assert len(api.deleted()) == 2
+
+
+def test_pods_that_do_not_start_or_do_not_last_say_so_and_are_gone() -> None:
+    never = Api(starts_after=1e9)
+    with pytest.raises(ClusterError, match=f"pod default/{DECIMAL} does not run after 900 s; kubectl describe pod"):
+        never.burn()
+    assert len(never.deleted()) == 2
+    short = Api(ends_after=60)
+    with pytest.raises(ClusterError, match=f"pod default/{DECIMAL} is Failed after 120 s, so its usage says nothing"):
+        short.burn()
+    assert len(short.deleted()) == 2

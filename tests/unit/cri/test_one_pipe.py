@@ -1,0 +1,46 @@
+"""The kubelet is told the pipe that containerd listens on, and no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd_config, kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings, arguments
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+PIPE = "containerd-dev"
+SETTINGS = KubeletSettings(Version.parse("1.37.1"), "win1", pause_image="registry.k8s.io/pause:3.10", pipe=PIPE)
+CONTAINERD = containerd_config.ContainerdSettings(
+    version="2.3.7",
+    sandbox_image="registry.k8s.io/pause:3.10",
+    cni_bin_dir=r"C:\k\cni",
+    cni_conf_dir=r"C:\k\cni\config",
+    grpc_address=rf"\\.\pipe\{PIPE}",
+)
+
+
+@pytest.mark.row("CT-16", "CT-19")
+def test_both_services_on_containerds_pipe() -> None:
+    assert f"--container-runtime-endpoint=npipe:////./pipe/{PIPE}" in arguments(SETTINGS)
+    images = replace(SETTINGS, image_pipe=PIPE)
+    assert f"--image-service-endpoint=npipe:////./pipe/{PIPE}" in arguments(images)
+
+
+@pytest.mark.row("CT-19")
+def test_a_kubelet_that_is_told_another_is_refused() -> None:
+    other = replace(SETTINGS, extra=("--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",))
+    (sentence,) = [one for one in kubelet_check.problems(other) if "containerd listens" in one]
+    assert sentence.endswith(
+        f"containerd listens on npipe:////./pipe/{PIPE} (winkube_containerd_pipe); leave it out, the kubelet is told "
+        "that pipe already."
+    )
+    same = replace(SETTINGS, extra=(rf"--container-runtime-endpoint=npipe:\\\\.\pipe\{PIPE}",))
+    assert not [one for one in kubelet_check.problems(same) if "containerd listens" in one]
+
+
+@pytest.mark.row("CT-19")
+def test_a_containerd_that_listens_on_another_is_refused() -> None:
+    text = "version = 3\n[grpc]\naddress = '\\\\.\\pipe\\containerd-containerd'\n"
+    found = [one for one in containerd_config.check(text, CONTAINERD) if "the pipe is" in one]
+    assert len(found) == 1 and rf"but this node uses '\\.\pipe\{PIPE}'" in found[0]

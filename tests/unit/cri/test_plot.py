@@ -1,0 +1,103 @@
+"""The table, the CSV and the plot of CPU readings."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cri import plot
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import (
+    CONTAINER_STATS,
+    SUMMARY,
+    Reading,
+    Sample,
+    Subject,
+)
+
+from tests.unit.cri.series_of_ct36 import WITH_DEFECT, A
+
+SVG = "{http://www.w3.org/2000/svg}"
+UNDERFLOW = 2**64 - 5
+
+
+def reading(at_s: int, nano_cores: int | None, source: str = SUMMARY, container: str = "burn") -> dict[str, Any]:
+    return {
+        "namespace": "load",
+        "pod": "burner",
+        "container": container,
+        "source": source,
+        "at_ns": at_s * 1_000_000_000,
+        "core_ns": None,
+        "nano_cores": nano_cores,
+    }
+
+
+DEFECT = [reading(10 * n, value) for n, value in enumerate(value for pod, value in WITH_DEFECT if pod == A)]
+
+
+def marks(text: str, kind: str) -> list[ElementTree.Element]:
+    return [one for one in ElementTree.fromstring(text).iter() if one.get("class") == kind]
+
+
+@pytest.mark.row("CT-35", "CT-36")
+def test_the_plot_shows_zeros_apart() -> None:
+    text = plot.svg(DEFECT, "CPU usage, <win1>")
+    zeros = marks(text, "zero")
+    assert [one.get("cx") for one in zeros] == ["340.0", "880.0"]  # the second and the fourth of four, 70 to 880
+    values = marks(text, "value")
+    assert len(values) == 2
+    # 439 m of 1506.8 m, on a height of 180 above 250
+    assert [one.get("cy") for one in values] == [f"{250 - 180 * 439449510 / 1506845973:.1f}", "70.0"]
+    found = [one.text for one in ElementTree.fromstring(text).iter(f"{SVG}text")]
+    assert found[0] == "CPU usage, <win1>"
+    assert {"load/burner/burn", "1507 m", "0 m", "0 s", "30 s", "/stats/summary"} <= set(found)
+
+
+def test_underflows_do_not_set_the_scale_and_missing_values_make_no_mark() -> None:
+    text = plot.svg([reading(0, 5 * 10**8), reading(5, UNDERFLOW), reading(10, None), reading(15, 10**9)], "t")
+    assert len(marks(text, "underflow")) == 1 and len(marks(text, "value")) == 2 and not marks(text, "zero")
+    assert "1000 m" in text
+
+
+def test_a_panel_for_each_and_a_colour_for_each_source() -> None:
+    several = [*DEFECT, *(reading(n, 5 * 10**8, CONTAINER_STATS) for n in range(3)), reading(1, 7, container="x")]
+    root = ElementTree.fromstring(plot.svg(several, "t"))
+    assert root.get("height") == str(30 + 2 * 260)
+    colours = {one.get("fill") for one in marks(plot.svg(several, "t"), "value")}
+    assert len(colours) == 2
+    assert "no readings" in plot.svg([], "t")
+
+
+def test_the_csv_has_every_reading() -> None:
+    rows = list(csv.DictReader(io.StringIO(plot.csv_text([*DEFECT, reading(99, None)]))))
+    assert [row["nano_cores"] for row in rows] == ["439449510", "0", "1506845973", "0", ""]
+    assert list(rows[0]) == list(plot.COLUMNS)
+    assert rows[0]["pod"] == "burner" and rows[-1]["at_ns"] == "99000000000"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "-"), (0, "0 !"), (439449510, "439 m"), (UNDERFLOW, "huge !"), (400_000, "0 m")]
+)
+def test_a_value_in_the_terminal(value: int | None, text: str) -> None:
+    assert plot.shown(value) == text
+
+
+@pytest.mark.row("CT-35")
+def test_the_lines_of_a_round() -> None:
+    burn, other = Subject("load", "burner", "burn"), Subject("load", "idle")
+    found = plot.live(
+        7,
+        [
+            Sample(SUMMARY, {burn: Reading(1, 1, 0), other: Reading(1, 1, 10**7)}),
+            Sample(CONTAINER_STATS, {burn: Reading(1, 1, 439449510)}),
+        ],
+    )
+    assert [line.split() for line in found] == [
+        ["7", "/stats/summary", "ListContainerStats"],
+        ["container", "burn", "of", "pod", "load/burner", "0", "!", "439", "m"],
+        ["pod", "load/idle", "10", "m"],
+    ]
+    assert len({len(line) for line in found}) == 1

@@ -1,0 +1,92 @@
+"""containerd's traces: from the option of win_containerd to the environment of the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.action.win_containerd import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
+
+from tests.unit.components.nodes import LAYOUT, bare
+
+CONFIG = r"""version = 4
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = "registry.k8s.io/pause:3.10"
+[plugins."io.containerd.cri.v1.runtime".cni]
+bin_dirs = ['C:\k\cni']
+conf_dir = 'C:\k\cni\config'
+"""
+VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
+def options(version: str, **more: Any) -> dict[str, Any]:
+    return {
+        "kubernetes_version": "",
+        "version": version,
+        "pause_image": "registry.k8s.io/pause:3.10",
+        "pause_image_source": "kubernetes",
+        "log_level": "debug",
+        "tracing_endpoint": "http://collector:4318",
+        "registries": [],
+        "crictl_source": {"url": "", "version": "", "checksum": ""},
+        "config_template": "config.toml.j2",
+        "source": {"url": "https://example.com/containerd.exe", "proxy": ""},
+        "allow_unverified": [],
+        "service": {"manager": "registered", "environment": {}, "start_timeout": 1, "stop_timeout": 1},
+    } | more
+
+
+def made(version: str, **more: Any) -> containerd.ContainerdArgs:
+    """The arguments that the action makes of its options; its own file and template are not looked at."""
+    action: Any = ActionModule.__new__(ActionModule)
+    action.source_of = lambda given: Source("https://example.com/containerd.exe", "a" * 64, version)
+    action.nssm_of = lambda *given: ()
+    action.render = lambda template, variables, role: f"version = 2 # {variables['log_level']}\n"
+    reading = bare(containerd.reads(LAYOUT))
+    found: containerd.ContainerdArgs = action._args(options(version, **more), LAYOUT, reading, "0" * 32)
+    return found
+
+
+@pytest.mark.row("CT-45")
+def test_the_service_gets_the_address_and_the_file_the_level() -> None:
+    args = made("2.3.7")
+    assert args.environment == (f"{VARIABLE}=http://collector:4318",)
+    assert args.config == "version = 2 # debug\n"
+    assert made("2.3.7", tracing_endpoint="").environment == ()
+
+
+@pytest.mark.row("CT-45")
+def test_what_the_user_says_of_the_service_comes_over_it() -> None:
+    own = options("1.7.35")["service"] | {"environment": {VARIABLE: "http://mine:4318"}}
+    assert made("1.7.35", service=own).environment == (f"{VARIABLE}=http://mine:4318",)
+
+
+@pytest.mark.row("CT-45")
+@pytest.mark.parametrize("version", ["1.6.28", "1.7.17"])
+def test_a_containerd_that_does_not_read_it_is_refused(version: str) -> None:
+    with pytest.raises(Refused, match="takes no address for traces from its environment"):
+        made(version)
+
+
+@pytest.mark.row("CT-45")
+def test_the_log_file_is_in_the_services_command_line() -> None:
+    args = containerd.ContainerdArgs(
+        layout=LAYOUT,
+        source=Source("https://example.com/containerd.exe", "a" * 64, "2.3.7"),
+        archive=False,
+        config=CONFIG,
+        settings=containerd.settings(
+            LAYOUT, version="2.3.7", pause_image="registry.k8s.io/pause:3.10", log_level="info"
+        ),
+        environment=(f"{VARIABLE}=http://collector:4318",),
+    )
+    service = next(one for one in containerd.desired(args) if isinstance(one, Service))
+    assert isinstance(service.definition, Native)
+    words = service.definition.arguments
+    assert words[words.index("--log-file") + 1] == LAYOUT.containerd_log
+    assert service.definition.environment == (f"{VARIABLE}=http://collector:4318",)
