@@ -1,0 +1,134 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looks at a node's networks; documented in modules/hns_check.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.networks import HNS
+from ..plugin_utils.engine.reading import Reading
+from ..plugin_utils.network import port_blocks, virtual_machine
+from ..plugin_utils.network.check import counts_of, findings_in, left_out, reads
+from ..plugin_utils.network.cluster_view import ClusterView, ask
+from ..plugin_utils.network.cni_guess import guess
+from ..plugin_utils.network.expectations import Expectations
+from ..plugin_utils.network.finding import WARNING, Finding, fails
+from ..plugin_utils.network.parse import KINDS
+from ..plugin_utils.network.port_blocks import Ports
+from ..plugin_utils.network.scene import Scene, listed_adapters, scene_of
+from ..plugin_utils.network.virtual_machine import VmAdapter
+from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.node_action import NodeAction, display
+
+SHOWN = 10
+"""So many findings a failed task prints itself; all of them are in its result."""
+
+
+class ActionModule(NodeAction):
+    """hns_check."""
+
+    module = "hns_check"
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """One reading of the node, one look at the cluster, and what is wrong in them."""
+        expect = _expectations(options, layout)
+        recorded = any((options["dump"] or {}).values())
+        reading = _recorded(options["dump"]) if recorded else self.read_of(reads(expect))
+        view = self._view(options)
+        scene = scene_of(reading, expect, view, *_given(options))
+        findings = findings_in(scene)
+        failed = fails(findings, options["fail_on"])
+        for one in findings:
+            if one.severity == WARNING and not failed:
+                self.warn_once(f"{self._host}: {_sentence(one)}")
+        return {
+            "changed": False,
+            "failed": failed,
+            "msg": _message(self._host, findings),
+            "findings": [one.as_data() for one in findings],
+            "left_out": list(left_out(view)),
+            "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
+            "winkube": {"calls": self._link.calls},
+        } | _inventory(scene, findings)
+
+    def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
+        """The cluster's side; None, and a line at -v, without a kubeconfig."""
+        try:
+            cluster = Cluster.open(options["cluster"])
+            if cluster is None:
+                display.v(f"{self._host}: cluster.kubeconfig is empty; Services, endpoints and pods were not compared")
+                return None
+            return ask(cluster, options["node_name"])
+        except ClusterError as error:
+            raise NodeError(f"hns_check: {error}") from error
+
+
+def _expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
+    return Expectations(
+        layout=layout,
+        network_name=options["network_name"],
+        network_type=options["network_type"],
+        vni=options["vni"],
+        subnet=options["subnet"],
+        adapter=options["adapter"],
+        management_ip=options["management_ip"],
+        cluster_cidr=options["cluster_cidr"],
+        service_cidr=options["service_cidr"],
+        cluster_domain=options["cluster_domain"],
+        node_name=options["node_name"],
+        flannel=options["cni_managed_by"] == "service",
+        kube_proxy=options["kube_proxy_managed_by"] == "service",
+    )
+
+
+def _given(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Ports, ...]]:
+    """What the playbook has asked elsewhere: the Hyper-V host's adapters, the node's ports."""
+    text = options["vm_adapters"]
+    try:
+        return virtual_machine.parse(text) if text else (), port_blocks.parse(options["port_ranges"] or {})
+    except (virtual_machine.VmAdaptersError, port_blocks.PortsError) as error:
+        raise NodeError(f"hns_check: {error}") from error
+
+
+def _reminders(reading: Reading, *, asked: bool) -> list[str]:
+    """What cannot be seen from inside and nobody was asked for."""
+    found = "" if asked else virtual_machine.reminder(listed_adapters(reading))
+    return [found] if found else []
+
+
+def _recorded(dump: Mapping[str, Any]) -> Reading:
+    """What somebody recorded in place of what the node says; a kind that is not in it was listed as empty."""
+    answers = {kind: dump.get(kind) or "[]" for kind in KINDS}
+    return Reading(parts={HNS: {"available": True, **answers}})
+
+
+def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
+    """HNS's objects as they were understood."""
+    hns, cni = scene.hns, guess(scene.hns, scene.cni_conf)
+    return {
+        "cni": {"name": cni.name, "why": list(cni.why), "others": list(cni.others)},
+        "counts": counts_of(hns, findings),
+        "networks": [asdict(each) for each in hns.networks],
+        "endpoints": [asdict(each) for each in hns.endpoints],
+        "namespaces": [asdict(each) for each in hns.namespaces],
+        "policy_lists": [asdict(each) for each in hns.policy_lists],
+        "adapters": [asdict(each) for each in scene.adapters or ()],
+    }
+
+
+def _message(host: str, findings: tuple[Finding, ...]) -> str:
+    if not findings:
+        return f"{host}: no finding."
+    shown = [f"{one.severity} {one.id}: {_sentence(one)}" for one in findings[:SHOWN]]
+    more = [f".. and {len(findings) - SHOWN} more in findings."] if len(findings) > SHOWN else []
+    return "\n".join([f"{host}: {len(findings)} findings.", *shown, *more])
+
+
+def _sentence(one: Finding) -> str:
+    return f"{one.text} {one.cause} {one.remedy}"

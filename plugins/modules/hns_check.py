@@ -1,0 +1,297 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of hns_check; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hns_check
+short_description: Finds what is wrong with the pod network of a Windows node
+version_added: 0.4.0
+author: The winkube.node authors (@winkube)
+description:
+  - Asks the Host Network Service (HNS) for its networks, endpoints, namespaces and policy lists, and reads the
+    adapters, the services C(hns) and C(vmcompute), C(cni.conf), C(net-conf.json), C(subnet.env) and the arguments of
+    kube-proxy and flanneld, all in one remote call. Changes nothing.
+  - Compares all of these with each other and with what is expected. With access to the cluster also with its Services,
+    EndpointSlices, the node's pods and its Node; without it RV(left_out) names what was not checked.
+  - Each finding has an id that stays the same, what was seen and wanted, its cause and its remedy. The page
+    C(docs/hns-check.md) lists the checks.
+  - Expectations that are empty are not checked.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.cluster
+attributes:
+  check_mode:
+    support: full
+    description: It only reads.
+  diff_mode:
+    support: none
+    description: It changes nothing.
+  idempotent:
+    support: full
+    description: It only reads.
+  platform:
+    support: full
+    platforms: windows
+    description: The nodes are Windows.
+options:
+  node_name:
+    description: The name of the Node object, which kube-proxy has to run under.
+    type: str
+    default: ''
+  network_name:
+    description: The pod network's name in HNS, such as V(cbr0). Empty for the one that C(cni.conf) names.
+    type: str
+    default: ''
+  network_type:
+    description: The pod network's type.
+    type: str
+    choices: ['', l2bridge, overlay, transparent, l2tunnel]
+    default: ''
+  vni:
+    description: The overlay's VNI; V(0) for the one in C(net-conf.json).
+    type: int
+    default: 0
+  subnet:
+    description: The node's own range of pod addresses, such as V(10.244.3.0/24). Empty for flanneld's lease.
+    type: str
+    default: ''
+  adapter:
+    description: The physical adapter that the pod network is on, such as V(Ethernet).
+    type: str
+    default: ''
+  management_ip:
+    description: The host's address in the cluster.
+    type: str
+    default: ''
+  cluster_cidr:
+    description: The pods' network.
+    type: str
+    default: ''
+  service_cidr:
+    description: The services' network.
+    type: str
+    default: ''
+  cluster_domain:
+    description: The cluster's DNS domain, such as V(cluster.local).
+    type: str
+    default: ''
+  cni_managed_by:
+    description: Who runs the pod network, flanneld as a V(service) of the host or the V(cluster). With V(cluster) the
+      files of flannel and C(cni.conf) are not compared.
+    type: str
+    choices: [service, cluster]
+    default: service
+  kube_proxy_managed_by:
+    description: Who runs kube-proxy. With V(cluster) its arguments are not compared.
+    type: str
+    choices: [service, cluster]
+    default: service
+  dump:
+    description:
+      - What HNS said elsewhere, in place of asking the node, as texts of JSON. Of both of its APIs, v1
+        (C(Get-HnsEndpoint | ConvertTo-Json -Depth 20)) and v2 (C(hnsdiag)).
+      - Nothing else is read then, so that only what HNS says is checked against itself and the cluster.
+    type: dict
+    suboptions:
+      networks:
+        description: Its networks.
+        type: str
+        default: ''
+      endpoints:
+        description: Its endpoints.
+        type: str
+        default: ''
+      namespaces:
+        description: Its namespaces.
+        type: str
+        default: ''
+      policylists:
+        description: Its policy lists or load balancers.
+        type: str
+        default: ''
+  port_ranges:
+    description:
+      - What C(netsh.exe interface ipv4 show dynamicport) and C(show excludedportrange) print on the node, as the
+        example shows. With it the blocks of ports are counted that are free for HNS.
+    type: dict
+    suboptions:
+      tcp_dynamic:
+        description: The dynamic TCP ports.
+        type: str
+        default: ''
+      tcp_excluded:
+        description: The TCP ports that are taken out of them.
+        type: str
+        default: ''
+      udp_dynamic:
+        description: The dynamic UDP ports.
+        type: str
+        default: ''
+      udp_excluded:
+        description: The UDP ports that are taken out of them.
+        type: str
+        default: ''
+  vm_adapters:
+    description:
+      - What the Hyper-V host of the node says of its machines' adapters, as JSON, where the node is such a machine.
+        Whether the host lets pods send cannot be seen from inside. The example shows the command.
+      - Without it RV(reminders) says that it has to be looked at, if the node looks like a virtual machine.
+    type: str
+    default: ''
+  fail_on:
+    description: The severity of findings from which on the task fails.
+    type: str
+    choices: [error, warning, never]
+    default: error
+seealso:
+  - module: winkube.node.cni_conf_check
+  - module: winkube.node.win_k8s_node_check
+"""
+
+EXAMPLES = r"""
+- name: Look at the node's network
+  winkube.node.hns_check:
+    node_name: win1
+    network_name: cbr0
+    network_type: l2bridge
+    adapter: Ethernet
+    cluster_cidr: 10.244.0.0/16
+    service_cidr: 10.96.0.0/12
+    cluster: {kubeconfig: ~/.kube/config}
+
+- name: Ask the Hyper-V host whether it lets pods send
+  ansible.windows.win_powershell:
+    script: |
+      Get-VMNetworkAdapter -VMName * | Select-Object VMName, Name, MacAddress,
+        @{n='MacAddressSpoofing'; e={[string]$_.MacAddressSpoofing}} | ConvertTo-Json
+  delegate_to: hyperv1
+  register: vms
+
+- name: Look at the node's network with that
+  winkube.node.hns_check:
+    vm_adapters: "{{ vms.output | first }}"
+
+- name: List the node's TCP ports
+  ansible.windows.win_command:
+    argv: [netsh.exe, interface, ipv4, show, "{{ item }}", tcp]
+  loop: [dynamicport, excludedportrange]
+  register: ports
+  changed_when: false
+
+- name: Look whether HNS has ports left
+  winkube.node.hns_check:
+    port_ranges:
+      tcp_dynamic: "{{ ports.results[0].stdout }}"
+      tcp_excluded: "{{ ports.results[1].stdout }}"
+
+- name: Look at what a colleague has sent
+  winkube.node.hns_check:
+    dump:
+      endpoints: "{{ lookup('file', 'endpoints.json') }}"
+      networks: "{{ lookup('file', 'networks.json') }}"
+    fail_on: never
+"""
+
+RETURN = r"""
+findings:
+  description: What is wrong, errors first.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The check's name.
+      type: str
+    severity:
+      description: V(error) or V(warning).
+      type: str
+    object:
+      description: What was looked at.
+      type: str
+    seen:
+      description: What it is.
+      type: str
+    wanted:
+      description: What it should be.
+      type: str
+    cause:
+      description: How that comes about.
+      type: str
+    remedy:
+      description: What to do about it.
+      type: str
+    row:
+      description: The requirement that asks for the check.
+      type: str
+    issue:
+      description: A public thread that shows the fault; may be empty.
+      type: str
+  sample:
+    - id: network-missing
+      severity: error
+      object: network cbr0
+      seen: "it is not there; there are: External"
+      wanted: a network of this name
+      cause: "flanneld has not made it, or it was lost: an overlay network does not outlive a restart of the machine."
+      remedy: Start flanneld again; its log says why it made no network.
+      row: NW-05
+      issue: https://github.com/kubernetes-sigs/sig-windows-tools/issues/89
+left_out:
+  description: The ids of checks that were not made, since the cluster was not asked.
+  returned: always
+  type: list
+  elements: str
+reminders:
+  description: What cannot be seen from inside the node and nobody was asked for, a sentence each.
+  returned: always
+  type: list
+  elements: str
+counts:
+  description: How many objects HNS has of each kind and type, and how many findings there are.
+  returned: always
+  type: dict
+  sample: {networks: 2, networks_l2bridge: 2, endpoints: 4, endpoints_local: 2, endpoints_remote: 2, namespaces: 1,
+    policy_lists: 3, policies_elb: 3, errors: 0, warnings: 0}
+cni:
+  description: Which CNI made the networks, by their names (C(flannel), C(calico), C(azure), C(ovn), C(antrea),
+    C(aws-vpc) or C(unknown)), why, and which others have left their marks.
+  returned: always
+  type: dict
+  sample: {name: flannel, why: [network cbr0], others: []}
+networks:
+  description: HNS's networks, of either API in one shape.
+  returned: always
+  type: list
+  elements: dict
+endpoints:
+  description: HNS's endpoints.
+  returned: always
+  type: list
+  elements: dict
+namespaces:
+  description: HNS's namespaces.
+  returned: always
+  type: list
+  elements: dict
+policy_lists:
+  description: HNS's policy lists, each with its load balancing rules.
+  returned: always
+  type: list
+  elements: dict
+adapters:
+  description: The host's adapters.
+  returned: always
+  type: list
+  elements: dict
+winkube:
+  description: How it was read.
+  returned: always
+  type: dict
+  contains:
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

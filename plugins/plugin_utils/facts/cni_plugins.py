@@ -1,0 +1,74 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CNI plugins that one meets on Windows nodes: what each is, and how it wants its policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CniPlugin:
+    """`needs` is the type of HNS network that it works with, empty for one that makes or asks for none. `policies` is
+    the key that it reads endpoint policies from; with `forms` it tells apiVersion 1 and 2 apart."""
+
+    name: str
+    needs: str
+    policies: str
+    forms: bool
+    source: str
+    unverified: bool = False
+
+
+_WIN = "containernetworking/plugins plugins/main/windows, pkg/hns/netconf_windows.go"
+_SDN = "microsoft/windows-container-networking README and cni/cni.go"
+
+PLUGINS: tuple[CniPlugin, ...] = (
+    CniPlugin("flannel", "", "", False, "flannel-io/cni-plugin README (delegates)"),
+    CniPlugin("win-bridge", "l2bridge", "policies", True, _WIN),
+    CniPlugin("win-overlay", "overlay", "policies", True, _WIN),
+    CniPlugin("host-local", "", "", False, "containernetworking/plugins plugins/ipam/host-local"),
+    CniPlugin("dhcp", "", "", False, "containernetworking/plugins plugins/ipam/dhcp"),
+    CniPlugin("static", "", "", False, "containernetworking/plugins plugins/ipam/static"),
+    CniPlugin("nat", "nat", "AdditionalArgs", False, _SDN),
+    CniPlugin("sdnbridge", "l2bridge", "AdditionalArgs", False, _SDN),
+    CniPlugin("sdnoverlay", "overlay", "AdditionalArgs", False, _SDN),
+    CniPlugin("calico", "", "", False, "projectcalico/calico node/windows-packaging, cni.conf.template"),
+    CniPlugin("calico-ipam", "", "", False, "projectcalico/calico node/windows-packaging, cni.conf.template"),
+    CniPlugin("azure-vnet", "", "", False, "Azure/azure-container-networking docs/cni.md"),
+    CniPlugin("azure-vnet-ipam", "", "", False, "Azure/azure-container-networking docs/ipam.md"),
+    CniPlugin("antrea", "", "", False, "antrea-io/antrea docs/windows.md"),
+)
+"""By the name of the program without `.exe`."""
+
+BY_NAME = {each.name: each for each in PLUGINS}
+
+NOT_BUILT = {"l2bridge": "sdnbridge", "overlay": "sdnoverlay", "l2tunnel": "azure-vnet"}
+"""Names of drivers that are taken for names of plugins, and what is meant.
+
+Source: microsoft/windows-container-networking example/l2bridge.conf, whose type is no program that is built there.
+"""
+
+IGNORED_KEYS = {
+    "dnscapabilities": "containerd passes dns only to 'capabilities': {'dns': true}",
+}
+"""Keys that nobody reads, in lower case. Source: containerd internal/cri/server/sandbox_run.go (capabilities that are
+passed), microsoft/windows-container-networking example/."""
+
+POLICY_TYPES = (
+    "OutBoundNAT",
+    "SDNRoute",
+    "ProviderAddress",
+    "ACL",
+    "PortMapping",
+    "L4Proxy",
+    "L4WFPPROXY",
+    "EncapOverhead",
+    "NetworkACL",
+    "IOV",
+)
+"""Types of endpoint policies under apiVersion 2. Source: hcsshim hcn/hcnpolicy.go EndpointPolicyType."""
+
+OLD_POLICY_TYPES = ("OutBoundNAT", "ROUTE", "PA", "NAT", "ACL", "QOS", "VLAN", "VSID", "L2Driver", "PROXY")
+"""The same without apiVersion. Source: hcsshim internal/hns/hnspolicy.go PolicyType."""

@@ -1,0 +1,257 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that the checks look at, out of a reading: parsed once, None or empty for what was not read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ..components import networks, subnet_env
+from ..components.answers import arguments
+from ..components.cni_conf import FILE
+from ..components.layout import Layout
+from ..components.networks import Adapter
+from ..components.subnet_env import SubnetEnv, SubnetEnvError
+from ..engine import windows_path
+from ..engine.environment import fingerprint
+from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query
+from ..engine.resource import Refused
+from ..facts.flannel import NET_CONF
+from .cluster_view import ClusterView
+from .conf import Conf, ConfError, read
+from .expectations import Expectations
+from .model import Endpoint, Hns, Network
+from .parse import KINDS, parse
+from .port_blocks import Ports
+from .virtual_machine import VmAdapter, plain
+
+HNS_SERVICE, COMPUTE_SERVICE = "hns", "vmcompute"
+"""Services of the feature Containers. Source: docs/protocol.md; Windows' own service names."""
+
+LIMIT = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What was read and what is wanted.
+
+    `adapters` is None where they could not be read. `cni_conf` and `net_conf` are the parsed files, None where they are
+    absent or no JSON; `conf_files` are the names beside cni.conf, `programs` those in the plugins' folder (None if that
+    was not read). `pod_network` is the network that the pods are in, as far as that can be told.
+    """
+
+    expect: Expectations
+    hns: Hns
+    adapters: tuple[Adapter, ...] | None = None
+    services: Mapping[str, Mapping[str, Any]] | None = None
+    cni_conf: Conf | None = None
+    conf_files: tuple[str, ...] = ()
+    programs: tuple[str, ...] | None = None
+    net_conf: Mapping[str, Any] | None = None
+    lease: SubnetEnv | None = None
+    kube_proxy: tuple[str, ...] | None = None
+    kube_proxy_env: tuple[str, ...] = ()
+    flanneld: tuple[str, ...] | None = None
+    started: tuple[tuple[str, str], ...] = ()
+    ports: tuple[Ports, ...] = ()
+    cluster: ClusterView | None = None
+    macs: frozenset[str] = frozenset()
+    vm_adapters: tuple[VmAdapter, ...] = ()
+
+    @property
+    def pod_network(self) -> Network | None:
+        """By the name that is expected, else that in cni.conf, else the only one of a pod network's type."""
+        for name in (self.expect.network_name, self.cni_conf.name if self.cni_conf else ""):
+            if name:
+                return self.hns.network(name)
+        found = [each for each in self.hns.networks if each.type in {"l2bridge", "overlay"} and each.name != "External"]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def source_vip(self) -> str:
+        """The address in kube-proxy's --source-vip."""
+        return argument(self.kube_proxy or (), "source-vip")
+
+    def service(self, name: str) -> Mapping[str, Any] | None:
+        """As listed; None if it is not there, or services were not read."""
+        return (self.services or {}).get(name.casefold())
+
+    def is_pods(self, endpoint: Endpoint) -> bool:
+        """Whether an endpoint should be a pod's: not a remote one, no gateway of the host (`cbr0_ep`, `Calico_ep`,
+        `VIPEndpoint`), not the source VIP, and in a network that pods are in."""
+        home = self.hns.network_of(endpoint)
+        if endpoint.remote or host_endpoint(endpoint.name) or self.source_vip in endpoint.addresses:
+            return False
+        if any(self._vip(address) for address in endpoint.addresses):
+            return False
+        return home is None or home.type in {"l2bridge", "overlay", "l2tunnel", "transparent"}
+
+    def _vip(self, address: str) -> bool:
+        """Whether a rule uses it as its source VIP, which tells where kube-proxy is no service."""
+        return any(balancer.source_vip == address for _, balancer in self.hns.balancers())
+
+    def env_of_kube_proxy(self, name: str, value: str) -> bool | None:
+        """Whether the service's variable has this value; None where it has no such variable. Readings keep fingerprints
+        in place of values."""
+        own = [each for each in self.kube_proxy_env if each.partition("=")[0].upper() == name]
+        return None if not own else any(fingerprint(each) == fingerprint(f"{name}={value}") for each in own)
+
+
+def host_endpoint(name: str) -> bool:
+    """Whether an endpoint's name is one that the host itself is attached by, or that kube-proxy's endpoints have, which
+    gives none: HNS calls those Ethernet.
+
+    Sources: flannel pkg/backend/hostgw/hostgw_windows.go (`<network>_ep`), Calico node/pkg/startup (`Calico_ep`),
+    openshift windows-machine-config-operator (`VIPEndpoint`), kubernetes pkg/proxy/winkernel/hns.go createEndpoint.
+    """
+    folded = name.casefold()
+    return folded.endswith("_ep") or folded in {"", "ethernet", "vipendpoint"}
+
+
+def argument(argv: Sequence[str], wanted: str) -> str:
+    """The value of `--wanted=value` or `--wanted value` among arguments, the last one; empty without."""
+    found = ""
+    for word, following in pairwise((*argv, "")):
+        name, equals, value = word.partition("=")
+        if name.startswith("-") and name.lstrip("-") == wanted:
+            found = value if equals else following
+    return found
+
+
+def reads(expect: Expectations) -> tuple[Query, ...]:
+    """What has to be read for a scene."""
+    layout = expect.layout
+    queries = [
+        networks.hns_query(*KINDS),
+        networks.adapters_query(),
+        services_query((HNS_SERVICE, COMPUTE_SERVICE, layout.kube_proxy_service, layout.flanneld_service)),
+        Query("processes", "processes", (("names", ("svchost.exe", windows_path.name(layout.kube_proxy_binary))),)),
+        subnet_env.query(layout),
+        file_query(windows_path.join(layout.cni_conf_dir, FILE), content_limit=LIMIT),
+        file_query(NET_CONF, content_limit=LIMIT),
+        file_query(layout.cni_conf_dir, entries=True),
+        file_query(layout.cni_bin_dir, entries=True),
+    ]
+    return merge_queries(queries)
+
+
+def scene_of(
+    reading: Reading,
+    expect: Expectations,
+    cluster: ClusterView | None = None,
+    vm_adapters: tuple[VmAdapter, ...] = (),
+    ports: tuple[Ports, ...] = (),
+) -> Scene:
+    """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
+    Hyper-V host says of its machines, `ports` what netsh says on the node."""
+    layout = expect.layout
+    services = _services(reading)
+    proxy, daemon = _service(services, layout.kube_proxy_service), _service(services, layout.flanneld_service)
+    return Scene(
+        expect=expect,
+        hns=parse(reading.parts.get(networks.HNS)),
+        adapters=_adapters(reading),
+        services=services,
+        cni_conf=_conf(_text(reading, windows_path.join(layout.cni_conf_dir, FILE))) if expect.flannel else None,
+        conf_files=(_entries(reading, layout.cni_conf_dir) or ()) if expect.flannel else (),
+        programs=_entries(reading, layout.cni_bin_dir) if expect.flannel else None,
+        net_conf=_json(_text(reading, _net_conf_path(daemon, layout))) if expect.flannel else None,
+        lease=_lease(_text(reading, subnet_env.path(layout))) if expect.flannel else None,
+        kube_proxy=arguments(proxy, layout.kube_proxy_binary) if proxy and expect.kube_proxy else None,
+        kube_proxy_env=_environment(proxy) if proxy and expect.kube_proxy else (),
+        flanneld=arguments(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
+        started=tuple(_started(reading, services, layout)),
+        cluster=cluster,
+        macs=frozenset(plain(str(each.get("mac") or "")) for each in listed_adapters(reading)),
+        vm_adapters=vm_adapters,
+        ports=ports,
+    )
+
+
+def listed_adapters(reading: Reading) -> tuple[Mapping[str, Any], ...]:
+    """The adapters as the probe lists them; none where they could not be read."""
+    found = reading.parts.get(networks.ADAPTERS)
+    return tuple(each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()
+
+
+def _services(reading: Reading) -> Mapping[str, Mapping[str, Any]] | None:
+    if not isinstance(reading.parts.get("services"), list):
+        return None
+    return {str(each["name"]).casefold(): each for each in reading.services()}
+
+
+def _service(services: Mapping[str, Mapping[str, Any]] | None, name: str) -> Mapping[str, Any] | None:
+    return (services or {}).get(name.casefold())
+
+
+def _environment(service: Mapping[str, Any]) -> tuple[str, ...]:
+    nssm = service.get("nssm") or {}
+    own = (*(service.get("environment") or ()), *(nssm.get("AppEnvironmentExtra") or ()))
+    return tuple(str(each) for each in own)
+
+
+def _adapters(reading: Reading) -> tuple[Adapter, ...] | None:
+    try:
+        return networks.adapters(reading)
+    except Refused:
+        return None
+
+
+def _text(reading: Reading, path: str) -> str | None:
+    return reading.text(path) if isinstance(reading.parts.get(file_key(path)), Mapping) else None
+
+
+def _entries(reading: Reading, path: str) -> tuple[str, ...] | None:
+    found = reading.parts.get(file_key(path))
+    names = found.get("entries") if isinstance(found, Mapping) else None
+    return tuple(str(each) for each in names) if isinstance(names, list) else None
+
+
+def _net_conf_path(daemon: Mapping[str, Any] | None, layout: Layout) -> str:
+    given = argument(arguments(daemon, layout.flanneld_binary) or (), "net-config-path") if daemon else ""
+    return given if given and not windows_path.problem(given) else NET_CONF
+
+
+def _conf(text: str | None) -> Conf | None:
+    try:
+        return read(text) if text else None
+    except ConfError:
+        return None
+
+
+def _json(text: str | None) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _lease(text: str | None) -> SubnetEnv | None:
+    try:
+        return subnet_env.parse(text) if text else None
+    except SubnetEnvError:
+        return None
+
+
+def _started(
+    reading: Reading, services: Mapping[str, Mapping[str, Any]] | None, layout: Layout
+) -> list[tuple[str, str]]:
+    """When HNS and kube-proxy were started, by service: the first by its service's process, the second by its name,
+    since nssm's process is not its own."""
+    listed = reading.parts.get("processes")
+    processes: list[Mapping[str, Any]] = listed if isinstance(listed, list) else []
+    pid = (_service(services, HNS_SERVICE) or {}).get("pid")
+    name = windows_path.name(layout.kube_proxy_binary).casefold()
+    found = [(HNS_SERVICE, str(each.get("started") or "")) for each in processes if pid and each.get("pid") == pid]
+    found += [
+        (layout.kube_proxy_service, str(each.get("started") or ""))
+        for each in processes
+        if str(each.get("name") or "").casefold() == name
+    ]
+    return found

@@ -1,0 +1,120 @@
+"""hns_check and cni_conf_check against both example nodes: no finding on a healthy one, what is broken by its id."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import Bench
+from tests.integration.whole import KINDS, Whole
+
+CNI_CONF = r"C:\k\cni\config\cni.conf"
+PLAY = """
+- hosts: windows
+  gather_facts: false
+  roles: [winkube.node.winkube]
+  vars:
+    network: "{{ 'vxlan0' if winkube_network_mode == 'overlay' else 'cbr0' }}"
+  tasks:
+    - winkube.node.hns_check:
+        node: "{{ winkube_node }}"
+        node_name: "{{ winkube_node_name }}"
+        network_name: "{{ network }}"
+        network_type: "{{ winkube_network_mode }}"
+        adapter: "{{ winkube_interface_name }}"
+        cluster_cidr: "{{ winkube_cluster_cidr }}"
+        service_cidr: "{{ winkube_service_cidr }}"
+        cluster_domain: cluster.local
+        cluster: "{{ asked | ternary(winkube_cluster, {}) }}"
+      register: hns
+      ignore_errors: true
+    - winkube.node.cni_conf_check:
+        node: "{{ winkube_node }}"
+        network_name: "{{ network }}"
+        cluster_cidr: "{{ winkube_cluster_cidr }}"
+        service_cidr: "{{ winkube_service_cidr }}"
+      register: conf
+      ignore_errors: true
+    - winkube.node.cni_conf_check: &mend
+        path: "{{ local }}"
+        name: cni.conf
+        network_name: "{{ network }}"
+        cluster_cidr: "{{ winkube_cluster_cidr }}"
+        service_cidr: "{{ winkube_service_cidr }}"
+        fix: true
+      check_mode: true
+      register: would
+    - winkube.node.cni_conf_check: *mend
+      register: mended
+    - winkube.node.cni_conf_check: *mend
+      register: again
+    - ansible.builtin.copy:
+        content: "{{ {'hns': hns, 'conf': conf, 'changed': [would.changed, mended.changed, again.changed]} | to_json }}"
+        dest: "{{ into }}"
+        mode: "0600"
+      delegate_to: localhost
+      connection: local
+"""
+
+
+@pytest.fixture(params=KINDS)
+def whole(request: pytest.FixtureRequest, bench: Bench) -> Whole:
+    """Each of the two example nodes, Ready."""
+    made = Whole(bench, KINDS[request.param], containers=True)
+    made.converge()
+    made.cluster.advance(30)
+    return made
+
+
+def look(whole: Whole, *, asked: bool) -> dict[str, Any]:
+    """What the two modules return for the node; the node's cni.conf as a file of the controller is mended."""
+    into, local = whole.bench.directory / "found.json", whole.bench.directory / "local.conf"
+    local.write_bytes(whole.host.in_turn(lambda: whole.host.node.drive.read(CNI_CONF)))
+    run = whole.site("--diff", playbook=whole.bench.play(PLAY), asked=asked, into=str(into), local=str(local))
+    assert run.rc == 0, run
+    found: dict[str, Any] = json.loads(Path(into).read_text(encoding="utf-8"))
+    return found
+
+
+def break_it(whole: Whole) -> None:
+    """The rules are lost, an endpoint is left behind, and somebody wrote cni.conf as for dockershim."""
+    node = whole.host.node
+    network = node.hns.network("vxlan0" if whole.kind.mode == "overlay" else "cbr0")
+    assert network is not None
+    for each in node.hns.policy_lists:
+        node.hns.delete_policy_list(each["ID"])
+    prefix = network["Subnets"][0]["AddressPrefix"].rpartition(".")[0]
+    left = {"Name": f"{'7d' * 32}_{network['Name']}", "VirtualNetwork": network["ID"], "IPAddress": f"{prefix}.77"}
+    node.hns.create_endpoint(left)
+    conf = json.loads(node.drive.read(CNI_CONF))
+    value = conf["delegate"]["policies"][0]["Value"]
+    value["ExceptionList"] = value.pop("Settings")["Exceptions"]
+    node.drive.write(CNI_CONF, json.dumps(conf).encode())
+
+
+@pytest.mark.row("TS-22", "NW-05")
+def test_a_healthy_node_and_one_broken_in_three_places(whole: Whole) -> None:
+    whole.bench.reset_ledger()
+    healthy = look(whole, asked=True)
+    assert healthy["hns"]["findings"] == [], healthy["hns"]["msg"]
+    assert healthy["conf"]["findings"] == [], healthy["conf"]["msg"]
+    assert whole.bench.calls() == 2, "one remote call each"
+    assert healthy["changed"] == [False, False, False]
+    assert healthy["hns"]["cni"]["name"] == "flannel"
+    assert healthy["hns"]["counts"]["policies_elb"] >= 1
+
+    whole.host.in_turn(lambda: break_it(whole))
+    broken = look(whole, asked=False)
+    assert broken["hns"]["failed"]
+    found = {each["id"] for each in broken["hns"]["findings"]}
+    assert found == {"balancer-none", "cni-conf-exceptions", "endpoint-without-namespace"}, broken["hns"]["msg"]
+    assert {"balancer-missing", "endpoint-without-pod"} <= set(broken["hns"]["left_out"])
+    assert [each["id"] for each in broken["conf"]["findings"]] == ["conf-old-form", "conf-exceptions"]
+    assert '"Exceptions"' in broken["conf"]["diff"][0]["after"]
+    assert "What can be mended:" in broken["conf"]["msg"], "with --diff"
+    assert any(line.startswith("-") and "ExceptionList" in line for line in broken["conf"]["patch"].splitlines())
+    assert broken["changed"] == [True, True, False]
+    assert (whole.bench.directory / "local.conf").read_text(encoding="utf-8") == broken["conf"]["fixed"]

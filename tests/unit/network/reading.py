@@ -1,0 +1,40 @@
+"""Random nodes as readings and cluster views: the only place that knows both sides."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.network.check import findings_of, reads
+from ansible_collections.winkube.node.plugins.plugin_utils.network.cluster_view import ClusterView, view_of
+from ansible_collections.winkube.node.plugins.plugin_utils.network.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.network.finding import Finding
+
+from tests.unit.components.nodes import LAYOUT
+from tests.unit.network.random_nodes import Node, answers
+
+
+def reading_of(node: Node) -> Reading:
+    """What a probe would have brought back."""
+    said = answers(node)
+    parts: dict[str, Any] = {key: said[key] for key in ("hns", "adapters", "services", "processes")}
+    for path, text in said["files"].items():
+        content = None if text is None else base64.b64encode(text.encode()).decode()
+        parts[file_key(path)] = {"exists": False} if text is None else {"exists": True, "content": content}
+    for path, names in said["folders"].items():
+        parts[file_key(path)] = {"exists": True, "kind": "directory", "entries": names}
+    return Reading().merged(parts, reads(expectations(node)))
+
+
+def view(node: Node) -> ClusterView:
+    """What the cluster would have said."""
+    return view_of(**node.cluster, node=node.node, node_name=node.name)
+
+
+def expectations(node: Node) -> Expectations:
+    return Expectations(LAYOUT, **node.expect)
+
+
+def find(node: Node, *, cluster: bool = True) -> tuple[Finding, ...]:
+    return findings_of(reading_of(node), view(node) if cluster else None, expectations(node))

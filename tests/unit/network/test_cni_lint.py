@@ -1,0 +1,279 @@
+"""The linter of cni.conf: each finding on a text that has it and not on its twin, and what mending makes of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jinja2
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import cni_conf, kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_fix import fix
+from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_lint import RULES, Subject, lint
+
+from tests.unit.network.random_nodes import CNI_CONF, healthy
+
+Object = dict[str, Any]
+TEMPLATE = Path(__file__).resolve().parents[3] / "roles" / "flannel" / "templates" / "cni.conf.j2"
+SUBJECT = Subject(
+    "cni.conf",
+    network_name="cbr0",
+    plugins_version="1.4.0",
+    cluster_cidr="10.244.0.0/16",
+    service_cidr="10.96.0.0/12",
+    subnet="10.127.130.0/24",
+    management_ip="10.127.130.35",
+    programs=("flannel.exe", "host-local.exe", "win-bridge.exe", "win-overlay.exe", "sdnbridge.exe", "sdnoverlay.exe"),
+)
+EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "10.127.130.0/24"]
+
+
+def conf() -> Object:
+    """One that is right."""
+    values = [
+        {"Type": "OutBoundNAT", "Settings": {"Exceptions": list(EXCEPTIONS)}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
+    ]
+    return {
+        "name": "cbr0",
+        "cniVersion": "1.0.0",
+        "type": "flannel",
+        "capabilities": {"portMappings": True, "dns": True},
+        "delegate": {
+            "type": "win-bridge",
+            "apiVersion": 2,
+            "dns": {"Nameservers": ["10.96.0.10"], "Search": ["svc.cluster.local"]},
+            "policies": [{"Name": "EndpointPolicy", "Value": value} for value in values],
+        },
+    }
+
+
+def value(data: Object, number: int = 0) -> Object:
+    found: Object = data["delegate"]["policies"][number]["Value"]
+    return found
+
+
+def ids(text: str | Object, subject: Subject = SUBJECT) -> list[str]:
+    shown = text if isinstance(text, str) else json.dumps(text, indent=2)
+    return [each.id for each in lint(shown, subject)]
+
+
+def old_exceptions(data: Object) -> None:
+    own = value(data)
+    own["ExceptionList"] = own.pop("Settings")["Exceptions"]
+
+
+def wmco(data: Object) -> None:
+    """Source: openshift windows-machine-config-operator pkg/.../payload.go: the old key below Settings."""
+    own = value(data)["Settings"]
+    own["exceptionList"] = own.pop("Exceptions")
+
+
+def old_route(data: Object) -> None:
+    data["delegate"]["policies"][1]["Value"] = {
+        "Type": "ROUTE",
+        "DestinationPrefix": "10.96.0.0/12",
+        "NeedEncap": True,
+    }
+
+
+def lower_type(data: Object) -> None:
+    own = value(data)
+    own["type"] = own.pop("Type")
+
+
+def under_additional_args(data: Object) -> None:
+    data["delegate"]["AdditionalArgs"] = data["delegate"].pop("policies")
+
+
+def sdnbridge_with_policies(data: Object) -> None:
+    data["delegate"]["type"] = "sdnbridge"
+    del data["delegate"]["apiVersion"]
+
+
+def sdnoverlay(data: Object) -> None:
+    under_additional_args(data)
+    data["delegate"]["type"] = "sdnoverlay"
+
+
+# what is done to a right one, what is found, what is left after mending
+CASES: list[tuple[Callable[[Object], object], list[str], list[str]]] = [
+    (old_exceptions, ["conf-old-form", "conf-exceptions"], []),
+    (wmco, ["conf-old-form", "conf-exceptions"], []),
+    (old_route, ["conf-old-form"], []),
+    (lower_type, ["conf-policy-case", "conf-exceptions"], []),
+    (lambda data: value(data).update(Type="outboundnat"), ["conf-policy-case", "conf-exceptions"], []),
+    (lambda data: value(data, 1).update(Type="SDNROUTE"), ["conf-policy-case"], []),
+    (lambda data: value(data, 1).update(Type="SDNRoutes"), ["conf-policy-unknown"], ["conf-policy-unknown"]),
+    (lambda data: value(data).pop("Type"), ["conf-policy-skipped", "conf-exceptions"], ["conf-policy-skipped"]),
+    (
+        lambda data: data["delegate"]["policies"][0].update(Name="Policy"),
+        ["conf-policy-skipped", "conf-exceptions"],
+        ["conf-policy-skipped", "conf-exceptions"],
+    ),
+    (
+        lambda data: data["delegate"]["policies"][1].pop("Value"),
+        ["conf-policy-skipped"],
+        ["conf-policy-skipped"],
+    ),
+    (under_additional_args, ["conf-policies-key", "conf-policies-key"], []),
+    (sdnbridge_with_policies, ["conf-policies-key", "conf-policies-key"], []),
+    (sdnoverlay, ["conf-provider-address"], []),
+    (
+        lambda data: data["delegate"].pop("apiVersion"),
+        ["conf-api-version", "conf-new-form", "conf-new-form", "conf-policy-unknown", "conf-exceptions"],
+        [],
+    ),
+    (lambda data: value(data)["Settings"]["Exceptions"].pop(), ["conf-exceptions"], []),
+    (lambda data: data["delegate"]["policies"].clear(), ["conf-exceptions"], []),
+    (
+        lambda data: value(data)["Settings"]["Exceptions"].append("pods"),
+        ["conf-exception-wrong"],
+        ["conf-exception-wrong"],
+    ),
+    (
+        lambda data: value(data)["Settings"]["Exceptions"].append("0.0.0.0/0"),
+        ["conf-exception-all"],
+        ["conf-exception-all"],
+    ),
+    (lambda data: data.update(cniVersion="2.0.0"), ["conf-cni-version"], []),
+    (lambda data: data.pop("cniVersion"), ["conf-cni-version"], []),
+    (lambda data: data.update(name="flannel.4096"), ["conf-name"], []),
+    (lambda data: data.pop("name"), ["conf-name"], []),
+    (lambda data: data["delegate"].update(type="l2bridge"), ["conf-plugin-unknown"], ["conf-plugin-unknown"]),
+    (lambda data: data.update(type="calico"), ["conf-plugin-unknown"], ["conf-plugin-unknown"]),
+    (lambda data: data.pop("type"), ["conf-plugin-unknown"], ["conf-plugin-unknown"]),
+    (lambda data: data["delegate"].update(dnsCapabilities={"dns": True}), ["conf-ignored-key"], []),
+    (
+        lambda data: data["delegate"]["dns"].update(Search=["svc.cluster.local", "cluster.local"]),
+        ["conf-dns-search"],
+        ["conf-dns-search"],
+    ),
+    (
+        lambda data: data["delegate"].update(ipam={"type": "azure-vnet-ipam"}),
+        ["conf-ipam", "conf-plugin-unknown"],
+        ["conf-ipam", "conf-plugin-unknown"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "found", "left"), CASES)
+def test_each_mistake_and_what_mending_leaves(
+    change: Callable[[Object], object], found: list[str], left: list[str]
+) -> None:
+    data = conf()
+    assert ids(data) == []
+    change(data)
+    assert sorted(ids(data)) == sorted(found)
+    mended = fix(json.dumps(data, indent=2), SUBJECT)
+    assert sorted(ids(mended)) == sorted(left)
+    assert fix(mended, SUBJECT) == mended, "mending twice changes nothing"
+
+
+def test_every_finding_is_shown_by_a_case() -> None:
+    shown = {identity for _, found, _ in CASES for identity in found}
+    assert set(RULES) - shown == {"conf-json", "conf-key-twice", "conf-list", "conf-plugin-rare"}
+
+
+def test_a_right_one_is_left_as_it_is() -> None:
+    text = json.dumps(conf(), indent=4)
+    assert fix(text, SUBJECT) == text
+
+
+def test_mending_keeps_order_and_indentation() -> None:
+    data = conf()
+    old_exceptions(data)
+    mended = fix(json.dumps(data, indent=4), SUBJECT)
+    assert mended == json.dumps(conf(), indent=4) + "\n"
+
+
+def test_comments_and_broken_json_are_named_by_line() -> None:
+    """The documents' listing has comments."""
+    text = '{\n  "name": "cbr0",\n  "ExceptionList": [\n    "10.244.0.0/16",  # Must match the subnet\n  ]\n}\n'
+    (found,) = lint(text, SUBJECT)
+    assert (found.id, found.seen[:7]) == ("conf-json", "line 4,")
+    assert fix(text, SUBJECT) == text
+    assert ids("[]") == ["conf-json"]
+
+
+def test_a_key_twice_in_two_cases() -> None:
+    text = json.dumps(conf()).replace('"apiVersion": 2', '"apiVersion": 2, "ApiVersion": 1')
+    assert "conf-key-twice" in ids(text)
+
+
+def test_the_ending_tells_one_from_many() -> None:
+    listed = {"name": "cbr0", "cniVersion": "1.0.0", "plugins": [conf()]}
+    assert ids(listed) == ["conf-list"]
+    many = Subject("05-flannel.conflist", network_name="cbr0", cluster_cidr="10.244.0.0/16")
+    assert ids(listed, many) == []
+    assert ids(conf(), many) == ["conf-list"]
+
+
+def test_without_the_folder_a_plugin_is_known_or_a_warning() -> None:
+    data = conf()
+    data["type"] = "mycni"
+    alone = Subject("cni.conf")
+    assert ids(data, alone) == ["conf-plugin-rare"]
+    assert ids(conf(), alone) == []
+
+
+@pytest.mark.parametrize(("version", "right"), [("0.8.0", False), ("1.0.1", True), ("1.6.0", True)])
+def test_the_cni_version_is_the_plugins(version: str, right: bool) -> None:
+    subject = Subject("cni.conf", plugins_version=version)
+    assert (ids(conf(), subject) == []) is right
+    assert ids(fix(json.dumps(conf()), subject), subject) == []
+
+
+@pytest.mark.row("NW-06")
+@pytest.mark.parametrize("mode", ["l2bridge", "overlay"])
+def test_what_the_role_writes_has_no_finding_and_brings_dns_by_hns(mode: str) -> None:
+    wanted = cni_conf.CniConf(
+        network="cbr0",
+        mode=mode,
+        cni_version="1.0.0",
+        cni_versions=("1.0.0",),
+        api_version=2,
+        needed=tuple(EXCEPTIONS),
+        exceptions=tuple(EXCEPTIONS),
+        service_cidr="10.96.0.0/12",
+        management_ip="10.127.130.35",
+        dns_service_ip="10.96.0.10",
+        search=("svc.cluster.local",),
+    )
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, autoescape=False)
+    environment.filters["to_json"] = json.dumps
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    text = template.render(**cni_conf.template_variables(wanted))
+    assert ids(text) == []
+    assert json.loads(text)["delegate"]["dns"] == {"Nameservers": ["10.96.0.10"], "Search": ["svc.cluster.local"]}
+
+
+@pytest.mark.row("NW-06")
+@pytest.mark.parametrize("version", ["1.24.17", "1.32.0", "1.37.1"])
+def test_the_kubelet_gets_an_empty_resolv_conf(version: str) -> None:
+    settings = KubeletSettings(Version.parse(version), "win1", pause_image="registry.k8s.io/pause:3.10")
+    assert "--resolv-conf=" in kubelet_args.arguments(settings)
+
+
+def test_dockershim_wants_the_old_form() -> None:
+    data = conf()
+    old = Subject("cni.conf", runtime="dockershim", cluster_cidr="10.244.0.0/16")
+    assert sorted(ids(data, old)) == ["conf-api-version"]
+    del data["delegate"]["apiVersion"]
+    old_exceptions(data)
+    old_route(data)
+    assert ids(data, old) == []
+
+
+def test_a_hundred_random_ones_are_right() -> None:
+    for seed in range(100):
+        node = healthy(Random(seed))
+        data = copy.deepcopy(node.files[CNI_CONF])
+        subject = Subject("cni.conf", node.network, cluster_cidr=node.expect["cluster_cidr"])
+        assert ids(data, subject) == [], seed

@@ -1,0 +1,82 @@
+"""A hundred healthy nodes without a finding, a hundred broken ones each found by the right id."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.network.check import CHECKS
+
+from tests.unit.network.random_faults import FAULTS, Fault
+from tests.unit.network.random_nodes import Node, healthy
+from tests.unit.network.reading import find
+
+SEED = 20261121
+OWN_TESTS = {"ports-exhausted", "mac-spoofing"}
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_a_healthy_node_has_no_finding(number: int) -> None:
+    node = healthy(Random(SEED + number))
+    assert [each.text for each in find(node)] == []
+    assert find(node, cluster=False) == ()
+
+
+def broken(number: int) -> tuple[Node, Fault]:
+    """A node and what was done to it: each fault in turn, then again on other nodes."""
+    random = Random(SEED + number)
+    fault = FAULTS[number % len(FAULTS)]
+    while True:
+        node = healthy(random)
+        if fault.may(node):
+            fault.change(node, random)
+            return node, fault
+
+
+@pytest.mark.row("NW-05", "HP-10", "TS-15", "TS-22")
+@pytest.mark.parametrize("number", range(2 * max(len(FAULTS), 50)))
+def test_each_fault_is_found_by_the_right_id(number: int) -> None:
+    node, fault = broken(number)
+    found = {each.id for each in find(node)}
+    assert fault.id in found, (fault.change.__name__, found)
+    assert found <= {fault.id, *fault.also}, fault.change.__name__
+    if not fault.needs_cluster:
+        assert fault.id in {each.id for each in find(node, cluster=False)}
+
+
+def test_every_check_has_a_fault() -> None:
+    assert {each.id for each in CHECKS} - {each.id for each in FAULTS} == OWN_TESTS
+
+
+@pytest.mark.row("TS-15")
+@pytest.mark.parametrize("number", range(5))
+def test_an_adapter_that_is_not_there_names_those_that_are(number: int) -> None:
+    node = healthy(Random(SEED + number))
+    node.expect["adapter"] = "Local Area Connection"
+    found = next(each for each in find(node) if each.id == "adapter-missing")
+    assert found.seen == f"it is not there; there are: {node.adapter}"
+    assert found.remedy == f"Set winkube_interface_name to the one that has the host's address: {node.adapter}."
+
+
+PAINS: dict[int, tuple[str, ...]] = {
+    4: ("net-conf-vxlan", "net-conf-name", "network-subnet", "management-ip-missing"),
+    5: ("network-missing",),
+    7: ("bridge-endpoint",),
+    10: ("kube-proxy-source-vip", "source-vip-taken", "balancer-source-vip"),
+    20: ("cni-conf-not-first", "cni-plugin-missing"),
+    21: ("endpoint-duplicate-address", "endpoint-without-namespace", "endpoint-remote-stale", "balancer-backends"),
+    22: ("balancer-none", "balancer-missing", "balancer-twice", "hns-restarted"),
+}
+"""What people on the public trackers suffer most from, by the number in the project's survey: its findings."""
+
+
+@pytest.mark.parametrize(("pain", "identity"), [(pain, each) for pain, ids in PAINS.items() for each in ids])
+def test_each_pain_is_found_and_its_healthy_twin_is_not(pain: int, identity: str) -> None:
+    random = Random(SEED + pain)
+    fault = next(each for each in FAULTS if each.id == identity)
+    node = healthy(random)
+    while not fault.may(node):
+        node = healthy(random)
+    assert find(node) == ()
+    fault.change(node, random)
+    assert identity in {each.id for each in find(node)}
