@@ -1,0 +1,103 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes a node a plain machine again; documented in modules/win_k8s_reset.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.component_action import ComponentAction
+from ..plugin_utils.components import join
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.cri_tcp.firewall import FirewallRule
+from ..plugin_utils.engine.reading import Query, Reading
+from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.repair import hns, owned, reset
+
+
+class ActionModule(ComponentAction):
+    """win_k8s_reset."""
+
+    module = "win_k8s_reset"
+    component = reset.NAME
+    deadline_s = 1800
+
+    _sweeps = False
+    _ours: tuple[str, ...] = ()
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """What can be taken back in one batch, then the Node object, then what is deleted for good."""
+        join.check_name(options["node_name"])
+        owned.check(options["keep"])
+        try:
+            cluster = Cluster.open(options["cluster"])
+            reading = self._looked(options, layout, self.reading(options, layout), again=True)
+            self._ours = owned.candidates(self._scope(options, layout, reading), reading)
+            done = [self._converged(options, layout, reading)]
+            steps = self._without_node(cluster, options)
+        except ClusterError as error:
+            raise NodeError(f"{self.component}: {error}") from None
+        self._sweeps = True
+        reading = self._looked(options, layout, done[-1].reading, again=not self._task.check_mode)
+        done.append(self._converged(options, layout, reading))
+        result = self._finished(done, options)
+        state = "planned" if self._task.check_mode else "done"
+        result["steps"] += [{"text": text, "state": state} for text in steps]
+        after = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
+        left = reset.left(self._scope(options, layout, after), after)
+        return result | {"changed": result["changed"] or bool(steps), "left": list(left)}
+
+    def resources(
+        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
+    ) -> tuple[Resource, ...]:
+        """Those of the batch that is due."""
+        reading = self._looked(options, layout, reading)
+        scope = self._scope(options, layout, reading)
+        if self._sweeps:
+            return (reset.Swept(scope),)
+        return (
+            reset.Down(scope),
+            FirewallRule(0, ()),
+            *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
+            *(reset.NoVariable(str(name)) for name in options["variables"]),
+            reset.Aside(scope),
+            reset.NoNetworks(scope),
+        )
+
+    def _looked(self, options: Mapping[str, Any], layout: Layout, reading: Reading, *, again: bool = False) -> Reading:
+        """With everything that tells what is ours; `again` asks for all of it anew."""
+
+        def ask(reading: Reading, queries: Sequence[Query]) -> Reading:
+            wanted = queries if again else reading.missing(queries)
+            return reading.merged(self._link.probe(wanted), wanted) if wanted else reading
+
+        scope = self._scope(options, layout, reading)
+        reading = ask(reading, (*owned.first_reads(scope), *reset.NoNetworks(scope).reads()))
+        reading = ask(reading, owned.second_reads(scope, reading))
+        return ask(reading, owned.third_reads(scope, reading))
+
+    def _without_node(self, cluster: Cluster | None, options: Mapping[str, Any]) -> list[str]:
+        """The Node object goes as well: pods are made anew elsewhere at once, and the machine may join again."""
+        path = f"/api/v1/nodes/{options['node_name']}"
+        if cluster is None or not options["delete_node"] or cluster.get(path) is None:
+            return []
+        if not self._task.check_mode:
+            cluster.delete(path)
+        return [f"delete the Node {options['node_name']}"]
+
+    def _scope(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> owned.Scope:
+        names = hns.own_names(options["network_name"])
+        ours = hns.Ours(names, options["cluster_cidr"], hns.recorded(layout, reading))
+        return replace(
+            owned.Scope(layout, ours, owned.check(options["keep"])),
+            containerd_root=options["containerd_root"],
+            containerd_state=options["containerd_state"],
+            net_conf=options["net_conf"],
+            data_dir=options["cni_data_dir"],
+            known=self._ours,
+        )

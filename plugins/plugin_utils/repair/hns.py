@@ -1,0 +1,168 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HNS networks of ours that are in the way, and how one is removed: what hangs on it first, addresses waited for last.
+
+Never one of type nat, never one of another name than ours or of another range than the cluster's, and none that
+carries what somebody else attached.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..components import networks
+from ..components.layout import Layout
+from ..components.networks import Adapter
+from ..engine import windows_path
+from ..engine.batch import Op
+from ..engine.reading import Query, Reading, file_key, file_query
+from ..engine.resources.hns_network import Addresses
+from ..facts.flannel import BACKENDS, VNI
+from ..network.model import POD_TYPES, Endpoint, Hns, Network
+from ..network.parse import identity, parse
+
+ALL = "hns:all"
+QUERIES: tuple[Query, ...] = (
+    networks.adapters_query(),
+    networks.hns_query(),
+    replace(networks.hns_query("networks", "endpoints", "policylists", "namespaces"), key=ALL),
+)
+"""Everything of HNS under a key of its own: a reading for the roles has the networks alone."""
+ENDPOINTS, POLICY_LISTS = "endpoints", "policylists"
+WAIT_S = 120
+RECORD_LIMIT = 64 * 1024
+
+
+def record_query(layout: Layout) -> Query:
+    """The networks that batches have made on this node (docs/protocol.md, section 4)."""
+    return file_query(_record(layout), content_limit=RECORD_LIMIT)
+
+
+def recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """Their ids; none if nothing was noted or it cannot be read."""
+    if not reading.parts.get(file_key(_record(layout)), {}).get("exists"):
+        return ()
+    try:
+        found = json.loads(reading.text(_record(layout)) or "").get("networks") or {}
+        return tuple(identity(each) for each in found.values() if each)
+    except (ValueError, AttributeError):
+        return ()
+
+
+def _record(layout: Layout) -> str:
+    return windows_path.join(layout.state_dir, "networks.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What tells our networks from others: `names` (`cbr0`, the overlay's, without case) whose range lies in
+    `cluster` (the pods' network), and those whose ids are in `recorded`, the state folder's networks.json."""
+
+    names: tuple[str, ...]
+    cluster: str
+    recorded: tuple[str, ...] = ()
+
+    def owns(self, network: Network) -> bool:
+        """Whether this network was made by this collection or by the flanneld that it runs."""
+        if network.type not in POD_TYPES:
+            return False
+        if network.id in self.recorded:
+            return True
+        if network.name.casefold() not in {name.casefold() for name in self.names}:
+            return False
+        pods = networks.ipv4(networks.ranges(self.cluster, "winkube_cluster_cidr"))
+        found = [each for each in network.prefixes if isinstance(each, ipaddress.IPv4Network)]
+        return bool(found) and all(any(each.subnet_of(cover) for cover in pods) for each in found)
+
+
+def own_names(overlay: str) -> tuple[str, ...]:
+    """The names that a flanneld of ours gives its networks, in either mode: a node may have been in the other one.
+    `overlay` is the one that is wanted for overlay, empty for the documents'."""
+    return tuple(
+        dict.fromkeys((*(each.network for each in BACKENDS.values()), f"flannel.{VNI}", *filter(None, (overlay,))))
+    )
+
+
+def hns(reading: Reading) -> Hns:
+    """What HNS has, as it was read."""
+    return parse(reading.parts.get(ALL))
+
+
+def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
+    """Endpoints on it that somebody uses: of pods that run, of other containers. Not the bridge's own `<name>_ep`, nor
+    kube-proxy's remote ones, nor what a pod that is gone has left without namespace and container."""
+    return tuple(
+        each
+        for each in _on(found, network)
+        if not each.remote and not _is_bridge(each, network) and (found.attached(each) or each.containers)
+    )
+
+
+def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> tuple[Op, ...]:
+    """Remove these networks, with the policy lists and endpoints that hang on them; if no virtual switch is left on
+    the adapter after that, its addresses are waited for."""
+    ops: list[Op] = []
+    ends = [each for network in going for each in _on(found, network) if not _is_bridge(each, network)]
+    hanging = {each.id for network in going for each in _on(found, network)}
+    lists = [each.id for each in found.policy_lists if hanging & set(each.endpoints)]
+    if lists:
+        ops.append(remove_objects(POLICY_LISTS, lists))
+    if ends:
+        ops.append(remove_objects(ENDPOINTS, [each.id for each in ends]))
+    for network in going:
+        ops.append(Op("hns_network_remove", {"name": network.name, "id": network.id}))
+        ops += _settle(found, going, network.adapter, adapters) if network is going[-1] else ()
+    return tuple(ops)
+
+
+def request(network: Network) -> str:
+    """What made this network: the JSON text to POST to `/networks/`."""
+    names = {"l2bridge": "L2Bridge", "overlay": "Overlay", "transparent": "Transparent", "l2tunnel": "L2Tunnel"}
+    subnets = []
+    for each in network.subnets:
+        part: dict[str, Any] = {"AddressPrefix": each.prefix, "GatewayAddress": each.gateway}
+        if each.vsid:
+            part["Policies"] = [{"Type": "VSID", "VSID": each.vsid}]
+        subnets.append(part)
+    found: dict[str, Any] = {
+        "Name": network.name,
+        "Type": names[network.type],
+        "NetworkAdapterName": network.adapter,
+        "Subnets": subnets,
+    }
+    if network.flags:
+        found["Flags"] = network.flags
+    return json.dumps(found, separators=(",", ":"), sort_keys=True)
+
+
+def remove_objects(kind: str, ids: Sequence[str]) -> Op:
+    """Endpoints or policy lists by their ids. No undo: the program that made them makes them again at its start."""
+    return Op("hns_remove", {"objects": kind, "ids": sorted(ids)})
+
+
+def _settle(found: Hns, going: Sequence[Network], adapter: str, adapters: Sequence[Adapter]) -> tuple[Op, ...]:
+    """The last network of an adapter takes the virtual switch with it: the connection breaks, and the addresses go
+    back to the adapter."""
+    gone = {each.id for each in going}
+    if not adapter or any(each.adapter == adapter and each.id not in gone for each in found.networks):
+        return ()
+    named = [each for each in adapters if each.physical.casefold() == adapter.casefold() and each.addresses]
+    if not named:
+        return ()
+    held = named[0]
+    back = Addresses(ipv4=held.addresses, gateways=held.gateways, dns=held.dns, dhcp=held.dhcp)
+    return (back.op(adapter, wait_s=WAIT_S),)
+
+
+def _on(found: Hns, network: Network) -> tuple[Endpoint, ...]:
+    return tuple(each for each in found.endpoints if each.network == network.id)
+
+
+def _is_bridge(endpoint: Endpoint, network: Network) -> bool:
+    """flannel's own endpoint of host-gw, which goes with its network."""
+    return endpoint.name.casefold() == f"{network.name}_ep".casefold()

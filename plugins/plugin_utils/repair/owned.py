@@ -1,0 +1,268 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""What on a node is the collection's: files by the layout and by the receipts, folders that its programs fill.
+
+A file is ours if a role puts it at this place or a receipt lists it; a folder only if one of our services alone writes
+into it. Every other folder goes if nothing is left in it, and says what is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..components import cni_conf, crictl, csi_proxy, join
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
+from ..engine.resource import Refused
+from ..engine.resources.programs import LEFT_BEHIND, RECEIPT_LIMIT
+from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
+from ..facts.flannel import NET_CONF
+from . import hns, rejoin
+
+KEEP = ("images", "logs", "programs", "networks")
+ASIDE = ".winkube-reset"
+"""End of the name of what is put aside before it is deleted: until then it can be put back."""
+SNAPSHOTS = r"io.containerd.snapshotter.v1.windows\snapshots"
+"""Below containerd's root, one folder for each layer. Source: containerd plugins/snapshots/windows/windows.go."""
+
+_LOG = re.compile(r"(kubelet|kube-proxy|flanneld|csi-proxy|containerd)([-.].*)?\.log(\..*)?", re.IGNORECASE)
+_COMMON = frozenset({"c:", r"c:\program files", r"c:\programdata", r"c:\windows", r"c:\users"})
+"""Folders that are Windows' own, as far as they can be above ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a reset is about. `keep` are words out of KEEP; `data_dir` is host-local's; `known` are files that were
+    found to be ours before, for which the receipts may be gone by now."""
+
+    layout: Layout
+    ours: hns.Ours
+    keep: frozenset[str] = frozenset()
+    containerd_root: str = DEFAULT_ROOT
+    containerd_state: str = DEFAULT_STATE
+    net_conf: str = NET_CONF
+    data_dir: str = r"C:\var\lib\cni\networks"
+    known: tuple[str, ...] = ()
+
+    @property
+    def snapshots(self) -> str:
+        """The folder of containerd's layers."""
+        return windows_path.join(self.containerd_root, SNAPSHOTS)
+
+    @property
+    def receipts(self) -> str:
+        """The folder in which it is noted where programs came from."""
+        return windows_path.join(self.layout.state_dir, "receipts")
+
+
+def check(keep: Iterable[str]) -> frozenset[str]:
+    """What is to stay. Refused for a word that is none."""
+    found = frozenset(str(each) for each in keep)
+    if wrong := sorted(found - set(KEEP)):
+        raise Refused(f"keep: {', '.join(wrong)}: there are only {', '.join(KEEP)}.")
+    return found
+
+
+def first_reads(scope: Scope) -> tuple[Query, ...]:
+    """What tells what else has to be looked at."""
+    return tuple(file_query(folder, entries=True) for folder in (scope.receipts, *_places(scope)))
+
+
+def second_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
+    """The receipts themselves."""
+    return tuple(file_query(path, content_limit=RECEIPT_LIMIT) for path in _receipts(scope, reading))
+
+
+def third_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
+    """Each thing that may be ours, put aside or not, and what lies in the folders around."""
+    things = (*candidates(scope, reading), *data(scope))
+    return merge_queries(
+        (
+            *second_reads(scope, reading),
+            *(file_query(path) for path in things),
+            *(file_query(path + ASIDE) for path in candidates(scope, reading)),
+            *(file_query(folder, entries=True) for folder in (*_folders(scope, reading), scope.snapshots)),
+        )
+    )
+
+
+def files(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """Files that are there and ours, apart from what is kept."""
+    return tuple(path for path in candidates(scope, reading) if is_there(path, reading))
+
+
+def put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """Files that a reset has put aside and not deleted yet."""
+    found = [path + ASIDE for path in candidates(scope, reading) if is_there(path + ASIDE, reading)]
+    for folder in (scope.receipts, *_folders(scope, reading)):
+        entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
+        found += [windows_path.join(folder, each) for each in entries if each.endswith(ASIDE)]
+    return tuple({windows_path.key(path): path for path in found}.values())
+
+
+def data(scope: Scope) -> tuple[str, ...]:
+    """Folders that our services alone write into: deleted whole."""
+    layout = scope.layout
+    found = [layout.kubelet_dir, *(windows_path.join(scope.data_dir, name) for name in scope.ours.names)]
+    if "images" not in scope.keep:
+        found += [scope.containerd_state, scope.containerd_root]
+    return tuple(found)
+
+
+def everything(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """All that goes, there or not: files, also put aside, and the folders that are deleted whole."""
+    found = candidates(scope, reading)
+    root = {scope.containerd_root} if layers(scope, reading) else set()
+    aside = (*put_aside(scope, reading), *(path + ASIDE for path in found))
+    return (*found, *aside, *(path for path in data(scope) if path not in root))
+
+
+def layers(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """The layers that containerd still has: a folder with one is not deleted, since a layer may be mounted, and a
+    recursive delete has gone through one to the machine's own files. Source: moby/moby#26873."""
+    found = reading.parts.get(file_key(scope.snapshots), {}).get("entries") or ()
+    return tuple(each for each in found if each.isdigit())
+
+
+def folders(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """Folders that go if nothing is left in them, the deepest first."""
+    return tuple(path for path in _folders(scope, reading) if is_there(path, reading))
+
+
+def strangers(scope: Scope, reading: Reading, going: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """Folders of ours that will not be empty, each with what in it is not ours, the outermost left out where only an
+    inner one stays."""
+    gone = {windows_path.key(path) for path in going}
+    found: dict[str, tuple[str, ...]] = {}
+    for folder in _folders(scope, reading):
+        if not is_there(folder, reading):
+            gone.add(windows_path.key(folder))
+            continue
+        entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
+        names = [each for each in entries if windows_path.key(windows_path.join(folder, each)) not in gone]
+        inner = {windows_path.key(each) for each in found}
+        own = tuple(each for each in names if windows_path.key(windows_path.join(folder, each)) not in inner)
+        if own:
+            found[folder] = own
+        elif not names:
+            gone.add(windows_path.key(folder))
+    return found
+
+
+def is_there(path: str, reading: Reading) -> bool:
+    """Whether it was found."""
+    return bool(reading.parts.get(file_key(path), {}).get("exists"))
+
+
+def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """Files that are ours wherever they are there, apart from what is kept."""
+    layout = scope.layout
+    found = [
+        layout.containerd_config,
+        crictl.config_path(layout),
+        windows_path.join(layout.cni_conf_dir, cni_conf.FILE),
+        scope.net_conf,
+        *rejoin.files(layout),
+        *join.made_by_join(layout),
+        layout.flanneld_kubeconfig,
+        layout.kube_proxy_kubeconfig,
+        *(windows_path.join(layout.certs_dir, host, "hosts.toml") for host in layout.registry_hosts),
+    ]
+    if "programs" not in scope.keep:
+        found += [
+            layout.nssm,
+            layout.kubelet_binary,
+            layout.kubeadm_binary,
+            layout.kube_proxy_binary,
+            layout.flanneld_binary,
+            layout.containerd_binary,
+            csi_proxy.binary(layout),
+            crictl.path(layout),
+            *_received(scope, reading),
+        ]
+    if "logs" not in scope.keep:
+        found += [layout.containerd_log, *_logs(scope, reading)]
+    inside = windows_path.key(layout.kubelet_dir) + "\\"
+    found += [*_replaced(scope, reading), *scope.known]
+    if "programs" not in scope.keep:  # last, since they say what else is ours
+        found += [path.removesuffix(ASIDE) for path in _receipts(scope, reading)]
+    return tuple(
+        {windows_path.key(path): path for path in found if not windows_path.key(path).startswith(inside)}.values()
+    )
+
+
+def _receipts(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    entries = reading.parts.get(file_key(scope.receipts), {}).get("entries") or ()
+    return tuple(
+        windows_path.join(scope.receipts, each) for each in entries if each.endswith((".json", f".json{ASIDE}"))
+    )
+
+
+def _received(scope: Scope, reading: Reading) -> list[str]:
+    """The files that receipts list; one that cannot be read lists none."""
+    found: list[str] = []
+    for path in _receipts(scope, reading):
+        text = reading.text(path) if file_key(path) in reading.parts else None
+        try:
+            listed = json.loads(text or "{}").get("files") or ()
+            found += [str(each["path"]) for each in listed if not windows_path.problem(str(each["path"]))]
+        except (ValueError, AttributeError, TypeError, KeyError):
+            continue
+    return found
+
+
+def _logs(scope: Scope, reading: Reading) -> list[str]:
+    folder = scope.layout.log_dir
+    entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
+    return [windows_path.join(folder, each) for each in entries if _LOG.fullmatch(each)]
+
+
+def _replaced(scope: Scope, reading: Reading) -> list[str]:
+    """Programs that were replaced while a process still ran them."""
+    found = []
+    for folder in _places(scope):
+        entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
+        found += [windows_path.join(folder, each) for each in entries if each.endswith(LEFT_BEHIND)]
+    return found
+
+
+def _places(scope: Scope) -> tuple[str, ...]:
+    layout = scope.layout
+    return tuple(
+        dict.fromkeys(
+            (
+                layout.root,
+                layout.cni_bin_dir,
+                layout.cni_conf_dir,
+                layout.flannel_dir,
+                layout.flannel_run_dir,
+                layout.log_dir,
+                layout.kubernetes_dir,
+                windows_path.join(layout.kubernetes_dir, "pki"),
+                windows_path.join(layout.kubernetes_dir, "manifests"),
+                layout.containerd_bin_dir,
+                layout.certs_dir,
+                *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
+            )
+        )
+    )
+
+
+def _folders(scope: Scope, reading: Reading) -> tuple[str, ...]:
+    """Every folder that something of ours lies in, and those above them that are not Windows' own."""
+    things = (*candidates(scope, reading), *data(scope), *(windows_path.join(each, "x") for each in _places(scope)))
+    state = windows_path.key(scope.layout.state_dir)
+    found: dict[str, str] = {}
+    for path in things:
+        folder = windows_path.parent(path)
+        while windows_path.key(folder) not in _COMMON and len(folder) > len("C:\\"):
+            key = windows_path.key(folder)
+            if key != state and not key.startswith(state + "\\"):
+                found.setdefault(key, folder)
+            folder = windows_path.parent(folder)
+    return tuple(sorted(found.values(), key=lambda each: (-each.count("\\"), each.casefold())))

@@ -1,0 +1,282 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""A node that was deleted and joins again: how it is told, and what of its earlier life is in the way.
+
+"Whenever a previously deleted node is being re-joined to the cluster, flannelD tries to assign a new pod subnet to the
+node. Users should remove" SourceVip.json and SourceVipRequest.json. Source: kubernetes/website, Windows
+troubleshooting, "With flannel, my nodes are having issues after rejoining a cluster".
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..components import crictl as beside_containerd
+from ..components import flannel, join, networks, source_vip, subnet_env
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Op, as_base64, flatten
+from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, service_key, services_query
+from ..engine.resource import Change, Refused
+from ..engine.resources.service import STOPPED
+from ..engine.resources.text_file import READ_LIMIT
+from ..engine.tools import run
+from ..network.model import Hns, Network
+from . import hns, stopping
+
+NAME = "rejoin"
+LIMIT = 64 * 1024
+_PREFIX = re.compile(r"\d+\.\d+\.\d+\.\d+/\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a node's earlier life has left. `why` says why the machine has to join anew, empty if it has not to;
+    `stale` are the files of another range than the node's `pod_cidr` (empty: not known yet), each with what it says;
+    `networks` the names of the HNS networks of such a range."""
+
+    why: str = ""
+    pod_cidr: str = ""
+    stale: tuple[tuple[str, str], ...] = ()
+    networks: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether this is a previously deleted node."""
+        return bool(self.why or self.stale or self.networks)
+
+
+def files(layout: Layout) -> tuple[str, ...]:
+    """The files that hold a node's old range: the two of the documents' kube-proxy script, and flanneld's own."""
+    return (
+        source_vip.source_vip_json(layout),
+        windows_path.join(layout.root, "SourceVipRequest.json"),
+        subnet_env.path(layout),
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What is read besides what every component asks for."""
+    return merge_queries(
+        (
+            *(file_query(path, sha256=True, content_limit=LIMIT) for path in files(layout)),
+            file_query(flannel.conf_path(layout), sha256=True, content_limit=READ_LIMIT),
+            *(file_query(path) for path in crictl_places(layout)),
+            *hns.QUERIES,
+            hns.record_query(layout),
+            services_query(stopping.names(layout)),
+        )
+    )
+
+
+def runner_reads(layout: Layout) -> tuple[Query, ...]:
+    """The node's runner: whether it has to be sent again."""
+    return (file_query(layout.runner, sha256=True),)
+
+
+def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> Past:
+    """Whether this is a previously deleted node, and what it has left (`always`: it is to join anew whatever it is).
+
+    It is one if it has joined, and the cluster has no Node of its name, or its certificate cannot be used any more;
+    or if its files speak of another range than the podCIDR of its Node. Refused as `join.has_joined` refuses.
+    """
+    layout, reading = situation.layout, situation.reading
+    why = reason(replace(situation, rejoin=False))
+    if not why and always:
+        why = "it is to join anew (winkube_rejoin_always)"
+    spec = (situation.node or {}).get("spec") or {}
+    cidr = "" if why else str(spec.get("podCIDR") or "")
+    if not why and not cidr:
+        return Past()  # nothing to compare with: a Node that is new, or a cluster that gives no ranges
+    stale = stale_files(layout, cidr, reading, all_of_them=bool(why))
+    found = hns.hns(reading)
+    going = tuple(each.name for each in _old_networks(found, ours, cidr))
+    return Past(why, cidr, stale, going)
+
+
+def stale_files(
+    layout: Layout, cidr: str, reading: Reading, *, all_of_them: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """Files that hold another range than `cidr`, each with what it says; none without `cidr`, unless it is
+    `all_of_them`."""
+    if not cidr and not all_of_them:
+        return ()
+    return tuple(
+        (path, said) for path in files(layout) if _there(path, reading) and (said := _other_range(path, cidr, reading))
+    )
+
+
+def reason(situation: join.Situation) -> str:
+    """Why a machine that has joined has to do so again; empty if it has not to, or has never joined."""
+    try:
+        join.has_joined(situation)
+    except join.Broken as broken:
+        return " ".join(broken.sentences)
+    layout, reading = situation.layout, situation.reading
+    if situation.asked and situation.node is None and any(_there(path, reading) for path in files(layout)):
+        named = ", ".join(path for path in files(layout) if _there(path, reading))
+        return f"the cluster has no Node {situation.node_name}, but {named} of an earlier one is there"
+    return ""
+
+
+def _old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
+    """Our networks of another range than `cidr`; without one all of them. The placeholder's range is nobody's."""
+    wanted = ipaddress.IPv4Network(cidr) if cidr else None
+    named = {name.casefold() for name in ours.names}
+    return tuple(
+        each
+        for each in found.networks
+        if each.name.casefold() in named and ours.owns(each) and (wanted is None or wanted not in each.prefixes)
+    )
+
+
+def _other_range(path: str, cidr: str, reading: Reading) -> str:
+    """What the file says, if that is another range than `cidr`; a file that says nothing of a range is as stale."""
+    text = reading.text(path) or ""
+    found = [ipaddress.ip_interface(each).network for each in _PREFIX.findall(text) if _is_prefix(each)]
+    own = ipaddress.IPv4Network(cidr) if cidr else None
+    if own is not None and any(isinstance(each, ipaddress.IPv4Network) and each.subnet_of(own) for each in found):
+        return ""
+    return ", ".join(dict.fromkeys(str(each) for each in found)) or "no range"
+
+
+def _is_prefix(text: str) -> bool:
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _there(path: str, reading: Reading) -> bool:
+    return bool(reading.parts.get(file_key(path), {}).get("exists"))
+
+
+# -- the clean-up ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What of a node's earlier life is in the way is gone, and kube-proxy, kubelet and flanneld are stopped: the roles
+    that follow start them again, in their order.
+
+    With `conf`, cni.conf goes as well: with it there the kubelet calls the node Ready, and without its network pods
+    fail. The role flannel writes it again behind its network.
+    """
+
+    layout: Layout
+    past: Past
+    ours: hns.Ours
+    conf: bool = False
+    label: str = NAME
+
+    def reads(self) -> tuple[Query, ...]:
+        """The files, HNS, the services."""
+        return reads(self.layout)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Stop and remove. Refused if a network that is in the way carries what must not be taken away."""
+        past = self.past
+        if not past.found:
+            return None
+        found = hns.hns(reading)
+        going = [each for each in found.networks if each.name in past.networks]
+        pods = evict(self.layout, found, going, reading)
+        order = stopping.names(self.layout)
+        stopped = stopping.active(order, reading)
+        stale = [path for path, _said in past.stale]
+        conf = flannel.conf_path(self.layout)
+        if self.conf and _there(conf, reading):
+            stale.append(conf)
+        if not stopped and not stale and not going:
+            return None
+        return Change(
+            text=self._text(stopped, stale),
+            before="".join(f"{path}: {said}\n" for path, said in past.stale)
+            + "".join(f"HNS network {each.name}: {', '.join(one.prefix for one in each.subnets)}\n" for each in going),
+            after=f"podCIDR {past.pod_cidr}\n" if past.pod_cidr else "joined anew\n",
+            commit=(
+                *stopping.stop(order[:2], reading),
+                *pods,
+                *stopping.stop(order[2:], reading, after=order[:2]),
+                *flatten(self._gone(path, reading) for path in stale),
+                *hns.remove(found, going, networks.adapters(reading)),
+            ),
+            predicted={
+                **{file_key(path): {"exists": False} for path in stale},
+                **{service_key(name): {**(reading.service(name) or {}), "state": STOPPED} for name in stopped},
+            },
+            state=(*reads(self.layout), services_query((*order, *(reading.parts.get("services") or ())))),
+        )
+
+    def _text(self, stopped: tuple[str, ...], stale: list[str]) -> str:
+        parts = [f"stop {', '.join(stopped)}"] if stopped else []
+        if gone := (*stale, *(f"the HNS network {name}" for name in self.past.networks)):
+            parts.append(f"remove {', '.join(gone)}")
+        return " and ".join(parts)
+
+    def _gone(self, path: str, reading: Reading) -> tuple[Op, ...]:
+        """Remove a file; the undo writes it again."""
+        text = reading.text(path)
+        if text is None:
+            raise Refused(
+                f"{path} is to be removed, but it is no small text file, so it is not what it seems to be. Look at it "
+                "and remove it yourself."
+            )
+        back = Op("write", {"path": path, "content": as_base64(text.encode())})
+        return (Op("remove", {"path": path}).undone_by(back),)
+
+
+def crictl_places(layout: Layout) -> tuple[str, ...]:
+    """Where crictl.exe may lie: beside containerd, or among the node's programs."""
+    return (beside_containerd.path(layout), windows_path.join(layout.root, beside_containerd.MEMBER))
+
+
+def crictl(layout: Layout, reading: Reading) -> str:
+    """The crictl.exe that is there; empty if there is none, or containerd does not run."""
+    runs = (reading.service(layout.containerd_service) or {}).get("state") == "running"
+    return next((path for path in crictl_places(layout) if runs and _there(path, reading)), "")
+
+
+def remove_pods(layout: Layout, program: str) -> Op:
+    """Every pod of containerd's stopped and removed. Source: kubernetes-sigs/cri-tools cmd/crictl/sandbox.go, rmp."""
+    pipe = f"npipe:////./pipe/{layout.containerd_pipe}"
+    return run(program, "--runtime-endpoint", pipe, "rmp", "--all", "--force", timeout_s=300, encoding="utf-8")
+
+
+def evict(layout: Layout, found: Hns, going: list[Network], reading: Reading) -> tuple[Op, ...]:
+    """What takes pods off networks that are to go: crictl. Refused where there is none, or others than pods use
+    them."""
+    using = [(network, each) for network in going for each in hns.guests(found, network)]
+    if not using:
+        return ()
+    program = crictl(layout, reading)
+    if program:
+        return (remove_pods(layout, program),)
+    raise Refused(
+        *(
+            f"The HNS network {network.name} has to go, but {each.label} on it is in use. Empty the node (kubectl "
+            f"drain), or lay crictl.exe into {layout.containerd_bin_dir}, with which its pods are removed, and run "
+            "again."
+            for network, each in using
+        )
+    )
+
+
+def as_data(found: Past) -> Mapping[str, Any]:
+    """For a task's result."""
+    return {
+        "why": found.why,
+        "pod_cidr": found.pod_cidr,
+        "stale": [{"path": path, "says": said} for path, said in found.stale],
+        "networks": list(found.networks),
+    }

@@ -1,0 +1,396 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Remedies for a node whose network is stuck, each a batch of its own, ordered so that one makes the next needless.
+
+Services that are down are started in the order of a first boot; networks and endpoints that are in the way go; flanneld
+is launched again, a bounded number of times; only then, and only if it was allowed, subnet.env is written for it.
+Source of the order: kubernetes/website, Windows troubleshooting, "flanneld is stuck in ..." and "My Windows Pods cannot
+launch because of missing /run/flannel/subnet.env".
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..components import networks, subnet_env, virtual_switch
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Batch, Op, as_base64
+from ..engine.environment import NSSM_VARIABLES, fingerprint
+from ..engine.reading import Expectation, Query, Reading, merge_queries, services_query, system_query
+from ..engine.resource import Refused
+from ..engine.resources.service import ACTIVE, RUNNING, until_stopped
+from ..engine.services.existing import Existing
+from ..engine.tools import start_ops, wait_pipe, wait_service
+from ..facts.flannel import BACKENDS
+from ..network.model import Endpoint, Hns, Network
+from . import hns, rejoin, stopping
+
+NAME = "repair"
+AUTO = 2
+"""The start type of a service that Windows starts at boot. Source: winsvc.h SERVICE_AUTO_START."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How the node should be. `network` is flannel's HNS network, `pod_cidr` the range of its Node (empty: not known),
+    `timeout_s` how long a launch of flanneld may take until its network is there."""
+
+    layout: Layout
+    node_name: str
+    mode: str
+    network: str
+    cluster: str
+    ours: hns.Ours
+    pod_cidr: str = ""
+    timeout_s: int = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One batch. `why` is what was seen, `text` what is done about it, both without a full stop."""
+
+    why: str
+    text: str
+    batch: Batch
+
+
+def reads(wanted: Wanted) -> tuple[Query, ...]:
+    """What the remedies are chosen by."""
+    layout = wanted.layout
+    return merge_queries(
+        (
+            system_query(),
+            *hns.QUERIES,
+            subnet_env.query(layout),
+            *rejoin.reads(layout),
+            services_query((*stopping.names(layout), layout.containerd_service)),
+        )
+    )
+
+
+# -- what is wrong -----------------------------------------------------------------------------------------------------
+
+
+def waits_for_network(wanted: Wanted, reading: Reading) -> str:
+    """Why flanneld counts as stuck: its network is not there, or has no management address. Empty if it is not."""
+    service = wanted.layout.flanneld_service
+    if reading.service(service) is None:
+        return ""
+    found = hns.hns(reading)
+    network = found.network(wanted.network)
+    if not found.knows("networks"):
+        return ""
+    if network is None:
+        return f"{service} is there, but its HNS network {wanted.network} is not"
+    if not network.management_ip:
+        return f"the HNS network {wanted.network} has no management address"
+    return ""
+
+
+def lacks_lease(wanted: Wanted, reading: Reading) -> str:
+    """That flanneld has not written subnet.env, or one that does not fit this node. Empty if it has."""
+    if reading.service(wanted.layout.flanneld_service) is None:
+        return ""
+    path = subnet_env.path(wanted.layout)
+    text = reading.text(path)
+    if text is None:
+        return f"there is no {path}, so pods cannot start"
+    wrong = subnet_env.problems(text, cluster=_ipv4(wanted.cluster), mode=wanted.mode, mtu=0)
+    return f"{path} does not fit: {'; '.join(wrong)}" if wrong else ""
+
+
+def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
+    """Services of ours that should have come up with the machine and have not, in the order of a first boot: a service
+    that is stopped on purpose (start type manual or disabled) is not among them."""
+    return tuple(
+        name
+        for name in _boot_order(wanted.layout)
+        if (found := reading.service(name)) is not None and found.get("start") == AUTO and found.get("state") != RUNNING
+    )
+
+
+def other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
+    """Networks of ours on the node's adapters that are of another type than the mode has: one virtual switch has one
+    type, so all of them stand in the way of the other mode."""
+    kind = BACKENDS[wanted.mode].hns_type.casefold()
+    return tuple(each for each in hns.hns(reading).networks if wanted.ours.owns(each) and each.type != kind)
+
+
+def in_the_way(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
+    """Endpoints of dead pods that keep an address from others: on our networks, seen twice, with no namespace and no
+    container, and with an address that another endpoint has as well or that is of another range than the node's."""
+    cidr = ipaddress.ip_network(wanted.pod_cidr) if wanted.pod_cidr else None
+    earlier = {each.id for each in _dead(wanted, before)}
+    held: dict[str, int] = {}
+    for each in now.endpoints:
+        for address in each.addresses:
+            held[address] = held.get(address, 0) + 1
+    return tuple(
+        each
+        for each in _dead(wanted, now)
+        if each.id in earlier
+        and any(held[one] > 1 or (cidr is not None and _outside(one, cidr)) for one in each.addresses)
+    )
+
+
+def _dead(wanted: Wanted, found: Hns) -> tuple[Endpoint, ...]:
+    mine = {each.id: each for each in found.networks if wanted.ours.owns(each)}
+    return tuple(
+        each
+        for each in found.endpoints
+        if each.network in mine
+        and not (each.remote or found.attached(each) or each.containers)
+        and not each.name.casefold().endswith("_ep")
+        and "source" not in each.name.casefold()
+    )
+
+
+def _outside(address: str, cidr: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+    try:
+        return ipaddress.ip_address(address) not in cidr
+    except ValueError:
+        return False
+
+
+def _ipv4(cluster: str) -> str:
+    return str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
+
+
+# -- what is done about it ---------------------------------------------------------------------------------------------
+
+
+def remove_endpoints(wanted: Wanted, dead: Sequence[Endpoint], reading: Reading) -> Remedy:
+    """Those in the way, by their ids."""
+    named = ", ".join(each.label for each in dead)
+    return _remedy(
+        f"{named} of pods that are gone keep addresses",
+        f"remove {named}",
+        (hns.remove_objects(hns.ENDPOINTS, [each.id for each in dead]),),
+        wanted,
+        reading,
+    )
+
+
+def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
+    """kube-proxy without what an earlier one left in HNS: stopped, all policy lists removed, started.
+
+    Source: microsoft/SDN Kubernetes/windows/start-kubeproxy.ps1, `Get-HnsPolicyList | Remove-HnsPolicyList`.
+    """
+    lists = hns.hns(reading).policy_lists
+    service = wanted.layout.kube_proxy_service
+    if not lists or reading.service(service) is None:
+        return None
+    ran = stopping.active((service,), reading)
+    return _remedy(
+        f"HNS has {len(lists)} policy lists, and winkube_repair_policy_lists says that they go",
+        f"remove {len(lists)} policy lists" + (f", with {service} stopped, which makes its own again" if ran else ""),
+        (
+            *stopping.stop((service,), reading),
+            hns.remove_objects(hns.POLICY_LISTS, [each.id for each in lists]),
+            *(_started(service, reading, stopping.TIMEOUT_S) if ran else ()),
+        ),
+        wanted,
+        reading,
+    )
+
+
+def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
+    """flanneld stopped and started, until its network and its lease are there. Refused for one that is not told its
+    node, which would end with the same again."""
+    layout = wanted.layout
+    service = layout.flanneld_service
+    found = reading.service(service) or {}
+    _refuse_without_name(wanted, found)
+    stop = stopping.stop((service,), reading) if found.get("state") in ACTIVE else ()
+    return _remedy(
+        why,
+        f"launch {service} again and wait {wanted.timeout_s} s for its network {wanted.network}",
+        (
+            *stop,
+            *_started(service, reading, stopping.TIMEOUT_S),
+            virtual_switch.wait_network(wanted.network, wanted.timeout_s),
+            Op("wait", {"for": "file", "path": subnet_env.path(layout), "timeout_s": wanted.timeout_s}),
+        ),
+        wanted,
+        reading,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One attempt to get flanneld's network; `error` says why it was taken back, empty if it worked."""
+
+    remedy: Remedy
+    error: str
+
+
+def launch_until_there(
+    wanted: Wanted, tries: int, reading: Reading, send: Callable[[Remedy], str], look: Callable[[], Reading]
+) -> tuple[Launch, ...]:
+    """flanneld again, until its network and its lease are there, at most `tries` times; nothing where they are. `send`
+    returns why an attempt was taken back, `look` reads the node anew."""
+    made: list[Launch] = []
+    while len(made) < tries:
+        why = waits_for_network(wanted, reading) or lacks_lease(wanted, reading)
+        if not why:
+            break
+        remedy = relaunch(wanted, why, reading)
+        made.append(Launch(remedy, send(remedy)))
+        if not made[-1].error:
+            break
+        reading = look()
+    return tuple(made)
+
+
+def start_in_order(wanted: Wanted, names: Sequence[str], reading: Reading) -> Remedy:
+    """Services that stayed down after a boot, each behind what it needs: containerd's pipe, flannel's network."""
+    layout = wanted.layout
+    ops: list[Op] = []
+    for name in names:
+        ops += _started(name, reading, wanted.timeout_s)
+        if name == layout.containerd_service:
+            ops.append(wait_pipe(layout.containerd_pipe, wanted.timeout_s))
+        elif name == layout.flanneld_service:
+            ops.append(virtual_switch.wait_network(wanted.network, wanted.timeout_s))
+        else:
+            ops.append(wait_service(name, RUNNING, wanted.timeout_s, stable_s=10))
+    states = ", ".join(f"{name} is {(reading.service(name) or {}).get('state')}" for name in names)
+    return _remedy(states, f"start {', '.join(names)} in this order", tuple(ops), wanted, reading)
+
+
+def switch_mode(wanted: Wanted, going: Sequence[Network], reading: Reading) -> Remedy:
+    """Networks of the other mode removed, with kube-proxy, kubelet and flanneld stopped; the site playbook makes those
+    of the new one. Refused while somebody uses them."""
+    layout = wanted.layout
+    found = hns.hns(reading)
+    order = sorted(going, key=lambda each: each.id in wanted.ours.recorded)
+    pods = rejoin.evict(layout, found, list(order), reading)
+    names = stopping.names(layout)
+    kind = BACKENDS[wanted.mode].hns_type
+    return _remedy(
+        f"{', '.join(f'{each.name} is of type {each.type}' for each in order)}, and {wanted.mode} needs {kind}",
+        f"remove the HNS networks {', '.join(each.name for each in order)}, so that site.yml can make those of "
+        f"{wanted.mode}",
+        (
+            *stopping.stop(names[:2], reading),
+            *pods,
+            *stopping.stop(names[2:], reading, after=names[:2]),
+            *hns.remove(found, order, networks.adapters(reading)),
+        ),
+        wanted,
+        reading,
+    )
+
+
+def write_lease(
+    wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int, reading: Reading
+) -> Remedy:
+    """subnet.env as flanneld would write it, for a flanneld that does not. `subnet` is the node's range, empty for the
+    podCIDR of its Node; `nodes` are all Nodes. Refused for a range that is another node's, or that nobody can compare.
+    """
+    text = lease(wanted, subnet, nodes, mtu)
+    path = subnet_env.path(wanted.layout)
+    old = reading.text(path)
+    back = (
+        Op("remove", {"path": path}) if old is None else Op("write", {"path": path, "content": as_base64(old.encode())})
+    )
+    write = Op("write", {"path": path, "content": as_base64(text.encode())}).undone_by(back)
+    folder = windows_path.parent(path)
+    made = Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "only_if_empty": True}))
+    why = f"{wanted.layout.flanneld_service} does not write {path}"
+    return _remedy(why, f"write {path}: {', '.join(text.split())}", (made, write), wanted, reading)
+
+
+def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int) -> str:
+    """The text of subnet.env, with the range that was found to be this node's alone."""
+    if nodes is None:
+        raise Refused(
+            "subnet.env is generated only where all nodes' ranges are known, since two nodes with one range lose each "
+            "other's pods: set winkube_cluster.kubeconfig to a kubeconfig on the controller."
+        )
+    given = subnet or wanted.pod_cidr
+    if not given:
+        raise Refused(
+            f"The Node {wanted.node_name} has no podCIDR, so nobody knows its range: the controller manager needs "
+            "--allocate-node-cidrs; or name one with winkube_repair_subnet."
+        )
+    span = networks.ipv4(networks.ranges(given, "winkube_repair_subnet"))
+    cluster = networks.ipv4(networks.ranges(wanted.cluster, "winkube_cluster_cidr"))
+    if not span or not any(span[0].subnet_of(cover) for cover in cluster):
+        raise Refused(f"winkube_repair_subnet: {given} does not lie in winkube_cluster_cidr {wanted.cluster}.")
+    if taken := used_by(span[0], wanted.node_name, nodes):
+        raise Refused(
+            f"winkube_repair_subnet: {span[0]} overlaps {taken[1]} of the node {taken[0]}: with one range for two "
+            "nodes, the traffic for their pods goes to one of them. Choose a range that no node has."
+        )
+    largest = (mtu or subnet_env.LARGEST_MTU) - (subnet_env.VXLAN_OVERHEAD if wanted.mode == "overlay" else 0)
+    rows = {
+        "FLANNEL_NETWORK": str(cluster[0]),
+        "FLANNEL_SUBNET": f"{span[0].network_address + 1}/{span[0].prefixlen}",
+        "FLANNEL_MTU": str(largest),
+        "FLANNEL_IPMASQ": "true",
+    }
+    return "".join(f"{name}={value}\n" for name, value in rows.items())
+
+
+def used_by(
+    span: ipaddress.IPv4Network, own: str, nodes: Iterable[Mapping[str, Any]]
+) -> tuple[str, ipaddress.IPv4Network] | None:
+    """The other node whose podCIDR overlaps `span`, and that range."""
+    for node in nodes:
+        name = str((node.get("metadata") or {}).get("name") or "")
+        spec = node.get("spec") or {}
+        listed = [str(each) for each in spec.get("podCIDRs") or [spec.get("podCIDR")] if each]
+        if name == own or not listed:
+            continue
+        for other in networks.ipv4(networks.ranges(",".join(listed), f"the podCIDR of the Node '{name}'")):
+            if span.overlaps(other):
+                return name, other
+    return None
+
+
+# -- the parts ---------------------------------------------------------------------------------------------------------
+
+
+def _boot_order(layout: Layout) -> tuple[str, ...]:
+    return (layout.containerd_service, layout.flanneld_service, layout.kubelet_service, layout.kube_proxy_service)
+
+
+def _started(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
+    """Start it; the undo leaves one that ran to run, and stops one that did not."""
+    start, *waits = start_ops(name, timeout_s)
+    ran = (reading.service(name) or {}).get("state") in ACTIVE
+    return (start if ran else start.undone_by(*until_stopped(name, timeout_s)), *waits)
+
+
+def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: Wanted, reading: Reading) -> Remedy:
+    batch = Batch(
+        component=NAME,
+        ops=ops,
+        pre=(Expectation(system_query(), (("machine", reading.machine), ("boot_id", reading.boot_id))),),
+        state=reads(wanted),
+    )
+    return Remedy(why, text, batch)
+
+
+def _refuse_without_name(wanted: Wanted, found: Mapping[str, Any]) -> None:
+    parameters = found.get("nssm") or {}
+    entries = [
+        *(found.get("environment") or ()),
+        *(one for name in NSSM_VARIABLES for one in parameters.get(name) or ()),
+    ]
+    line = f"{Existing(found).program} {parameters.get('AppParameters') or found.get('image_path')}"
+    lacks = [
+        *([] if fingerprint(f"NODE_NAME={wanted.node_name}") in entries else [f"NODE_NAME={wanted.node_name}"]),
+        *(word for word in ("--kubeconfig-file", "--iface", "--ip-masq", "--kube-subnet-mgr") if word not in line),
+    ]
+    if lacks:
+        raise Refused(
+            f"The service {wanted.layout.flanneld_service} is to be launched again, but it lacks {', '.join(lacks)} "
+            "and would be stuck as before: run site.yml with the tag flannel, which sets them."
+        )

@@ -1,0 +1,428 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node that shall be a plain machine again, in two batches.
+
+The first can be taken back whole: pods and images go while containerd runs, services are stopped and removed, files
+put aside under another name, networks removed. The second deletes what was put aside, and the folders that our services
+alone wrote into; it is not taken back, and a run that was cut goes on where that one ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components import csi_proxy, networks
+from ..components.networks import Adapter
+from ..engine import windows_path
+from ..engine.batch import Op, flatten
+from ..engine.reading import (
+    CONFIDENTIAL,
+    Query,
+    Reading,
+    file_key,
+    file_query,
+    merge_queries,
+    service_key,
+    services_query,
+)
+from ..engine.resource import Change, Refused
+from ..engine.resources.hns_network import Addresses
+from ..engine.resources.machine_path import KEY as ENVIRONMENT
+from ..engine.resources.machine_path import MachinePath
+from ..engine.resources.no_service import runs
+from ..engine.services.existing import Existing, queries
+from ..engine.tools import SYSTEM32, run, wait_gone
+from ..facts.csi_proxy import SERVICE as CSI_PROXY
+from ..network.model import Network
+from . import hns, owned, rejoin, stopping
+
+NAME = "reset"
+HCSDIAG = SYSTEM32 + r"\hcsdiag.exe"
+SHIM = "containerd-shim-runhcs-v1.exe"
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """No pods, no images, none of our services."""
+
+    scope: owned.Scope
+
+    @property
+    def label(self) -> str:
+        """What it takes away."""
+        return "services"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The services, and the programs that empty containerd."""
+        layout = self.scope.layout
+        return (
+            services_query(self._order),
+            *(file_query(path) for path in (*rejoin.crictl_places(layout), HCSDIAG)),
+        )
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """What is needed to make the services again."""
+        return tuple(query for name in self._order if reading.service(name) is not None for query in queries(name))
+
+    def change(self, reading: Reading) -> Change | None:
+        """Stop and remove. Refused for a service of one of our names that runs somebody else's program."""
+        there = [name for name in self._order if reading.service(name) is not None]
+        if not there:
+            return None
+        layout = self.scope.layout
+        self._refuse_others(reading)
+        *before, flanneld, containerd = self._order
+        removed = (Existing.of(reading.service(name) or {}, reading).remove() for name in there)
+        program = rejoin.crictl(layout, reading)
+        shim = windows_path.join(layout.containerd_bin_dir, SHIM)
+        return Change(
+            text=self._text(there, program),
+            before="".join(f"service {name}: {(reading.service(name) or {}).get('image_path')}\n" for name in there),
+            after="no services\n",
+            commit=(
+                *stopping.stop(before, reading),
+                *self._emptied(program),
+                *stopping.stop((flanneld, containerd), reading, after=before),
+                wait_gone(shim, stopping.TIMEOUT_S),
+                *((run(HCSDIAG, "list", ok_exit=(0, 1)),) if owned.is_there(HCSDIAG, reading) else ()),
+                *flatten(removed),
+            ),
+            predicted={service_key(name): None for name in there},
+            state=(services_query((*self._order, *(reading.parts.get("services") or ()))),),
+        )
+
+    @property
+    def _order(self) -> tuple[str, ...]:
+        layout = self.scope.layout
+        first, second, flanneld = stopping.names(layout)
+        return (first, second, CSI_PROXY, flanneld, layout.containerd_service)
+
+    def _emptied(self, program: str) -> tuple[Op, ...]:
+        if not program:
+            return ()
+        pods = rejoin.remove_pods(self.scope.layout, program)
+        if "images" in self.scope.keep:
+            return (pods,)
+        words = [*pods.args["args"][:2], "rmi", "--all"]
+        return (pods, run(program, *words, timeout_s=600, encoding="utf-8"))
+
+    def _text(self, there: list[str], program: str) -> str:
+        images = "" if "images" in self.scope.keep else " and images"
+        pods = f"remove all pods{images} and " if program else ""
+        return f"{pods}stop and remove the services {', '.join(there)}"
+
+    def _refuse_others(self, reading: Reading) -> None:
+        layout = self.scope.layout
+        programs = (
+            *(layout.kube_proxy_binary, layout.kubelet_binary, csi_proxy.binary(layout)),
+            *(layout.flanneld_binary, layout.containerd_binary),
+        )
+        wrong = [
+            f"The service {name} runs {Existing(found).program}, not {program}: it is somebody else's, or a script "
+            "made it (playbooks/site.yml takes that over first). Remove it yourself, or correct winkube_node."
+            for name, program in zip(self._order, programs, strict=True)
+            if (found := reading.service(name)) is not None and not runs(name, program, reading)
+        ]
+        if wrong:
+            raise Refused(*wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class NoPathEntry:
+    """`entry` is not in the machine's Path."""
+
+    entry: str
+
+    @property
+    def label(self) -> str:
+        """What is changed."""
+        return "the machine's Path"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The value in the registry."""
+        return MachinePath(self.entry).reads()
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Take the entry out; nothing else of the value is touched."""
+        (query,) = self.reads()
+        present = str(reading.parts[query.key].get("value") or "")
+        entries = [each for each in present.split(";") if each]
+        rest = [each for each in entries if not windows_path.same(each.strip('"'), self.entry)]
+        if rest == entries:
+            return None
+        value = {"path": ENVIRONMENT, "name": "Path", "type": "expand_string"}
+        changed = Op("registry_set", {**value, "value": ";".join(rest)})
+        return Change(
+            text=f"take {self.entry} out of the machine's Path",
+            before="".join(f"{each}\n" for each in entries),
+            after="".join(f"{each}\n" for each in rest),
+            commit=(changed.undone_by(Op("registry_set", {**value, "value": present})),),
+            predicted={query.key: {"exists": True, "type": "expand_string", "value": ";".join(rest)}},
+            state=(query,),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoVariable:
+    """The machine's variable `name` is not set."""
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The variable by name."""
+        return f"the machine's variable {self.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """Whether it is set: its fingerprint."""
+        return (self._query(f"variable:{self.name.casefold()}", fingerprint=True),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """The value, for the undo."""
+        return (self._secret,) if self._is_set(reading) else ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Remove it."""
+        if not self._is_set(reading):
+            return None
+        (query,) = self.reads()
+        before = reading.parts.get(self._secret.key, {})
+        place = {"path": ENVIRONMENT, "name": self.name}
+        value = {"type": before.get("type", "string"), "value": before.get("value", "")}
+        back = Op("registry_set", {**place, **value}, secrets=("value",))
+        return Change(
+            text=f"remove the machine's variable {self.name}",
+            before=f"{self.name}: set\n",
+            after=f"{self.name}: not set\n",
+            commit=(Op("registry_remove", place).undone_by(back),),
+            predicted={query.key: {"exists": False}},
+            state=(query,),
+        )
+
+    def _is_set(self, reading: Reading) -> bool:
+        return bool(reading.parts[self.reads()[0].key].get("exists"))
+
+    def _query(self, key: str, *, fingerprint: bool = False) -> Query:
+        more = (("fingerprint", True),) if fingerprint else ()
+        return Query(key, "registry", (("path", ENVIRONMENT), ("name", self.name), *more))
+
+    @property
+    def _secret(self) -> Query:
+        return self._query(f"{CONFIDENTIAL}variable:{self.name.casefold()}")
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Our files are not at their places any more, but beside them, until the second batch deletes them."""
+
+    scope: owned.Scope
+
+    @property
+    def label(self) -> str:
+        """What is put aside."""
+        return "files"
+
+    def reads(self) -> tuple[Query, ...]:
+        """Nothing that was not read for the scope."""
+        return ()
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Rename each. One that an earlier reset has put aside under that name is deleted before."""
+        there = owned.files(self.scope, reading)
+        if not there:
+            return None
+        old = set(owned.put_aside(self.scope, reading))
+        ops: list[Op] = []
+        for path in there:
+            aside = path + owned.ASIDE
+            if aside in old:
+                ops.append(Op("remove", {"path": aside, "recurse": True}))
+            back = Op("move", {"from": aside, "to": path})
+            ops.append(Op("move", {"from": path, "to": aside}).undone_by(back))
+        return Change(
+            text=f"put {len(there)} files aside: {', '.join(there)}",
+            before="".join(f"{path}\n" for path in there),
+            commit=tuple(ops),
+            predicted={
+                key: value
+                for path in there
+                for key, value in (
+                    (file_key(path), {"exists": False}),
+                    (file_key(path + owned.ASIDE), {"exists": True, "kind": "file"}),
+                )
+            },
+            state=tuple(file_query(each) for path in there for each in (path, path + owned.ASIDE)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoNetworks:
+    """None of our HNS networks is there; the last one takes the virtual switch with it, and the adapter gets its
+    addresses back."""
+
+    scope: owned.Scope
+
+    @property
+    def label(self) -> str:
+        """What is removed."""
+        return "HNS networks"
+
+    def reads(self) -> tuple[Query, ...]:
+        """HNS, the adapters, and which networks were made here."""
+        return (*hns.QUERIES, hns.record_query(self.scope.layout))
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while somebody uses one."""
+        found = hns.hns(reading)
+        going = sorted(
+            (each for each in found.networks if self.scope.ours.owns(each)), key=lambda each: self._recorded(each)
+        )
+        if not going or "networks" in self.scope.keep:
+            return None
+        pods = rejoin.crictl(self.scope.layout, reading)
+        using = [(network, each) for network in going for each in hns.guests(found, network)]
+        if using and not pods:
+            raise Refused(
+                *(
+                    f"The HNS network {network.name} has to go, but {each.label} on it is in use. Empty the node "
+                    f"(kubectl drain), or lay crictl.exe into {self.scope.layout.containerd_bin_dir}, and run again."
+                    for network, each in using
+                )
+            )
+        adapters = networks.adapters(reading)
+        names = ", ".join(each.name for each in going)
+        return Change(
+            text=f"remove the HNS networks {names}",
+            before="".join(f"{each.name} ({each.type})\n" for each in going),
+            commit=tuple(self._undone(op, going, adapters) for op in hns.remove(found, going, adapters)),
+            predicted={hns.ALL: {"available": True, **dict.fromkeys(("networks", "endpoints"), "[]")}},
+            state=self.reads(),
+        )
+
+    def _recorded(self, network: Network) -> bool:
+        return network.id in self.scope.ours.recorded
+
+    def _undone(self, op: Op, going: list[Network], adapters: tuple[Adapter, ...]) -> Op:
+        """A network that was made by a batch is made again by the undo, and the addresses are waited for."""
+        network = next((each for each in going if op.op == "hns_network_remove" and op.args["id"] == each.id), None)
+        if network is None or not self._recorded(network):
+            return op
+        again = hns.request(network)
+        held = next((each for each in adapters if each.physical == network.adapter and each.addresses), None)
+        settle = (
+            Addresses(held.addresses, held.gateways, held.dns, held.dhcp).op(
+                f"vEthernet ({network.adapter})", wait_s=hns.WAIT_S
+            ),
+        ) if held else ()  # fmt: skip
+        return op.undone_by(Op("hns_network", {"name": network.name, "request": again}), *settle)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What was put aside is deleted, and what only our services wrote; then every folder of ours that is empty."""
+
+    scope: owned.Scope
+
+    @property
+    def label(self) -> str:
+        """What is deleted."""
+        return "folders"
+
+    def reads(self) -> tuple[Query, ...]:
+        """Nothing that was not read for the scope."""
+        return ()
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Delete. No undo."""
+        scope = self.scope
+        aside = owned.put_aside(scope, reading)
+        data = self.data(reading)
+        empty = emptied(scope, reading, owned.everything(scope, reading))
+        if not aside and not data and not empty:
+            return None
+        named = (*data, *(folder for folder in empty if not any(inside(folder, each) for each in data)))
+        return Change(
+            text=f"delete {len(aside)} files that were put aside, and {', '.join(named)}",
+            before="".join(f"{path}\n" for path in (*data, *empty)),
+            commit=(
+                *(Op("remove", {"path": path, "recurse": True, "in_use_ok": True}) for path in aside),
+                *(Op("remove", {"path": path, "recurse": True}) for path in data),
+                *(Op("remove", {"path": path, "only_if_empty": True}) for path in empty),
+            ),
+            predicted={file_key(path): {"exists": False} for path in (*aside, *data, *empty)},
+            state=merge_queries(file_query(path, entries=True) for path in (*aside, *data, *empty)),
+        )
+
+    def data(self, reading: Reading) -> tuple[str, ...]:
+        """The folders that are deleted whole: not containerd's root while it has layers."""
+        root = self.scope.containerd_root if owned.layers(self.scope, reading) else ""
+        return tuple(path for path in owned.data(self.scope) if path != root and owned.is_there(path, reading))
+
+
+def emptied(scope: owned.Scope, reading: Reading, going: tuple[str, ...]) -> tuple[str, ...]:
+    """Folders that will be empty when `going` is gone, the deepest first."""
+    stay = {windows_path.key(each) for each in owned.strangers(scope, reading, going)}
+    held = {key for each in stay for key in _above(each)}
+    gone = {windows_path.key(path) for path in going}
+    return tuple(
+        folder
+        for folder in owned.folders(scope, reading)
+        if windows_path.key(folder) not in stay | held
+        and not any(inside(folder, each) for each in going)
+        and windows_path.key(folder) not in gone
+    )
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether `path` is `folder` or lies in it."""
+    return f"{windows_path.key(path)}\\".startswith(f"{windows_path.key(folder)}\\")
+
+
+def _above(key: str) -> set[str]:
+    found = set()
+    while len(key) > len("c:\\"):
+        found.add(key)
+        key = windows_path.parent(key)
+    return found
+
+
+def left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
+    """What a reset leaves, a sentence each, from a reading after it (in check mode: of its plan)."""
+    going = owned.everything(scope, reading) if reading.predicted else ()
+    found = [
+        f"{folder} stays: it holds {', '.join(names[:5])}{' and more' if len(names) > 5 else ''}"
+        for folder, names in owned.strangers(scope, reading, going).items()
+    ]
+    if layers := owned.layers(scope, reading):
+        found.append(
+            f"{scope.containerd_root} stays: containerd has {len(layers)} layers in it. crictl.exe rmi --all while "
+            "containerd runs removes them; deleting the folder can go through a mounted one"
+        )
+    state = hns.hns(reading)
+    found += [f"the HNS network {each.name} ({each.type}) stays: it is not ours" for each in state.networks
+              if not scope.ours.owns(each)]  # fmt: skip
+    if "networks" in scope.keep and (names := [each.name for each in state.networks if scope.ours.owns(each)]):
+        found.append(f"the HNS networks {', '.join(names)} stay, as winkube_reset_keep says")
+    found.append(
+        f"{scope.layout.state_dir} and the task \\winkube\\runner stay: the journal of what was done. Unregister-"
+        "ScheduledTask and a deleted folder end it"
+    )
+    found.append("the Windows feature Containers stays: turning it off takes a restart, and others may use it")
+    return tuple(found)

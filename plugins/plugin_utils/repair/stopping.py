@@ -1,0 +1,49 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services stopped in the order in which they lean on each other, and brought back by the undo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..components.layout import Layout
+from ..engine.batch import Op
+from ..engine.reading import Reading
+from ..engine.resource import Refused
+from ..engine.resources.service import ACTIVE, RUNNING, halt_dependants, running_dependants, with_undo_start
+from ..engine.services.existing import Existing
+
+TIMEOUT_S = 120
+
+
+def names(layout: Layout) -> tuple[str, ...]:
+    """The services of a node that talk to the cluster, in the order in which they are stopped."""
+    return (layout.kube_proxy_service, layout.kubelet_service, layout.flanneld_service)
+
+
+def active(wanted: Sequence[str], reading: Reading) -> tuple[str, ...]:
+    """Those that run or are on their way to, as nssm's PAUSED is."""
+    return tuple(name for name in wanted if (reading.service(name) or {}).get("state") in ACTIVE)
+
+
+def stop(
+    wanted: Sequence[str], reading: Reading, timeout_s: int = TIMEOUT_S, *, after: Sequence[str] = ()
+) -> tuple[Op, ...]:
+    """Stop these, first to last, when those in `after` are stopped; the undo starts them, last to first. Refused if a
+    running service of somebody else's depends on one of them: nobody would start it again."""
+    ours = {name.casefold() for name in (*wanted, *after)}
+    ops: tuple[Op, ...] = ()
+    for name in active(wanted, reading):
+        others = [each for each in running_dependants(name, reading) if each.casefold() not in ours]
+        if others:
+            raise Refused(
+                f"The service {name} has to be stopped, but {', '.join(others)} depends on it and runs: stop it before "
+                f"(sc.exe stop {others[0]}), and start it again afterwards."
+            )
+        found = reading.service(name) or {}
+        first = Existing(found).stop(timeout_s)
+        # After a power loss the machine has started what depends on it: Windows stops nothing that others hang on.
+        halt = halt_dependants(name, reading, timeout_s)
+        ops += with_undo_start(name, first, timeout_s, ran=found.get("state") == RUNNING, first=halt)
+    return ops

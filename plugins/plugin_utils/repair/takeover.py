@@ -1,0 +1,196 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes that scripts have made: which services are theirs, and which programs run outside any service.
+
+A program that was started by hand or by start.ps1 holds its ports and its files and is gone with the next restart: it
+is ended, so that a service can take its place. Services are not made anew: the roles set them right.
+Sources: kubernetes/website, Adding Windows nodes (start.ps1, register-svc.ps1); kubernetes-sigs/sig-windows-tools
+hostprocess/PrepareNode.ps1 (StartKubelet.ps1); kubernetes-sigs/image-builder ansible/windows (kube-log-runner.exe).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Batch, Op
+from ..engine.reading import Expectation, Query, Reading, merge_queries, services_query, system_query
+from ..engine.resource import Refused
+from ..engine.resources.service import ACTIVE
+from ..engine.services.existing import Existing
+from ..engine.tools import SYSTEM32, run
+from . import stopping
+
+NAME = "takeover"
+TASKKILL = SYSTEM32 + r"\taskkill.exe"
+NOT_FOUND = 128
+"""taskkill's exit code where there is no such process. Source: learn.microsoft.com, taskkill."""
+PROCESSES = "processes:takeover"
+GONE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A program that runs outside any service; `path` is where it was started from."""
+
+    pid: int
+    name: str
+    path: str
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A service that runs one of Kubernetes' programs. `origin` is the script that makes such services, `ours` one that
+    is as the roles make it; `expected` is the name that the roles give the service of this program."""
+
+    service: str
+    program: str
+    origin: str
+    expected: str
+
+
+def programs(layout: Layout) -> Mapping[str, str]:
+    """The names of the programs that scripts start, each with the service that the roles have for it."""
+    return {
+        windows_path.name(layout.kube_proxy_binary).casefold(): layout.kube_proxy_service,
+        windows_path.name(layout.kubelet_binary).casefold(): layout.kubelet_service,
+        windows_path.name(layout.flanneld_binary).casefold(): layout.flanneld_service,
+    }
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """The processes of these programs, and of nssm.exe, which starts some of them; and all services."""
+    names = (*programs(layout), "nssm.exe")
+    return merge_queries(
+        (
+            system_query(),
+            services_query(stopping.names(layout)),
+            Query(PROCESSES, "processes", (("names", tuple(sorted(names))),)),
+        )
+    )
+
+
+def services(layout: Layout, reading: Reading) -> tuple[Found, ...]:
+    """Every service that runs one of the programs, by itself, under nssm, or through a wrapper."""
+    return tuple(
+        Found(str(service["name"]), program, origin(service), expected)
+        for service in reading.services()
+        for program, expected in programs(layout).items()
+        if _runs(service, program)
+    )
+
+
+def origin(service: Mapping[str, Any]) -> str:
+    """The script that makes a service of this shape, or `ours`."""
+    line = _line(service)
+    if "startkubelet.ps1" in line:
+        return "PrepareNode.ps1"
+    if "kube-log-runner.exe" in line:
+        return "image-builder"
+    if service.get("nssm") is not None and not service["nssm"].get("AppStderr"):  # ours log somewhere
+        return "register-svc.ps1"
+    return "ours"
+
+
+def misnamed(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """What stands against the roles' services: one of another name that runs the same program."""
+    return tuple(
+        f"The service {each.service} runs {each.program}, and winkube_node names {each.expected} for that: both would "
+        f"take the same ports. Name the service in the variables as it is called, or remove it (sc.exe delete "
+        f"{each.service})."
+        for each in services(layout, reading)
+        if each.service.casefold() != each.expected.casefold()
+    )
+
+
+def loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
+    """The programs that run outside a service. Refused where it cannot be told which of two is the service's."""
+    found: list[Process] = []
+    listed = [_process(each) for each in reading.parts.get(PROCESSES) or ()]
+    for program in programs(layout):
+        running = [each for each in listed if each.name.casefold() == program]
+        owners = [
+            service
+            for service in reading.services()
+            if service.get("state") in ACTIVE and _runs(service, program) and service.get("pid")
+        ]
+        found += _outside(program, running, owners, listed)
+    return tuple(found)
+
+
+def batch(layout: Layout, going: tuple[Process, ...], reading: Reading) -> Batch | None:
+    """End these processes with what they have started, and wait until they are gone. No undo: nobody knows with which
+    arguments a console started them, and the services that follow take their place."""
+    if not going:
+        return None
+    ops: list[Op] = []
+    for each in going:
+        # The filter: a pid may be another program's by now.
+        words = ("/T", "/F", "/PID", str(each.pid), "/FI", f"IMAGENAME eq {each.name}")
+        ops.append(run(TASKKILL, *words, ok_exit=(0, NOT_FOUND)))
+    held = sorted({each.path for each in going if not windows_path.problem(each.path)})
+    running = {each.path.casefold() for each in (_process(one) for one in reading.parts.get(PROCESSES) or ())
+               if each.pid not in {one.pid for one in going}}  # fmt: skip
+    ops += (
+        Op("wait", {"for": "process_gone", "path": path, "timeout_s": GONE_S})
+        for path in held
+        if path.casefold() not in running
+    )
+    return Batch(
+        component=NAME,
+        ops=tuple(ops),
+        pre=(Expectation(system_query(), (("machine", reading.machine), ("boot_id", reading.boot_id))),),
+        state=reads(layout),
+    )
+
+
+def as_data(found: tuple[Found, ...], going: tuple[Process, ...]) -> dict[str, Any]:
+    """For a task's result."""
+    return {
+        "services": [{"name": each.service, "program": each.program, "made_by": each.origin} for each in found],
+        "processes": [{"pid": each.pid, "path": each.path or each.name, "started": each.started} for each in going],
+    }
+
+
+def _outside(
+    program: str, running: list[Process], owners: list[Mapping[str, Any]], listed: list[Process]
+) -> Iterator[Process]:
+    own = {int(service["pid"]) for service in owners}
+    left = [each for each in running if each.pid not in own]
+    behind = [service for service in owners if int(service["pid"]) not in {each.pid for each in running}]
+    if not behind or not left:
+        yield from left
+        return
+    # A wrapper's child cannot be older than the wrapper.
+    since = min((each.started for each in listed if each.pid in own), default="")
+    older = [each for each in left if since and each.started < since]
+    yield from older
+    rest = [each for each in left if each not in older]
+    if len(rest) > len(behind):
+        pids = ", ".join(str(each.pid) for each in rest)
+        raise Refused(
+            f"{program} runs {len(rest)} times (pids {pids}), and {behind[0]['name']} has started one of them: end the "
+            "others yourself (taskkill.exe /F /PID), since Windows does not tell here which is whose."
+        )
+
+
+def _runs(service: Mapping[str, Any], program: str) -> bool:
+    present = windows_path.name(Existing(service).program).casefold()
+    line = _line(service)
+    if program == "kubelet.exe" and "startkubelet.ps1" in line:
+        return True
+    return present == program or ("kube-log-runner.exe" in line and program in line)
+
+
+def _line(service: Mapping[str, Any]) -> str:
+    parameters = service.get("nssm") or {}
+    return f"{service.get('image_path')} {parameters.get('Application')} {parameters.get('AppParameters')}".casefold()
+
+
+def _process(found: Mapping[str, Any]) -> Process:
+    return Process(int(found["pid"]), str(found["name"]), str(found.get("path") or ""), str(found.get("started") or ""))
