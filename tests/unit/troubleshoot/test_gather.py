@@ -1,0 +1,176 @@
+"""What is gathered besides the readings: the cluster, a pod, kubelet's figures, ports, registries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.components import verify
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, traffic
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import ClusterView, Said
+
+from tests.unit.components.nodes import LAYOUT
+
+from .scene import ADDRESS, healthy, log, pod
+
+Answers = Mapping[str, tuple[int, Mapping[str, Any]]]
+
+
+def api(answers: Answers, execs: Mapping[str, tuple[int, str]] | None = None) -> Cluster:
+    """A cluster that answers these paths, and these programs in pods with (exit code, output)."""
+
+    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
+        status, answer = answers.get(path, (404, {}))
+        return status, json.dumps(answer).encode()
+
+    def listen(path: str, timeout_s: float) -> Iterator[bytes]:
+        code, output = next(said for word, said in (execs or {}).items() if word in path)
+        yield b"\x01" + output.encode()
+        status: dict[str, Any] = {"status": "Success"}
+        if code:
+            causes = [{"reason": "ExitCode", "message": str(code)}]
+            status = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
+        yield b"\x03" + json.dumps(status).encode()
+
+    return Cluster("https://api", b"", send, listen)
+
+
+def test_the_cluster_is_asked_for_what_concerns_the_node() -> None:
+    cluster = api(
+        {
+            "/api/v1/nodes/win1": (200, {"metadata": {"name": "win1"}}),
+            "/api/v1/pods?fieldSelector=spec.nodeName%3Dwin1": (200, {"items": [pod("web")]}),
+            "/api/v1/events?fieldSelector=type%3DWarning": (403, {"message": "forbidden"}),
+            "/api/v1/nodes": (200, {"items": [{}, {}]}),
+            "/api/v1/services": (200, {"items": [{}]}),
+        }
+    )
+    view = gather.cluster_view(cluster, "win1")
+    assert (len(view.pods), len(view.nodes), len(view.services)) == (1, 2, 1)
+    assert view.events == (), "a role may be forbidden to read events"
+
+
+@pytest.mark.row("TS-08", "TS-16")
+def test_commands_run_in_a_pod_with_powershell_and_never_on_the_host() -> None:
+    evidence = healthy().evidence()
+    nano, core = pod("a-nano", "10.244.3.6", "mcr.microsoft.com/windows/nanoserver:ltsc2022"), pod("web")
+    host = pod("0-agent")
+    host["spec"]["hostNetwork"] = True
+    commands = traffic.in_pod(evidence, "default")
+    assert not any("ping" in word for argv in commands.values() for word in argv)
+    cluster = api({}, {"Resolve-DnsName": (1, "DNS name does not exist"), "curl.exe": (0, "")})
+    found = gather.ask_pod(cluster, ClusterView(pods=(host, nano, core)), lambda namespace: commands)
+    assert found.pod == "default/web"
+    assert found.said["outside"] == Said(0, "")
+    assert found.said["name in between"] == Said(1, "DNS name does not exist")
+    assert gather.ask_pod(cluster, ClusterView(pods=(host,)), lambda namespace: commands).why.startswith("no pod with")
+
+
+@pytest.mark.row("TS-16")
+def test_three_names_are_asked_for() -> None:
+    commands = traffic.in_pod(healthy().evidence(), "default")
+    names = {what: argv[-1].split()[1] for what, argv in commands.items() if "Resolve" in argv[-1]}
+    assert names == {
+        "fully qualified name": "kubernetes.default.svc.cluster.local",
+        "short name": "kubernetes",
+        "name in between": "kubernetes.default",
+    }
+    assert "https://10.96.0.1:443/" in commands["service address"]
+
+
+def summaries(*values: int) -> Iterator[dict[str, Any]]:
+    for number, value in enumerate(values):
+        cpu = {
+            "time": f"2026-11-21T09:00:{number * 10:02}Z",
+            "usageCoreNanoSeconds": number * 5_000_000_000,
+            "usageNanoCores": value,
+        }
+        yield {
+            "pods": [{"podRef": {"name": "burn", "namespace": "default"}, "containers": [{"name": "burn", "cpu": cpu}]}]
+        }
+
+
+class Kubelet(Cluster):
+    """A cluster whose kubelet has a series of summaries."""
+
+    def __init__(self, version: str, *values: int) -> None:
+        self._summaries = summaries(*values)
+        self._version = version
+        super().__init__("https://api", b"", self._answer)
+
+    def _answer(self, method: str, path: str, body: object, content_type: str) -> tuple[int, bytes]:
+        if path.endswith("/stats/summary"):
+            return 200, json.dumps(next(self._summaries)).encode()
+        if path == "/api/v1/nodes/win1":
+            runtime = {"status": {"nodeInfo": {"containerRuntimeVersion": f"containerd://{self._version}"}}}
+            return 200, json.dumps(runtime).encode()
+        return 404, b"{}"
+
+
+@pytest.mark.row("TS-21")
+def test_zeros_of_something_busy_are_told_from_those_of_something_idle() -> None:
+    # The series of the document's 1.7, S1 L346-353, and that of its 1.6, S1 L365-370.
+    found = gather.stats(Kubelet("1.7.11", 439449510, 503096265, 0, 0, 506845973), "win1", 5, 0)
+    assert [one["faulty"] for one in found.verdicts] == [True]
+    assert found.containerd == "1.7.11"
+    found = gather.stats(Kubelet("1.6.36", 500618452, 478772447, 500618452), "win1", 3, 0)
+    assert [one["faulty"] for one in found.verdicts] == [False]
+    assert gather.stats(api({}), "win1", 3, 0).why.startswith("node_name: the cluster https://api has no Node win1")
+
+
+@pytest.mark.row("TS-09")
+def test_a_host_out_of_reach_is_asked_once() -> None:
+    asked = []
+
+    def connect(host: str, port: int, timeout_s: float) -> bool:
+        asked.append((host, port))
+        return host == ADDRESS and port != 30081
+
+    wanted = [("10.0.0.9", 10250), ("10.0.0.9", 30080), (ADDRESS, 10250), (ADDRESS, 30080), (ADDRESS, 30081)]
+    found = gather.try_ports(wanted, connect)
+    assert ("10.0.0.9", 30080) not in asked
+    assert found == {
+        ("10.0.0.9", 10250): False,
+        (ADDRESS, 10250): True,
+        (ADDRESS, 30080): True,
+        (ADDRESS, 30081): False,
+    }
+
+
+@pytest.mark.row("TS-18")
+def test_curl_gets_the_proxy_where_nobody_sees_its_password() -> None:
+    proxy = "http://user:secret@proxy.example.com:80/"
+    batch = gather.through_proxy(["https://registry.k8s.io/v2/"], proxy, Reading(parts={"system": {"machine": "m-1"}}))
+    (op,) = batch.ops
+    assert op.secrets == ("env",)
+    assert op.args["env"]["HTTPS_PROXY"] == proxy
+    assert "secret" not in str(op.args["args"])
+    answer = {"results": [{"op": "run", "exit_code": 56, "stderr": "curl: (56) CONNECT tunnel failed, response 407"}]}
+    said = gather.of_batch(["https://registry.k8s.io/v2/"], answer)
+    assert said["https://registry.k8s.io/v2/"].exit_code == 56
+
+
+@pytest.mark.row("TS-18")
+def test_any_answer_of_a_registry_is_one() -> None:
+    urls = [gather.registry_url("registry.k8s.io"), gather.registry_url("http://mirror:5000/v2/")]
+    assert urls == ["https://registry.k8s.io/v2/", "http://mirror:5000/v2/"]
+    answers = {f"http:{urls[0]}": {"status": 401, "body": ""}, f"http:{urls[1]}": {"status": 0, "error": "refused"}}
+    found = gather.of_probe(urls, Reading(parts=answers))
+    assert found[urls[0]].worked
+    assert not found[urls[1]].worked
+
+
+@pytest.mark.row("TS-12")
+def test_the_ends_of_logs_are_asked_for_and_read() -> None:
+    node = healthy()
+    expected: verify.Expected = node.expected
+    first = Reading(parts=node.parts)
+    queries = {query.key: dict(query.args) for query in gather.tails(LAYOUT, expected, first)}
+    assert queries[file_key(r"C:\k\flanneld.log")]["tail"] == gather.TAIL_BYTES
+    node.parts[file_key(r"C:\k\flanneld.log")] = log("cut \xff in the middle\nWaiting for the Network to be created\n")
+    texts = gather.log_texts(LAYOUT, expected, first, Reading(parts=node.parts))
+    assert "Waiting for the Network" in texts["flanneld"]

@@ -1,0 +1,250 @@
+"""The network of the node itself: rows TS-07, TS-10 to TS-13, TS-15 and TS-22, source VIP and CNI folders."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
+
+from tests.unit.components.nodes import LAYOUT
+
+from .scene import (
+    ADDRESS,
+    MAC,
+    POD_IP,
+    SUBNET_ENV,
+    Node,
+    broken,
+    endpoint,
+    healthy,
+    listed,
+    log,
+    pod,
+    registry,
+)
+
+
+def hyper_v(spoofing: bool, machine: str = "win1", mac: str = "00155DEB4000") -> VmAdapter:
+    return VmAdapter(machine, "Network Adapter", mac, spoofing)
+
+
+@pytest.mark.row("TS-07", "HP-06")
+def test_mac_spoofing_by_what_the_hyper_v_host_says() -> None:
+    node = healthy()
+    node.parts["registry:bios"] = registry(
+        SystemManufacturer="Microsoft Corporation", SystemProductName="Virtual Machine"
+    )
+    node.more["hyperv"] = (hyper_v(False), hyper_v(True, "other", "00155D000000"))
+    broken(node, "TS-07", "MAC spoofing is off", remedy="Set-VMNetworkAdapter -VMName win1 -MacAddressSpoofing On")
+    node.more["hyperv"] = (hyper_v(True), hyper_v(False, "other", "00155D000000"))
+    assert node.answer("TS-07").verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("maker", "product", "remedy"),
+    [
+        ("Microsoft Corporation", "Virtual Machine", "Set-VMNetworkAdapter -VMName guest-1 -MacAddressSpoofing On"),
+        ("VMware, Inc.", "VMware7,1", "promiscuous mode"),
+        ("QEMU", "Standard PC", "Allow MAC spoofing"),
+    ],
+)
+@pytest.mark.row("TS-07", "HP-06")
+def test_a_virtual_machine_without_its_host_is_reminded(maker: str, product: str, remedy: str) -> None:
+    node = healthy()
+    node.parts["registry:bios"] = registry(SystemManufacturer=maker, SystemProductName=product)
+    node.parts["registry:guest"] = registry(VirtualMachineName="guest-1")
+    answer = node.answer("TS-07")
+    assert answer.verdict == "cannot_tell"
+    assert remedy in answer.remedy
+    assert "Get-VMNetworkAdapter -VMName guest-1" in answer.run
+    assert MAC.replace("-", "") == hyper_v(True).mac
+
+
+@pytest.mark.row("TS-07", "HP-06")
+def test_where_the_bios_says_nothing_the_adapters_tell() -> None:
+    node = healthy()
+    node.parts["registry:bios"] = {"exists": False, "values": {}}
+    answer = node.answer("TS-07")
+    assert answer.verdict == "cannot_tell"
+    assert "This node is a virtual machine" in answer.why
+    assert "its adapters are those of Hyper-V" in answer.seen
+    for adapter in node.parts["adapters"]:
+        adapter["mac"] = "AC-1F-6B-00-00-01"
+    assert "Whether this node is a virtual machine is not known" in node.answer("TS-07").why
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+@pytest.mark.row("TS-10")
+def test_kube_proxy_has_to_know_the_nodes_name(overlay: bool) -> None:
+    node = healthy(overlay)
+    node.line("kube-proxy", lambda line: line.replace(" --hostname-override=win1", ""))
+    broken(node, "TS-10", "kube-proxy has no --hostname-override", remedy="--hostname-override=win1")
+    node = healthy(overlay)
+    node.line("kube-proxy", lambda line: line.replace("--hostname-override=win1", "--hostname-override=winserver"))
+    broken(node, "TS-10", "has --hostname-override=winserver, but the Node is win1")
+    node = healthy(overlay)
+    node.line("kube-proxy", lambda line: line.replace("--hostname-override=win1", "--hostname-override=WIN1"))
+    assert node.answer("TS-10").verdict == "ok"
+    node.service("kube-proxy").update(nssm={"Application": "powershell.exe"}, image_path="nssm.exe")
+    assert node.answer("TS-10").verdict == "cannot_tell"
+
+
+def other_cidr(node: Node) -> None:
+    assert node.node is not None
+    node.node["spec"]["podCIDR"] = "10.244.9.0/24"
+
+
+def old_vip(node: Node) -> None:
+    node.file(r"C:\k\SourceVip.json", '{"ip4": {"ip": "10.244.8.2/24"}}')
+
+
+def deleted(node: Node) -> None:
+    node.node = None
+
+
+@pytest.mark.parametrize(
+    ("breaks", "piece"),
+    [
+        (other_cidr, "subnet.env says 10.244.0.0/16, 10.244.3.0/24, not 10.244.9.0/24"),
+        (old_vip, "SourceVip.json says 10.244.8.0/24, not 10.244.3.0/24"),
+        (deleted, "The cluster has no Node win1, though this machine has been one"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+@pytest.mark.row("TS-11")
+def test_files_of_an_earlier_life(breaks: Callable[[Node], None], piece: str) -> None:
+    node = healthy()
+    breaks(node)
+    remedy = r"C:\k\SourceVip.json and C:\k\SourceVipRequest.json"
+    broken(node, "TS-11", piece, remedy=remedy)
+    node = healthy()
+    node.file(r"C:\k\SourceVip.json", '{"ip4": {"ip": "10.244.3.2/24"}}')
+    assert node.answer("TS-11").verdict == "ok"
+
+
+WAITING = 'I1121 08:00:01 flanneld "Waiting for the Network to be created"\n'
+
+
+@pytest.mark.row("TS-12")
+def test_flanneld_that_waits_by_its_log_and_the_missing_network() -> None:
+    node = healthy()
+    node.parts[file_key(r"C:\k\flanneld.log")] = log(WAITING)
+    assert node.answer("TS-12").verdict == "ok", "it had to wait, and the network came"
+    node.hns("networks", lambda found: [])
+    broken(
+        node, "TS-12", "flanneld waits for its network: There is no HNS network cbr0", remedy="sc.exe start flanneld"
+    )
+    node.parts[file_key(r"C:\k\flanneld.log")] = log()
+    broken(node, "TS-12", "There is no HNS network cbr0. flanneld makes it")
+    node = healthy()
+    node.hns("networks", lambda found: [one | {"ManagementIP": ""} for one in found])
+    broken(node, "TS-12", "The HNS network cbr0 has no management address.")
+
+
+@pytest.mark.row("TS-12")
+def test_a_flanneld_that_does_not_know_its_adapter_or_its_node() -> None:
+    node = healthy()
+    node.line("flanneld", lambda line: line.replace(f"--iface={ADDRESS} ", ""))
+    broken(node, "TS-12", "flanneld has no --iface")
+    node = healthy()
+    node.service("flanneld")["nssm"]["AppEnvironmentExtra"] = []
+    broken(node, "TS-12", "has no NODE_NAME in its environment")
+
+
+@pytest.mark.parametrize(
+    ("content", "piece"),
+    [
+        (None, "There is no C:\\run\\flannel\\subnet.env"),
+        ("FLANNEL_NETWORK=10.244.0.0/16\n", "there is no FLANNEL_SUBNET"),
+        (
+            "FLANNEL_NETWORK=10.9.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n",
+            "FLANNEL_NETWORK is 10.9.0.0/16, but winkube_cluster_cidr is 10.244.0.0/16",
+        ),
+        (
+            "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.0.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n",
+            "FLANNEL_SUBNET 10.244.0.1/24 is the node linux1's podCIDR 10.244.0.0/24",
+        ),
+    ],
+)
+@pytest.mark.row("TS-13")
+def test_subnet_env_that_is_missing_or_does_not_fit(content: str | None, piece: str) -> None:
+    node = healthy()
+    node.file(SUBNET_ENV, content)
+    broken(node, "TS-13", piece, remedy="First restart flanneld")
+
+
+@pytest.mark.row("TS-15")
+def test_no_network_adapter_and_the_names_that_there_are() -> None:
+    node = healthy()
+    node.hns("networks", lambda found: [])
+    node.parts["adapters"] = [
+        {
+            "name": "LAN 2",
+            "mac": MAC,
+            "up": True,
+            "dhcp": True,
+            "mtu": 1500,
+            "ipv4": [{"address": ADDRESS, "prefix": 24}],
+        }
+    ]
+    broken(
+        node,
+        "TS-15",
+        "There is no HNS network cbr0.",
+        "There is no adapter vEthernet (Ethernet*",
+        "a necessary prerequisite for the kubelet to work",
+        remedy="The adapters here are 'LAN 2': set winkube_interface_name",
+    )
+    node = healthy()
+    node.hns("networks", lambda found: [one | {"Name": "CBR0"} for one in found])
+    assert node.answer("TS-15").verdict == "ok", "HNS's names have no case"
+
+
+@pytest.mark.row("TS-22")
+def test_endpoints_against_pods() -> None:
+    node = healthy()
+    node.hns("endpoints", lambda found: [*found, endpoint("10.244.3.77")])
+    broken(node, "TS-22", "HNS endpoints of no pod: 10.244.3.77")
+    node = healthy()
+    node.hns("endpoints", lambda found: [one for one in found if one["IPAddress"] != POD_IP])
+    broken(node, "TS-22", f"Running pods without an HNS endpoint: default/web ({POD_IP})", remedy="TS-10")
+    node = healthy()
+    remote = endpoint("10.244.0.9", Name="Ethernet", IsRemoteEndpoint=True, Namespace=None)
+    node.hns("endpoints", lambda found: [*found, remote])
+    assert node.answer("TS-22").verdict == "ok", "remote endpoints are no pods of this node"
+    node.later = lambda parts: parts["hns"].update(endpoints=listed([endpoint("10.244.3.77")]))
+    node.hns("endpoints", lambda found: [*found, endpoint("10.244.3.78")])
+    node.pods.append(pod("new", "10.244.3.77"))
+    assert node.answer("TS-22").verdict == "ok", "one that is gone at the second look, and one that has come"
+    host = pod("agent", ADDRESS)
+    host["spec"]["securityContext"] = {"windowsOptions": {"hostProcess": True}}
+    node.pods.append(host)
+    assert node.answer("TS-22").verdict == "ok", "HostProcess pods have the host's network"
+
+
+def test_the_source_vip() -> None:
+    node = healthy(overlay=True)
+    node.line("kube-proxy", lambda line: line.replace(" --source-vip=10.244.3.2", ""))
+    broken(node, "source-vip", "has no --source-vip")
+    node = healthy(overlay=True)
+    node.line("kube-proxy", lambda line: line.replace("10.244.3.2", "10.244.8.2"))
+    broken(node, "source-vip", "10.244.8.2 does not lie in the node's range")
+    node = healthy(overlay=True)
+    node.pods.append(pod("thief", "10.244.3.2"))
+    broken(node, "source-vip", "The pod default/thief has the source VIP 10.244.3.2")
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+def test_folders_of_cni(overlay: bool) -> None:
+    node = healthy(overlay)
+    config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
+    node.file(LAYOUT.containerd_config, config.replace(r"C:\k\cni\config", r"C:\etc\cni\net.d"))
+    broken(node, "cni-folders", r"containerd reads CNI configurations in C:\etc\cni\net.d")
+    node.file(LAYOUT.containerd_config, config.replace(r"'C:\k\cni'", r"'C:\opt\cni\bin'"))
+    broken(node, "cni-folders", r"looks for CNI programs in C:\opt\cni\bin")
+    node.file(LAYOUT.containerd_config, config)
+    node.parts[file_key(r"C:\k\cni\host-local.exe")] = {"exists": False}
+    broken(node, "cni-folders", r"there is no C:\k\cni\host-local.exe")

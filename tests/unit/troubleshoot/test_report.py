@@ -1,0 +1,150 @@
+"""The report: Markdown, HTML with its picture, JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from typing import Any
+
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import report, services, table
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.picture import ROWS, draw, picture_of
+
+from .scene import ADDRESS, POD_IP, Node, endpoint, healthy, stopped
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def data_of(node: Node, host: str = "win1") -> dict[str, Any]:
+    evidence = node.evidence()
+    results = table.examine(evidence)
+    return {
+        "host": host,
+        "windows": "Windows Server 2022 (10.0.20348.2582)",
+        "message": "",
+        "counts": table.count(results),
+        "services": [
+            services.exit_line(found)
+            for program in services.programs(evidence)
+            if (found := evidence.service(program.service)) is not None
+        ],
+        "picture": picture_of(evidence),
+        "results": [one.as_data() for one in results],
+    }
+
+
+def broken_node() -> Node:
+    node = healthy()
+    stopped(node)
+    node.hns("endpoints", lambda found: [*found, endpoint("10.244.3.77", Name="<script>alert(1)</script>")])
+    return node
+
+
+NODES = [data_of(healthy(True), "win2"), data_of(broken_node()), {"host": "win3", "error": "timed out"}]
+
+
+def test_json_tells_a_machine() -> None:
+    found = json.loads(report.as_json(NODES))
+    assert found["broken"] is True
+    assert found["counts"]["unreachable"] == 1
+    assert found["counts"]["broken"] == sum(one["verdict"] == "broken" for one in found["nodes"][1]["results"])
+    (result,) = (one for one in found["nodes"][1]["results"] if one["id"] == "OB-07")
+    assert result["page"] == "docs/troubleshooting/OB-07.md"
+    assert "WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in result["why"]
+    assert json.loads(report.as_json(NODES[:1]))["broken"] is False
+
+
+def test_markdown_has_the_worst_first_and_each_check_once() -> None:
+    text = report.as_markdown(NODES)
+    assert text.startswith("# Troubleshooting report\n\nBegin with the general page, https://kubernetes.io/docs/tasks/")
+    section = text.partition("\n## win1\n")[2].partition("\n## win3\n")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and "docs/troubleshooting/" in line]
+    assert len(rows) == len(table.CHECKS)
+    verdicts = [re.split(r"(?<!\\)\|", row)[2].strip() for row in rows]
+    assert verdicts == sorted(verdicts, key=["broken", "cannot tell", "known limitation", "ok"].index)
+    assert "kubelet: stopped, WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in section
+    assert "## win3\n\nNot reached: timed out" in text
+    assert "#sig-windows" in text
+
+
+class Page(HTMLParser):
+    """Which elements a page opens, which it leaves open, and what it loads."""
+
+    EMPTY = frozenset({"meta", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.loads += [
+            str(value) for name, value in attrs if name in {"src", "href"} and not str(value).startswith("#")
+        ]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_html_stands_alone_and_lets_nothing_in() -> None:
+    page = Page()
+    page.feed(report.as_html(NODES))
+    assert page.open == []
+    assert page.loads == []
+    assert "script" not in page.seen
+    assert {"svg", "table", "details"} <= page.seen
+
+
+def boxes(svg: str) -> dict[str, str]:
+    """The text of each box -> its colour."""
+    root = ElementTree.fromstring(svg)
+    found = {}
+    for group in root.iter(f"{SVG}g"):
+        title, rectangle = group.find(f"{SVG}title"), group.find(f"{SVG}rect")
+        assert title is not None
+        assert rectangle is not None
+        found[str(title.text)] = str(rectangle.get("fill"))
+    return found
+
+
+def test_the_picture_has_adapters_networks_endpoints_and_services_and_what_hangs_on_what() -> None:
+    evidence = healthy().evidence()
+    picture = picture_of(evidence)
+    svg = draw(picture, "win1")
+    shown = boxes(svg)
+    assert any(text.startswith(f"vEthernet (Ethernet): {ADDRESS}/24") for text in shown)
+    assert f"cbr0: l2bridge, 10.244.3.0/24, {ADDRESS}" in shown
+    assert f"{POD_IP}: default/web" in shown
+    assert "default/web: 10.97.14.2, TCP 80 to 80" in shown
+    assert len(set(shown.values())) == 1, "nothing is red on a healthy node"
+    lines = list(ElementTree.fromstring(svg).iter(f"{SVG}line"))
+    wanted = sum(len(box["to"]) for column in picture.values() for box in column)
+    assert len(lines) == wanted
+
+
+def test_what_is_wrong_is_red() -> None:
+    node = broken_node()
+    node.parts["adapters"][1]["ipv4"] = [{"address": "169.254.7.7", "prefix": 16}]
+    node.hns("networks", lambda found: [])
+    red = {
+        text.partition(":")[0]
+        for text, fill in boxes(draw(picture_of(node.evidence()), "win1")).items()
+        if fill == "#fde7e9"
+    }
+    assert red == {"vEthernet (Ethernet)", "cbr0", "10.244.3.77"}
+
+
+def test_a_large_node_stays_readable() -> None:
+    node = healthy()
+    node.hns("endpoints", lambda found: [*found, *(endpoint(f"10.244.3.{n}") for n in range(100, 200))])
+    svg = draw(picture_of(node.evidence()), "win1")
+    assert sum("10.244.3." in text and "/24" not in text for text in boxes(svg)) <= ROWS
+    assert re.search(r"and \d+ more", svg)

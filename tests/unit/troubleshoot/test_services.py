@@ -1,0 +1,198 @@
+"""Services and their programs: rows TS-01 to TS-05 and OB-07."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import service_key
+
+from .scene import (
+    Node,
+    broken,
+    healthy,
+    stopped,
+)
+
+
+def loops(node: Node) -> None:
+    def later(parts: dict[str, Any]) -> None:
+        parts["processes"][2]["pid"] = 999
+
+    node.later = later
+
+
+def no_pipe(node: Node) -> None:
+    node.parts["pipe:containerd-containerd"] = {"exists": False}
+
+
+def ill(node: Node) -> None:
+    node.parts["http:http://127.0.0.1:10256/healthz"] = {"status": 503, "body": "stale"}
+
+
+def not_ready(node: Node) -> None:
+    assert node.node is not None
+    node.node["status"]["conditions"][0] |= {"status": "False", "reason": "KubeletNotReady", "message": "no CNI"}
+
+
+@pytest.mark.parametrize(
+    ("breaks", "piece"),
+    [
+        (stopped, "The service kubelet is stopped"),
+        (loops, "flanneld.exe was started again while it was watched"),
+        (no_pipe, r"its pipe \\.\pipe\containerd-containerd is not there"),
+        (ill, "answers 503 stale, not 200"),
+        (not_ready, "Node win1 is not Ready (KubeletNotReady: no CNI)"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+@pytest.mark.row("TS-01")
+def test_what_does_not_run_answer_or_count_as_ready(breaks: Callable[[Node], None], piece: str) -> None:
+    node = healthy()
+    breaks(node)
+    broken(node, "TS-01", piece)
+
+
+@pytest.mark.row("TS-01")
+def test_without_a_cluster_readiness_is_not_known() -> None:
+    node = healthy()
+    node.no_cluster = "winkube_cluster.kubeconfig is empty."
+    answer = node.answer("TS-01")
+    assert answer.verdict == "cannot_tell"
+    assert answer.run == "kubectl get node win1"
+    assert "winkube_cluster.kubeconfig is empty" in answer.why
+
+
+@pytest.mark.row("TS-02")
+def test_who_owns_each_service_is_told() -> None:
+    assert healthy().answer("TS-02").seen == ("containerd: sc", "kubelet: nssm", "flanneld: nssm", "kube-proxy: nssm")
+    assert healthy(overlay=True).answer("TS-02").seen[1] == "kubelet: kube-log-runner"
+
+
+def in_a_window(node: Node) -> None:
+    node.service("kube-proxy")["state"] = "stopped"
+
+
+def twice(node: Node) -> None:
+    node.parts["processes"].append({"pid": 7, "name": "kubelet.exe", "path": r"C:\k\kubelet.exe"})
+
+
+def without_service(node: Node) -> None:
+    del node.parts[service_key("flanneld")]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "piece"),
+    [
+        (in_a_window, r"C:\k\kube-proxy.exe (pid 103)"),
+        (twice, r"C:\k\kubelet.exe (pid 7)"),
+        (without_service, r"C:\flannel\flanneld.exe (pid 102)"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+@pytest.mark.row("TS-02")
+def test_a_process_outside_a_service_is_found(breaks: Callable[[Node], None], piece: str) -> None:
+    node = healthy()
+    breaks(node)
+    broken(node, "TS-02", "Started outside a service", piece, remedy="run site.yml")
+
+
+def disabled(node: Node) -> None:
+    node.service("kubelet")["start"] = 4
+
+
+def deleting(node: Node) -> None:
+    node.service("kubelet")["deleting"] = True
+
+
+@pytest.mark.parametrize(
+    ("breaks", "piece", "remedy"),
+    [
+        (stopped, "kubelet is stopped", "sc.exe start kubelet"),
+        (disabled, "kubelet is disabled", "sc.exe config kubelet start= auto"),
+        (deleting, "kubelet is marked for deletion", "restart the machine"),
+        (without_service, "there is no service flanneld", "Run site.yml with the tag flannel."),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+@pytest.mark.row("TS-03")
+def test_what_sc_says_of_a_service(breaks: Callable[[Node], None], piece: str, remedy: str) -> None:
+    node = healthy()
+    breaks(node)
+    broken(node, "TS-03", piece, remedy=remedy)
+
+
+@pytest.mark.parametrize(
+    ("service_name", "old", "new", "sentence"),
+    [
+        ("kubelet", "--cluster-dns=10.96.0.10 ", "", "kubelet lacks --cluster-dns=10.96.0.10"),
+        (
+            "kubelet",
+            "--cluster-domain=cluster.local",
+            "--cluster-domain=example.org",
+            "kubelet has --cluster-domain=example.org, wanted is --cluster-domain=cluster.local",
+        ),
+        ("kube-proxy", "--proxy-mode=kernelspace ", "", "kube-proxy lacks --proxy-mode=kernelspace"),
+        (
+            "kube-proxy",
+            r"--kubeconfig=C:\k\kube-proxy.kubeconfig",
+            r"--kubeconfig=C:\k\config",
+            r"kube-proxy has --kubeconfig=C:\k\config, wanted is --kubeconfig=C:\k\kube-proxy.kubeconfig",
+        ),
+        ("kubelet", "--v=6", "--v=6 --network-plugin=cni", "kubelet: "),
+        ("flanneld", "--ip-masq=1 ", "", "flanneld lacks --ip-masq=1"),
+        ("flanneld", "--kube-subnet-mgr=1", "--kube-subnet-mgr=false", "flanneld has --kube-subnet-mgr=false"),
+    ],
+)
+@pytest.mark.row("TS-04")
+def test_arguments_that_drifted_are_named_flag_by_flag(service_name: str, old: str, new: str, sentence: str) -> None:
+    node = healthy()
+    node.line(service_name, lambda line: line.replace(old, new))
+    broken(node, "TS-04", sentence, remedy="Run site.yml")
+
+
+@pytest.mark.row("TS-04")
+def test_what_the_user_chose_is_no_drift() -> None:
+    node = healthy()
+    node.line("kubelet", lambda line: line.replace("--v=6", "--v=2 --max-pods=40"))
+    node.line("kubelet", lambda line: line.replace(r"C:\etc\kubernetes\kubelet.conf", "c:/etc/kubernetes/kubelet.conf"))
+    assert node.answer("TS-04").verdict == "ok", node.answer("TS-04")
+
+
+@pytest.mark.row("TS-04")
+def test_arguments_in_a_script_cannot_be_told() -> None:
+    node = healthy()
+    node.service("kubelet")["nssm"]["Application"] = "powershell.exe"
+    answer = node.answer("TS-04")
+    assert (answer.verdict, answer.run) == ("cannot_tell", "nssm.exe dump kubelet")
+
+
+@pytest.mark.row("TS-05")
+def test_a_service_whose_output_goes_nowhere() -> None:
+    node = healthy()
+    node.service("kubelet")["nssm"] |= {"AppStdout": "", "AppStderr": ""}
+    remedy = r"nssm.exe set kubelet AppStdout C:\k\kubelet.log; nssm.exe set kubelet AppStderr C:\k\kubelet.log"
+    broken(node, "TS-05", "What kubelet prints goes nowhere.", remedy=remedy)
+
+
+@pytest.mark.row("TS-05")
+def test_under_sc_there_is_no_file_and_that_is_a_limitation() -> None:
+    node = healthy(overlay=True)
+    node.line("kubelet", lambda line: line.partition(r"kubelet.log ")[2])
+    answer = node.answer("TS-05")
+    assert answer.verdict == "known_limitation"
+    assert "winkube_service_manager: nssm" in answer.remedy
+
+
+@pytest.mark.row("OB-07")
+def test_exit_codes_are_shown_as_they_are() -> None:
+    node = healthy()
+    stopped(node)
+    line = "kubelet: stopped, WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)"
+    broken(node, "OB-07", line)
+    assert line in node.answer("OB-07").seen
+    node.service("kubelet").update(exit_code=1077, service_exit_code=0)
+    assert node.answer("OB-07").verdict == "ok", "never started is no error"
+    node.service("kubelet").update(exit_code=-1073741515)
+    broken(node, "OB-07", "WIN32_EXIT_CODE -1073741515 (0xc0000135)")

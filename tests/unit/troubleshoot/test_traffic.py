@@ -1,0 +1,158 @@
+"""Where pods' traffic goes: rows TS-08, TS-09, TS-14, TS-16 and TS-18."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import InPod, Said
+
+from .scene import (
+    ADDRESS,
+    CNI_CONF,
+    COMMANDS,
+    POD_IP,
+    Node,
+    broken,
+    conf,
+    healthy,
+    service,
+    slice_of,
+)
+
+
+@pytest.mark.row("TS-08")
+def test_the_exceptions_on_the_disk_against_the_target() -> None:
+    node = healthy()
+    node.file(CNI_CONF, conf("10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24", "203.0.113.0/24"))
+    broken(node, "TS-08", "cover 203.0.113.7", remedy="winkube_exception_list")
+    node.want(external="203.0.114.1")
+    assert node.answer("TS-08").verdict == "ok"
+
+
+@pytest.mark.parametrize("missing", ["10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"])
+@pytest.mark.row("TS-08")
+def test_an_exception_that_is_missing(missing: str) -> None:
+    node = healthy()
+    node.file(CNI_CONF, conf(*({"10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"} - {missing})))
+    broken(node, "TS-08", f"traffic from pods to {missing} be translated", remedy="New pods get a changed cni.conf")
+
+
+@pytest.mark.row("TS-08")
+def test_curl_in_a_pod_never_ping() -> None:
+    node = healthy()
+    said = dict.fromkeys(COMMANDS, Said(0)) | {"outside": Said(28, "curl: (28) Connection timed out")}
+    node.more["in_pod"] = InPod("default/web", "", said)
+    broken(node, "TS-08", "does not reach http://203.0.113.7/", "28")
+    node.more["in_pod"] = InPod(why="no pod with a network of its own runs on this node")
+    answer = node.answer("TS-08")
+    assert answer.verdict == "cannot_tell"
+    assert "curl.exe" in answer.run
+    assert "ping" not in answer.run
+
+
+def node_port(node: Node) -> None:
+    node.services.append(service("shop", "default", "10.97.0.9", ports=[{"port": 80, "nodePort": 30080}]))
+    node.slices.append(slice_of("shop", "default", POD_IP))
+
+
+@pytest.mark.row("TS-09")
+def test_node_ports_are_tried_from_elsewhere() -> None:
+    node = healthy()
+    node_port(node)
+    node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 30080): True}
+    answer = node.answer("TS-09")
+    assert answer.verdict == "known_limitation"
+    assert "does not reach NodePorts of its own" in answer.why
+    node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 30080): False}
+    broken(node, "TS-09", f"default/shop ({ADDRESS}:30080)", remedy="30000-32767")
+    node.more["ports"] = {(ADDRESS, 10250): False}
+    answer = node.answer("TS-09")
+    assert answer.verdict == "cannot_tell"
+    assert answer.run == f"curl http://{ADDRESS}:30080/ on another host"
+
+
+@pytest.mark.row("TS-14")
+def test_the_host_never_reaches_service_addresses_but_its_pods_have_to() -> None:
+    node = healthy()
+    assert node.answer("TS-14").verdict == "known_limitation"
+    said = dict.fromkeys(COMMANDS, Said(0)) | {"service address": Said(7, "curl: (7) Failed to connect")}
+    node.more["in_pod"] = InPod("default/web", "", said)
+    broken(node, "TS-14", "does not reach the service kubernetes (10.96.0.1) either")
+    node.more["in_pod"] = InPod(why="no pod")
+    assert node.answer("TS-14").verdict == "known_limitation"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict_", "piece"),
+    [
+        ({}, "ok", "Names resolve"),
+        ({"fully qualified name": Said(1, "DNS name does not exist")}, "broken", "The fully qualified name kubernetes"),
+        ({"short name": Said(1, "DNS name does not exist")}, "broken", "The short name kubernetes does not resolve"),
+        ({"name in between": Said(1, "DNS name does not exist")}, "known_limitation", "one DNS suffix"),
+        ({"fully qualified name": Said(None, "no powershell.exe")}, "cannot_tell", "no powershell.exe"),
+    ],
+)
+@pytest.mark.row("TS-16")
+def test_three_kinds_of_names(said: dict[str, Said], verdict_: str, piece: str) -> None:
+    node = healthy()
+    node.more["in_pod"] = InPod("default/web", "", dict.fromkeys(COMMANDS, Said(0)) | said)
+    answer = node.answer("TS-16")
+    assert answer.verdict == verdict_, answer
+    assert piece in answer.why
+
+
+def other_server(node: Node) -> None:
+    node.line("kubelet", lambda line: line.replace("--cluster-dns=10.96.0.10", "--cluster-dns=10.0.0.1"))
+
+
+def no_dns_service(node: Node) -> None:
+    node.services = [one for one in node.services if one["metadata"]["name"] != "kube-dns"]
+
+
+def nobody_behind(node: Node) -> None:
+    node.slices[1] = slice_of("kube-dns", "kube-system", "10.244.0.2", ready=False)
+
+
+def old_endpoint(node: Node) -> None:
+    node.hns("endpoints", lambda found: [one | {"DNSServerList": "8.8.8.8"} for one in found])
+
+
+@pytest.mark.parametrize(
+    ("breaks", "piece"),
+    [
+        (other_server, "gives pods the DNS server 10.0.0.1, the cluster's is 10.96.0.10"),
+        (no_dns_service, "No service has the address 10.96.0.10"),
+        (nobody_behind, "Nobody is behind the DNS service kube-system/kube-dns"),
+        (old_endpoint, f"The endpoint {POD_IP} asks 8.8.8.8 for names, not 10.96.0.10"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+@pytest.mark.row("TS-16")
+def test_the_settings_of_dns(breaks: Callable[[Node], None], piece: str) -> None:
+    node = healthy()
+    breaks(node)
+    broken(node, "TS-16", piece)
+
+
+PROXY = "http://proxy.example.com:80/"
+
+
+@pytest.mark.row("TS-18")
+def test_a_proxy_that_the_machine_does_not_know() -> None:
+    node = healthy()
+    node.want(http_proxy=PROXY, https_proxy="http://user:secret@proxy.example.com:443/")
+    broken(node, "TS-18", f"HTTP_PROXY is not set, though this node is behind {PROXY}", remedy="restart the machine")
+    assert "secret" not in str(node.answer("TS-18"))
+    node.parts["variable:http_proxy"] = {"exists": True, "fingerprint": "HTTP_PROXY=sha256:0000000000000000"}
+    broken(node, "TS-18", f"HTTP_PROXY is not {PROXY}")
+
+
+@pytest.mark.row("TS-18")
+def test_a_registry_that_is_not_reached() -> None:
+    node = healthy()
+    node.more["reached"] = {"https://registry.k8s.io/v2/": Said(1, "The remote name could not be resolved")}
+    broken(node, "TS-18", "does not reach https://registry.k8s.io/v2/", remedy="winkube_node_http_proxy")
+    node.more["reached"] = {}
+    answer = node.answer("TS-18")
+    assert (answer.verdict, answer.run) == ("cannot_tell", "curl.exe -v https://registry.k8s.io/v2/")

@@ -1,0 +1,134 @@
+"""Pods that do not start, images, port-forward, CPU figures: rows TS-06, TS-17, TS-21 and VC-17."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import table
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import Stats
+
+from tests.unit.components.nodes import LAYOUT
+
+from .scene import (
+    broken,
+    healthy,
+    stuck,
+    verdict,
+)
+
+
+@pytest.mark.parametrize(
+    "reason", ["ContainerCreating", "CrashLoopBackOff", "ImagePullBackOff", "CreateContainerError"]
+)
+@pytest.mark.row("TS-06")
+def test_a_pod_that_is_stuck(reason: str) -> None:
+    node = healthy()
+    stuck(node, reason, "back-off 5m0s")
+    broken(node, "TS-06", f"Pod default/stuck: container main is in {reason} (back-off 5m0s).")
+
+
+@pytest.mark.row("TS-06")
+def test_a_young_pod_is_not_stuck_but_one_that_fails_is() -> None:
+    node = healthy()
+    stuck(node, "ContainerCreating")
+    node.pods[-1]["status"]["startTime"] = "2026-11-21T08:58:00Z"
+    assert node.answer("TS-06").verdict == "ok"
+    node.want(pod_wait_s=60)
+    broken(node, "TS-06", "ContainerCreating")
+
+
+@pytest.mark.row("TS-06")
+def test_a_container_that_restarts_over_and_over() -> None:
+    node = healthy()
+    node.pods[0]["status"]["containerStatuses"][0] |= {"restartCount": 5, "ready": False}
+    broken(node, "TS-06", "was restarted 5 times and is not ready")
+    node.pods[0]["status"]["containerStatuses"][0] |= {"restartCount": 4}
+    assert node.answer("TS-06").verdict == "ok"
+
+
+@pytest.mark.row("TS-06")
+def test_a_pause_image_that_does_not_run_on_this_windows() -> None:
+    node = healthy(overlay=True)
+    node.parts["system"]["os"]["build"] = 26100
+    config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
+    assert node.answer("TS-06").verdict == "ok"
+    node.file(LAYOUT.containerd_config, config.replace("pause:3.10.2", "pause:3.9"))
+    broken(
+        node,
+        "TS-06",
+        "registry.k8s.io/pause:3.9 has no manifest for Windows Server 2025",
+        remedy="Needed is registry.k8s.io/pause:3.10.2",
+    )
+
+
+@pytest.mark.row("VC-17", "TS-06")
+def test_an_image_for_another_windows_is_to_be_adjusted() -> None:
+    node = healthy()
+    stuck(node, "ContainerCreating", image="mcr.microsoft.com/windows/servercore:1803")
+    node.events = [
+        {
+            "involvedObject": {"uid": "u-stuck"},
+            "message": "The container operating system does not match the host operating system.",
+        }
+    ]
+    broken(node, "TS-06", "does not match the host operating system", remedy="servercore:1803 is made for")
+    answer = node.answer("TS-06")
+    assert "(build 17134), the node is Windows Server 2022 (build 20348)" in answer.remedy
+    assert "have to be adjusted" in answer.remedy
+
+
+@pytest.mark.row("TS-17")
+def test_port_forward_needs_wincat() -> None:
+    node = healthy()
+    config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
+    node.file(LAYOUT.containerd_config, config.replace("pause:3.9", "pause:1.4.0"))
+    broken(node, "TS-17", "unable to do port forwarding: wincat not found", remedy="wincat.exe")
+    node.file(LAYOUT.containerd_config, config.replace("registry.k8s.io/pause:3.9", "mcr.microsoft.com/k/pause:1.4.1"))
+    assert node.answer("TS-17").verdict == "ok"
+    node.want(kubernetes_version="1.14.10")
+    broken(node, "TS-17", "Kubernetes 1.14 cannot forward ports")
+    node.want(kubernetes_version="1.15.0")
+    assert node.answer("TS-17").verdict == "ok"
+
+
+@pytest.mark.row("TS-17")
+def test_a_pause_image_of_ones_own_cannot_be_judged() -> None:
+    node = healthy()
+    config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
+    node.file(LAYOUT.containerd_config, config.replace("registry.k8s.io/pause:3.9", "example.com/own:latest"))
+    assert node.answer("TS-17").verdict == "cannot_tell"
+
+
+@pytest.mark.row("TS-17")
+def test_the_message_leads_to_the_check() -> None:
+    (found,) = table.about("error: unable to do port forwarding: wincat not found")
+    assert found.id == "TS-17"
+    node = healthy()
+    node.more["message"] = "unable to do port forwarding: wincat not found"
+    assert node.answer("TS-17").seen[0].startswith("your message: unable to do port")
+
+
+@pytest.mark.row("TS-21")
+def test_cpu_usage_of_zero() -> None:
+    node = healthy()
+    text = "container burn of pod default/burn: 3 zero"
+    link = "https://github.com/containerd/containerd/issues/9531"
+    node.more["stats"] = Stats("1.7.11", (verdict("containerd", text, True, defect={"issue": link}),))
+    broken(node, "TS-21", text, remedy=link)
+
+
+@pytest.mark.row("TS-21")
+def test_containerd_17_is_a_known_limitation_and_others_are_none() -> None:
+    node = healthy()
+    node.more["stats"] = Stats("1.7.11", (verdict("neither", "Nothing is wrong."),))
+    answer = node.answer("TS-21")
+    assert answer.verdict == "known_limitation"
+    assert "containerd/issues/9531" in answer.why
+    node.more["stats"] = Stats("2.3.7", (verdict("neither", "Nothing is wrong."),))
+    assert node.answer("TS-21").verdict == "ok"
+    node.more["stats"] = Stats("2.3.7", (), "the kubelet serves no /stats/summary.")
+    answer = node.answer("TS-21")
+    assert answer.verdict == "cannot_tell"
+    assert "no /stats/summary" in answer.why
