@@ -54,4 +54,10 @@ SERVICES: dict[str, ServiceKind] = {
         "flannel ran on Windows)",
         unverified=True,
     ),
+    "csi-proxy": ServiceKind(
+        ("sc", "nssm"),
+        "-windows-service",
+        "csi-proxy does not make its own service.",
+        "kubernetes-csi/csi-proxy 10bd8800 cmd/csi-proxy/main.go; kubernetes-csi.github.io/docs/csi-proxy.html",
+    ),
 }

@@ -20,7 +20,12 @@ ERRORS = ROOT / "docs" / "errors.md"
 # Other people's manual, whose commands are checked where it is written.
 PAGES = [
     path
-    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "roles").glob("*/README.md"))
+    for path in (
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "troubleshooting").glob("*.md"),
+        *(ROOT / "roles").glob("*/README.md"),
+    )
     if path.name != "CHANGELOG.md"
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)

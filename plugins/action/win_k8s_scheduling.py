@@ -1,0 +1,87 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes RuntimeClasses, taints and labels; documented in modules/win_k8s_scheduling.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.plain import plain
+from ..plugin_utils.scheduling import converge, report
+from ..plugin_utils.scheduling.nodes import windows_nodes
+from ..plugin_utils.scheduling.runtime_class import COLLECTION
+
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """win_k8s_scheduling."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Read the cluster, plan, and write what differs."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        options = plain(self.validate_argument_spec(argument_spec=of_module("win_k8s_scheduling"))[1])
+        try:
+            return result | self._work(options)
+        except Refused as refused:
+            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
+        except ClusterError as error:
+            raise AnsibleActionFail(f"scheduling: {error}") from error
+
+    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        cluster = Cluster.open(options["cluster"])
+        if cluster is None:
+            raise Refused("scheduling: cluster.kubeconfig is empty, and everything here is asked of the cluster.")
+        nodes = windows_nodes(cluster.nodes())
+        machines = machines_of(options)
+        wanted = converge.Options(
+            handler=options["handler"],
+            taints=tuple(options["taints"]),
+            labels={str(name): str(value) for name, value in options["labels"].items()},
+            runtime_classes=options["runtime_classes"] and bool(nodes),
+            adopt=options["adopt"],
+        )
+        if wanted.runtime_classes:
+            converge.check_server(cluster.version())
+        changes = converge.plan(wanted, nodes, cluster.items(COLLECTION), machines)
+        unread = converge.unknown(nodes, machines)
+        if unread and wanted.runtime_classes:
+            display.warning(
+                f"scheduling: nobody has read config.toml of {', '.join(unread)}; whether their containerd has the "
+                f"runtime {wanted.handler} is not known."
+            )
+        if not self._task.check_mode:
+            for change in changes:
+                change.do(cluster)
+        state = "planned" if self._task.check_mode else "done"
+        result: dict[str, Any] = {
+            "changed": bool(changes),
+            "steps": [{"text": change.text, "state": state} for change in changes],
+            "builds": report.builds(nodes),
+        }
+        if self._task.diff and changes:
+            result["diff"] = [
+                {"before": _text(change.before), "after": _text(change.after), "before_header": change.text}
+                for change in changes
+            ]
+        return result
+
+
+def machines_of(options: dict[str, Any]) -> dict[str, report.Machine]:
+    """The option `machines` by the name of the Node."""
+    return {each["node"]: report.Machine(each["build"] or None, each["config"]) for each in options["machines"]}
+
+
+def _text(found: Any) -> str:
+    return yaml.safe_dump(plain(found), sort_keys=True) if found else ""

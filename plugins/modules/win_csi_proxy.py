@@ -1,0 +1,132 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_csi_proxy; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_csi_proxy
+short_description: Runs csi-proxy on a Windows node, for CSI drivers without rights of their own
+version_added: 0.2.0
+author: The winkube.node authors (@winkube)
+description:
+  - Brings in csi-proxy.exe, and makes and starts its service. It counts as working when the named pipes of the groups
+    are there.
+  - Only for CSI drivers whose node part runs in an ordinary container. One that runs as a HostProcess container has the
+    rights itself and does not need it; new drivers are made that way.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.drain
+  - winkube.node.attributes
+options:
+  version:
+    description: The release of csi-proxy, such as V(1.2.1). Releases before 1.0 are refused.
+    type: str
+    required: true
+  source:
+    description: Where csi-proxy.exe comes from.
+    type: dict
+    suboptions:
+      url:
+        description:
+          - An archive (C(.tar.gz)) with C(bin/csi-proxy.exe), or the program (C(.exe)), fetched by the node.
+          - The project publishes none, so there is no default; you name the one that you trust.
+        type: str
+        default: ''
+      checksum:
+        description:
+          - V(sha256:) and 64 hex digits, or the https address of a sum file.
+          - Without one the source is refused, unless O(allow_unverified) names C(csi-proxy).
+        type: str
+        default: ''
+      proxy:
+        description: A web proxy for the download.
+        type: str
+        default: ''
+  nssm_source:
+    description: Where nssm.exe comes from. Used only where O(service.manager=nssm).
+    type: dict
+    suboptions:
+      url:
+        description: nssm's own zip or nssm.exe, fetched by the node; empty if it is there already.
+        type: str
+        default: https://nssm.cc/release/nssm-2.24.zip
+      checksum:
+        description: As for O(source.checksum). Empty for C(nssm-2.24.zip), whose checksum is known.
+        type: str
+        default: ''
+  allow_unverified:
+    description: Sources that may come without a checksum, such as csi-proxy.
+    type: list
+    elements: str
+    default: []
+  groups:
+    description:
+      - The groups of operations whose pipes have to be there, such as V(disk); empty for V(disk), V(filesystem), V(smb)
+        and V(volume).
+    type: list
+    elements: str
+    default: []
+  service:
+    description: How the service C(csiproxy) is made and run.
+    type: dict
+    suboptions:
+      manager:
+        description: V(sc) for sc.exe and the program's own C(-windows-service), or V(nssm).
+        type: str
+        choices: [sc, nssm]
+        default: sc
+      start_timeout:
+        description: Seconds in which the pipes have to be there.
+        type: int
+        default: 60
+      stop_timeout:
+        description: Seconds in which the service has to stop.
+        type: int
+        default: 60
+seealso:
+  - module: winkube.node.win_kubelet
+"""
+
+EXAMPLES = r"""
+- name: Run csi-proxy
+  winkube.node.win_csi_proxy:
+    version: 1.2.1
+    source:
+      url: https://mirror.example.com/csi-proxy-v1.2.1.tar.gz
+      checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done, in the order of the plan.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: restart csiproxy, state: done}]
+winkube:
+  description: How it was done.
+  returned: always
+  type: dict
+  contains:
+    answer:
+      description: The node's answer to the batch, none if nothing had to be done.
+      type: str
+    outcome:
+      description: What became of the batch.
+      type: str
+    batch:
+      description: The id of the batch; its journal is on the node.
+      type: str
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

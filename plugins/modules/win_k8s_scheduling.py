@@ -1,0 +1,129 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_k8s_scheduling; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_k8s_scheduling
+short_description: RuntimeClasses, taints and labels, so that Windows pods find Windows nodes of their build
+version_added: 0.2.0
+author: The winkube.node authors (@winkube)
+description:
+  - Makes one RuntimeClass for each build of Windows that the cluster's nodes have, such as C(windows-2022). A pod that
+    names it needs neither selector nor toleration of its own.
+  - Adds the taint that keeps pods for Linux off to Windows nodes that do not have it, and labels that are wanted. It
+    takes nothing away. A taint with C(NoSchedule) leaves running pods where they are.
+  - Refuses a handler that the config.toml of a node does not have, as far as O(machines) tells.
+  - Needs the rights of a cluster administrator, since RuntimeClasses and Nodes belong to no namespace. Asks the cluster
+    only; makes no remote call.
+extends_documentation_fragment:
+  - winkube.node.cluster
+attributes:
+  check_mode:
+    support: full
+    description: Says what it would do.
+  diff_mode:
+    support: full
+    description: Shows each object before and after.
+  idempotent:
+    support: full
+    description: Run again, it changes nothing.
+  platform:
+    support: full
+    platforms: posix
+    description: The work happens on the controller.
+options:
+  handler:
+    description:
+      - The runtime that the RuntimeClasses name. It has to be one of the nodes' containerd.
+    type: str
+    default: runhcs-wcow-process
+  taints:
+    description: Taints of the Windows nodes as C(key=value:effect); RuntimeClasses tolerate them. Empty for none.
+    type: list
+    elements: str
+    default: ['os=windows:NoSchedule']
+  labels:
+    description: Labels that every Windows node gets besides. Those that the kubelet sets are refused.
+    type: dict
+    default: {}
+  runtime_classes:
+    description: Whether RuntimeClasses are made. They need Kubernetes 1.20.
+    type: bool
+    default: true
+  adopt:
+    description: Change selector and tolerations of a RuntimeClass of the same name that somebody else made.
+    type: bool
+    default: false
+  machines:
+    description: What the machines themselves say. The playbook reads it from the nodes.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      node:
+        description: The name of the Node.
+        type: str
+        required: true
+      build:
+        description: The build of its Windows, 0 if not known.
+        type: int
+        default: 0
+      config:
+        description: Its containerd's config.toml, empty if not known.
+        type: str
+        default: ''
+seealso:
+  - module: winkube.node.win_k8s_cluster_info
+  - plugin: winkube.node.k8s_windows_scheduling
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: One RuntimeClass for each build of Windows
+  winkube.node.win_k8s_scheduling:
+    cluster: {kubeconfig: ~/.kube/config}
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: make the RuntimeClass windows-2022, state: done}]
+builds:
+  description: The builds of the cluster's Windows nodes.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    build:
+      description: The build.
+      type: int
+    label:
+      description: The value of the label C(node.kubernetes.io/windows-build).
+      type: str
+    release:
+      description: The name of the release.
+      type: str
+    image:
+      description: The Server Core image that runs on it, empty if none is known.
+      type: str
+    runtime_class:
+      description: The name of its RuntimeClass.
+      type: str
+    nodes:
+      description: The Nodes of this build.
+      type: list
+      elements: str
+"""

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pods of a density run, and what their times mean; pure.
+
+Source: kubernetes test/e2e/windows/density.go, whose pods run the pause image; the proposal for Windows nodes wants
+such tests with images and memory that fit Windows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..facts.kubernetes import NoPauseImageError, pause_image
+from ..facts.version import Version, VersionError
+from ..scheduling.nodes import OS_LABEL, WindowsNode
+from ..scheduling.runtime_class import MANAGED_BY, MANAGER, Taint
+
+LABEL = "winkube.node/density"
+UNTIL = "winkube.node/density-until"
+"""An annotation: after this time (UTC) the Namespace is a leftover."""
+STAMP = "%Y-%m-%dT%H:%M:%SZ"
+HOSTNAME = "kubernetes.io/hostname"
+PERCENTILES = (50, 90, 99)
+
+
+class PlanError(ValueError):
+    """What was asked for cannot be; str() is the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`pods` on each node, with `image` (empty: the pause image of the node's Kubernetes and Windows) and the
+    request and limit `memory`; in `namespace`, which is a leftover after `until`."""
+
+    namespace: str
+    until: str
+    pods: int
+    image: str = ""
+    memory: str = "100Mi"
+    cpu: str = "50m"
+    taints: tuple[str, ...] = ("os=windows:NoSchedule",)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One pod. `started_s`: from its creation to its container's start, by the cluster's own stamps, whole seconds;
+    `ready_s`: until it was seen Ready from here. None for what did not happen; `problem` says why then."""
+
+    name: str
+    node: str
+    started_s: float | None
+    ready_s: float | None
+    problem: str = ""
+
+
+def namespace(wish: Wish) -> dict[str, Any]:
+    """The Namespace of one run."""
+    labels = {LABEL: "true", MANAGED_BY: MANAGER, "pod-security.kubernetes.io/enforce": "baseline"}
+    metadata = {"name": wish.namespace, "labels": labels, "annotations": {UNTIL: wish.until}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def chosen(nodes: Iterable[WindowsNode], names: Sequence[str]) -> tuple[WindowsNode, ...]:
+    """The nodes that pods are put on: those named, else all that are Ready and not cordoned. PlanError."""
+    known = {node.name: node for node in nodes}
+    if missing := [name for name in names if name not in known]:
+        raise PlanError(f"nodes: the cluster has no Windows node {', '.join(missing)}; it has {', '.join(known)}.")
+    picked = [known[name] for name in names] or [node for node in known.values() if _usable(node)]
+    if unusable := [node.name for node in picked if not _usable(node)]:
+        raise PlanError(f"nodes: {', '.join(unusable)} is not Ready, or is cordoned; pods would wait there for ever.")
+    if not picked:
+        raise PlanError("The cluster has no Windows node that is Ready and not cordoned.")
+    return tuple(picked)
+
+
+def pods(wish: Wish, nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
+    """The pods, each bound to its node by a selector, so that the scheduler's time counts as well. PlanError."""
+    return [_pod(wish, node, number) for node in nodes for number in range(1, wish.pods + 1)]
+
+
+def image_of(wish: Wish, node: WindowsNode) -> str:
+    """What the pods on this node run. PlanError if no pause image is known."""
+    if wish.image:
+        return wish.image
+    try:
+        return pause_image(Version.parse(node.kubelet).line, build=node.build)
+    except (VersionError, NoPauseImageError) as error:
+        raise PlanError(f"{node.name}: {error} Name an image with winkube_density_image.") from error
+
+
+def _pod(wish: Wish, node: WindowsNode, number: int) -> dict[str, Any]:
+    amounts = {"cpu": wish.cpu, "memory": wish.memory}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"{node.name}-{number}", "labels": {LABEL: "true"}},
+        "spec": {
+            "os": {"name": "windows"},
+            "nodeSelector": {OS_LABEL: "windows", HOSTNAME: _hostname(node)},
+            "tolerations": [Taint.parse(taint).toleration() for taint in wish.taints],
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": False,
+            "containers": [
+                {"name": "pause", "image": image_of(wish, node), "resources": {"requests": amounts, "limits": amounts}}
+            ],
+        },
+    }
+
+
+def _hostname(node: WindowsNode) -> str:
+    labels = (node.body.get("metadata") or {}).get("labels") or {}
+    return str(labels.get(HOSTNAME) or node.name)
+
+
+def _usable(node: WindowsNode) -> bool:
+    return node.ready and not (node.body.get("spec") or {}).get("unschedulable")
+
+
+def is_ready(pod: Mapping[str, Any]) -> bool:
+    """Whether its condition Ready is True."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def sample(name: str, node: str, pod: Mapping[str, Any] | None, ready_s: float | None) -> Sample:
+    """What became of one pod; None: it is gone."""
+    if pod is None:
+        return Sample(name, node, None, None, "it is gone; somebody else deleted it.")
+    status = pod.get("status") or {}
+    states = [one.get("state") or {} for one in status.get("containerStatuses") or ()]
+    started = [str((state.get("running") or {}).get("startedAt") or "") for state in states]
+    created = str((pod.get("metadata") or {}).get("creationTimestamp") or "")
+    seconds = _between(created, started[0]) if started and started[0] else None
+    if ready_s is not None:
+        return Sample(name, node, seconds, ready_s)
+    waiting = next((state["waiting"] for state in states if state.get("waiting")), None)
+    if waiting:
+        why = f"{waiting.get('reason', '')}: {waiting.get('message', '')}".strip(": ")
+        return Sample(name, node, seconds, None, why)
+    refused = [one for one in status.get("conditions") or () if one.get("status") == "False" and one.get("message")]
+    why = str(refused[0]["message"]) if refused else f"it is {status.get('phase') or 'not there'}, and not Ready"
+    return Sample(name, node, seconds, None, why)
+
+
+def percentile(values: Sequence[float], share: int) -> float | None:
+    """By nearest rank; None for no values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return ordered[max(math.ceil(share / 100 * len(ordered)), 1) - 1]
+
+
+def summary(samples: Sequence[Sample]) -> dict[str, Any]:
+    """Counts, and percentiles of both times in seconds."""
+    result: dict[str, Any] = {"pods": len(samples), "ready": sum(1 for each in samples if each.ready_s is not None)}
+    for name, values in (
+        ("started_s", [each.started_s for each in samples if each.started_s is not None]),
+        ("ready_s", [each.ready_s for each in samples if each.ready_s is not None]),
+    ):
+        found = {f"p{share}": percentile(values, share) for share in PERCENTILES}
+        result[name] = {**found, "max": max(values, default=None)}
+    return result
+
+
+def problems(samples: Sequence[Sample], limits: Mapping[str, float]) -> list[str]:
+    """Sentences: pods that did not start, and percentiles above `limits` ({"p50": seconds, ...}; 0 for no limit)."""
+    said: list[str] = []
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in samples:
+        if each.ready_s is None:
+            reasons.setdefault((each.node, each.problem), []).append(each.name)
+    for (node, why), names in reasons.items():
+        said.append(f"{node}: {len(names)} of its pods did not become Ready: {why}")
+    found = summary(samples)["ready_s"]
+    for name, limit in limits.items():
+        if limit and found.get(name) is not None and found[name] > limit:
+            said.append(f"The {name} of the time until a pod is Ready is {found[name]:g} s, more than {limit:g} s.")
+    return said
+
+
+def _between(first: str, last: str) -> float | None:
+    try:
+        return (_time(last) - _time(first)).total_seconds()
+    except ValueError:
+        return None
+
+
+def _time(stamp: str) -> datetime:
+    return datetime.fromisoformat(stamp.replace("Z", "+00:00"))

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The names that images for a build of Windows go by, and the name of its RuntimeClass.
+
+A container's build has to equal its node's (process isolation), so every name here is a build.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .version import Line
+from .windows import release_of
+
+
+@dataclass(frozen=True, slots=True)
+class ImageNames:
+    """Tags: `servercore` of mcr.microsoft.com/windows/servercore, `iis` of mcr.microsoft.com/windows/servercore/iis,
+    None where none was seen."""
+
+    build: int
+    servercore: str
+    iis: str | None
+    source: str
+    unverified: bool = False
+
+
+_GUIDE = "kubernetes.io, Guide for Running Windows Containers in Kubernetes, v1.27"
+_DOCKER = "microsoft/iis-docker README.md, supported tags; servercore: learn.microsoft.com, container base images"
+
+IMAGE_NAMES: tuple[ImageNames, ...] = (
+    ImageNames(17763, "ltsc2019", "windowsservercore-ltsc2019", f"{_GUIDE}: win-webserver and iis-2019"),
+    ImageNames(19041, "2004", None, "the tag is the release's name; not looked up", unverified=True),
+    ImageNames(19042, "20H2", None, "FROM lines of public Dockerfiles, such as cosmo0920's of win32-api"),
+    ImageNames(20348, "ltsc2022", "windowsservercore-ltsc2022", _DOCKER),
+    ImageNames(26100, "ltsc2025", "windowsservercore-ltsc2025", _DOCKER),
+)
+
+RUNTIME_CLASS_API = "node.k8s.io/v1"
+RUNTIME_CLASS_SINCE = Line(1, 20)
+"""Source: kubernetes v1.20 CHANGELOG, RuntimeClass promoted to node.k8s.io/v1."""
+
+DEFAULT_HANDLER = "runhcs-wcow-process"
+"""What containerd calls its runtime for process isolation. Source: facts/containerd.py, RELEASE_LINES."""
+
+
+def image_names(build: int) -> ImageNames | None:
+    """The row of a build, None for one that is not in the table."""
+    return next((row for row in IMAGE_NAMES if row.build == build), None)
+
+
+def short_name(build: int) -> str:
+    """`2019`, `20h2`; the number of a build that has no name here."""
+    release = release_of(build)
+    return release.name.rpartition(" ")[2].lower() if release else str(build)
+
+
+def class_name(build: int) -> str:
+    """The RuntimeClass of a build, such as `windows-2019`. Source: the same guide, runtimeClasses.yml."""
+    return f"windows-{short_name(build)}"

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has to be done in the cluster so that Windows pods find Windows nodes: planned from what was read, then done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..cluster.client import Cluster, ClusterError
+from ..components import node_object
+from ..engine.resource import Refused
+from ..facts.version import Version
+from ..facts.windows_images import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
+from .nodes import ARCH_LABEL, BUILD_LABEL, OS_LABEL, WindowsNode
+from .report import Machine
+from .runtime_class import COLLECTION, difference, handler_problem, is_ours, wanted
+
+CONFLICT = 409
+TRIES = 3
+KUBELETS = (OS_LABEL, ARCH_LABEL, BUILD_LABEL, "kubernetes.io/hostname")
+"""Labels that the kubelet sets, and sets back. Source: kubernetes pkg/kubelet/kubelet_node_status.go."""
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`handler` is the runtime that RuntimeClasses name, `taints` what keeps other pods off, `labels` what every
+    Windows node gets besides, `adopt` whether RuntimeClasses of somebody else may be changed."""
+
+    handler: str
+    taints: tuple[str, ...]
+    labels: Mapping[str, str]
+    runtime_classes: bool = True
+    adopt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write: `text` for people, `before` and `after` for the diff."""
+
+    text: str
+    before: Object
+    after: Object
+    do: Callable[[Cluster], None]
+
+
+def plan(
+    options: Options, nodes: Sequence[WindowsNode], classes: Iterable[Object], machines: Mapping[str, Machine]
+) -> tuple[Change, ...]:
+    """What differs, in the order in which it is done. Refused for what would leave pods hanging."""
+    problems = [
+        f"labels: {name} is set by the kubelet, which would set it back; leave it out."
+        for name in options.labels
+        if name in KUBELETS
+    ]
+    found = {str((each.get("metadata") or {}).get("name")): each for each in classes}
+    bodies = wanted(nodes, options.handler, options.taints) if options.runtime_classes else ()
+    if bodies:
+        problems += _no_runtime(options, nodes, machines)
+    problems += [sentence for body in bodies if (sentence := _forbidden(found, body, options))]
+    if problems:
+        raise Refused(*problems)
+    return (
+        *(change for body in bodies if (change := _class(found.get(body["metadata"]["name"]), body)) is not None),
+        *(change for node in nodes if (change := _taint(node, options.taints)) is not None),
+        *(change for node in nodes if (change := _label(node, options.labels)) is not None),
+    )
+
+
+def check_server(version: str) -> None:
+    """Refused for an API server that does not serve node.k8s.io/v1."""
+    line = Version.parse(version).line
+    if line < RUNTIME_CLASS_SINCE:
+        raise Refused(
+            f"The cluster is Kubernetes {line}, and RuntimeClasses as they are made here ({RUNTIME_CLASS_API}) need "
+            f"{RUNTIME_CLASS_SINCE}; runtime_classes: false leaves them out."
+        )
+
+
+def unknown(nodes: Iterable[WindowsNode], machines: Mapping[str, Machine]) -> tuple[str, ...]:
+    """The nodes whose config.toml nobody has read."""
+    return tuple(node.name for node in nodes if not machines.get(node.name, Machine()).config)
+
+
+def _no_runtime(options: Options, nodes: Iterable[WindowsNode], machines: Mapping[str, Machine]) -> list[str]:
+    said = []
+    for node in nodes:
+        config = machines.get(node.name, Machine()).config
+        name, _slashes, version = node.runtime.partition("://")
+        if (
+            config
+            and name == "containerd"
+            and (sentence := handler_problem(node.name, config, version, options.handler))
+        ):
+            said.append(sentence)
+    return said
+
+
+def _forbidden(found: Mapping[str, Object], body: Object, options: Options) -> str:
+    name = body["metadata"]["name"]
+    present = found.get(name)
+    differs = difference(present, body) if present is not None else ()
+    if "handler" in differs:
+        assert present is not None
+        return (
+            f"The RuntimeClass {name} has the handler {present.get('handler')}, not {body['handler']}, and a handler "
+            f"cannot be changed: delete it (kubectl delete runtimeclass {name}) or set winkube_runtime_handler to it."
+        )
+    if differs and present is not None and not is_ours(present) and not options.adopt:
+        return (
+            f"The RuntimeClass {name} is somebody else's and has another {' and '.join(differs)}; "
+            "winkube_runtime_class_adopt: true changes it."
+        )
+    return ""
+
+
+def _class(present: Object | None, body: dict[str, Any]) -> Change | None:
+    name = str(body["metadata"]["name"])
+    if present is None:
+        return Change(f"make the RuntimeClass {name}", {}, body, lambda cluster: _create(cluster, body))
+    differs = difference(present, body)
+    if not differs:
+        return None
+    after = {**present, "scheduling": {**(present.get("scheduling") or {}), **body["scheduling"]}}
+    return Change(
+        f"change {' and '.join(differs)} of the RuntimeClass {name}",
+        present,
+        after,
+        lambda cluster: _replace(cluster, f"{COLLECTION}/{name}", after),
+    )
+
+
+def _create(cluster: Cluster, body: Object) -> None:
+    try:
+        cluster.create(COLLECTION, body)
+    except ClusterError as error:
+        if error.status != CONFLICT:  # another run made it a moment ago
+            raise
+
+
+def _replace(cluster: Cluster, path: str, body: Object) -> None:
+    cluster.replace(path, body)
+
+
+def _taint(node: WindowsNode, taints: Sequence[str]) -> Change | None:
+    patch = node_object.with_taints(node.body, taints)
+    if patch is None:
+        return None
+    before = (node.body.get("spec") or {}).get("taints") or []
+    added = [taint for taint in patch["spec"]["taints"] if taint not in before]
+    named = ", ".join(f"{taint['key']}={taint['value']}:{taint['effect']}" for taint in added)
+    return Change(
+        f"taint the Node {node.name} with {named}",
+        {"taints": list(before)},
+        {"taints": patch["spec"]["taints"]},
+        lambda cluster: _patch_taints(cluster, node.name, taints),
+    )
+
+
+def _patch_taints(cluster: Cluster, name: str, taints: Sequence[str]) -> None:
+    """Taints change by themselves (not-ready); the patch names the version it was made from and is made anew."""
+    for attempt in range(TRIES):
+        node = cluster.node(name)
+        patch = node_object.with_taints(node, taints) if node is not None else None
+        if patch is None:
+            return
+        try:
+            cluster.patch(f"/api/v1/nodes/{name}", patch)
+            return
+        except ClusterError as error:
+            if error.status != CONFLICT or attempt == TRIES - 1:
+                raise
+
+
+def _label(node: WindowsNode, labels: Mapping[str, str]) -> Change | None:
+    present = node_object.labels(node.body)
+    differs = {name: value for name, value in labels.items() if present.get(name) != value}
+    if not differs:
+        return None
+    said = ", ".join(f"{name}={value}" for name, value in sorted(differs.items()))
+    return Change(
+        f"label the Node {node.name} with {said}",
+        {"labels": {name: present.get(name) for name in differs}},
+        {"labels": differs},
+        lambda cluster: _patch_labels(cluster, node.name, differs),
+    )
+
+
+def _patch_labels(cluster: Cluster, name: str, labels: Mapping[str, str]) -> None:
+    cluster.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": dict(labels)}})

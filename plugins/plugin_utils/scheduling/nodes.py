@@ -1,0 +1,99 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Windows nodes of a cluster as their Node objects tell them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..components import node_object
+from ..facts.windows import release_of
+
+Object = Mapping[str, Any]
+
+OS_LABEL = "kubernetes.io/os"
+ARCH_LABEL = "kubernetes.io/arch"
+BUILD_LABEL = "node.kubernetes.io/windows-build"
+
+_KERNEL = re.compile(r"10\.0\.(\d{5})(?:\.(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsNode:
+    """One Node. `build` is the third part of the machine's own version as its kubelet reports it (kernelVersion),
+    `label` the build that its label says; either is None where it cannot be read. `revision` is the fourth part."""
+
+    name: str
+    body: Object
+    build: int | None
+    revision: int | None
+    label: int | None
+    ready: bool
+    kubelet: str
+    kube_proxy: str
+    runtime: str
+
+    @property
+    def selects(self) -> int | None:
+        """The build that a selector finds this Node by; the label's, for that is what the scheduler compares."""
+        return self.label if self.label is not None else self.build
+
+    @property
+    def os_version(self) -> str:
+        """`10.0.20348.2655`, as much of it as is known; empty if nothing is."""
+        if self.build is None:
+            return ""
+        return f"10.0.{self.build}" if self.revision is None else f"10.0.{self.build}.{self.revision}"
+
+    @property
+    def release(self) -> str:
+        """`Windows Server 2022`; empty for a build without a name."""
+        release = release_of(self.build) if self.build is not None else None
+        return release.name if release else ""
+
+    @property
+    def arch(self) -> str:
+        """The processor, as the label kubernetes.io/arch has it."""
+        return str(node_object.labels(self.body).get(ARCH_LABEL) or _info(self.body).get("architecture") or "")
+
+
+def is_windows(node: Object) -> bool:
+    """By its label, or by what its kubelet reports where the label is missing."""
+    said = node_object.labels(node).get(OS_LABEL) or _info(node).get("operatingSystem")
+    return str(said).lower() == "windows"
+
+
+def windows_node(node: Object) -> WindowsNode:
+    """A Node taken apart.
+
+    Source: kubernetes pkg/kubelet/winstats/perfcounter_nodestats_windows.go (kernelVersion is 10.0.<build>.<revision>),
+    pkg/kubelet/kubelet_node_status.go (the label 10.0.<build>).
+    """
+    info = _info(node)
+    kernel = _KERNEL.search(str(info.get("kernelVersion") or ""))
+    label = _KERNEL.fullmatch(str(node_object.labels(node).get(BUILD_LABEL) or ""))
+    return WindowsNode(
+        name=str((node.get("metadata") or {}).get("name", "")),
+        body=node,
+        build=int(kernel[1]) if kernel else None,
+        revision=int(kernel[2]) if kernel and kernel[2] else None,
+        label=int(label[1]) if label else None,
+        ready=node_object.is_ready(node),
+        kubelet=str(info.get("kubeletVersion") or "").removeprefix("v"),
+        kube_proxy=str(info.get("kubeProxyVersion") or "").removeprefix("v"),
+        runtime=str(info.get("containerRuntimeVersion") or ""),
+    )
+
+
+def windows_nodes(nodes: Iterable[Object]) -> tuple[WindowsNode, ...]:
+    """Those of the Nodes that are Windows, by name."""
+    return tuple(sorted((windows_node(node) for node in nodes if is_windows(node)), key=lambda each: each.name))
+
+
+def _info(node: Object) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (node.get("status") or {}).get("nodeInfo") or {}
+    return found

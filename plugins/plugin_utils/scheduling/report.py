@@ -1,0 +1,173 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The versions and builds of a cluster's Windows nodes, and what about their labels, taints and versions is not as it
+should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..components import node_object
+from ..facts import skew
+from ..facts.containerd import UnsupportedVersionError
+from ..facts.kubernetes import NoPauseImageError, pair, pause_image
+from ..facts.version import Version, VersionError
+from ..facts.windows import release_of, supported_builds
+from ..facts.windows_images import class_name, image_names
+from .nodes import BUILD_LABEL, WindowsNode
+
+SERVERCORE = "mcr.microsoft.com/windows/servercore"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`row` is a requirement's id, `node` the Node that it is about, `text` a sentence with what to do."""
+
+    row: str
+    node: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the machine itself said, beside its Node: the build of its Windows (None: not asked) and the text of its
+    config.toml (empty: not asked)."""
+
+    build: int | None = None
+    config: str = ""
+
+
+def findings(
+    nodes: Iterable[WindowsNode], server: str, taints: Sequence[str], machines: Mapping[str, Machine]
+) -> tuple[Finding, ...]:
+    """Everything that is not as it should be. `server` is the API server's version, empty if not known."""
+    return tuple(
+        finding
+        for node in nodes
+        for finding in (*_labels(node, machines), *_taints(node, taints), *_fits(node, server))
+    )
+
+
+def rows(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
+    """One line per node, for a table: versions, builds, the image and the RuntimeClass that fit it."""
+    return [
+        {
+            "name": node.name,
+            "ready": node.ready,
+            "release": node.release,
+            "os_version": node.os_version,
+            "build_label": node_object.labels(node.body).get(BUILD_LABEL, ""),
+            "kubelet": node.kubelet,
+            "kube_proxy": node.kube_proxy,
+            "runtime": node.runtime,
+            "image": image(node.selects),
+            "runtime_class": class_name(node.selects) if node.selects is not None else "",
+            "taints": [_written(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()],
+        }
+        for node in nodes
+    ]
+
+
+def image(build: int | None) -> str:
+    """The Server Core image that runs on this build; empty where none is known."""
+    known = image_names(build) if build is not None else None
+    return f"{SERVERCORE}:{known.servercore}" if known else ""
+
+
+def builds(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
+    """One line per build: its nodes, the image and the RuntimeClass for it."""
+    found: dict[int, list[str]] = {}
+    for node in nodes:
+        if node.selects is not None:
+            found.setdefault(node.selects, []).append(node.name)
+    return [
+        {
+            "build": build,
+            "label": f"10.0.{build}",
+            "release": release.name if (release := release_of(build)) else "",
+            "image": image(build),
+            "runtime_class": class_name(build),
+            "nodes": sorted(names),
+        }
+        for build, names in sorted(found.items())
+    ]
+
+
+def as_dicts(found: Iterable[Finding]) -> list[dict[str, str]]:
+    """Findings for a task's result."""
+    return [asdict(each) for each in found]
+
+
+def _labels(node: WindowsNode, machines: Mapping[str, Machine]) -> list[Finding]:
+    """The kubelet sets these labels; what they say has to be what the machine is."""
+    said = machines.get(node.name, Machine()).build
+    build = said if said is not None else node.build
+    source = "the machine" if said is not None else "its kubelet"
+    problems = node_object.label_problems(node.body, architecture="amd64", build=build)
+    return [
+        Finding("SC-12", node.name, f"{node.name}: {problem}, as {source} says. Restart its kubelet, which sets it.")
+        for problem in problems
+    ]
+
+
+def _taints(node: WindowsNode, taints: Sequence[str]) -> list[Finding]:
+    patch = node_object.with_taints(node.body, taints)
+    if patch is None:
+        return []
+    present = {_written(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()}
+    missing = [taint for taint in taints if taint not in present]
+    return [
+        Finding(
+            "SC-08",
+            node.name,
+            f"{node.name}: the taint {', '.join(missing)} is missing, so pods for Linux that select nothing may be "
+            "scheduled to it; playbooks/scheduling.yml adds it.",
+        )
+    ]
+
+
+def _fits(node: WindowsNode, server: str) -> list[Finding]:
+    """The versions of this node together."""
+    found: list[Finding] = []
+    try:
+        line = Version.parse(node.kubelet).line
+    except VersionError:
+        return [Finding("VC-20", node.name, f"{node.name}: its kubelet reports no version ('{node.kubelet}').")]
+    if server and (sentence := skew.problem("kubelet", line, Version.parse(server).line)):
+        found.append(Finding("KU-01", node.name, f"{node.name}: {sentence}"))
+    supported = supported_builds(line)
+    if node.build is not None and supported and node.build not in supported:
+        found.append(
+            Finding(
+                "VC-02",
+                node.name,
+                f"{node.name}: Kubernetes {line} does not support its Windows ({node.release or node.build}, "
+                f"{node.os_version}).",
+            )
+        )
+    if node.build is not None:
+        try:
+            pause_image(line, build=node.build)
+        except NoPauseImageError as error:
+            found.append(Finding("VC-20", node.name, f"{node.name}: {error}"))
+    name, _slashes, version = node.runtime.partition("://")
+    if name == "containerd":
+        try:
+            verdict, sentence = pair(line, Version.parse(version))
+        except (VersionError, UnsupportedVersionError) as error:
+            verdict, sentence = "refused", str(error)
+        if verdict != "fits":
+            found.append(Finding("VC-20", node.name, f"{node.name}: {sentence}"))
+    elif name:
+        found.append(
+            Finding("CT-01", node.name, f"{node.name}: its runtime is {node.runtime}; this collection runs containerd.")
+        )
+    return found
+
+
+def _written(taint: Mapping[str, Any]) -> str:
+    value = taint.get("value") or ""
+    return f"{taint.get('key')}={value}:{taint.get('effect')}" if value else f"{taint.get('key')}:{taint.get('effect')}"

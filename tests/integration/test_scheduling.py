@@ -1,0 +1,61 @@
+"""csi-proxy, RuntimeClasses, taints, the report and a density run, by the playbooks: one node and the lab's cluster."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.site import converge
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.programs.builds import build, tar_gz
+from tests.unit.scheduling.objects import windows
+
+SCHEDULING, DENSITY = (ROOT / "playbooks" / f"{name}.yml" for name in ("scheduling", "density"))
+ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+
+
+def run(bench: Bench, playbook: object, cluster: Cluster, *args: object, **more: object) -> Run:
+    """A playbook for the whole cluster, which takes the nodes of the inventory for what they know."""
+    given = {"winkube_hosts": "windows", **more}
+    kubeconfig = f'{{"winkube_cluster": {{"kubeconfig": "{cluster.kubeconfig}", "context": ""}}}}'
+    return bench.ansible_playbook(playbook, "-e", kubeconfig, *(f"-e{k}={v}" for k, v in given.items()), *args)
+
+
+@pytest.mark.row("HP-09", "SC-08", "SC-14", "SC-15", "KE-10")
+def test_from_csi_proxy_to_pods(bench: Bench) -> None:
+    host = bench.node()
+    bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
+    wanted: dict[str, Any] = {
+        "winkube_csi_proxy": True,
+        "winkube_csi_proxy_url": "http://xyz/csi-proxy-v1.2.1.tar.gz",
+        "winkube_csi_proxy_checksum": f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}",
+    }
+    assert "did start csiproxy" in converge(bench, **wanted).output
+    assert host.in_turn(lambda: host.node.pipes.exists("csi-proxy-smb-v1"))
+    cluster = bench.cluster(version="1.36.1")
+    for name, number in (("win1", 20348), ("win2", 26100), ("win3", 20348)):
+        cluster.store.create(BY_NAME["Node"], "", windows(name, number, containerd="1.7.11", taints=name != "win3"))
+    wrong = run(bench, SCHEDULING, cluster, "--check", winkube_runtime_handler="example-container-runtime-handler")
+    assert "win1: the handler example-container-runtime-handler is no runtime of its containerd" in wrong.output, wrong
+    first = run(bench, SCHEDULING, cluster)
+    assert "nobody has read config.toml of win2, win3" in first.output, first
+    names = [each["metadata"]["name"] for each in cluster.request("GET", CLASSES)["items"]]
+    assert names == ["windows-2022", "windows-2025"], first
+    assert "taint the Node win3 with os=windows:NoSchedule" in first.output, first
+    assert "containerd 1.7.11" in first.output and first.rc == 2, (
+        "Kubernetes 1.36 wants containerd 2.x: the report says so"
+    )
+    assert run(bench, SCHEDULING, cluster).recap["localhost"].changed == 0
+
+    # win1 is a machine without a kubelet here; the other two are Nodes alone, whose pods the lab runs.
+    chosen = '{"winkube_density_nodes": ["win2", "win3"]}'
+    measured = run(bench, DENSITY, cluster, "-e", chosen, winkube_density_pods=2, winkube_density_timeout=60)
+    assert measured.rc == 0, measured
+    assert '"pods": 4' in measured.output and '"ready": 4' in measured.output, measured
+    left = [each["metadata"]["name"] for each in cluster.request("GET", "/api/v1/namespaces")["items"]]
+    assert not [name for name in left if name.startswith("winkube-density")]

@@ -1,0 +1,205 @@
+"""Writes docs/support-matrix.md: what the planning answers for each combination, and from which table.
+
+    python tests/unit/facts/support_matrix_page.py
+
+test_support_matrix_page.py fails while the page is not what this writes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[3]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from tests.unit.facts.versions_page import doubt, table  # noqa: E402
+
+if TYPE_CHECKING:
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WindowsRelease
+
+PAGE = ROOT / "docs" / "support-matrix.md"
+MODES = ("l2bridge", "overlay")
+LAST_REVISION = 9999
+
+INTRODUCTION = """\
+<!-- Written by tests/unit/facts/support_matrix_page.py from plugins/plugin_utils/facts: change the tables instead. -->
+# Support matrix
+
+What the collection answers for each combination, before it touches a machine. The cells are not written down: they are
+asked of the code that plans a node (`components/node_fit.py`, `facts/kubernetes.py`, `components/service.py`).
+
+| in a cell | meaning |
+|---|---|
+| yes, or a tag of the pause image | supported, and nothing is said |
+| warns | done, with a warning: nobody upstream tests this pair, or supports it fully |
+| the id of a row, such as VC-03 | refused by this requirement. `winkube_allow_unsupported_os` overrules VC-03 alone |
+| ? | taken from a neighbouring version or concluded; unverified |
+
+What is behind each number is in [versions.md](versions.md), why a Windows is refused in
+[windows-support.md](windows-support.md), which combinations run as scenarios in [molecule.md](molecule.md). "yes" says
+that the versions go together by their sources; what was run where is in the [README](../README.md).
+"""
+
+WINDOWS = """\
+## Kubernetes, Windows, pause image
+
+With a Windows that is up to date. In a cell: the tag of the pause image that the planning takes.
+"""
+
+CONTAINERD = """\
+## Kubernetes and containerd
+
+For the newest release of each line of containerd.
+"""
+
+NETWORK = """\
+## Network mode and Windows
+
+l2bridge is flannel's host-gw, overlay its vxlan. No other CNI is set up; one that the cluster brings itself is left
+alone (`winkube_cni_managed_by: cluster`).
+"""
+
+MANAGERS = """\
+## Program and service manager
+"""
+
+OTHERS = """\
+## Other runtimes
+
+| runtime | Kubernetes | |
+|---|---|---|
+| Docker by dockershim | before 1.24 | out of scope: no role installs Docker, see [molecule.md](molecule.md) |
+| Docker by dockershim | 1.24 and newer | VC-10: it does not exist any more |
+| Mirantis Container Runtime | all | recognised, not installed: [windows-support.md](windows-support.md) |
+"""
+
+
+def releases() -> Iterator[WindowsRelease]:
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES
+
+    yield from WINDOWS_RELEASES
+
+
+def lines() -> list[Line]:
+    """Those whose programs are configured, newest first."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import flag_table, kubernetes
+
+    return [row.line for row in reversed(kubernetes.KUBERNETES_LINES) if row.line >= flag_table.OLDEST]
+
+
+def host_cell(line: Line, build: int) -> str:
+    """Kubernetes on this Windows, by the planning."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.components import node_fit
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes, windows
+
+    machine = node_fit.Machine(build, LAST_REVISION)
+    fit = node_fit.problems(machine, node_fit.Wanted(kubernetes=f"{line}.0"))
+    if any("cannot be a Kubernetes node" in text for text in fit.refusals):
+        return "VC-07"
+    if any("does not support" in text for text in fit.refusals):
+        return "VC-03"
+    if fit.refusals:
+        return "VC-05"
+    tag = kubernetes.pause_image(line, "kubernetes", build).rpartition(":")[2]
+    support = [row for row in windows.HOST_SUPPORT if row.first <= line <= row.last and build in row.builds]
+    image = next(each for each in kubernetes.PAUSE_IMAGES if each.tag == tag)
+    word = "warns, " if any("fully supports only" in text for text in fit.warnings) else ""
+    return f"{word}`{tag}`{doubt(all(row.unverified for row in support) or image.unverified)}"
+
+
+def newest(line: Line) -> Version:
+    """A release of a line of containerd that is newer than all that a table names."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+    return Version.parse(f"{line}.99")
+
+
+def pair_cell(kubernetes_line: Line, containerd_line: Line) -> str:
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes
+
+    verdict, _sentence = kubernetes.pair(kubernetes_line, newest(containerd_line))
+    row = kubernetes.kubernetes_line(kubernetes_line)
+    word = {"fits": "yes", "untested": "warns", "refused": "CT-46"}[verdict]
+    return f"{word}{doubt(verdict == 'fits' and row is not None and not row.containerd)}"
+
+
+def network_cell(mode: str, build: int) -> str:
+    from ansible_collections.winkube.node.plugins.plugin_utils.components import node_fit
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OLDEST_BUILD, overlay_floor
+
+    if build < OLDEST_BUILD:
+        return "VC-07" if mode == "l2bridge" or build != 17134 else "VC-07, NW-12"
+    first = node_fit.problems(node_fit.Machine(build, 0), node_fit.Wanted(network_mode=mode)).refusals
+    last = node_fit.problems(node_fit.Machine(build, LAST_REVISION), node_fit.Wanted(network_mode=mode)).refusals
+    floor = overlay_floor(build)
+    if last:
+        return "NW-12"
+    if first and floor is not None:
+        return f"from 10.0.{build}.{floor.revision} ({floor.update}), before HP-08"
+    return "yes"
+
+
+def manager_cell(program: str, manager: str) -> str:
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+    from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
+
+    kind = SERVICES[program]
+    try:
+        definition(ServiceArgs(program, program, manager, "C:\\x.exe", (), program, "C:\\", "C:\\nssm.exe"))
+    except Refused:
+        return "FL-12" if program == "flanneld" else "SV-01"
+    return f"yes{', the default' if kind.managers[0] == manager else ''}{doubt(kind.unverified)}"
+
+
+def page() -> str:
+    """The whole page."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import short_name
+
+    hosts = list(reversed(list(releases())))
+    runtimes = [row.line for row in reversed(containerd.RELEASE_LINES)]
+    managers = ("nssm", "sc", "registered")
+    return "\n".join(
+        (
+            INTRODUCTION,
+            WINDOWS,
+            table(
+                ("Kubernetes", *(f"{short_name(host.build)} ({host.build})" for host in hosts)),
+                ((str(line), *(host_cell(line, host.build) for host in hosts)) for line in lines()),
+            ),
+            CONTAINERD,
+            table(
+                ("Kubernetes", *(str(line) for line in runtimes)),
+                ((str(line), *(pair_cell(line, runtime) for runtime in runtimes)) for line in lines()),
+            ),
+            NETWORK,
+            table(
+                ("Windows", *MODES),
+                (
+                    (f"{host.name} ({host.build})", *(network_cell(mode, host.build) for mode in MODES))
+                    for host in hosts
+                ),
+            ),
+            MANAGERS,
+            table(
+                ("program", "nssm", "sc.exe", "by itself"),
+                ((f"`{program}`", *(manager_cell(program, each) for each in managers)) for program in SERVICES),
+            ),
+            OTHERS,
+        )
+    )
+
+
+if __name__ == "__main__":
+    from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
+
+    _AnsibleCollectionFinder(paths=[str(ROOT / ".venv" / "collections")])._install()
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"{PAGE} written", file=sys.stderr)
