@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -62,6 +62,15 @@ class Send(Protocol):
     ) -> tuple[int, bytes]: ...
 
 
+class Listen(Protocol):
+    """How a stream of the API is read: the messages of the WebSocket at `path`, until the server closes it.
+
+    Raises ClusterError, with the status of the answer if the server refuses, and when `timeout_s` are up.
+    """
+
+    def __call__(self, path: str, timeout_s: float) -> Iterator[bytes]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Time, so that tests need not wait."""
@@ -90,10 +99,11 @@ class Cluster:
     """One cluster. `server` is its address and `ca_pem` the certificates that it is trusted by (empty: the
     controller's own), both as the kubeconfig says."""
 
-    def __init__(self, server: str, ca_pem: bytes, send: Send) -> None:
+    def __init__(self, server: str, ca_pem: bytes, send: Send, listen: Listen | None = None) -> None:
         self.server = server
         self.ca_pem = ca_pem
         self._send = send
+        self._listen = listen
 
     @classmethod
     def open(cls, options: Mapping[str, Any]) -> Cluster | None:
@@ -115,6 +125,7 @@ class Cluster:
             str(configuration.host).rstrip("/"),
             Path(ca_file).read_bytes() if ca_file else b"",
             _sender(configuration),
+            _listener(configuration),
         )
 
     def get(self, path: str) -> Object | None:
@@ -136,6 +147,12 @@ class Cluster:
     def delete(self, path: str) -> bool:
         """DELETE the object at `path`; False if there is none."""
         return self._request("DELETE", path, missing=True) is not None
+
+    def listen(self, path: str, timeout_s: float) -> Iterator[bytes]:
+        """The messages of the WebSocket at `path`; see Listen."""
+        if self._listen is None:
+            raise ClusterError(f"{self.server}{path} cannot be followed: this connection has no streams.")
+        return self._listen(path, timeout_s)
 
     def items(self, path: str) -> list[Object]:
         """The objects of the collection `path`; an API group that the cluster does not serve has none."""
@@ -211,6 +228,15 @@ def _configuration(file: Path, context: str) -> Any:
             f"{str(error).strip().rstrip('.')}."
         ) from error
     return configuration
+
+
+def _listener(configuration: Any) -> Listen:
+    def listen(path: str, timeout_s: float) -> Iterator[bytes]:
+        from .stream import messages  # few runs follow a stream
+
+        return messages(configuration, path, timeout_s)
+
+    return listen
 
 
 def _sender(configuration: Any) -> Send:

@@ -1,0 +1,128 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Streams of the Kubernetes API over WebSockets, by the package websocket-client, which the package `kubernetes` needs.
+
+That package's own stream client has no limit of time while it connects and waits.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from .client import ClusterError
+
+_missing: ImportError | None = None
+try:
+    from websocket import (
+        ABNF,
+        WebSocket,
+        WebSocketBadStatusException,
+        WebSocketConnectionClosedException,
+        WebSocketException,
+        WebSocketTimeoutException,
+    )
+except ImportError as error:
+    _missing = error
+
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+"""Both send standard output on channel 1, errors on 2 and the exit status on 3; v5 is of Kubernetes 1.30."""
+
+
+def messages(configuration: Any, path: str, timeout_s: float) -> Iterator[bytes]:
+    """A `client.Listen` with this kubeconfig's certificates, token and proxy."""
+    if _missing is not None:
+        raise ClusterError(
+            f"The Python package websocket-client is missing on the controller ({_missing}); it is needed to run "
+            "programs in pods: pip install websocket-client."
+        ) from _missing
+    end = time.monotonic() + timeout_s
+    server = str(configuration.host).rstrip("/")
+    where = f"{server}{path.partition('?')[0]}"
+    socket: Any = WebSocket(sslopt=_tls(configuration))
+    try:
+        socket.settimeout(timeout_s)
+        socket.connect(
+            f"{server.replace('http', 'ws', 1)}{path}",
+            header=_headers(configuration),
+            subprotocols=list(PROTOCOLS),
+            redirect_limit=0,
+            **_proxy(configuration),
+        )
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise WebSocketTimeoutException("no time is left")
+            socket.settimeout(left)
+            kind, data = socket.recv_data()
+            if kind == ABNF.OPCODE_CLOSE:
+                return
+            yield data if isinstance(data, bytes) else data.encode()
+    except WebSocketConnectionClosedException:
+        return
+    except (WebSocketTimeoutException, TimeoutError) as error:
+        raise ClusterError(f"{where} had not ended after {timeout_s:g} s.") from error
+    except WebSocketBadStatusException as error:
+        raise ClusterError(
+            f"{where} was answered with {error.status_code}: {_reason(error)}.", int(error.status_code)
+        ) from error
+    except (WebSocketException, OSError, ValueError) as error:
+        raise ClusterError(f"{where} cannot be followed: {error}.") from error
+    finally:
+        socket.close()
+
+
+def _reason(error: WebSocketBadStatusException) -> str:
+    """The sentence of the Status object that a refusal carries."""
+    body = error.resp_body or b""
+    text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
+    try:
+        said = json.loads(text)
+    except ValueError:
+        said = {}
+    message = said.get("message") if isinstance(said, dict) else ""
+    return str(message or text.strip() or "no reason was given").rstrip(".")
+
+
+def _headers(configuration: Any) -> dict[str, str]:
+    return {
+        setting["key"]: setting["value"]
+        for setting in configuration.auth_settings().values()
+        if setting["in"] == "header" and setting["value"]
+    }
+
+
+def _tls(configuration: Any) -> dict[str, Any]:
+    options: dict[str, Any] = {"cert_reqs": ssl.CERT_NONE, "check_hostname": False}
+    if configuration.verify_ssl:
+        options = {"cert_reqs": ssl.CERT_REQUIRED}
+        if configuration.ssl_ca_cert:
+            options["ca_certs"] = configuration.ssl_ca_cert
+        if configuration.assert_hostname is not None:
+            options["check_hostname"] = configuration.assert_hostname
+    if configuration.cert_file:
+        options["certfile"] = configuration.cert_file
+    if configuration.key_file:
+        options["keyfile"] = configuration.key_file
+    if getattr(configuration, "tls_server_name", None):
+        options["server_hostname"] = configuration.tls_server_name
+    return options
+
+
+def _proxy(configuration: Any) -> dict[str, Any]:
+    if not configuration.proxy:
+        return {}
+    parts = urlsplit(configuration.proxy)
+    options: dict[str, Any] = {
+        "http_proxy_host": parts.hostname,
+        "http_proxy_port": parts.port,
+        "proxy_type": parts.scheme or "http",
+    }
+    if configuration.no_proxy:
+        options["http_no_proxy"] = configuration.no_proxy.split(",")
+    return options

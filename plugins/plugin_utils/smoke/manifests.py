@@ -1,0 +1,180 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the smoke test puts into a cluster, as the API's objects.
+
+The web server is the one of the Kubernetes documents: win-webserver.yaml beside this file is theirs, its command line
+byte by byte. `$$` in a container's `command` is how Kubernetes writes `$`.
+Source: kubernetes.io, Guide for scheduling Windows containers in Kubernetes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..facts.windows_images import image_names
+
+Object = dict[str, Any]
+
+WEB, PEER, PEER_NAMES = "win-webserver", "winkube-peer", "winkube-peers"
+"""The Services: the documents' own, one for UDP, and the headless one that gives the peer a name."""
+LABEL, UNTIL = "winkube.node/smoke", "winkube.node/smoke-until"
+"""On the Namespace: the label by which leftovers are found, the annotation that says when they are some."""
+PULL_SECRET = "winkube-smoke-pull"
+PEER_PORT = 8081
+REPOSITORY = "mcr.microsoft.com/windows/servercore"
+
+_ECHO = (
+    "$$ErrorActionPreference = 'Continue' ; $$server = New-Object System.Net.Sockets.UdpClient 8081 ; "
+    "$$from = New-Object System.Net.IPEndPoint([System.Net.IPAddress]::Any, 0) ; while ($$true) { try { "
+    "$$data = $$server.Receive([ref]$$from) ; $$null = $$server.Send($$data, $$data.Length, $$from) } catch { } }"
+)
+
+
+class NoImageError(Exception):
+    """No image is known for a build; the sentence says which, and what to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is deployed. `builds`: build of Windows -> how many nodes of it; `taints`: `key=value:effect` that are
+    tolerated; `tags`: build -> tag that stands before the table; `repository`: of the image; `pull`: whether
+    PULL_SECRET is there."""
+
+    namespace: str
+    until: str
+    builds: Mapping[int, int]
+    taints: Sequence[str] = ("os=windows:NoSchedule",)
+    repository: str = REPOSITORY
+    tags: Mapping[str, str] | None = None
+    pull: bool = False
+
+
+def image(wish: Wish, build: int) -> str:
+    """The image for nodes of this build: a container's build has to be its node's. NoImageError."""
+    tag = (wish.tags or {}).get(str(build))
+    names = image_names(build)
+    if not tag and names is None:
+        raise NoImageError(
+            f"No image is known for Windows build {build}; winkube_smoke_image_tags names one, such as "
+            f'{{"{build}": "ltsc2022"}}.'
+        )
+    return f"{wish.repository}:{tag or (names.servercore if names else '')}"
+
+
+def objects(wish: Wish) -> list[tuple[str, Object]]:
+    """(collection of the API, object) in the order in which they are made. NoImageError."""
+    base = f"/api/v1/namespaces/{wish.namespace}"
+    apps = f"/apis/apps/v1/namespaces/{wish.namespace}/deployments"
+    web_service, web = _documents()
+    found: list[tuple[str, Object]] = [
+        (f"{base}/services", web_service),
+        (f"{base}/services", _peer_service(PEER, {"type": "NodePort"})),
+        (f"{base}/services", _peer_service(PEER_NAMES, {"clusterIP": "None"})),
+    ]
+    for build, nodes in sorted(wish.builds.items()):
+        found.append((apps, _web(wish, web, build, nodes)))
+    if wish.builds:
+        found.append((apps, _peer(wish, min(wish.builds))))
+    return [(path, {**item, "metadata": {**item["metadata"], "namespace": wish.namespace}}) for path, item in found]
+
+
+def namespace(wish: Wish) -> Object:
+    """The Namespace of one run. Its workloads are let do what Windows pods do (baseline)."""
+    labels = {
+        LABEL: "true",
+        "app.kubernetes.io/managed-by": "winkube.node",
+        "pod-security.kubernetes.io/enforce": "baseline",
+    }
+    metadata = {"name": wish.namespace, "labels": labels, "annotations": {UNTIL: wish.until}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _documents() -> tuple[Object, Object]:
+    text = Path(__file__).with_name("win-webserver.yaml").read_text(encoding="utf-8")
+    service, deployment = yaml.safe_load_all(text)
+    return service, deployment
+
+
+def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:
+    """The documents' Deployment with the image of the build; one pod for each node, two at least."""
+    made = copy.deepcopy(documents)
+    several = len(wish.builds) > 1
+    if several:
+        made["metadata"]["name"] = f"{WEB}-{build}"
+        for labels in (made["spec"]["selector"]["matchLabels"], made["spec"]["template"]["metadata"]["labels"]):
+            labels["winkube.node/build"] = str(build)
+    made["spec"]["replicas"] = max(nodes, 1 if several else 2)
+    pod = made["spec"]["template"]["spec"]
+    pod["containers"][0]["image"] = image(wish, build)
+    pod.update(_where(wish, build))
+    term = {"labelSelector": {"matchLabels": {"app": WEB}}, "topologyKey": "kubernetes.io/hostname"}
+    preferred = [{"weight": 100, "podAffinityTerm": term}]
+    pod["affinity"] = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    return made
+
+
+def _peer(wish: Wish, build: int) -> Object:
+    """What answers UDP, as a user that is no administrator."""
+    labels = {"app": PEER}
+    container = {
+        "name": "echo",
+        "image": image(wish, build),
+        "command": ["powershell.exe", "-command", _ECHO],
+        "ports": [{"containerPort": PEER_PORT, "protocol": "UDP"}],
+        "resources": {"requests": {"cpu": "100m", "memory": "300Mi"}, "limits": {"memory": "300Mi"}},
+    }
+    pod = {
+        "hostname": PEER,
+        "subdomain": PEER_NAMES,
+        "securityContext": {"windowsOptions": {"runAsUserName": "ContainerUser"}},
+        "containers": [container],
+        **_where(wish, build),
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": PEER, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _peer_service(name: str, more: Object) -> Object:
+    port = {"name": "echo", "port": PEER_PORT, "targetPort": PEER_PORT, "protocol": "UDP"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {"app": PEER}},
+        "spec": {"selector": {"app": PEER}, "ports": [port], **more},
+    }
+
+
+def _where(wish: Wish, build: int) -> Object:
+    selector = {"kubernetes.io/os": "windows"}
+    if len(wish.builds) > 1:
+        selector["node.kubernetes.io/windows-build"] = f"10.0.{build}"
+    found: Object = {
+        "os": {"name": "windows"},
+        "nodeSelector": selector,
+        "tolerations": [_toleration(taint) for taint in wish.taints],
+    }
+    return {**found, "imagePullSecrets": [{"name": PULL_SECRET}]} if wish.pull else found
+
+
+def _toleration(taint: str) -> Object:
+    """Of `key=value:effect` or `key:effect`; without an effect it is NoSchedule."""
+    left, effect = taint.rsplit(":", 1) if ":" in taint else (taint, "NoSchedule")
+    key, equals, value = left.partition("=")
+    if equals:
+        return {"key": key, "operator": "Equal", "value": value, "effect": effect}
+    return {"key": key, "operator": "Exists", "effect": effect}

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the checks are planned from, and what they are: plain data that also travels as JSON between two tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Where = Literal["api", "pod", "linux", "outside", "none"]
+"""Where a check's command runs: nowhere but in the API's answers, in a pod, on a Linux node, outside of the cluster;
+none: it is not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFact:
+    """A Node. `build`: 0 on Linux; `usable`: Ready and not cordoned; `problem`: why it is not Ready.
+
+    `capacity`, `allocatable`: the API's quantities; `reserved`: what its kubelet keeps back of each, None if the
+    kubelet could not be asked (`unasked` says why).
+    """
+
+    name: str
+    address: str
+    windows: bool
+    build: int
+    usable: bool
+    problem: str = ""
+    capacity: Mapping[str, str] = field(default_factory=dict)
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    reserved: Mapping[str, str] | None = None
+    unasked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodFact:
+    """A pod of the smoke test; `problem`: why it is not Ready, empty if it is; `image_id`: of its container."""
+
+    name: str
+    address: str
+    node: str
+    problem: str = ""
+    image: str = ""
+    image_id: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether checks can use it."""
+        return not self.problem
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that a plan depends on. `linux`, `outside`: the hosts on which commands can be run, empty for none."""
+
+    namespace: str
+    nodes: tuple[NodeFact, ...]
+    web: tuple[PodFact, ...]
+    peer: PodFact | None
+    web_address: str = ""
+    web_node_port: int = 0
+    peer_address: str = ""
+    peer_node_port: int = 0
+    mode: str = "l2bridge"
+    dns_domain: str = "cluster.local"
+    dns_address: str = ""
+    linux: str = ""
+    outside: str = ""
+    external_address: str = ""
+    external_name: str = ""
+    external_dns: str = ""
+    repository: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the result of a task."""
+        return asdict(self)
+
+
+def facts_from(document: Mapping[str, Any]) -> Facts:
+    """The facts that `as_dict` gave. KeyError, TypeError if it is none."""
+    peer = document.get("peer")
+    return Facts(
+        **{
+            **document,
+            "nodes": tuple(NodeFact(**item) for item in document["nodes"]),
+            "web": tuple(PodFact(**item) for item in document["web"]),
+            "peer": PodFact(**peer) if peer else None,
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command answered; `error`: why there is none."""
+
+    code: int = 0
+    stdout: str = ""
+    stderr: str = ""
+    error: str = ""
+
+
+def known(problem: str) -> Answer:
+    """The answer to a check that the API's answers decide: no problem, or this one."""
+    return Answer(0) if not problem else Answer(1, stderr=problem)
+
+
+Expect = Literal["nothing", "banner", "echo", "http", "reply", "address", "dns", "user", "denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. `group`: one of plan.GROUPS; `flow`, `protocol`: of plan.FLOWS, empty if it is none of them.
+
+    `argv`: the command; `pod`: in which one (`where` = pod); `expect`, `wanted`: what its answer has to be;
+    `needs`: groups without which it cannot succeed; `answer`: what is known already; `exclusion`: why it is not run;
+    `limitation`: the known limitation that it is, or that its failure is; `suite`: its name in the e2e tests, if any.
+    """
+
+    id: str
+    group: str
+    title: str
+    where: Where
+    rows: tuple[str, ...]
+    flow: str = ""
+    protocol: str = ""
+    pod: str = ""
+    source: str = ""
+    target: str = ""
+    argv: tuple[str, ...] = ()
+    expect: Expect = "nothing"
+    wanted: str = ""
+    needs: tuple[str, ...] = ()
+    answer: Answer | None = None
+    exclusion: str = ""
+    limitation: str = ""
+    suite: str = ""
+
+
+Verdict = Literal["ok", "broken", "follows", "limitation", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check's verdict. `seen`: what the answer was, in a sentence; `remedy`: what to do, empty unless broken."""
+
+    check: Check
+    verdict: Verdict
+    seen: str
+    remedy: str = ""

@@ -1,0 +1,455 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which checks there are: the documents' seven, the matrix of supported flows, and what stands in for Linux-only tests.
+
+Everything that is not run is in the plan with its reason. Source of the flows and limitations: kubernetes.io, Windows
+containers in Kubernetes (Networking; Troubleshooting) and Guide for scheduling Windows containers; of the names in
+`suite`: Kubernetes enhancement 116, Test Plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from . import commands
+from .manifests import PEER, PEER_NAMES, PEER_PORT, WEB
+from .model import Check, Facts, NodeFact, PodFact, known
+from .node_checks import node_checks
+
+GROUPS = {
+    "nodes": "all nodes are healthy",
+    "pods": "the pods run",
+    "node-to-pod": "node to pod",
+    "pod-to-pod": "pod to pod",
+    "service": "Service to pod",
+    "discovery": "Service discovery",
+    "inbound": "inbound connectivity",
+    "outbound": "outbound connectivity",
+    "pod-to-node": "pod to node",
+    "image": "images are pulled",
+    "dns-config": "DNS settings of pods",
+    "user": "users in pods",
+    "reserved": "resources kept back for the node",
+}
+SEVEN = ("pods", "node-to-pod", "pod-to-pod", "service", "discovery", "inbound", "outbound")
+"""The seven checks of the documents, in their order: a to g."""
+
+FLOWS = (
+    "Pod -> Pod (IP)",
+    "Pod -> Pod (Name)",
+    "Pod -> Service (Cluster IP)",
+    "Pod -> Service (PQDN)",
+    "Pod -> external (IP)",
+    "Pod -> external (DNS)",
+    "Node -> Pod",
+    "Pod -> Node",
+)
+"""The flows that are supported for TCP and UDP."""
+POD_IP, POD_NAME, SERVICE_IP, PQDN, EXTERNAL_IP, EXTERNAL_DNS, NODE_POD, POD_NODE = FLOWS
+
+KUBELET_PORT = 10250
+NO_PODS = "No pod is Ready that it could be tried with."
+NO_PEER = "The pod that answers UDP is not Ready."
+OVERLAY = (
+    "With flannel's VXLAN, nodes reach only their own pods (flannel 0.12.0 and later); that is its design, not a fault."
+)
+# A name is asked for at a Service's address, so what is broken there comes first.
+_NAME_NEEDS = ("pod-to-pod", "service")
+_GRANULAR = "[sig-network] [sig-windows] Networking Granular Checks: Pods should function for {} communication: {}"
+
+
+def plan(facts: Facts) -> tuple[Check, ...]:
+    """All checks, in the order of the report. Their ids differ."""
+    return tuple(
+        check
+        for part in (_nodes, _pods, _node_to_pod, _pod_to_pod, _service, _discovery, _inbound, _outbound, _pod_to_node)
+        for check in part(facts)
+    ) + tuple(node_checks(facts))
+
+
+def _ready(facts: Facts) -> list[PodFact]:
+    return [pod for pod in facts.web if pod.ready]
+
+
+def _peer(facts: Facts) -> PodFact | None:
+    return facts.peer if facts.peer is not None and facts.peer.ready else None
+
+
+def _not_run(name: str, group: str, flow: str, protocol: str, why: str, *rows: str) -> Check:
+    title = f"{flow}, {protocol}" if flow else GROUPS[group]
+    return Check(name, group, title, "none", rows, flow, protocol, exclusion=why)
+
+
+def _nodes(facts: Facts) -> Iterator[Check]:
+    for node in facts.nodes:
+        yield Check(
+            f"nodes/{node.name}",
+            "nodes",
+            "the node is Ready",
+            "api",
+            ("SM-05",),
+            target=node.name,
+            argv=("kubectl", "get", "node", node.name),
+            answer=known(node.problem),
+        )
+
+
+def _pods(facts: Facts) -> Iterator[Check]:
+    listing = ("kubectl", "get", "pods", "-n", facts.namespace, "-o", "wide")
+    for pod in (*facts.web, *((facts.peer,) if facts.peer else ())):
+        yield Check(
+            f"pods/{pod.name}",
+            "pods",
+            "the pod is Ready",
+            "api",
+            ("SM-06", "SM-07"),
+            source=pod.node or "no node",
+            target=pod.name,
+            argv=listing,
+            answer=known(pod.problem),
+        )
+    hosts = {pod.node for pod in facts.web if pod.node}
+    usable = [node for node in facts.nodes if node.windows and node.usable]
+    spread = Check("pods/spread", "pods", "the pods are on different nodes", "api", ("SM-06",), argv=listing)
+    if len(usable) < 2:
+        yield replace(spread, where="none", exclusion="There is one usable Windows node.")
+    else:
+        yield replace(spread, answer=known("" if len(hosts) > 1 else f"all are on {', '.join(hosts)}"))
+
+
+def _node_to_pod(facts: Facts) -> Iterator[Check]:
+    limitation = OVERLAY if facts.mode == "overlay" else ""
+    rows = ("SM-08", "SM-15", "KE-12", *(("NW-16",) if limitation else ()))
+    base = Check("", "node-to-pod", "node to pod", "linux", rows, NODE_POD, source=facts.linux, limitation=limitation)
+    if not facts.linux:
+        why = "No Linux node of the cluster is named (winkube_smoke_linux_host)."
+        yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", why, *rows)
+        yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", why, *rows, "KE-11")
+        return
+    for pod in _ready(facts):
+        yield replace(
+            base,
+            id=f"node-to-pod/tcp/{pod.name}",
+            protocol="TCP",
+            target=pod.name,
+            argv=commands.curl_page(f"http://{pod.address}/", windows=False),
+            expect="banner",
+            suite=_GRANULAR.format("node-pod", "http"),
+        )
+    if not _ready(facts):
+        yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", NO_PODS, *rows)
+    peer = _peer(facts)
+    if peer is None:
+        yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", NO_PEER, *rows, "KE-11")
+        return
+    yield replace(
+        base,
+        id="node-to-pod/udp",
+        protocol="UDP",
+        rows=(*rows, "KE-11"),
+        target=peer.name,
+        argv=commands.udp_from_linux(peer.address, PEER_PORT),
+        expect="echo",
+        suite=_GRANULAR.format("node-pod", "udp"),
+    )
+
+
+def _in_pod(pod: PodFact, group: str, name: str, title: str, *rows: str) -> Check:
+    return Check(f"{group}/{name}/{pod.name}", group, title, "pod", rows, pod=pod.name, source=pod.name)
+
+
+def _pod_to_pod(facts: Facts) -> Iterator[Check]:
+    pods, peer = _ready(facts), _peer(facts)
+    for pod, other in _pairs(pods, peer):
+        base = _in_pod(pod, "pod-to-pod", "", "pod to pod", "SM-09", "SM-15")
+        base = replace(base, target=other.name)
+        yield replace(
+            base,
+            id=f"pod-to-pod/ping/{pod.name}",
+            title="pod to pod, ping",
+            rows=("SM-09",),
+            protocol="ICMP",
+            argv=commands.ping(other.address),
+            expect="reply",
+        )
+        if other is peer:
+            continue
+        dashed = other.address.replace(".", "-")
+        yield replace(
+            base,
+            id=f"pod-to-pod/tcp/{pod.name}",
+            flow=POD_IP,
+            protocol="TCP",
+            rows=(*base.rows, "KE-12"),
+            argv=commands.curl_page(f"http://{other.address}/", windows=True),
+            expect="banner",
+            suite=_GRANULAR.format("intra-pod", "http"),
+        )
+        yield replace(
+            base,
+            id=f"discovery/pod-name/{pod.name}",
+            group="discovery",
+            title="pod to pod by name",
+            rows=("SM-15",),
+            flow=POD_NAME,
+            protocol="TCP",
+            argv=commands.curl_page(f"http://{dashed}.{facts.namespace}.pod.{facts.dns_domain}/", windows=True),
+            expect="banner",
+            needs=_NAME_NEEDS,
+        )
+    if len(pods) < 2:
+        for name, flow in (("pod-to-pod/tcp", POD_IP), ("discovery/pod-name", POD_NAME)):
+            why = "It takes two web servers that are Ready."
+            yield _not_run(name, name.partition("/")[0], flow, "TCP", why, "SM-09", "SM-15", "KE-12")
+    yield from _udp_to_peer(facts, pods, peer)
+    if len({pod.node for pod in pods}) < 2:
+        why = "All pods that are Ready are on one node, so nothing goes from host to host."
+        yield _not_run("pod-to-pod/hosts", "pod-to-pod", "", "", why, "SM-09")
+
+
+def _pairs(pods: list[PodFact], peer: PodFact | None) -> Iterator[tuple[PodFact, PodFact]]:
+    """Each pod with the next one, preferably on another node, so that every node sends and receives."""
+    order = sorted(pods, key=lambda pod: (pod.node, pod.name))
+    if len(order) == 1 and peer is not None:
+        yield order[0], peer
+    for index, pod in enumerate(order if len(order) > 1 else ()):
+        rest = [*order[index + 1 :], *order[:index]]
+        yield pod, next((other for other in rest if other.node != pod.node), rest[0])
+
+
+def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Iterator[Check]:
+    name = f"{PEER}.{PEER_NAMES}.{facts.namespace}.svc.{facts.dns_domain}"
+    if peer is None or not pods:
+        for flow, kind in ((POD_IP, "pod-to-pod/udp"), (POD_NAME, "discovery/pod-udp-name")):
+            why = NO_PEER if peer is None else NO_PODS
+            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", why, "SM-15", "KE-12")
+        return
+    for pod in pods:
+        base = _in_pod(pod, "pod-to-pod", "udp", "pod to pod", "SM-15", "KE-12")
+        yield replace(
+            base,
+            flow=POD_IP,
+            protocol="UDP",
+            target=peer.name,
+            argv=commands.udp_from_windows(peer.address, PEER_PORT),
+            expect="echo",
+            suite=_GRANULAR.format("intra-pod", "udp"),
+        )
+    yield replace(
+        _in_pod(pods[0], "discovery", "pod-udp-name", "pod to pod by name", "SM-15"),
+        flow=POD_NAME,
+        protocol="UDP",
+        target=name,
+        argv=commands.udp_from_windows(name, PEER_PORT),
+        expect="echo",
+        needs=_NAME_NEEDS,
+    )
+
+
+def _service(facts: Facts) -> Iterator[Check]:
+    page = f"http://{facts.web_address}/"
+    if facts.linux and _ready(facts):
+        yield Check(
+            "service/linux",
+            "service",
+            "the Service's address, from a node",
+            "linux",
+            ("SM-10",),
+            protocol="TCP",
+            source=facts.linux,
+            target=facts.web_address,
+            argv=commands.curl_page(page, windows=False),
+            expect="banner",
+            needs=("node-to-pod",),
+        )
+    else:
+        why = NO_PODS if facts.linux else "No Linux node of the cluster is named (winkube_smoke_linux_host)."
+        yield _not_run("service/linux", "service", "", "TCP", why, "SM-10")
+    for pod in _ready(facts):
+        yield replace(
+            _in_pod(pod, "service", "tcp", "the Service's address, from a pod", "SM-10", "SM-15"),
+            flow=SERVICE_IP,
+            protocol="TCP",
+            target=facts.web_address,
+            argv=commands.curl_page(page, windows=True),
+            expect="banner",
+            needs=("pod-to-pod",),
+        )
+    if not _ready(facts):
+        yield _not_run("service/tcp", "service", SERVICE_IP, "TCP", NO_PODS, "SM-10", "SM-15")
+    if _peer(facts) is None or not _ready(facts):
+        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", NO_PEER, "SM-15")
+    else:
+        yield replace(
+            _in_pod(_ready(facts)[0], "service", "udp", "the Service's address, from a pod", "SM-15"),
+            flow=SERVICE_IP,
+            protocol="UDP",
+            target=facts.peer_address,
+            argv=commands.udp_from_windows(facts.peer_address, PEER_PORT),
+            expect="echo",
+            needs=("pod-to-pod",),
+        )
+    yield Check(
+        "service/windows-host",
+        "service",
+        "the Service's address, from a Windows node",
+        "none",
+        ("SM-14", "F-39"),
+        limitation="Windows nodes do not reach Service addresses; Windows pods do. It is not tried.",
+    )
+
+
+def _discovery(facts: Facts) -> Iterator[Check]:
+    full = f"{WEB}.{facts.namespace}.svc.{facts.dns_domain}"
+    for pod in _ready(facts):
+        name = f"kubernetes.default.svc.{facts.dns_domain}"
+        yield replace(
+            _in_pod(pod, "discovery", "dns", "DNS of the cluster", "KE-11", "KE-09"),
+            target=name,
+            argv=commands.resolve(name),
+            expect="address",
+            needs=("service",),
+            suite="should provide DNS for the cluster",
+        )
+        yield replace(
+            _in_pod(pod, "discovery", "fqdn", "the Service's full name", "SM-11"),
+            target=full,
+            argv=commands.curl_page(f"http://{full}/", windows=True),
+            expect="banner",
+            needs=_NAME_NEEDS,
+        )
+        yield replace(
+            _in_pod(pod, "discovery", "short", "the Service's short name", "SM-11", "SM-15"),
+            flow=PQDN,
+            protocol="TCP",
+            target=WEB,
+            argv=commands.curl_page(f"http://{WEB}/", windows=True),
+            expect="banner",
+            needs=_NAME_NEEDS,
+        )
+    if not _ready(facts):
+        yield _not_run("discovery/short", "discovery", PQDN, "TCP", NO_PODS, "SM-11", "SM-15", "KE-11")
+    if _ready(facts) and _peer(facts) is not None:
+        yield replace(
+            _in_pod(_ready(facts)[0], "discovery", "udp", "the Service's short name", "SM-15"),
+            flow=PQDN,
+            protocol="UDP",
+            target=PEER,
+            argv=commands.udp_from_windows(PEER, PEER_PORT),
+            expect="echo",
+            needs=_NAME_NEEDS,
+        )
+    else:
+        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", NO_PEER, "SM-15")
+    yield Check(
+        "discovery/between",
+        "discovery",
+        "names between short and full",
+        "none",
+        ("SM-11", "SM-15"),
+        target=f"{WEB}.{facts.namespace}",
+        limitation="Windows takes every name with a dot as a full one, so such names do not resolve. It is not tried.",
+    )
+
+
+def _inbound(facts: Facts) -> Iterator[Check]:
+    targets = [node for node in facts.nodes if node.usable and node.address]
+    for where, host in (("linux", facts.linux), ("outside", facts.outside)):
+        if not host or not targets or not _ready(facts):
+            why = f"No host for it is named (winkube_smoke_{where}_host)." if not host else NO_PODS
+            yield _not_run(f"inbound/{where}", "inbound", "", "TCP", why, "SM-12")
+            continue
+        for node in _each_system(targets):
+            yield Check(
+                f"inbound/{where}/{node.name}",
+                "inbound",
+                "the NodePort, from a Linux node" if where == "linux" else "the NodePort, from outside",
+                "linux" if where == "linux" else "outside",
+                ("SM-12",),
+                protocol="TCP",
+                source=host,
+                target=f"{node.address}:{facts.web_node_port}",
+                argv=commands.curl_page(f"http://{node.address}:{facts.web_node_port}/", windows=False),
+                expect="banner",
+                needs=("service",) if node.windows else ("service", "node-to-pod"),
+            )
+    yield Check(
+        "inbound/windows-host",
+        "inbound",
+        "a NodePort, from the Windows node itself",
+        "none",
+        ("TS-09", "F-39"),
+        limitation="A Windows node does not reach NodePorts of its own; other machines do. It is not tried.",
+    )
+
+
+def _each_system(nodes: list[NodeFact]) -> list[NodeFact]:
+    """All Windows nodes, and one Linux node."""
+    return [node for node in nodes if node.windows] + [node for node in nodes if not node.windows][:1]
+
+
+def _outbound(facts: Facts) -> Iterator[Check]:
+    goals = (
+        ("tcp", EXTERNAL_IP, facts.external_address, "external address", "winkube_smoke_external_address", ()),
+        ("name", EXTERNAL_DNS, facts.external_name, "external name", "winkube_smoke_external_name", ("discovery",)),
+    )
+    for name, flow, target, title, variable, needs in goals:
+        if not target or not _ready(facts):
+            why = NO_PODS if target else f"{variable} is empty: there is nothing outside to ask."
+            yield _not_run(f"outbound/{name}", "outbound", flow, "TCP", why, "SM-13", "SM-15")
+            continue
+        for pod in _ready(facts):
+            yield replace(
+                _in_pod(pod, "outbound", name, f"an {title}", "SM-13", "SM-15"),
+                flow=flow,
+                protocol="TCP",
+                target=target,
+                argv=commands.curl_status(f"http://{target}/", inside=False),
+                expect="http",
+                needs=needs,
+            )
+    if facts.external_dns and facts.external_name and _ready(facts):
+        yield replace(
+            _in_pod(_ready(facts)[0], "outbound", "udp", "an external DNS server", "SM-15"),
+            flow=EXTERNAL_IP,
+            protocol="UDP",
+            target=facts.external_dns,
+            argv=commands.resolve(facts.external_name, facts.external_dns),
+            expect="address",
+        )
+    else:
+        why = "winkube_smoke_external_dns is empty: there is no server outside that answers UDP."
+        yield _not_run("outbound/udp", "outbound", EXTERNAL_IP, "UDP", why, "SM-15")
+    why = "Once a name is resolved it is the flow by address; the question for it goes to the cluster's DNS."
+    yield _not_run("outbound/udp-name", "outbound", EXTERNAL_DNS, "UDP", why, "SM-15", "KE-08")
+    yield Check(
+        "outbound/ping",
+        "outbound",
+        "ping of something external",
+        "none",
+        ("SM-13", "TS-08"),
+        protocol="ICMP",
+        limitation="Windows' data plane does not carry ICMP out of the pods' network; curl shows the same. Not tried.",
+    )
+
+
+def _pod_to_node(facts: Facts) -> Iterator[Check]:
+    for pod in _ready(facts):
+        others = [node for node in facts.nodes if node.name != pod.node and node.usable and node.address]
+        target = next(iter(others or [node for node in facts.nodes if node.name == pod.node and node.address]), None)
+        if target is None:
+            continue
+        yield replace(
+            _in_pod(pod, "pod-to-node", "tcp", "pod to node", "SM-15"),
+            flow=POD_NODE,
+            protocol="TCP",
+            target=f"{target.address}:{KUBELET_PORT}",
+            argv=commands.curl_status(f"https://{target.address}:{KUBELET_PORT}/healthz"),
+            expect="http",
+        )
+    if not _ready(facts):
+        yield _not_run("pod-to-node/tcp", "pod-to-node", POD_NODE, "TCP", NO_PODS, "SM-15")
+    why = "Nothing that every node runs answers UDP to pods."
+    yield _not_run("pod-to-node/udp", "pod-to-node", POD_NODE, "UDP", why, "SM-15", "KE-08")

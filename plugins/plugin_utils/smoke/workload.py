@@ -1,0 +1,308 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The smoke test's workload in a cluster: made, waited for, read, asked, and taken away again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from ..cluster.client import Clock, Cluster, ClusterError, wait_for
+from ..cluster.exec import exec_in_pod
+from ..facts.quantity import quantity
+from . import manifests
+from .model import Answer, Check, Facts, NodeFact, PodFact
+
+Object = dict[str, Any]
+EXEC_S = 40.0
+"""Seconds that one command in a pod may take: PowerShell's start in a container included."""
+_PARALLEL = 6
+_NAMESPACES = "/api/v1/namespaces"
+STAMP = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run was asked for; see the module's options of the same names."""
+
+    namespace: str
+    taints: Sequence[str]
+    repository: str
+    tags: Mapping[str, str]
+    pull_secret: str
+    timeout: float
+    mode: str
+    dns_domain: str
+    linux: str
+    outside: str
+    external_address: str
+    external_name: str
+    external_dns: str
+
+
+class Workload:
+    """One run's objects in one cluster. `now`: UTC."""
+
+    def __init__(self, cluster: Cluster, settings: Settings, clock: Clock, now: Callable[[], datetime]) -> None:
+        self._cluster, self._settings, self._clock, self._now = cluster, settings, clock, now
+
+    def deploy(self) -> tuple[str, ...]:
+        """Make everything; sentences of what was made. ClusterError, manifests.NoImageError."""
+        settings, wish = self._settings, self._wish()
+        created = manifests.objects(wish)
+        self._cluster.create(_NAMESPACES, manifests.namespace(wish))
+        if settings.pull_secret:
+            self._cluster.create(f"{_NAMESPACES}/{settings.namespace}/secrets", self._pull_secret())
+        for path, item in created:
+            self._cluster.create(path, item)
+        images = sorted({manifests.image(wish, build) for build in wish.builds})
+        return (f"make the namespace {settings.namespace} with {len(created)} objects, images {', '.join(images)}",)
+
+    def _wish(self) -> manifests.Wish:
+        settings = self._settings
+        usable = [node for node in self.nodes() if node.windows and node.usable]
+        if not usable:
+            raise ClusterError(
+                "There is no Windows node that is Ready and not cordoned, so no pod can run; see kubectl get nodes."
+            )
+        builds: dict[int, int] = {}
+        for node in usable:
+            builds[node.build] = builds.get(node.build, 0) + 1
+        until = (self._now() + timedelta(seconds=settings.timeout + 3600)).strftime(STAMP)
+        return manifests.Wish(
+            settings.namespace,
+            until,
+            builds,
+            tuple(settings.taints),
+            settings.repository,
+            settings.tags,
+            bool(settings.pull_secret),
+        )
+
+    def _pull_secret(self) -> Object:
+        """A copy of the Secret `namespace/name`: a pod can only use one of its own namespace."""
+        home, name = (*self._settings.pull_secret.split("/", 1), "")[:2]
+        found = self._cluster.get(f"{_NAMESPACES}/{home}/secrets/{name}")
+        if found is None:
+            raise ClusterError(
+                f"winkube_smoke_pull_secret: there is no Secret {name} in the namespace {home}; it is given as "
+                "namespace/name."
+            )
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": manifests.PULL_SECRET, "namespace": self._settings.namespace},
+            "type": found.get("type", "kubernetes.io/dockerconfigjson"),
+            "data": found.get("data") or {},
+        }
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def wait(self) -> None:
+        """Until all pods are Ready, or the time is up: what then is not Ready is a finding. ClusterError."""
+
+        def all_ready() -> bool | None:
+            wanted = sum(
+                int(item["spec"].get("replicas", 1))
+                for item in self._cluster.items(f"/apis/apps/v1/namespaces/{self._settings.namespace}/deployments")
+            )
+            pods = [*self._pods(manifests.WEB), *self._pods(manifests.PEER)]
+            return True if len(pods) >= wanted and all(pod.ready for pod in pods) else None
+
+        try:
+            wait_for(self._clock, self._settings.timeout, all_ready, interval_s=2.0)
+        except ClusterError as error:
+            if error.status:
+                raise
+
+    def facts(self) -> Facts:
+        """What the plan is made from. ClusterError."""
+        settings = self._settings
+        web, peer = self._service(manifests.WEB), self._service(manifests.PEER)
+        peers = self._pods(manifests.PEER)
+        dns = self._cluster.get(f"{_NAMESPACES}/kube-system/services/kube-dns") or {}
+        return Facts(
+            namespace=settings.namespace,
+            nodes=tuple(self._reserved(node) if node.windows else node for node in self.nodes()),
+            web=tuple(self._pods(manifests.WEB)),
+            peer=next((pod for pod in peers if pod.ready), next(iter(peers), None)),
+            web_address=str(web["spec"].get("clusterIP") or ""),
+            web_node_port=_node_port(web),
+            peer_address=str(peer["spec"].get("clusterIP") or ""),
+            peer_node_port=_node_port(peer),
+            mode=settings.mode or self._mode(),
+            dns_domain=settings.dns_domain,
+            dns_address=str((dns.get("spec") or {}).get("clusterIP") or ""),
+            linux=settings.linux,
+            outside=settings.outside,
+            external_address=settings.external_address,
+            external_name=settings.external_name,
+            external_dns=settings.external_dns,
+            repository=settings.repository,
+        )
+
+    def nodes(self) -> list[NodeFact]:
+        """All Nodes, by name."""
+        return sorted((node_fact(item) for item in self._cluster.nodes()), key=lambda node: node.name)
+
+    def _mode(self) -> str:
+        """As flannel's annotations on the Windows nodes say. Source: flannel pkg/subnet/kube/annotations.go."""
+        for item in self._cluster.nodes():
+            annotations = item["metadata"].get("annotations") or {}
+            if node_fact(item).windows and annotations.get("flannel.alpha.coreos.com/backend-type") == "vxlan":
+                return "overlay"
+        return "l2bridge"
+
+    def _service(self, name: str) -> Object:
+        found = self._cluster.get(f"{_NAMESPACES}/{self._settings.namespace}/services/{name}")
+        if found is None:
+            raise ClusterError(f"The Service {name} of the smoke test is gone from {self._settings.namespace}.")
+        return found
+
+    def _pods(self, app: str) -> list[PodFact]:
+        path = f"{_NAMESPACES}/{self._settings.namespace}/pods?labelSelector=app%3D{app}"
+        pods = [item for item in self._cluster.items(path) if not item["metadata"].get("deletionTimestamp")]
+        return sorted((pod_fact(item) for item in pods), key=lambda pod: pod.name)
+
+    def _reserved(self, node: NodeFact) -> NodeFact:
+        try:
+            found = self._cluster.get(f"/api/v1/nodes/{node.name}/proxy/configz")
+        except ClusterError as error:
+            return replace(node, unasked=str(error))
+        if found is None:
+            return replace(node, unasked="the API server has no way to it.")
+        return replace(node, reserved=kept_back(found.get("kubeletconfig") or {}, node.capacity))
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    def run(self, checks: Sequence[Check]) -> dict[str, Answer]:
+        """The answers of all checks that run in pods, by id."""
+        due = [check for check in checks if check.where == "pod"]
+        with ThreadPoolExecutor(_PARALLEL, thread_name_prefix="smoke") as pool:
+            return dict(zip((check.id for check in due), pool.map(self._ask, due), strict=True))
+
+    def _ask(self, check: Check) -> Answer:
+        try:
+            done = exec_in_pod(self._cluster, self._settings.namespace, check.pod, check.argv, EXEC_S)
+        except ClusterError as error:
+            return Answer(error=str(error))
+        return Answer(done.exit_code, done.stdout, done.stderr)
+
+
+def clean_up(cluster: Cluster, namespace: str) -> bool:
+    """Delete a run's Namespace with all in it, without waiting; whether it was there. Not one that is not ours."""
+    found = cluster.get(f"{_NAMESPACES}/{namespace}")
+    if found is None:
+        return False
+    if (found["metadata"].get("labels") or {}).get(manifests.LABEL) != "true":
+        raise ClusterError(
+            f"The namespace {namespace} has no label {manifests.LABEL}=true: it is not the smoke test's, and stays."
+        )
+    return cluster.delete(f"{_NAMESPACES}/{namespace}")
+
+
+def wait_until_gone(cluster: Cluster, namespace: str, clock: Clock, timeout: float) -> None:
+    """ClusterError when the Namespace is still there after `timeout` seconds."""
+    wait_for(
+        clock,
+        timeout,
+        lambda: True if cluster.get(f"{_NAMESPACES}/{namespace}") is None else None,
+        f"The namespace {namespace} is being deleted, but was still there after {timeout:g} s; see kubectl describe "
+        f"namespace {namespace}.",
+    )
+
+
+def sweep(cluster: Cluster, now: datetime) -> tuple[str, ...]:
+    """Delete the Namespaces that earlier runs left: those that are past their time. Their names."""
+    swept = []
+    for item in cluster.items(f"{_NAMESPACES}?labelSelector={manifests.LABEL.replace('/', '%2F')}%3Dtrue"):
+        metadata = item["metadata"]
+        until = str((metadata.get("annotations") or {}).get(manifests.UNTIL) or "")
+        if not metadata.get("deletionTimestamp") and until <= now.strftime(STAMP):
+            cluster.delete(f"{_NAMESPACES}/{metadata['name']}")
+            swept.append(str(metadata["name"]))
+    return tuple(swept)
+
+
+# -- from the API's objects ------------------------------------------------------------------------------------------
+
+
+def node_fact(item: Mapping[str, Any]) -> NodeFact:
+    """A Node object as a fact."""
+    metadata, status = item["metadata"], item.get("status") or {}
+    labels = metadata.get("labels") or {}
+    info = status.get("nodeInfo") or {}
+    windows = str(labels.get("kubernetes.io/os") or info.get("operatingSystem") or "") == "windows"
+    version = str(labels.get("node.kubernetes.io/windows-build") or info.get("kernelVersion") or "")
+    part = [*version.split("."), "", "", ""][2]
+    ready: Mapping[str, Any] = next(
+        (one for one in status.get("conditions") or [] if one.get("type") == "Ready"), {"status": "absent"}
+    )
+    problem = "" if ready["status"] == "True" else str(ready.get("message") or f"Ready is {ready['status']}")
+    addresses = [one["address"] for one in status.get("addresses") or [] if one.get("type") == "InternalIP"]
+    return NodeFact(
+        name=str(metadata["name"]),
+        address=str(addresses[0]) if addresses else "",
+        windows=windows,
+        build=int(part) if windows and part.isdigit() else 0,
+        usable=not problem and not (item.get("spec") or {}).get("unschedulable"),
+        problem=problem,
+        capacity={key: str(value) for key, value in (status.get("capacity") or {}).items()},
+        allocatable={key: str(value) for key, value in (status.get("allocatable") or {}).items()},
+    )
+
+
+def pod_fact(item: Mapping[str, Any]) -> PodFact:
+    """A Pod object as a fact."""
+    status = item.get("status") or {}
+    conditions = {one.get("type"): one for one in status.get("conditions") or []}
+    containers = status.get("containerStatuses") or []
+    ready = (conditions.get("Ready") or {}).get("status") == "True"
+    return PodFact(
+        name=str(item["metadata"]["name"]),
+        address=str(status.get("podIP") or ""),
+        node=str((item.get("spec") or {}).get("nodeName") or ""),
+        problem="" if ready and status.get("podIP") else _why_not_ready(status, conditions, containers),
+        image=str(item["spec"]["containers"][0].get("image") or ""),
+        image_id=str(containers[0].get("imageID") or "") if containers else "",
+    )
+
+
+def _why_not_ready(status: Mapping[str, Any], conditions: Mapping[Any, Any], containers: Sequence[Any]) -> str:
+    for container in containers:
+        waiting = (container.get("state") or {}).get("waiting") or (container.get("state") or {}).get("terminated")
+        if waiting:
+            return f"{waiting.get('reason', '')}: {waiting.get('message', '')}".strip(": ")
+    scheduled = conditions.get("PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return f"{scheduled.get('reason', 'Unschedulable')}: {scheduled.get('message', '')}".strip(": ")
+    return f"it is {status.get('phase') or 'not there'}, and not Ready"
+
+
+def kept_back(config: Mapping[str, Any], capacity: Mapping[str, str]) -> dict[str, str]:
+    """What a kubelet with this configuration keeps back of cpu and memory: system, kube, and hard eviction.
+
+    In cores and bytes. Source: kubernetes pkg/kubelet/cm/container_manager_windows.go.
+    """
+    eviction = str((config.get("evictionHard") or {}).get("memory.available") or "0")
+    share = quantity(eviction.removesuffix("%")) if eviction.endswith("%") else None
+    whole = _number(capacity.get("memory", "0"))
+    memory = whole * share / 100 if share is not None else _number(eviction)
+    kept = {"cpu": Fraction(0), "memory": memory}
+    for part in ("systemReserved", "kubeReserved"):
+        for name in kept:
+            kept[name] += _number(str((config.get(part) or {}).get(name) or "0"))
+    return {"cpu": f"{int(kept['cpu'] * 1000)}m", "memory": str(int(kept["memory"]))}
+
+
+def _number(text: str) -> Fraction:
+    return quantity(text) or Fraction(0)
+
+
+def _node_port(service: Mapping[str, Any]) -> int:
+    return int(next((port.get("nodePort") or 0 for port in service["spec"].get("ports") or []), 0))

@@ -1,0 +1,94 @@
+"""A program in a pod over a WebSocket, against the lab's API server; and what its end means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exec_in_pod
+
+from tests.lab.cluster.cluster import Cluster as LabCluster
+from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[tuple[LabCluster, Cluster, str]]:
+    """The lab's cluster, the client, and the name of a pod that runs."""
+    with cluster(tmp_path) as lab:
+        smoke = Smoke(lab)
+        yield lab, smoke.cluster, smoke.facts().web[0].name
+
+
+def test_output_and_exit_code_come_back(pod: tuple[LabCluster, Cluster, str]) -> None:
+    _, found, name = pod
+    done = exec_in_pod(found, NAMESPACE, name, ["whoami.exe"])
+    assert (done.exit_code, done.stdout, done.stderr, done.ok) == (
+        0,
+        "user manager\\containeradministrator\r\n",
+        "",
+        True,
+    )
+    failed = exec_in_pod(found, NAMESPACE, name, ["curl.exe", "http://10.244.9.9/"], container="windowswebserver")
+    assert (failed.exit_code, failed.ok) == (28, False)
+    assert failed.stderr.startswith("curl: (28)")
+
+
+def test_a_program_that_is_not_there_is_told(pod: tuple[LabCluster, Cluster, str]) -> None:
+    _, found, name = pod
+    done = exec_in_pod(found, NAMESPACE, name, ["bash"])
+    assert done.exit_code == -1
+    assert "cannot find the file" in done.stderr
+
+
+def test_refusals_are_sentences_with_their_status(pod: tuple[LabCluster, Cluster, str]) -> None:
+    lab, found, name = pod
+    with pytest.raises(ClusterError, match=r'answered with 404: pods "none" not found\.') as missing:
+        exec_in_pod(found, NAMESPACE, "none", ["whoami.exe"])
+    assert missing.value.status == 404
+    with pytest.raises(ClusterError, match="container other is not valid for pod"):
+        exec_in_pod(found, NAMESPACE, name, ["whoami.exe"], container="other")
+    file = lab.directory / "nobody.conf"
+    file.write_text(lab.kubeconfig_for("nobody"))
+    nobody = Cluster.open({"kubeconfig": str(file)})
+    assert nobody is not None
+    with pytest.raises(ClusterError, match='User "nobody" cannot get resource "pods/exec"') as refused:
+        exec_in_pod(nobody, NAMESPACE, name, ["whoami.exe"])
+    assert refused.value.status == 403
+
+
+def test_a_server_that_is_gone_is_a_sentence(pod: tuple[LabCluster, Cluster, str]) -> None:
+    lab, found, name = pod
+    lab.stop()
+    with pytest.raises(ClusterError, match=r"whoami\.exe in the pod .* cannot be followed"):
+        exec_in_pod(found, NAMESPACE, name, ["whoami.exe"], timeout=3)
+
+
+@pytest.mark.parametrize(
+    ("messages", "code", "text"),
+    [
+        ([b"\x01a", b"\x01b", b'\x03{"status":"Success"}'], 0, ""),
+        ([b"\x02oh", b'\x03{"status":"Failure","reason":"InternalError","message":"no"}'], -1, "ohno"),
+        ([b"\x03[]"], -1, "which is no exit status"),
+        ([], -1, "without the exit status"),
+        (
+            [b"\x03" + json.dumps({"reason": "NonZeroExitCode", "details": {"causes": [{"reason": "x"}]}}).encode()],
+            -1,
+            "could not be started",
+        ),
+    ],
+)
+def test_how_a_stream_ends(messages: list[bytes], code: int, text: str) -> None:
+    asked: list[str] = []
+
+    def listen(path: str, timeout_s: float) -> Iterator[bytes]:
+        asked.append(path)
+        return iter(messages)
+
+    done = exec_in_pod(Cluster("https://x", b"", lambda *_: (500, b""), listen), "ns", "pod", ["a b", "&c"])
+    assert (done.exit_code, text in done.stderr) == (code, True)
+    assert asked == [
+        "/api/v1/namespaces/ns/pods/pod/exec?command=a+b&command=%26c&stdin=false&stdout=true&stderr=true&tty=false"
+    ]

@@ -1,0 +1,149 @@
+"""The objects of the smoke test against the documents' own, and what they become on nodes of several builds."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke.manifests import NoImageError, Wish
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "fixtures" / "smoke" / "win-webserver.yaml"
+PRINTED = DOCUMENT.with_name("win-webserver.printed.txt")
+WISH = Wish("smoke", "2030-01-01T00:00:00Z", {17763: 2})
+
+
+def made(wish: Wish = WISH) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(item["kind"], item["metadata"]["name"]): item for _, item in manifests.objects(wish)}
+
+
+def documents() -> tuple[dict[str, Any], dict[str, Any]]:
+    service, deployment = yaml.safe_load_all(DOCUMENT.read_text(encoding="utf-8"))
+    return service, deployment
+
+
+@pytest.mark.row("SM-01")
+def test_the_service_is_the_documents_own() -> None:
+    service = made()["Service", "win-webserver"]
+    wanted, _ = documents()
+    assert service.pop("metadata") == {**wanted.pop("metadata"), "namespace": "smoke"}
+    assert service == wanted
+    assert service["spec"] == {
+        "ports": [{"port": 80, "targetPort": 80}],
+        "selector": {"app": "win-webserver"},
+        "type": "NodePort",
+    }
+
+
+@pytest.mark.row("SM-02")
+def test_the_deployment_is_the_documents_own_and_its_command_line_byte_by_byte() -> None:
+    found, (_, wanted) = made()["Deployment", "win-webserver"], documents()
+    line = found["spec"]["template"]["spec"]["containers"][0]["command"]
+    printed = PRINTED.read_bytes()
+    assert f'"{line[2]}"'.encode() in printed
+    assert line[:2] == ["powershell.exe", "-command"]
+    assert line[2].count("$$") == printed.count(b"$$") == 50
+    pod = copy.deepcopy(found)["spec"]["template"]["spec"]
+    for ours in ("affinity", "tolerations", "os"):
+        del pod[ours]
+    assert pod == wanted["spec"]["template"]["spec"]
+    assert found["spec"]["replicas"] == wanted["spec"]["replicas"] == 2
+    assert found["spec"]["selector"] == wanted["spec"]["selector"]
+    assert pod["containers"][0]["image"] == "mcr.microsoft.com/windows/servercore:ltsc2019"
+
+
+@pytest.mark.row("SM-03")
+def test_the_pods_are_for_windows_nodes_and_our_own_linter_has_nothing_against_them() -> None:
+    for name in ("win-webserver", "winkube-peer"):
+        pod = made()["Deployment", name]["spec"]["template"]["spec"]
+        assert pod["nodeSelector"] == {"kubernetes.io/os": "windows"}
+        assert pod["os"] == {"name": "windows"}
+        taint = {"key": "os", "operator": "Equal", "value": "windows", "effect": "NoSchedule"}
+        assert pod["tolerations"] == [taint]
+    objects = [item for _, item in manifests.objects(WISH)]
+    assert errors(objects) == []
+    objects[-1]["spec"]["template"]["spec"]["hostNetwork"] = True
+    assert errors(objects) != []
+
+
+def errors(objects: list[dict[str, Any]]) -> list[str]:
+    text = "---\n".join(json.dumps(item) + "\n" for item in objects)
+    report = lint(read_documents("smoke", text), Profile(), ())
+    return [found.message for found in report.at_least(Severity.ERROR)]
+
+
+@pytest.mark.row("SM-17")
+def test_the_documents_as_printed_cannot_be_applied_and_as_restored_they_can() -> None:
+    """The indentation is lost on the page: each document then has two keys `name`, `app` at the top, and no spec."""
+    printed = [item for item in _lenient(PRINTED.read_text(encoding="utf-8")) if item]
+    assert not any((item.get("metadata") or {}).get("name") for item in printed)
+    restored = DOCUMENT.read_text(encoding="utf-8")
+    lines = [line.strip() for line in restored.splitlines()]
+    assert lines == [line.strip() for line in PRINTED.read_text(encoding="utf-8").splitlines()]
+    assert [item["kind"] for item in yaml.safe_load_all(restored)] == ["Service", "Deployment"]
+
+
+def _lenient(text: str) -> list[dict[str, Any]]:
+    try:
+        return list(yaml.safe_load_all(text))
+    except yaml.YAMLError:
+        return []
+
+
+@pytest.mark.row("KE-16")
+def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
+    found = made(Wish("smoke", "", {17763: 3, 20348: 1, 26100: 4}))
+    web = {name: item for (kind, name), item in found.items() if name.startswith("win-webserver-")}
+    images = {
+        name: item["spec"]["template"]["spec"]["containers"][0]["image"].split(":")[1] for name, item in web.items()
+    }
+    assert images == {
+        "win-webserver-17763": "ltsc2019",
+        "win-webserver-20348": "ltsc2022",
+        "win-webserver-26100": "ltsc2025",
+    }
+    assert [item["spec"]["replicas"] for item in web.values()] == [3, 1, 4]
+    for name, item in web.items():
+        build = name.rpartition("-")[2]
+        selector = item["spec"]["template"]["spec"]["nodeSelector"]
+        assert selector["node.kubernetes.io/windows-build"] == f"10.0.{build}"
+        assert item["spec"]["selector"]["matchLabels"]["winkube.node/build"] == build
+        assert item["spec"]["template"]["metadata"]["labels"]["app"] == "win-webserver"  # one Service for all
+
+
+def test_a_build_without_an_image_is_refused_unless_one_is_named() -> None:
+    with pytest.raises(NoImageError, match="Windows build 25398; winkube_smoke_image_tags"):
+        manifests.objects(Wish("smoke", "", {25398: 1}))
+    named = Wish("smoke", "", {25398: 1}, tags={"25398": "1.2"})
+    assert manifests.image(named, 25398) == "mcr.microsoft.com/windows/servercore:1.2"
+
+
+@pytest.mark.row("KE-15")
+def test_another_repository_and_a_pull_secret() -> None:
+    wish = Wish("smoke", "", {17763: 1}, repository="registry.example/win/core", pull=True)
+    for name in ("win-webserver", "winkube-peer"):
+        pod = made(wish)["Deployment", name]["spec"]["template"]["spec"]
+        assert pod["containers"][0]["image"] == "registry.example/win/core:ltsc2019"
+        assert pod["imagePullSecrets"] == [{"name": "winkube-smoke-pull"}]
+    assert "imagePullSecrets" not in made()["Deployment", "win-webserver"]["spec"]["template"]["spec"]
+
+
+def test_taints_without_a_value_are_tolerated_too() -> None:
+    pod = made(Wish("smoke", "", {17763: 1}, taints=("dedicated:NoExecute",)))["Deployment", "win-webserver"]
+    assert pod["spec"]["template"]["spec"]["tolerations"] == [
+        {"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}
+    ]
+
+
+def test_the_namespace_says_whose_it_is_and_until_when() -> None:
+    metadata = manifests.namespace(WISH)["metadata"]
+    assert metadata["labels"]["winkube.node/smoke"] == "true"
+    assert metadata["annotations"] == {"winkube.node/smoke-until": "2030-01-01T00:00:00Z"}
