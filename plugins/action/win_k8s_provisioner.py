@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleError
 from ansible.module_utils.urls import open_url
 
 from ..plugin_utils import drain, verdict
@@ -38,9 +40,13 @@ from ..plugin_utils.node_action import display
 from ..plugin_utils.run_id import RUN_ID
 from ..plugin_utils.transfer.cache import PushCache
 from ..plugin_utils.transfer.progress import shown
-from ..plugin_utils.transfer.push import Base, Mode, PushError, push
+from ..plugin_utils.transfer.pull import offered
+from ..plugin_utils.transfer.push import Base, Mode, Pushed, PushError, Ready, prepared, push
+from ..plugin_utils.transfer.serve import ServeError, address_towards, ports_of
 
 _CHUNK = 1024 * 1024
+_Brought = tuple[Batch | None, Mapping[str, Any]]
+"""The first batch, None if none is needed, and the node's answer to it."""
 
 
 @dataclass(slots=True)
@@ -183,20 +189,16 @@ class ActionModule(KubernetesAction):
             if answer.get("answer") == "stale":
                 return tasks, reading, answer
             reading = self._after(reading, room, answer, layout)
-        for task in tasks:
-            if task.is_staged and task.origin and task.origin.build and task.item.name not in work.pushed:
-                self._push(task, task.origin.build, options["transfer"], layout, reading, work)
-        batch = provision.stage(
-            tasks, work.pushed, layout, reading, proxy=options["proxy"], timeout_s=options["fetch_timeout"]
-        )
-        if batch is None:
-            return tasks, reading, {}
-        try:
-            answer = self._apply(batch, uuid.uuid4().hex, layout, reading)
-        except NodeError:
-            self._look_at_failed(tasks, batch, layout, reading)
-            raise
-        if answer.get("answer") == "stale":
+        waiting = [
+            task
+            for task in tasks
+            if task.is_staged and task.origin and task.origin.build and task.item.name not in work.pushed
+        ]
+        brought = self._pulled(options, layout, reading, work, tasks, waiting) if waiting else None
+        if brought is None:
+            brought = self._pushed(options, layout, reading, work, tasks, waiting)
+        batch, answer = brought
+        if batch is None or answer.get("answer") == "stale":
             return tasks, reading, answer
         reading = self._after(reading, batch, answer, layout)
         try:
@@ -204,6 +206,96 @@ class ActionModule(KubernetesAction):
         except Refused:
             self._discard(tasks, layout, reading)
             raise
+
+    def _pushed(
+        self,
+        options: Mapping[str, Any],
+        layout: Layout,
+        reading: Reading,
+        work: _Work,
+        tasks: tuple[Task, ...],
+        waiting: Sequence[Task],
+    ) -> _Brought:
+        """Send what is `waiting` by the connection, and run the first batch."""
+        for task in waiting:
+            self._push(task, options["transfer"], layout, reading, work)
+        batch = self._first_batch(options, layout, reading, work.pushed, tasks)
+        if batch is None:
+            return None, {}
+        try:
+            return batch, self._apply(batch, uuid.uuid4().hex, layout, reading)
+        except NodeError:
+            self._look_at_failed(tasks, batch, layout, reading)
+            raise
+
+    def _pulled(
+        self,
+        options: Mapping[str, Any],
+        layout: Layout,
+        reading: Reading,
+        work: _Work,
+        tasks: tuple[Task, ...],
+        waiting: Sequence[Task],
+    ) -> _Brought | None:
+        """Run the first batch with the node fetching what is `waiting` from here. None, with a warning, where that is
+        not wanted or does not work: then it has to be sent."""
+        if options["transfer"] != "pull":
+            return None
+        batch: Batch | None = None
+        try:
+            host = options["pull_address"] or address_towards(self._peer())
+            with ExitStack() as stack:
+                ready = {
+                    task.item.name: stack.enter_context(self._prepared(task, "auto", layout, reading))
+                    for task in waiting
+                }
+                say = shown(f"[{self._host}] {', '.join(ready)}", display.display)
+                offer = stack.enter_context(offered(ready, host, ports_of(options["pull_ports"]), say))
+                ops = {
+                    name: provision.assembled(
+                        build.pushed(0, 0.0).op or {}, build.remote, offer.fetches(name, options["fetch_timeout"])
+                    )
+                    for name, build in ready.items()
+                }
+                batch = self._first_batch(options, layout, reading, {**work.pushed, **ops}, tasks)
+                if batch is None:
+                    return None, {}
+                answer = self._apply(batch, uuid.uuid4().hex, layout, reading)
+                for name in ready:
+                    work.transfers[name] = _transfer(offer.pulled(name), "pull")
+                return batch, answer
+        except ServeError as error:
+            why = str(error)
+        except NodeError as error:
+            if batch is None:
+                raise
+            found = reading.merged(self._link.probe(batch.state), batch.state)
+            if all(found.file(task.staged).get("exists") for task in waiting):
+                self._look_at_failed(tasks, batch, layout, reading)
+                raise
+            why = str(error)
+        self.warn_all([f"transfer: pull did not work, the build is sent by Ansible's connection instead: {why}"])
+        return None
+
+    def _first_batch(
+        self,
+        options: Mapping[str, Any],
+        layout: Layout,
+        reading: Reading,
+        pushed: Mapping[str, tuple[Op, ...]],
+        tasks: tuple[Task, ...],
+    ) -> Batch | None:
+        return provision.stage(
+            tasks, pushed, layout, reading, proxy=options["proxy"], timeout_s=options["fetch_timeout"]
+        )
+
+    def _peer(self) -> str:
+        """What the connection plugin calls the node."""
+        for name in ("host", "remote_addr"):
+            with suppress(KeyError, AnsibleError):
+                if found := self._connection.get_option(name):
+                    return str(found)
+        return self._host
 
     def _look_at_failed(self, tasks: tuple[Task, ...], batch: Batch, layout: Layout, reading: Reading) -> None:
         """A staged program that could not be started may be none: then its first bytes say more than Windows does.
@@ -215,36 +307,42 @@ class ActionModule(KubernetesAction):
         finally:
             self._discard(there, layout, found)
 
-    def _push(self, task: Task, build: Build, mode: Mode, layout: Layout, reading: Reading, work: _Work) -> None:
+    def _push(self, task: Task, mode: Mode, layout: Layout, reading: Reading, work: _Work) -> None:
         """Send a build of the controller, as the difference from one that is on the node where that can be made."""
+        say = shown(f"[{self._host}] {task.item.name}", display.display)
+        with self._prepared(task, mode, layout, reading) as ready:
+            pushed = push(self._connection, ready, say)
+        if pushed.op is not None:
+            work.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts)
+        work.transfers[task.item.name] = _transfer(pushed, "connection")
+
+    @contextmanager
+    def _prepared(self, task: Task, mode: Mode, layout: Layout, reading: Reading) -> Iterator[Ready]:
+        """The parts of a task's build. NodeError if they cannot be made."""
         cache = PushCache.default()
         known = [
             Base(path, sha256) for path, sha256 in provision.bases(task, reading) if cache.find(sha256) is not None
         ]
-        label = f"[{self._host}] {task.item.name}"
-        try:
-            pushed = push(
-                self._connection,
-                build.path,
-                build.sha256,
-                build.size,
-                known[0] if known else None,
-                provision.staging(task.item, layout),
-                cache,
-                shown(label, display.display),
-                target=task.staged,
-                mode=mode,
-            )
-        except PushError as error:
-            raise NodeError(f"{task.item.name}: {error}") from error
-        if pushed.op is not None:
-            work.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts)
-        work.transfers[task.item.name] = {
-            "how": pushed.how,
-            "why": pushed.why,
-            "bytes_sent": pushed.bytes_sent,
-            "seconds": round(pushed.seconds, 3),
-        }
+        build = task.origin.build if task.origin else None
+        if build is None:
+            raise ValueError(f"{task.item.name} comes from no file of the controller")
+        with ExitStack() as stack:
+            try:
+                ready = stack.enter_context(
+                    prepared(
+                        build.path,
+                        build.sha256,
+                        build.size,
+                        known[0] if known else None,
+                        provision.staging(task.item, layout),
+                        cache,
+                        target=task.staged,
+                        mode="whole" if mode == "whole" else "auto",
+                    )
+                )
+            except PushError as error:
+                raise NodeError(f"{task.item.name}: {error}") from error
+            yield ready
 
     def _discard(self, tasks: Any, layout: Layout, reading: Reading, unless: str = "") -> None:
         """Take away what was staged and is not swapped in. What cannot be taken away now is swept the next time."""
@@ -336,6 +434,16 @@ def _restart_pods(pods: tuple[str, ...], tasks: tuple[Task, ...]) -> list[str]:
         for name in pods
         if swapped
     ]
+
+
+def _transfer(pushed: Pushed, by: str) -> dict[str, Any]:
+    return {
+        "how": pushed.how,
+        "by": by,
+        "why": pushed.why,
+        "bytes_sent": pushed.bytes_sent,
+        "seconds": round(pushed.seconds, 3),
+    }
 
 
 def _without_journal(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -152,9 +152,25 @@ options:
       - How a file of the controller gets to the node. With V(auto) only what differs from a build that is on the node
         is sent, where that one was sent from this controller before (they are kept in C(~/.cache/winkube/builds)); else
         the whole build, compressed. V(whole) sends the whole in any case.
+      - With V(pull) the node fetches what V(auto) would send from a web server that the controller runs while this one
+        task brings the build in, over plain http, with a token of its own and each part checked by its sha256. That is
+        quicker than WinRM. Where the node does not reach the controller, there is a warning and the build is sent as
+        with V(auto).
     type: str
-    choices: [auto, whole]
+    choices: [auto, whole, pull]
     default: auto
+  pull_address:
+    description:
+      - For O(transfer=pull), the name or address by which the node reaches the controller; the address from which the
+        controller reaches the node if it is empty.
+    type: str
+    default: ''
+  pull_ports:
+    description:
+      - For O(transfer=pull), the port or ports at which the controller may listen, such as V(8800-8899); each node that
+        is worked on at the same time needs one. Any free one if it is empty.
+    type: str
+    default: ''
   fetch_timeout:
     description: Seconds in which each download has to end.
     type: int
@@ -241,7 +257,7 @@ provisioners:
       type: float
     transfer:
       description: For a file of the controller, C(how) it was sent (V(delta), V(whole), V(unchanged)), C(why),
-        C(bytes_sent) and C(seconds).
+        C(bytes_sent) and C(seconds); C(by) is V(connection) or V(pull).
       type: dict
     previous:
       description: Where the program before is kept, none if there is none.

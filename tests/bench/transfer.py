@@ -26,7 +26,9 @@ sys.path.insert(0, str(COLLECTIONS))
 from ansible.playbook.play_context import PlayContext
 from ansible.plugins.loader import connection_loader, init_plugin_loader, shell_loader
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Pushed, push
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.pull import offered
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Pushed, prepared, push
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import ports_of
 
 VARIABLE = "WINKUBE_BENCH_BUILDS"
 STAGING = "C:\\ProgramData\\winkube\\staging"
@@ -124,7 +126,8 @@ def _pushed(bench: Bench, connection: Any, source: Path, cache: PushCache, old: 
     base = Base(PLACE, hashlib.sha256(old.read_bytes()).hexdigest()) if old else None
     bench.reset_ledger()
     started = time.monotonic()
-    done = push(connection, source, _sha256(data), len(data), base, STAGING, cache, lambda now: None)
+    with prepared(source, _sha256(data), len(data), base, STAGING, cache) as ready:
+        done = push(connection, ready, lambda now: None)
     cost = _cost(bench, done.how, time.monotonic() - started)
     if done.op is not None:
         answer = execute_op(bench.lab.host("win1").node, done.op["op"], done.op["args"])
@@ -132,6 +135,31 @@ def _pushed(bench: Bench, connection: Any, source: Path, cache: PushCache, old: 
             raise RuntimeError(f"the node has something else than {source}: {answer}")
         drive.rename(done.staged, PLACE, replace=True)
     return cost, done
+
+
+def _pulled(bench: Bench, source: Path, cache: PushCache, old: Path) -> Cost:
+    """The node fetches the difference from the controller: no call of its own, since the batch is sent in any case."""
+    data, node = source.read_bytes(), bench.lab.host("win1").node
+    base = Base(PLACE, _sha256(old.read_bytes()))
+    node.drive.write(PLACE, old.read_bytes())
+    started = time.monotonic()
+    with (
+        prepared(source, _sha256(data), len(data), base, STAGING, cache) as ready,
+        offered({"program": ready}, "controller", ports_of(""), lambda now: None) as offer,
+    ):
+        node.network.hosts[f"controller:{offer.served.port}"] = f"127.0.0.1:{offer.served.port}"
+        for left in ready.remote:  # what was sent before
+            if node.drive.is_file(left):
+                node.drive.delete(left)
+        for op in offer.fetches("program", 60):
+            execute_op(node, op.op, dict(op.args))
+    seconds = time.monotonic() - started
+    done = offer.pulled("program")
+    if done.op is not None:
+        execute_op(node, done.op["op"], done.op["args"])
+    if node.drive.read(done.staged) != data:
+        raise RuntimeError(f"the node has something else than {source}")
+    return Cost(f"{done.how}, pull", done.bytes_sent, 0, round(seconds, 2))
 
 
 def _sha256(data: bytes) -> str:
@@ -157,6 +185,7 @@ def transfer(pair: tuple[Path, Path]) -> dict[str, Any]:
             _pushed(bench, connection, old, cache, None)
             costs.append(_pushed(bench, connection, new, cache, old)[0])
             costs.append(_pushed(bench, connection, new, cache, new)[0])
+            costs.append(_pulled(bench, new, PushCache(Path(name) / "cache"), old))
             connection.close()
         finally:
             bench.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Generator
 from typing import Any
 
@@ -80,6 +81,12 @@ def state(host: NodeHost, service: str) -> str:
 
 def pid(host: NodeHost, service: str) -> int:
     return int(host.in_turn(lambda: host.node.services.runtime(service).pid))
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, port: int, broken: str = "none") -> None:
@@ -219,6 +226,8 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
         "crashes.exe": build("kubelet", "1.29.9"),
         "linux": b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\0" + bytes(100),
         "good": build("kubelet", "1.29.1"),
+        "better": build("kubelet", "1.29.3"),
+        "best": build("kubelet", "1.29.4"),
     }.items():
         (bench.directory / name).write_bytes(data)
     bench.lab.sources.publish("/linux/kubelet.exe", (bench.directory / "linux").read_bytes())
@@ -276,6 +285,25 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     assert program(host, f"{KUBELET}.winkube-previous") == before
     assert {state(host, name) for name in ("kubelet", "kube-proxy")} == {"running"}
     assert pid(host, "kube-proxy") != running, "it depends on the kubelet"
+
+    # The node fetches from the controller, and where it cannot reach it the build is sent.
+    port = free_port()
+    host.in_turn(lambda: host.node.network.hosts.update({f"controller:{port}": f"127.0.0.1:{port}"}))
+    pull = {**kubelet, "transfer": "pull", "pull_ports": str(port)}
+    fetched = play(
+        bench,
+        {**pull, "sourceURL": "better", "pull_address": "controller"},
+        {**pull, "sourceURL": "best", "pull_address": "elsewhere"},
+    )
+    assert fetched.rc == 0, fetched
+    first, second = (answer["provisioners"][0]["transfer"] for answer in answers(fetched))
+    assert (first["how"], first["by"], first["bytes_sent"] > 0) == ("delta", "pull", True)
+    assert (second["how"], second["by"]) == ("delta", "connection")
+    assert fetched.output.count("transfer: pull did not work") == 1 and "elsewhere" in fetched.output, fetched
+    assert "Bearer" not in fetched.output
+    assert program(host, KUBELET) == build("kubelet", "1.29.4")
+    assert program(host, f"{KUBELET}.winkube-previous") == build("kubelet", "1.29.3")
+    assert host.in_turn(lambda: host.node.drive.listdir(r"C:\ProgramData\winkube\staging\provision")) == []
 
 
 @pytest.mark.row("PV-18")

@@ -1,14 +1,15 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts a local build onto a node in parts, and says which op puts them together there (docs/protocol.md, section 5)."""
+"""Gets a local build onto a node in parts, sent there or fetched from there, and says which ops make the build of them
+(docs/protocol.md, section 5)."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -56,46 +57,75 @@ class Pushed:
     parts: tuple[str, ...] = field(default=())
 
 
-def push(
-    connection: Connection,
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A build as parts on the controller: `files`, and `remote`, where each of them has to be on the node. `args` are
+    those of the op `assemble`, which makes `staged` of them; all three are empty if the node has the build already."""
+
+    how: How
+    why: str
+    staged: str
+    files: tuple[Path, ...] = ()
+    remote: tuple[str, ...] = ()
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    def pushed(self, bytes_sent: int, seconds: float) -> Pushed:
+        """The same after the parts were sent."""
+        if not self.files:
+            return Pushed(self.how, 0, seconds, self.staged, why=self.why)
+        undo = [{"op": "remove", "args": {"path": path, "in_use_ok": True}} for path in (self.staged, *self.remote)]
+        op = {"op": "assemble", "args": dict(self.args), "undo": undo}
+        return Pushed(self.how, bytes_sent, seconds, self.staged, op, self.why, self.remote)
+
+
+@contextmanager
+def prepared(
     source: Path,
     sha256: str,
     size: int,
     base: Base | None,
     staging_dir: str,
     cache: PushCache,
-    progress: Callable[[Progress], None],
     *,
     target: str | None = None,
     mode: Mode = "auto",
-    now: Callable[[], float] = time.monotonic,
-) -> Pushed:
-    """Send `source` (of `sha256` and `size`) into `staging_dir`, which must be there, as parts of a delta.
+) -> Iterator[Ready]:
+    """`source` (of `sha256` and `size`) as parts for `staging_dir`; the files are there while the context is open.
 
     `target` is the file that the op makes of them; without it `<staging_dir>\\<sha256>.exe`. `mode` whole: not as a
-    difference. PushError if the source is not what it was said to be, or cannot be read; what the connection raises
-    passes through, and the parts that are there already are written over by the next try.
+    difference. PushError if the source is not what it was said to be, or cannot be read.
     """
-    started = now()
     if base is not None and base.sha256 == sha256:
-        return Pushed("unchanged", 0, now() - started, base.path, why="the node has this build")
+        yield Ready("unchanged", "the node has this build", base.path)
+        return
     old, why = _old(base, cache, mode)
     place = target or windows_path.join(staging_dir, f"{sha256}.exe")
     with ExitStack() as open_files:
         files = _files(open_files, source, sha256, size, base if old is not None else None, old, cache)
-        sizes = [file.stat().st_size for file in files]
         remote = tuple(windows_path.join(staging_dir, f"{sha256[:16]}.{n:03d}") for n in range(len(files)))
-        sent = 0
-        for number, (file, there) in enumerate(zip(files, remote, strict=True), 1):
-            connection.put_file(str(file), there)
-            sent += sizes[number - 1]
-            progress(Progress(number, len(files), sent, sum(sizes), now() - started))
-    args: dict[str, Any] = {"path": place, "sha256": sha256, "size": size, "delta": list(remote)}
-    if old is not None and base is not None:
-        args |= {"base": base.path, "base_sha256": base.sha256}
-    undo = [{"op": "remove", "args": {"path": path, "in_use_ok": True}} for path in (place, *remote)]
-    op = {"op": "assemble", "args": args, "undo": undo}
-    return Pushed("whole" if old is None else "delta", sent, now() - started, place, op, why, remote)
+        args: dict[str, Any] = {"path": place, "sha256": sha256, "size": size, "delta": list(remote)}
+        if old is not None and base is not None:
+            args |= {"base": base.path, "base_sha256": base.sha256}
+        yield Ready("whole" if old is None else "delta", why, place, tuple(files), remote, args)
+
+
+def push(
+    connection: Connection,
+    ready: Ready,
+    progress: Callable[[Progress], None],
+    now: Callable[[], float] = time.monotonic,
+) -> Pushed:
+    """Send the parts by the connection; their folder must be there on the node.
+
+    What the connection raises passes through, and the parts that are there already are written over by the next try.
+    """
+    started, sent = now(), 0
+    total = sum(file.stat().st_size for file in ready.files)
+    for number, (file, there) in enumerate(zip(ready.files, ready.remote, strict=True), 1):
+        connection.put_file(str(file), there)
+        sent += file.stat().st_size
+        progress(Progress(number, len(ready.files), sent, total, now() - started))
+    return ready.pushed(sent, now() - started)
 
 
 def _old(base: Base | None, cache: PushCache, mode: Mode) -> tuple[bytes | None, str]:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Mode, Pushed, PushError, push
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import (
+    Base,
+    Mode,
+    Pushed,
+    PushError,
+    prepared,
+    push,
+)
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.ops import execute_op
@@ -46,7 +53,8 @@ class Bench:
     def push(self, data: bytes, base: Base | None = None, mode: Mode = "auto") -> Pushed:
         source = self.folder / "kubelet.exe"
         source.write_bytes(data)
-        return push(self.wire, source, sha(data), len(data), base, STAGING, self.cache, self.lines.append, mode=mode)
+        with prepared(source, sha(data), len(data), base, STAGING, self.cache, mode=mode) as ready:
+            return push(self.wire, ready, self.lines.append)
 
     def put_in_place(self, pushed: Pushed) -> None:
         """The op, the parts away, and the build where the service has it."""
@@ -126,14 +134,15 @@ def test_undo_takes_the_build_and_its_parts_away(bench: Bench) -> None:
 def test_a_build_that_is_still_written_is_refused(bench: Bench) -> None:
     source = bench.folder / "kubelet.exe"
     source.write_bytes(b"MZ half")
-    with pytest.raises(PushError, match=r"kubelet\.exe has changed while it was looked at"):
-        push(bench.wire, source, sha(b"MZ all"), 6, None, STAGING, bench.cache, bench.lines.append)
-    assert bench.wire.sent == []
+    ready = prepared(source, sha(b"MZ all"), 6, None, STAGING, bench.cache)
+    with pytest.raises(PushError, match=r"kubelet\.exe has changed while it was looked at"), ready:
+        pass
 
 
 def test_a_build_that_is_gone_is_a_sentence(bench: Bench) -> None:
-    with pytest.raises(PushError, match=r"gone\.exe could not be made ready to be sent: .*No such file"):
-        push(bench.wire, bench.folder / "gone.exe", "0" * 64, 6, None, STAGING, bench.cache, bench.lines.append)
+    ready = prepared(bench.folder / "gone.exe", "0" * 64, 6, None, STAGING, bench.cache)
+    with pytest.raises(PushError, match=r"gone\.exe could not be made ready to be sent: .*No such file"), ready:
+        pass
 
 
 def test_a_line_for_each_part(bench: Bench) -> None:

@@ -1,0 +1,206 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bundle is made of: programs that are run and files that are read; pure.
+
+Source of the choice: microsoft/SDN 0176a112 Kubernetes/windows/debug/collectlogs.ps1, without what only tries things
+out (port reservations) or needs a download.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..components import flannel, kubelet, source_vip, verify
+from ..components.layout import Layout
+from ..components.verify import Expected
+from ..engine import windows_path
+from ..engine.batch import Op
+from ..engine.reading import Query, Reading, file_key, file_query
+from ..engine.tools import SC, SYSTEM32, run
+from ..facts.flannel import NET_CONF
+from . import redact
+
+CHANNELS = (
+    "System",
+    "Application",
+    "Microsoft-Windows-Host-Network-Service-Admin",
+    "Microsoft-Windows-Host-Network-Service-Operational",
+    "Microsoft-Windows-Hyper-V-Compute-Admin",
+    "Microsoft-Windows-Hyper-V-Compute-Operational",
+    "Microsoft-Windows-Hyper-V-VmSwitch-Operational",
+)
+"""Event logs. Source: collectlogs.ps1, which copies Microsoft-Windows-Hyper-V*.evtx and
+Microsoft-Windows-Host-Network-Service*.evtx; which of them there are differs per release of Windows."""
+
+WINDOWS_SERVICES = (
+    "hns",
+    "vmcompute",
+    "vfpext",
+    "dnscache",
+    "iphlpsvc",
+    "BFE",
+    "mpssvc",
+    "nsi",
+    "SharedAccess",
+    "vmms",
+)
+"""Source: collectlogs.ps1."""
+
+ANY_EXIT = (*range(256), 1060, 1168, 15001, 15007, 15011)
+"""A program that fails has said something, too: Windows' errors for what is not there (service 1060, event log
+15007)."""
+AT_ONCE = 8
+"""Programs of one batch: each may print 64 KB, together 512 KB (docs/protocol.md)."""
+LOGS = (".log", ".err", ".out")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program whose output becomes `file` of the bundle."""
+
+    file: str
+    program: str
+    args: tuple[str, ...]
+    encoding: str = "oem"
+    timeout_s: int = 60
+
+    @property
+    def op(self) -> Op:
+        """The op that runs it, whatever it ends with."""
+        return run(self.program, *self.args, ok_exit=ANY_EXIT, timeout_s=self.timeout_s, encoding=self.encoding)
+
+    @property
+    def line(self) -> str:
+        """As a person would type it."""
+        return " ".join([windows_path.name(self.program), *self.args])
+
+
+def commands(
+    layout: Layout, expected: Expected, *, events: int, channels: Sequence[str] = CHANNELS
+) -> tuple[Command, ...]:
+    """All programs, those that tell most first. `events` is how many of the newest events of each log."""
+    return (*_containers(layout), *_network(), *_services(layout, expected), *_system(), *_events(channels, events))
+
+
+def _containers(layout: Layout) -> Iterable[Command]:
+    crictl = windows_path.join(layout.containerd_bin_dir, "crictl.exe")
+    at = ("--runtime-endpoint", f"npipe:////./pipe/{layout.containerd_pipe}")
+    for name, words in {
+        "pods": ("pods", "-o", "json"),
+        "ps": ("ps", "-a", "-o", "json"),
+        "stats": ("stats", "-a"),
+        "images": ("images",),
+        "version": ("version",),
+    }.items():
+        yield Command(f"containers/crictl-{name}.txt", crictl, (*at, *words), "utf-8")
+    pipe = ("--address", rf"\\.\pipe\{layout.containerd_pipe}")
+    for name, words in {
+        "version": ("version",),
+        "containers": ("--namespace", "k8s.io", "containers", "list"),
+        "tasks": ("--namespace", "k8s.io", "tasks", "list"),
+    }.items():
+        yield Command(f"containers/ctr-{name}.txt", layout.ctr, (*pipe, *words), "utf-8")
+    yield Command("containers/hcsdiag-list.txt", rf"{SYSTEM32}\hcsdiag.exe", ("list",))
+
+
+def _network() -> Iterable[Command]:
+    netsh = rf"{SYSTEM32}\netsh.exe"
+    yield Command("network/ipconfig.txt", rf"{SYSTEM32}\ipconfig.exe", ("/allcompartments", "/all"))
+    yield Command("network/routes.txt", rf"{SYSTEM32}\route.exe", ("print",))
+    yield Command("network/mtu.txt", netsh, ("interface", "ipv4", "show", "interfaces"))
+    yield Command("network/arp.txt", rf"{SYSTEM32}\arp.exe", ("-a",))
+    yield Command("network/netstat.txt", rf"{SYSTEM32}\netstat.exe", ("-ano",))
+    for kind in ("tcp", "udp"):
+        yield Command(
+            f"network/excluded-ports-{kind}.txt", netsh, ("interface", "ipv4", "show", "excludedportrange", kind)
+        )
+        yield Command(f"network/dynamic-ports-{kind}.txt", netsh, ("interface", "ipv4", "show", "dynamicport", kind))
+    yield Command("network/firewall.txt", netsh, ("advfirewall", "show", "allprofiles"))
+    yield Command("network/hnsdiag.txt", rf"{SYSTEM32}\hnsdiag.exe", ("list", "all", "-d"))
+    yield Command("network/vfp-ports.txt", rf"{SYSTEM32}\vfpctrl.exe", ("/list-vmswitch-port",))
+
+
+def _services(layout: Layout, expected: Expected) -> Iterable[Command]:
+    ours = [program.service for program in verify.programs(layout, expected)]
+    for name in dict.fromkeys((*ours, *WINDOWS_SERVICES)):
+        yield Command(f"services/{name}.qc.txt", SC, ("qc", name))
+        yield Command(f"services/{name}.query.txt", SC, ("queryex", name))
+
+
+def _system() -> Iterable[Command]:
+    yield Command("system/systeminfo.txt", rf"{SYSTEM32}\systeminfo.exe", (), timeout_s=120)
+    yield Command("system/tasklist.txt", rf"{SYSTEM32}\tasklist.exe", ("/V", "/FO", "CSV", "/NH"))
+
+
+def _events(channels: Iterable[str], count: int) -> Iterable[Command]:
+    for channel in channels:
+        name = channel.replace("/", "-").replace("\\", "-")
+        words = ("qe", channel, f"/c:{count}", "/rd:true", "/f:text")
+        yield Command(f"events/{name}.txt", rf"{SYSTEM32}\wevtutil.exe", words, timeout_s=120)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, ...]:
+    """Folders in which every log is read: C:\\k and the log folder, where services' own command lines point to."""
+    found = [layout.log_dir, layout.root, windows_path.parent(layout.containerd_log)]
+    for program in verify.programs(layout, expected):
+        log = verify.log_of(program, reading)
+        found.append(log.folder or (windows_path.parent(log.file) if log.file else ""))
+    return tuple({windows_path.key(path): path for path in found if path}.values())
+
+
+def settings(layout: Layout) -> tuple[str, ...]:
+    """Configuration of the pieces that a node is made of."""
+    return (
+        layout.containerd_config,
+        flannel.conf_path(layout),
+        NET_CONF,
+        windows_path.join(layout.flannel_run_dir, "subnet.env"),
+        source_vip.source_vip_json(layout),
+        kubelet.config_file(layout),
+        kubelet.env_file(layout),
+        *(windows_path.join(layout.certs_dir, host, "hosts.toml") for host in layout.registry_hosts),
+    )
+
+
+def folder_queries(paths: Iterable[str]) -> tuple[Query, ...]:
+    """What lies in these folders."""
+    return tuple(file_query(path, entries=True) for path in paths)
+
+
+def logs_in(paths: Iterable[str], reading: Reading) -> tuple[str, ...]:
+    """The logs in folders that were read, klog's own (`kubelet.exe.INFO`, `....log.INFO.20260101-...`) among them."""
+    found: dict[str, str] = {}
+    for folder in paths:
+        for entry in (reading.parts.get(file_key(folder)) or {}).get("entries") or ():
+            name = str(entry).casefold()
+            if name.endswith(LOGS) or ".log." in name:
+                path = windows_path.join(folder, str(entry))
+                found.setdefault(windows_path.key(path), path)
+    return tuple(found.values())
+
+
+def wanted(
+    layout: Layout, expected: Expected, reading: Reading, more: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files to be read, settings first, and those that are left out since they hold secrets."""
+    own = [verify.log_of(program, reading).file for program in verify.programs(layout, expected)]
+    every = (*settings(layout), *own, *logs_in(folders(layout, expected, reading), reading), *more)
+    unique = tuple({windows_path.key(path): path for path in every if path}.values())
+    return (
+        tuple(path for path in unique if not redact.is_secret_file(path)),
+        tuple(path for path in unique if redact.is_secret_file(path)),
+    )
+
+
+def sized(reading: Reading, path: str) -> tuple[int, str] | None:
+    """Size and time of the last change of a file that was looked at; None if there is none."""
+    found: Mapping[str, Any] = reading.parts.get(file_key(path)) or {}
+    if not found.get("exists") or found.get("kind") != "file":
+        return None
+    return int(found.get("size") or 0), str(found.get("written") or "")

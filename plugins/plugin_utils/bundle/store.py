@@ -1,0 +1,138 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node's bundle on the controller: a folder with what was collected so far, and the zip that is made of it.
+
+`manifest.json` says of each file what it was made of. A run that was cut off goes on where it ended: a file of the node
+that has not changed since, and whose copy is whole, is not fetched again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .redact import redacted
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(slots=True)
+class Store:
+    """`folder` is made for its owner alone. `limit` is bytes of all files together; `patterns` are the user's own
+    secrets. What is written has been redacted before."""
+
+    folder: Path
+    limit: int
+    patterns: Sequence[re.Pattern[str]] = ()
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    written: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, folder: Path, limit: int, patterns: Sequence[re.Pattern[str]] = ()) -> Store:
+        """With what an earlier run has collected. OSError if the folder cannot be made."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        store = cls(folder, limit, patterns)
+        try:
+            known = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            found: Mapping[str, dict[str, Any]] = known["files"] if known["schema"] == SCHEMA else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            found = {}
+        store.files = {name: entry for name, entry in found.items() if store._is_whole(name, entry)}
+        return store
+
+    def has(self, name: str, size: int, changed: str) -> bool:
+        """Whether the copy of a file of the node that has this size and time of its last change is here."""
+        entry = self.files.get(name) or {}
+        return (entry.get("size"), entry.get("changed")) == (size, changed) and bool(changed)
+
+    def put(self, name: str, text: str, *, source: str, size: int = 0, changed: str = "") -> bool:
+        """Write `text`, redacted, as `name`, and note it. False if there is no room for it."""
+        clean, count = redacted(text, self.patterns)
+        data = clean.encode("utf-8", errors="replace")
+        if self.total(without=name) + len(data) > self.limit:
+            self.leave_out(name, f"the bundle has reached its {self.limit} bytes")
+            return False
+        self._write(name, data)
+        self.files[name] = {
+            "source": source,
+            "size": size,
+            "changed": changed,
+            "redacted": count,
+            "sha256": hashlib.sha256(data).hexdigest(),
+        }
+        self.left_out.pop(name, None)
+        return True
+
+    def take(self, name: str, source: str, fetch: Callable[[Path], object]) -> None:
+        """A file that is no text, as `fetch` brings it to the path that it is given."""
+        path = self._place(name)
+        fetch(path)
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        self.written.append(name)
+        self.files[name] = {"source": source, "size": path.stat().st_size, "changed": "", "redacted": 0}
+        self.files[name]["sha256"] = digest.hexdigest()
+
+    def leave_out(self, name: str, why: str) -> None:
+        """Note what is not in the bundle, for who looks for it there."""
+        self.left_out[name] = why
+
+    def total(self, without: str = "") -> int:
+        """Bytes of all files, but one."""
+        return sum(self._place(name).stat().st_size for name in self.files if name != without)
+
+    def save(self) -> None:
+        """The manifest; after it a run that is cut off here goes on from here."""
+        known = {"schema": SCHEMA, "files": self.files, "left_out": self.left_out}
+        self._write(MANIFEST, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
+
+    def zipped(self) -> Path:
+        """Save, and pack everything into `<folder>.zip`. The same files give the same bytes."""
+        self.save()
+        path = self.folder.with_name(f"{self.folder.name}.zip")
+        part = path.with_name(f".{path.name}.part")
+        with (
+            os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for name in sorted([*self.files, MANIFEST]):
+                entry = zipfile.ZipInfo(f"{self.folder.name}/{name}")
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+                archive.writestr(entry, self._place(name).read_bytes())
+        part.replace(path)
+        return path
+
+    def _place(self, name: str) -> Path:
+        path = self.folder.joinpath(*name.split("/"))
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise ValueError(f"{name} leads out of {self.folder}")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path
+
+    def _write(self, name: str, data: bytes) -> None:
+        path = self._place(name)
+        if path.is_file() and path.read_bytes() == data:
+            return
+        part = path.with_name(f".{path.name}.part")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+        part.replace(path)
+        self.written.append(name)
+
+    def _is_whole(self, name: str, entry: Mapping[str, Any]) -> bool:
+        try:
+            return hashlib.sha256(self._place(name).read_bytes()).hexdigest() == entry.get("sha256")
+        except (OSError, ValueError):
+            return False

@@ -1,0 +1,197 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A web server on the controller for as long as one task brings a build onto one node: the node fetches the parts.
+
+It has nothing but these parts, and gives them only to who knows the task's token, which travels in a header.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ANY_PORT = range(1)
+QUIET_S = 30
+"""So long a node may say or take nothing before its connection is given up."""
+_CHUNK = 256 * 1024
+_PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+
+
+class ServeError(Exception):
+    """A sentence: why nothing can be served."""
+
+
+@dataclass(slots=True)
+class Served:
+    """The server as the task sees it: where it is, and what has been fetched. `on_part` gets the number of bytes of
+    each file that is fetched to its end."""
+
+    host: str
+    port: int
+    token: str
+    files: Mapping[str, Path]
+    on_part: Callable[[int], None] = lambda size: None
+    sent: dict[str, int] = field(default_factory=dict)
+    first: float = 0.0
+    last: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def url(self, name: str) -> str:
+        """The address of one file."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/{name}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a request has to say; a secret."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def begin(self) -> None:
+        """A request with the token has come."""
+        with self._lock:
+            self.first = self.first or time.monotonic()
+
+    def note(self, name: str, count: int) -> None:
+        """So much of a file has been taken."""
+        with self._lock:
+            self.sent[name] = count
+            self.last = time.monotonic()
+            is_whole = count == self.files[name].stat().st_size
+        if is_whole:
+            self.on_part(count)
+
+
+def ports_of(text: str) -> range:
+    """`8800` or `8800-8899`; any free one for an empty text. ServeError for anything else."""
+    if not text:
+        return ANY_PORT
+    match = _PORTS.fullmatch(text.replace(" ", ""))
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 0 < first <= last < 65536:
+        raise ServeError(f"pull_ports: '{text}' is no port and no range of ports, such as 8800-8899.")
+    return range(first, last + 1)
+
+
+def address_towards(peer: str) -> str:
+    """This controller's own address on the way to `peer`, a name or address; nothing is sent. ServeError if there is no
+    way."""
+    try:
+        family, kind, protocol, _name, address = socket.getaddrinfo(peer, 9, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind, protocol) as way:
+            way.connect(address)
+            return str(way.getsockname()[0])
+    except OSError as error:
+        raise ServeError(
+            f"which of the controller's addresses {peer} can reach is not known ({error.strerror}): give pull_address."
+        ) from error
+
+
+@contextmanager
+def serve(
+    files: Mapping[str, Path], host: str, ports: range = ANY_PORT, on_part: Callable[[int], None] = lambda size: None
+) -> Iterator[Served]:
+    """Serve `files` (name -> path) at `host`, which is what the node calls the controller, for as long as the context
+    is open. ServeError if no port of `ports` can be had."""
+    served = Served(host, 0, secrets.token_urlsafe(32), dict(files), on_part)
+    server = _bound(served, ports)
+    served.port = int(server.server_address[1])
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    thread.start()
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _bound(served: Served, ports: range) -> _Server:
+    """On the one address that `host` is here; on all where it is none of this machine's, as behind a translation."""
+    failed: OSError | None = None
+    for family, address in _own(served.host):
+        for port in ports:
+            try:
+                return _Server(family, (address, port), _handler(served))
+            except OSError as error:
+                failed = error
+    where = f"port {ports.start}" if len(ports) == 1 else f"any of the ports {ports.start}-{ports.stop - 1}"
+    raise ServeError(
+        f"the controller cannot listen on {where if ports != ANY_PORT else 'any port'}"
+        f" ({failed.strerror if failed else 'no address'})."
+    )
+
+
+def _own(host: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    with suppress(OSError):
+        for family, _kind, _protocol, _name, address in socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM):
+            with suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as trial:
+                trial.bind((str(address[0]), 0))
+                found.append((family, str(address[0])))
+    return found or [(socket.AF_INET, "")]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, family: int, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = family
+        super().__init__(address, handler)
+
+    def server_bind(self) -> None:
+        """Without asking DNS for the own name, which can take seconds; also at a port that was used a moment ago."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Nothing is printed: what was not fetched to its end is known."""
+
+
+def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        server_version = "winkube"
+        sys_version = ""
+        timeout = QUIET_S
+
+        def do_GET(self) -> None:
+            wanted = f"Bearer {served.token}".encode()
+            given = (self.headers.get("Authorization") or "").encode("utf-8", "replace")
+            name = self.path.removeprefix("/")
+            if not secrets.compare_digest(given, wanted):
+                return self._nothing(403)
+            if name not in served.files:
+                return self._nothing(404)
+            served.begin()
+            path = served.files[name]
+            count = 0
+            with path.open("rb") as file:
+                self.send_response(200)
+                self.send_header("Content-Type", "application/octet-stream")
+                self.send_header("Content-Length", str(path.stat().st_size))
+                self.end_headers()
+                while chunk := file.read(_CHUNK):
+                    count += len(chunk)
+                    served.note(name, count)  # before: the node may be done before this thread goes on
+                    self.wfile.write(chunk)
+            return None
+
+        def _nothing(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing is logged."""
+
+    return Handler

@@ -1,0 +1,76 @@
+"""A program that cannot be run, or a node that will not work, costs the bundle no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.action.win_k8s_collect_logs import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.contents import AT_ONCE, Command
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+
+COMMANDS = [Command(f"x/{n}.txt", rf"C:\Windows\System32\p{n}.exe", (str(n),)) for n in range(10)]
+
+
+class Node(ActionModule):
+    """The action with a node that answers as it is told to: `fails` are arguments on which a program ends the batch."""
+
+    def __init__(self, fails: Sequence[str] = (), refuses: bool = False) -> None:
+        self.fails, self.refuses, self.batches = fails, refuses, list[list[str]]()
+        self._task_vars = {"inventory_hostname": "win1"}
+        self._task = type("Task", (), {"delegate_to": None})()
+
+    def _apply(self, ops: Sequence[Op], reading: Reading) -> Mapping[str, Any]:
+        words = [str(op.args["args"][0]) for op in ops]
+        self.batches.append(words)
+        if self.refuses:
+            return {"answer": "refused", "reason": "not elevated"}
+        results: list[dict[str, Any]] = []
+        for n, word in enumerate(words):
+            if word in self.fails:
+                error = {"n": n, "op": "run", "message": "it did not end within 60 s"}
+                return {"answer": "accepted", "outcome": "undone", "results": results, "error": error}
+            results.append(
+                {"n": n, "op": "run", "ok": True, "exit_code": 0, "stdout": f"said {word}\r\n", "stderr": ""}
+            )
+        return {"answer": "accepted", "outcome": "done", "results": results}
+
+    def collect(self, store: Store, there: Reading) -> dict[str, str]:
+        return self._programs(store, COMMANDS, there, Reading())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(tmp_path / "win1", 10**6)
+
+
+def there(*without: int) -> Reading:
+    files = {file_key(c.program): {"exists": n not in without} for n, c in enumerate(COMMANDS)}
+    return Reading().merged(files)
+
+
+@pytest.mark.row("LG-07")
+def test_a_few_at_once_and_what_each_said(store: Store) -> None:
+    node = Node()
+    outputs = node.collect(store, there(9))
+    assert [len(batch) for batch in node.batches] == [AT_ONCE, 1]
+    assert outputs["x/3.txt"] == "> p3.exe 3\nexit code 0\n\nsaid 3\n"
+    assert (store.folder / "x" / "3.txt").read_text() == outputs["x/3.txt"]
+    assert store.left_out == {"x/9.txt": "p9.exe is not on the node"}
+
+
+def test_one_that_cannot_be_run_does_not_hold_up_the_others(store: Store) -> None:
+    outputs = Node(fails=["2", "5"]).collect(store, there())
+    assert sorted(outputs) == [f"x/{n}.txt" for n in (0, 1, 3, 4, 6, 7, 8, 9)]
+    assert store.left_out == dict.fromkeys(("x/2.txt", "x/5.txt"), "it did not end within 60 s")
+
+
+def test_a_node_that_will_not_work_gives_a_bundle_all_the_same(store: Store) -> None:
+    node = Node(refuses=True)
+    assert node.collect(store, there()) == {}
+    assert len(node.batches) == 1, "it is not asked again"
+    assert store.left_out["x/0.txt"] == store.left_out["x/9.txt"] == "the node refused to work: not elevated"

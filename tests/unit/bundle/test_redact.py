@@ -1,0 +1,156 @@
+"""No secret stays in what a bundle holds, and what helps does."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.bounded import decoded, joined, whole_lines
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import (
+    MASK,
+    is_secret_file,
+    name_in_bundle,
+    patterns,
+    redacted,
+)
+
+SECRET = "hunter2-and-more"
+KEY = base64.b64encode(bytes(range(256)) * 3).decode()
+PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY[:64]}\n{KEY[64:128]}\n-----END RSA PRIVATE KEY-----\n"
+JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJlLW9mLWl0"
+
+
+@pytest.mark.row("LG-06")
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"before\n{PEM}after", KEY[:64]),
+        (PEM.replace("\n", "\\n"), KEY[:64]),
+        (PEM.partition("-----END")[0], KEY[64:128]),
+        (f"... 99 bytes left out ...\n{PEM.partition(chr(10))[2]}after", KEY[64:128]),
+        (f"    client-key-data: {KEY}\n", KEY),
+        (f"token: {SECRET}", SECRET),
+        (
+            "kubeadm join 10.0.0.1:6443 --token abcdef.0123456789abcdef --discovery-token-ca-cert-hash x",
+            "0123456789abcdef",
+        ),
+        ("Using token abcdef.0123456789abcdef now", "0123456789abcdef"),
+        (f"I0101 round_trippers.go:466] Authorization: Bearer {SECRET}", SECRET),
+        (f'"Authorization":["Basic {SECRET}"]', SECRET),
+        (f"token is {JWT}, says the log", "eyJpc3MiOiJrdWJlcm5ldGVzIn0"),
+        (f'password = "{SECRET}"', SECRET),
+        (f"[plugins.x.registry.configs.y.auth]\n  username = 'u'\n  password = '{SECRET}'\n", SECRET),
+        (f'auth = "{SECRET}"', SECRET),
+        (f'{{"auths": {{"r.example": {{"auth": "{SECRET}", "identitytoken": "{SECRET}"}}}}}}', SECRET),
+        (f'{{\\"password\\": \\"{SECRET}\\"}}', SECRET),
+        (f"HTTPS_PROXY=http://ann:{SECRET}@proxy.example:3128", SECRET),
+        (f"--password {SECRET} --x", SECRET),
+        ("password: 123456", "123456"),
+        (f"  password: some words {SECRET}\n", SECRET),
+        (f"PASSWORD=a,b&{SECRET}", SECRET),
+        (f'{{"token":{{"value":{{"secret":"{SECRET}"}}}}}}', SECRET),
+        (f"a:\n  token: |\n    {SECRET}: x\n    more\nb: c\n", SECRET),
+        (f"password:\n  {SECRET}\nb: c\n", SECRET),
+        ("password: no-way", "no-way"),
+        (f"--password={SECRET}", SECRET),
+        (f"--client-secret '{SECRET} two words'", SECRET),
+        (f"AWS_SECRET_ACCESS_KEY={SECRET}", SECRET),
+        (f"https://a.blob.example/x?sv=2020&sig={SECRET}&se=1", SECRET),
+        (f'ansible.windows.win_user - Invoked with: {{"name":"x","update_password":"{SECRET}"}}\r\n', SECRET),
+        (f"GMSA credential: {SECRET}", SECRET),
+        (f"Proxy-Authorization: {SECRET}", SECRET),
+        ("ghp_0123456789abcdefghijklmnopqrstuvwxyz", "0123456789abcdefghij"),
+        (f"certificate key: kubeadm init --certificate-key {SECRET}", SECRET),
+    ],
+)
+def test_a_planted_secret_is_gone(text: str, secret: str) -> None:
+    assert secret in text
+    clean, count = redacted(text)
+    assert secret not in clean, clean
+    assert MASK in clean and count >= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1450",
+        '{"cniVersion":"0.2.0","name":"cbr0","type":"win-overlay","policies":[{"Name":"EndpointPolicy"}]}',
+        "automountServiceAccountToken: false\nrotateCertificates: true\ntokenTTL: 24h0m0s",
+        'FLAG: --authentication-token-webhook="true"',
+        "BINARY_PATH_NAME   : C:\\k\\kubelet.exe --windows-service --kubeconfig=C:\\k\\config --v=6",
+        "IPv4 Address. . . . . . . . . . . : 10.7.0.25\r\nPhysical Address : 00-15-5D-EB-40-00",
+        "version v1.30.4 sandbox abc123.example",
+        "https://registry.k8s.io/v2/",
+        "authorization:\n  mode: Webhook\nclusterDNS:\n- 10.96.0.10\n",
+        "secrets:\n  name: x\ntokens:\n- a: b\n",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        '"author": "x", "authority": "y"',
+    ],
+)
+def test_what_helps_stays(text: str) -> None:
+    assert redacted(text) == (text, 0)
+
+
+@pytest.mark.row("LG-06")
+def test_the_users_own_secrets() -> None:
+    clean, count = redacted("the project is Falcon, codename Falcon", patterns(["Fal.on"]))
+    assert (clean, count) == (f"the project is {MASK}, codename {MASK}", 2)
+    with pytest.raises(ValueError, match=r"redact: '\(' is no regular expression"):
+        patterns(["("])
+
+
+@pytest.mark.row("LG-06")
+@pytest.mark.parametrize(
+    ("path", "is_secret"),
+    [
+        (r"C:\etc\kubernetes\kubelet.conf", True),
+        (r"C:\k\config", True),
+        (r"C:\k\kube-proxy.kubeconfig", True),
+        (r"C:\flannel\flanneld.kubeconfig.log", True),
+        (r"C:\etc\kubernetes\pki\ca.log", True),
+        (r"C:\var\lib\kubelet\pods\1\volumes\x\token.log", True),
+        (r"C:\ProgramData\Docker\CredentialSpecs\gmsa.log", True),
+        (r"C:\k\server.key", True),
+        (r"C:\k\kubelet.log", False),
+        (r"C:\k\cni\config\cni.conf", False),
+        (r"C:\Program Files\containerd\config.toml", False),
+    ],
+)
+def test_which_files_are_never_fetched(path: str, is_secret: bool) -> None:
+    assert is_secret_file(path) is is_secret
+
+
+def test_names() -> None:
+    assert name_in_bundle(r"C:\k\kubelet.log") == "c/k/kubelet.log"
+    assert name_in_bundle(r"C:\k\..\x") == "c/k/x"
+
+
+def test_beginning_and_end_lose_the_lines_that_were_cut_through() -> None:
+    data = b"".join(b"line %d token=%d-secret\n" % (n, n) for n in range(100))
+    text = joined(data[:40], data[-45:], len(data))
+    first, middle, *last = text.splitlines()
+    assert first == "line 0 token=0-secret"
+    assert middle == f"... {len(data) - 85} bytes left out ..."
+    assert last == ["line 99 token=99-secret"]
+    assert joined(b"x" * 10, b"y" * 10, 99) == "... 79 bytes left out ...\n"
+    cut = "one\ntwo tok\n... 5 bytes left out ...\nen=x three\nfour"
+    assert whole_lines(cut) == "one\n... 5 bytes left out ...\nfour"
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["grün".encode(), b"\xef\xbb\xbf" + "grün".encode(), "grün".encode("utf-16"), "grün und so".encode("utf-16-le")],
+)
+def test_whatever_wrote_it(data: bytes) -> None:
+    assert re.match("grün", decoded(data))
+
+
+@pytest.mark.parametrize(
+    "piece", ["a.", "a+", "token", 'x"', "token:\n  a\n", " ", "-----BEGIN RSA PRIVATE KEY-----\n"]
+)
+def test_no_text_takes_long(piece: str) -> None:
+    began = time.process_time()
+    redacted(piece * (40_000 // len(piece)))
+    assert time.process_time() - began < 3
