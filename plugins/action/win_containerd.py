@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.components import containerd, containerd_config, registries
+from ..plugin_utils.components import containerd, containerd_config, crictl, registries
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
@@ -50,6 +50,7 @@ class ActionModule(SourceAction):
             ),
             log_level=options["log_level"],
             registries=bool(options["registries"]),
+            tracing_endpoint=options["tracing_endpoint"],
         )
         service = options["service"]
         return containerd.ContainerdArgs(
@@ -70,12 +71,26 @@ class ActionModule(SourceAction):
                 mark,
             ),
             nssm=self.nssm_of(options, layout, mark),
-            environment=variables(service["environment"]),
+            crictl=self._crictl(options, layout, mark),
+            environment=variables(containerd_config.environment(settings) | service["environment"]),
             start_timeout_s=service["start_timeout"],
             stop_timeout_s=service["stop_timeout"],
             has_ctr=containerd.has_ctr(layout, reading),
             mark=mark,
         )
+
+    def _crictl(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
+        """crictl.exe and its file, where somebody says where it comes from."""
+        wanted = options["crictl_source"]
+        if not wanted["url"]:
+            return ()
+        source = self.source_of(
+            {**options, "crictl_source": wanted | {"proxy": options["source"]["proxy"]}},
+            component=crictl.NAME,
+            version=wanted["version"],
+            option="crictl_source",
+        )
+        return crictl.desired(layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=mark)
 
     def _file(self, path: str) -> bytes:
         """A file on the controller, looked for as Ansible looks in `files`; ansible-vault's are decrypted."""

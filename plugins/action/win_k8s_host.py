@@ -83,4 +83,5 @@ def arguments(options: Mapping[str, Any], layout: Layout) -> HostArgs:
         address=network["address"],
         page_file_mb=options["page_file_min_mb"],
         require_encryption=options["require_encryption"],
+        gmsa=options["gmsa"],
     )

@@ -13,6 +13,7 @@ from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.components import verify, verify_network
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.cri_tcp import expiry
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction, display
@@ -55,7 +56,9 @@ class ActionModule(NodeAction):
     ) -> tuple[Reading, tuple[verify.Finding, ...]]:
         """Two readings of the node, one of the cluster, and what is wrong in them."""
         watched = verify.reads(layout, expected)
-        queries = merge_queries((*read_plan(layout), *watched, *verify_network.reads(layout, expected)))
+        queries = merge_queries(
+            (*read_plan(layout), *watched, *verify_network.reads(layout, expected), *expiry.outcome_reads(layout))
+        )
         first = self.read_of(queries)
         node, cluster = self._node(options, expected)
         time.sleep(options["watch"])
@@ -64,6 +67,7 @@ class ActionModule(NodeAction):
         return first, (
             *verify.check_programs(layout, expected, first, second),
             *verify_network.check_network(layout, expected, first, node),
+            *_left_open(layout, first),
             *cluster,
         )
 
@@ -82,6 +86,13 @@ class ActionModule(NodeAction):
         except ClusterError as error:
             raise NodeError(f"check: {error}") from error
         return node, verify_network.check_node(expected, node)
+
+
+def _left_open(layout: Layout, reading: Reading) -> tuple[verify.Finding, ...]:
+    """CRI over TCP whose time was over, and what the node could not do about it by itself."""
+    said = expiry.finding(layout, reading)
+    text, _, remedy = said.partition(expiry.REMEDY)
+    return (verify.Finding("CRI over TCP", verify.WARNING, text.strip(), f"{expiry.REMEDY}{remedy}"),) if said else ()
 
 
 def _expected(options: Mapping[str, Any]) -> verify.Expected:

@@ -67,6 +67,26 @@ options:
             O(allow_unverified) names nssm.
         type: str
         default: ''
+  crictl_source:
+    description:
+      - Where crictl.exe comes from, the client of CRI for people. It is put beside containerd.exe, with a
+        C(crictl.yaml) that names containerd's pipe. Nothing restarts for it.
+    type: dict
+    suboptions:
+      url:
+        description: A release archive of cri-tools (C(crictl-v1.37.0-windows-amd64.tar.gz)) or C(crictl.exe), fetched
+          by the node. Empty if no crictl is wanted, or another brings it in.
+        type: str
+        default: ''
+      version:
+        description: The release, for the receipt.
+        type: str
+        default: ''
+      checksum:
+        description: V(sha256:) and 64 hex digits, or the https address of a sum file. Needed, unless
+          O(allow_unverified) names crictl.
+        type: str
+        default: ''
   allow_unverified:
     description: Components whose sources may come without a checksum, such as containerd.
     type: list
@@ -98,6 +118,15 @@ options:
     type: str
     choices: [trace, debug, info, warn, error, fatal, panic]
     default: info
+  tracing_endpoint:
+    description:
+      - The address of an OTLP collector that gets containerd's traces, such as V(http://collector:4318). Empty for
+        none.
+      - It becomes the variable C(OTEL_EXPORTER_OTLP_ENDPOINT) of the service, since the key C(endpoint) of
+        C(io.containerd.tracing.processor.v1.otlp) in C(config.toml) is read no more; O(service.environment) comes over
+        it and takes the others, such as C(OTEL_EXPORTER_OTLP_PROTOCOL). Refused for a containerd that does not read it.
+    type: str
+    default: ''
   registries:
     description:
       - Mirrors and private certificate authorities by registry, each written as a C(hosts.toml) in a folder below

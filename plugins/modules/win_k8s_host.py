@@ -114,6 +114,12 @@ options:
         warning.
     type: bool
     default: false
+  gmsa:
+    description:
+      - Whether pods will use group Managed Service Accounts. What of Windows stands in their way is a warning; nothing
+        is changed for them.
+    type: bool
+    default: false
   reboot:
     description:
       - Restart the machine where a change is only in force after a restart. With V(false) a warning says what waits

@@ -34,7 +34,7 @@ TOO_MANY_REQUESTS = 429
 Source: kubernetes.io/docs/concepts/scheduling-eviction/api-eviction.
 """
 
-INTERRUPTING_OPS = frozenset({"hns_network", "hns_network_remove", "addresses", "computer_name"})
+INTERRUPTING_OPS = frozenset({"hns_network", "hns_network_remove", "hns_remove", "addresses", "computer_name"})
 
 Object = Mapping[str, Any]
 

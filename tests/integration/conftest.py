@@ -1,4 +1,4 @@
-"""The fixture `bench`: a lab of simulated nodes and the real Ansible, new for each test."""
+"""The fixture `bench`: a lab of simulated nodes and the real Ansible, new for each test; no secret may have leaked."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.lab import Bench
+from tests.integration.records import leaks
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -24,5 +25,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     try:
         yield made
+        assert leaks(made) == []
     finally:
         made.close()

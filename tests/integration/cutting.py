@@ -17,7 +17,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from tests.integration.troubles import Trouble, troubles_of
 from tests.lab.cluster.cluster import Cluster
@@ -51,10 +51,12 @@ LONGEST_TROUBLE_S = 400.0
 """Somebody else has filled the disk for 200 s, and the journal cannot be written until then."""
 QUIET_S = 15.0
 """Until what a batch has started is as it stays."""
-LATE_SERVICE = "WinRM"
-"""Windows' own, started two minutes after a boot whatever is done here."""
+LATE_SERVICES = ("WinRM", "sshd")
+"""Windows' own, started two minutes after a boot whatever is done here (sshd: where it is set to start late)."""
+LATE_PROCESSES = ("\\svchost.exe", "\\sshd.exe")
 Document = dict[str, Any]
 Picture = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,17 @@ class End:
 class Cutter:
     """Listens to a node (`node.before_module`) and cuts every batch; `report` holds what was found.
 
-    seed: which moment of an op is cut by which kind of kill.
+    seed: which moment of an op is cut by which kind of kill. sample: so many cuts and troubles of each batch, None for
+    one at each op at least. kinds: what there is beside losses of power costs a fraction, since nobody has to know what
+    the machine is like after one.
     """
 
     host: NodeHost
     cluster: Cluster | None
     seed: int
     everything: bool = False
-    every: int = 1
+    sample: int | None = None
+    kinds: tuple[CutKind, ...] = get_args(CutKind)
     cuts: int = 0
     old: int = 0
     new: int = 0
@@ -156,26 +161,21 @@ class Cutter:
         batch = envelope["batch"]
         restarts = _runs(batch, SHUTDOWN)
         # A feature of Windows that was turned on stays on.
-        feature = [Program(op["args"]) for op in batch["ops"] if op in _runs(batch, DISM)]
-        nothing, whole, loss, whole_loss, loss_whole, *featured = in_copies(
-            [
-                lambda: uncut(node, session),
-                lambda: uncut(node, session, envelope),
-                lambda: uncut(node, session, None),
-                lambda: uncut(node, session, envelope, None),
-                lambda: uncut(node, session, None, envelope),
-                *([lambda: uncut(node, session, *feature)] if feature else []),
-                *([lambda: uncut(node, session, *feature, None)] if feature else []),
-                *([lambda: uncut(node, session, None, *feature)] if feature else []),
-            ]
-        )
+        feature = tuple(Program(op["args"]) for op in _runs(batch, DISM))
+        before: list[History] = [(), *([feature] if feature else [])]
+        after: list[History] = [(envelope,)]
+        if restarts or "power" in self.kinds:
+            before += [(None,), *([(*feature, None), (None, *feature)] if feature else [])]
+            after += [(envelope, None), (None, envelope)]
+        known = in_copies([lambda events=events: uncut(node, session, *events) for events in before + after])  # type: ignore[misc]
+        olds, whole = tuple(known[: len(before)]), known[len(before)]
         if whole.outcome != "done":
             self.wrong.append(f"{component}: without a cut it is {whole.outcome}: {whole.error}")
             return
-        news: tuple[End, ...] = (loss,) if restarts else (whole, whole_loss, loss_whole)
-        olds = (nothing, loss, *featured)
+        news = (olds[before.index((None,))],) if restarts else tuple(known[len(before) :])
         dice = random.Random(f"{self.seed} {component} {node.name}")
-        chosen = cuts_of(whole.trace, dice, by_turns=self.is_up and not self.everything)[:: self.every]
+        chosen = cuts_of(whole.trace, dice, self.kinds, by_turns=self.is_up and not self.everything)
+        chosen = _some(chosen, dice, self.sample)
         ends = in_copies([lambda cut=cut: cut_once(node, session, envelope, cut, restarts) for cut in chosen])  # type: ignore[misc]
         for cut, end in zip(chosen, ends, strict=True):
             self.cuts += 1
@@ -197,9 +197,8 @@ class Cutter:
         dice: random.Random,
     ) -> None:
         component = str(envelope["batch"]["component"])
-        chosen = troubles_of(envelope["batch"], dice)
-        if self.is_up and not self.everything:
-            chosen = dice.sample(chosen, min(len(chosen), 4))
+        most = self.sample or (4 if self.is_up and not self.everything else None)
+        chosen = _some(troubles_of(envelope["batch"], dice), dice, most)
         ends = in_copies([lambda one=one: troubled(node, session, envelope, one) for one in chosen])  # type: ignore[misc]
         for one, end in zip(chosen, ends, strict=True):
             self.troubles += 1
@@ -259,17 +258,24 @@ class Program:
     args: Document
 
 
+History = tuple[Document | Program | None, ...]
+"""What befalls a node, in order: batches, programs, losses of power (None)."""
+
+
+def _some(chosen: list[T], dice: random.Random, most: int | None) -> list[T]:
+    return chosen if most is None else dice.sample(chosen, min(len(chosen), most))
+
+
 def _runs(batch: Document, program: str) -> list[Document]:
     return [op for op in batch["ops"] if str(op["args"].get("program", "")).lower().endswith(program)]
 
 
-def cuts_of(trace: tuple[Moment, ...], dice: random.Random, *, by_turns: bool) -> list[Cut]:
+def cuts_of(trace: tuple[Moment, ...], dice: random.Random, kinds: tuple[CutKind, ...], *, by_turns: bool) -> list[Cut]:
     """Each kind of kill (with `by_turns` one of them) at each step of the batch (handing over, ops, gate), at one of
     its moments; two more while the first is being taken back."""
     steps: dict[tuple[str, int], list[Moment]] = {}
     for moment in dict.fromkeys(trace):
         steps.setdefault((moment.phase, moment.op), []).append(moment)
-    kinds: tuple[CutKind, ...] = get_args(CutKind)
     first = dice.randrange(len(kinds))
     cuts = [
         Cut(kind, dice.choice(moments))
@@ -279,7 +285,7 @@ def cuts_of(trace: tuple[Moment, ...], dice: random.Random, *, by_turns: bool) -
     ]
     ops = [moments for (phase, _), moments in steps.items() if phase == "ops"]
     whens: tuple[When, ...] = ("before", "after")
-    for kind in ("runner", "power"):
+    for kind in (one for one in kinds if one != "session"):
         last = [one for one in ops[-1] if one.when == "after"]
         if last:
             cuts.append(Cut(kind, last[0], Moment("undo", dice.randrange(len(ops)), dice.choice(whens), None)))
@@ -290,7 +296,7 @@ def cuts_of(trace: tuple[Moment, ...], dice: random.Random, *, by_turns: bool) -
 
 
 def uncut(node: SimulatedNode, session: Session, *events: Document | Program | None) -> End:
-    """What the node is like after these, without a cut: batches, programs, and losses of power (None)."""
+    """What the node is like after these, without a cut."""
     node.faults.clear()
     outcome, took, error = "none", 0.0, ""
     for event in events:
@@ -406,8 +412,9 @@ def picture(node: SimulatedNode) -> Picture:
     found["tasks"].pop(TASK, None)
     found["hns"] = [one for one in found["hns"] if one[:2] == ["network", OWN_NETWORK]]
     found["adapters"] = node.online
-    found["services"].pop(LATE_SERVICE, None)
-    found["processes"] = [one for one in found["processes"] if not one[1].lower().endswith("\\svchost.exe")]
+    for name in LATE_SERVICES:
+        found["services"].get(name, {}).pop("state", None)
+    found["processes"] = [one for one in found["processes"] if not one[1].lower().endswith(LATE_PROCESSES)]
     return found
 
 

@@ -79,6 +79,11 @@ class Bench:
         self.directory = directory
         self.patience_s = TIMEOUT_S
         """Seconds that one run of Ansible may take."""
+        self.runs: list[Run] = []
+        self.files: set[Path] = set()
+        """What the test itself has written: Ansible's input, which may hold secrets."""
+        self.planted: dict[str, str] = {}
+        self.lawful: dict[str, tuple[str, ...]] = {}
         self.lab = Lab(directory / "lab").start()
         # A unix socket's path is short, pytest's folders are not; a new one for each test, since nodes share addresses.
         self._control_paths = Path(tempfile.mkdtemp(prefix="wk"))
@@ -118,6 +123,13 @@ class Bench:
         host = self.lab.host(name)
         return host.in_turn(host.node.dump)
 
+    def plant(self, secret: str, what: str, *lawful: str) -> str:
+        """A secret that the test is going to use: it may turn up nowhere (tests/integration/records.py) but at the
+        places whose names end with one of `lawful`."""
+        self.planted[secret] = what
+        self.lawful[what] = lawful
+        return secret
+
     # -- Ansible's input -----------------------------------------------------------------------------------------
 
     def inventory(self, **variables: str) -> Path:
@@ -137,6 +149,7 @@ class Bench:
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        self.files.add(path)
         return path
 
     # -- Ansible -------------------------------------------------------------------------------------------------
@@ -194,7 +207,9 @@ class Bench:
                 _end(process)
                 raise
         seconds = time.monotonic() - started
-        return Run((command, *words), process.returncode, stdout, stderr, seconds, parse_recap(stdout))
+        run = Run((command, *words), process.returncode, stdout, stderr, seconds, parse_recap(stdout))
+        self.runs.append(run)
+        return run
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -1,27 +1,46 @@
-"""Everything that a run leaves behind where somebody may read it, searched for secrets."""
+"""Everything that the runs of a scenario leave behind where somebody may read it, searched for secrets.
+
+The fixture `bench` does it after every scenario: for the secrets of the lab itself, and for those that the scenario has
+planted (`bench.plant`).
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.integration.lab import Bench, Run
+from tests.integration.lab import Bench
 from tests.lab.cluster.access import plain
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.machine.node import SimulatedNode
 
 PRIVATE = {"S-1-5-18", "S-1-5-32-544"}
 """SYSTEM and Administrators: who may read a file with a secret in it."""
-_ALLOWED = ("lab", "extra.json")
-"""Of a bench's folder: the lab itself, with its cluster, and the variables that the test gave."""
+PRIVATE_LINE = 4
+"""Of the text of an OpenSSH key: what comes before is its public half."""
+LONG = 10
+"""Characters: a shorter password may turn up as a word."""
 
 
-def secrets_of(cluster: Cluster) -> dict[str, str]:
-    """Secret -> what it is: every token in the cluster, and the administrator's key."""
+def secrets_of(bench: Bench) -> dict[str, str]:
+    """Secret -> what it is: the key and the passwords that Ansible logs in with, every token that the clusters have or
+    had, the keys of their administrators, and what the scenario has planted."""
+    key = (bench.lab.directory / "client_key").read_text(encoding="utf-8").splitlines()
+    found = {key[PRIVATE_LINE]: "the key that Ansible logs in with"}
+    for name, host in bench.lab.hosts.items():
+        if len(host.spec.winrm_password) >= LONG:
+            found[host.spec.winrm_password] = f"the password of {name}"
+    for cluster in bench.lab.clusters.values():
+        found |= _of_cluster(cluster)
+    return found | bench.planted
+
+
+def _of_cluster(cluster: Cluster) -> dict[str, str]:
     found: dict[str, str] = {}
-    for secret in cluster.request("GET", "/api/v1/secrets")["items"]:
+    deleted = [one for one in cluster.store.deleted if one["kind"] == "Secret"]
+    for secret in [*cluster.request("GET", "/api/v1/secrets")["items"], *deleted]:
         for key in ("token-secret", "token"):
             if value := plain(secret, key):
                 found[value] = f"{key} of the Secret {secret['metadata']['name']}"
@@ -32,15 +51,16 @@ def secrets_of(cluster: Cluster) -> dict[str, str]:
     return found
 
 
-def leaks(bench: Bench, runs: Iterable[Run], secrets: Mapping[str, str]) -> list[str]:
+def leaks(bench: Bench) -> list[str]:
     """Where a secret turned up that it may not be: a run's output, a file of the controller's, a remote command; on
     a node a file that others may read, the registry, a task, a command line, a record of the collection's own."""
-    found = []
-    for where, text in _places(bench, runs):
-        for secret, what in secrets.items():
-            if any(form in text for form in _forms(secret)):
-                found.append(f"{what} is in {where}")
-    return found
+    forms = [(what, tuple(_forms(secret))) for secret, what in secrets_of(bench).items()]
+    return [
+        f"{what} is in {where}"
+        for where, text in _places(bench)
+        for what, written in forms
+        if any(form in text for form in written) and not where.endswith(bench.lawful.get(what, ()))
+    ]
 
 
 def _forms(secret: str) -> Iterator[bytes]:
@@ -49,13 +69,13 @@ def _forms(secret: str) -> Iterator[bytes]:
     yield secret.encode("utf-16-le")
 
 
-def _places(bench: Bench, runs: Iterable[Run]) -> Iterator[tuple[str, bytes]]:
-    for run in runs:
+def _places(bench: Bench) -> Iterator[tuple[str, bytes]]:
+    for run in bench.runs:
         shown = " ".join(Path(word).name for word in run.arguments[:4])
         yield f"stdout of {shown}", run.stdout.encode()
         yield f"stderr of {shown}", run.stderr.encode()
     for path in sorted(bench.directory.rglob("*")):
-        if path.is_file() and path.relative_to(bench.directory).parts[0] not in _ALLOWED:
+        if path.is_file() and path not in bench.files and not path.is_relative_to(bench.lab.directory):
             yield str(path.relative_to(bench.directory)), path.read_bytes()
     for name, host in bench.lab.hosts.items():
         yield f"the commands sent to {name}", "\n".join(bench.lab.ledger.node(name).commands).encode()

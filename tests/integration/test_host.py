@@ -78,6 +78,7 @@ def test_without_leave_the_machine_is_not_restarted_and_it_is_said_what_waits(be
 @pytest.mark.row("HP-05")
 def test_the_machines_proxy_and_no_word_of_its_password(bench: Bench) -> None:
     host = bench.node("win1")
+    bench.plant("hunter2", "the proxy's password")
     proxy = "http://deploy:hunter2@proxy.example.com:3128"
     first = converge(bench, "-v", "--diff", winkube_node_http_proxy=proxy, winkube_node_no_proxy=["git.example.com"])
     assert "hunter2" not in first.output

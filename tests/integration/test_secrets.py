@@ -6,10 +6,13 @@ fingerprints of the values. One run is the exception, that which changes a value
 
 from __future__ import annotations
 
+import base64
 import json
 
 from tests.integration.lab import Bench
+from tests.integration.records import PRIVATE_LINE, leaks
 from tests.integration.site import converge, site
+from tests.lab.cluster.access import encoded
 from tests.lab.machine.faults import ServiceFault
 
 SECRET = "plantedsecret4711"
@@ -21,6 +24,7 @@ def service(password: str) -> dict[str, object]:
 
 def test_a_proxys_password_is_nowhere_but_in_the_services_environment(bench: Bench) -> None:
     host = bench.node()
+    bench.plant(SECRET, "the proxy's password", ": the registry")
     env = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.directory / "facts")}
     first = converge(bench, "-v", "--diff", env=env, winkube_containerd_service=service("first"))
     second = converge(bench, "-v", "--diff", env=env, winkube_containerd_service=service(SECRET))
@@ -47,6 +51,7 @@ def test_a_proxys_password_is_nowhere_but_in_the_services_environment(bench: Ben
 
 def test_a_failed_change_puts_the_old_value_back(bench: Bench) -> None:
     host = bench.node()
+    bench.plant(SECRET, "the proxy's new password")
     converge(bench, winkube_containerd_service=service("first"))
     host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
     failed = site(bench, winkube_containerd_service=service(SECRET))
@@ -55,3 +60,38 @@ def test_a_failed_change_puts_the_old_value_back(bench: Bench) -> None:
     registry = json.dumps(host.in_turn(host.node.dump)["registry"])
     assert SECRET not in registry
     assert "http://ann:first@proxy:3128" in registry
+
+
+def test_what_has_leaked_is_noticed_after_each_scenario(bench: Bench) -> None:
+    host = bench.node(password="a password to log in with")
+    cluster = bench.cluster()
+    old = {"metadata": {"name": "old"}, "data": {"token-secret": encoded("abcdef0123456789")}}
+    cluster.request("POST", "/api/v1/namespaces/kube-system/secrets", old)
+    cluster.request("DELETE", "/api/v1/namespaces/kube-system/secrets/old")
+    bench.plant(SECRET, "the proxy's password", ": the registry")
+    assert leaks(bench) == []
+    environment = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+    key = (bench.lab.directory / "client_key").read_text(encoding="utf-8").splitlines()
+    host.in_turn(lambda: host.node.registry.set(environment, "HTTPS_PROXY", "string", SECRET))
+    host.in_turn(lambda: host.node.registry.set(environment, "TOKEN", "string", "abcdef.abcdef0123456789"))
+    host.in_turn(lambda: host.node.drive.write(r"C:\x.log", SECRET.encode("utf-16-le")))
+    host.in_turn(lambda: host.node.drive.write(r"C:\private", SECRET.encode()))
+    host.in_turn(lambda: host.node.drive.set_sddl(r"C:\private", "O:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"))
+    found = {
+        "facts/win1": SECRET,
+        "copy": key[PRIVATE_LINE],
+        "log": base64.b64encode(b"a password to log in with").decode(),
+    }
+    for name, text in found.items():
+        bench.file(name, text)
+    bench.files.clear()
+    assert sorted(leaks(bench)) == [
+        "the key that Ansible logs in with is in copy",
+        "the password of win1 is in log",
+        "the proxy's password is in facts/win1",
+        r"the proxy's password is in win1: C:\x.log",
+        "token-secret of the Secret old is in win1: the registry",
+    ]
+    bench.files.update(bench.directory / name for name in found)
+    host.in_turn(lambda: host.node.drive.delete(r"C:\x.log"))
+    host.in_turn(lambda: host.node.registry.delete_value(environment, "TOKEN"))

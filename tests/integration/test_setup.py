@@ -97,6 +97,8 @@ def test_remote_desktop_and_packages_and_again(bench: Bench) -> None:
 @pytest.mark.row("IS-07")
 def test_the_proxy_is_known_before_anything_is_downloaded_and_its_password_is_not_shown(bench: Bench) -> None:
     host = bench.node()
+    for written in ("hunter2", "hunt%65r2"):
+        bench.plant(written, "the proxy's password", ": the registry")
     host.in_turn(lambda: host.node.network.hosts.update({"proxy.example.com:3128": bench.lab.sources.address}))
     run = converge(
         bench,

@@ -28,7 +28,7 @@ from tests.lab.server.client import ControlError, ask
 from tests.lab.server.control import Control
 from tests.lab.server.lab import Lab
 from tests.lab.server.nodes import NodeSpec, parse_nodes
-from tests.lab.server.whole import contexts
+from tests.lab.server.whole import add_linux_hosts, contexts
 
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 30.0
@@ -67,6 +67,7 @@ def serve(directory: Path, nodes: Sequence[Wanted]) -> int:
             lab.add_node(node.spec)
             if node.kind is not None:
                 lab.start_cluster(Settings(version=node.kind.kubernetes, backend=node.kind.backend), node.spec.name)
+        add_linux_hosts(lab)
         write_sums(lab.sources, directory, *(node.kind for node in nodes if node.kind is not None))
         contexts(lab.clusters, directory / "kubeconfig")
         control = Control(lab)

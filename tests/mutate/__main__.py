@@ -11,21 +11,27 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tests.mutate.choice import Crowd, Traced, ranked
-from tests.mutate.mutants import Mutant, mutants_of
+from tests.mutate.mutants import Mutant, mutants_of, phrases_in
 from tests.mutate.tree import Tree, Verdict
 from tests.mutate.words import lines_naming, words_of
 from tests.rows.__main__ import claims_in, collect
 from tests.rows.table import load_rows
 
 LIMIT_S = 300.0
+SCENARIOS = 3
+"""So many of the tests of tests/integration are enough to say which code a row is about."""
+_SLOW = "tests/integration/"
+_ID = re.compile(r"\b[A-Z]{2}-[0-9]{2}\b")
 # Programs that not every machine has, and what takes minutes.
 _LEFT_OUT = ("tests/real/", "tests/wine/", "tests/integration/test_demo.py")
 
@@ -53,11 +59,29 @@ def drawn(claims: Mapping[str, Sequence[str]], seed: int, count: int) -> list[st
     return sorted(random.Random(seed).sample(rows, min(count, len(rows))))
 
 
+def here(tests: Sequence[str]) -> list[str]:
+    """Those that can be run here, in a time that one can wait for."""
+    return [test for test in tests if not test.startswith(_LEFT_OUT)]
+
+
 def usual(tests: Sequence[str]) -> list[str]:
-    """A row's tests, the quick ones first: unit tests, or those of tests/integration where there are no others."""
-    here = [test for test in tests if not test.startswith(_LEFT_OUT)]
-    quick = [test for test in here if not test.startswith("tests/integration/")]
-    return quick or here
+    """A row's tests, the quick ones first: unit tests, or some of tests/integration where there are no others, one of
+    each file before a second of any."""
+    quick = [test for test in here(tests) if not test.startswith(_SLOW)]
+    if quick:
+        return sorted(quick, key=lambda test: not test.startswith("tests/unit/"))
+    turns: Counter[str] = Counter()
+    ordered: dict[str, int] = {}
+    for test in here(tests):
+        path = test.partition("::")[0]
+        ordered[test] = turns[path]
+        turns[path] += 1
+    return sorted(ordered, key=lambda test: ordered[test])[:SCENARIOS]
+
+
+def limit_s(tests: Sequence[str]) -> float:
+    """How long these may take; a scenario may take as long as all unit tests of a row."""
+    return LIMIT_S * max(1, sum(test.startswith(_SLOW) for test in tests))
 
 
 def say(text: str) -> None:
@@ -69,23 +93,37 @@ def trace(tree: Tree, claims: Mapping[str, Sequence[str]]) -> tuple[dict[str, Tr
     """What each row's tests execute and say; results for rows whose tests do not pass as the code is."""
     traced, wrong = {}, []
     for row, tests in claims.items():
-        verdict, lines = tree.trace(usual(tests), LIMIT_S)
+        verdict, lines = tree.trace(usual(tests), limit_s(usual(tests)))
         say(f"{row}: {len(usual(tests))} tests, {verdict.state}, {len(lines)} lines")
         if verdict.state == "passed":
-            naming = {(path, line) for path in {path for path, _ in lines} for line in _naming(tree, path, row)}
-            traced[row] = Traced(frozenset(lines), words_of(tree.root, row, tests), frozenset(naming))
+            naming = {(path, line) for path in {path for path, _ in lines} for line in _naming(tree, path, row, tests)}
+            words = words_of(tree.root, row, here(tests))
+            traced[row] = Traced(frozenset(lines), words, frozenset(naming), subjects(tests))
         else:
             wrong.append(Result(row, "not run", test=f"unchanged, its tests end with '{verdict.state}' {verdict.test}"))
     return traced, wrong
 
 
-def _naming(tree: Tree, path: str, row: str) -> frozenset[int]:
-    return lines_naming(tree.read(path), row) if path.endswith(".py") else frozenset()
+def subjects(tests: Sequence[str]) -> frozenset[str]:
+    """What the files of tests are called after."""
+    return frozenset(PurePath(test.partition("::")[0]).stem.removeprefix("test_") for test in tests)
+
+
+def _naming(tree: Tree, path: str, row: str, tests: Sequence[str]) -> frozenset[int]:
+    """The lines that name the row, or what a parameter of its tests is called by: `test_flagged[LM-68-0]`."""
+    if not path.endswith(".py"):
+        return frozenset()
+    names = {row, *(name for test in tests for name in _ID.findall(test.partition("[")[2]))}
+    text = tree.read(path)
+    return frozenset(line for name in sorted(names) if name in text for line in lines_naming(text, name))
 
 
 def candidates(tree: Tree, traced: Traced, known: dict[str, list[Mutant]]) -> Iterator[Mutant]:
     """Every change in a file that a row's tests use."""
     for path in sorted({path for path, _ in traced.lines}):
+        if path.endswith(".md"):
+            yield from phrases_in(path, tree.read(path), traced.words)
+            continue
         if path not in known:
             known[path] = list(mutants_of(path, tree.read(path)))
         yield from known[path]
@@ -94,10 +132,10 @@ def candidates(tree: Tree, traced: Traced, known: dict[str, list[Mutant]]) -> It
 def judge(tree: Tree, mutant: Mutant, tests: Sequence[str]) -> Verdict:
     """The quick tests; where they pass, the others too."""
     quick = usual(tests)
-    rest = [test for test in tests if test not in quick and not test.startswith(_LEFT_OUT)]
+    rest = [test for test in here(tests) if test not in quick]
     with tree.changed(mutant.path, mutant.apply(tree.read(mutant.path))):
-        verdict = tree.run(quick, LIMIT_S)
-        return tree.run(rest, LIMIT_S) if verdict.state == "passed" and rest else verdict
+        verdict = tree.run(quick, limit_s(quick))
+        return tree.run(rest, limit_s(rest)) if verdict.state == "passed" and rest else verdict
 
 
 def results(tree: Tree, rows: Sequence[str], every: Mapping[str, Sequence[str]], each: int) -> Iterator[Result]:
@@ -105,7 +143,7 @@ def results(tree: Tree, rows: Sequence[str], every: Mapping[str, Sequence[str]],
     claims = {row: every[row] for row in rows}
     traced, wrong = trace(tree, claims)
     yield from wrong
-    crowd = Crowd.of(traced.values(), (words_of(tree.root, row, tests) for row, tests in every.items()))
+    crowd = Crowd.of(traced.values(), (words_of(tree.root, row, here(tests)) for row, tests in every.items()))
     known: dict[str, list[Mutant]] = {}
     for row, found in traced.items():
         best = ranked(candidates(tree, found, known), found, crowd)[:each]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 Value = str | int | float | bool | None
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -22,9 +23,10 @@ _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.IsNot: ast.Is,
 }
 _TEXT_VALUE = re.compile(
-    r"""(?P<number>(?<![\w.])\d+(?:\.\d+)*(?![\w.]))|(?P<bool>\b(?:true|false)\b|\$(?:true|false)\b)"""
+    r"""(?P<number>(?<![\w.])\d+(?:\.\d+)*(?:/\d+)?(?![\w.]))|(?P<bool>\b(?:true|false)\b|\$(?:true|false)\b)"""
     r"""|(?P<word>[A-Za-z_/\\.-][\w/\\:.=@-]+[\w/\\])"""
 )
+_FOR_PEOPLE = frozenset({"title", "source", "message", "remedy", "help", "doc"})
 # Lines that only people read.
 _PROSE = re.compile(r"""^[\s-]*"?(?:description|short_description|title|name|\$comment|\$schema|\$id)"?:""")
 # What begins a comment, by the ending of a file's name.
@@ -35,8 +37,9 @@ _COMMENTS = {".yml": "#", ".yaml": "#", ".ps1": "#", ".psm1": "#", ".txt": "#", 
 class Mutant:
     """One change: in `path`, from byte `start` to `end` of the file, `new` instead of `old`.
 
-    `value`: what stands there; None for a comparison. `local`: in a function's body, so that the line runs only where
-    the function is called.
+    `value`: what stands there; None for a comparison or a condition. `local`: in a function's body, so that the line
+    runs only where the function is called. `says`: the texts that a condition decides on. `told`: it is in the making
+    of a text.
     """
 
     path: str
@@ -47,6 +50,8 @@ class Mutant:
     value: Value
     local: bool
     old: str
+    says: tuple[str, ...] = ()
+    told: bool = False
 
     def apply(self, text: str) -> str:
         """The file's text with the change."""
@@ -75,9 +80,12 @@ def _python(path: str, text: str) -> Iterator[Mutant]:
     module = ast.parse(text)
     offsets = _line_offsets(text)
     idle = _idle(module)
+    decided = _decided(module)
     parents = {child: node for node in ast.walk(module) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(module):
-        if node in idle or not isinstance(node, ast.Constant | ast.Compare):
+        if node in idle or not isinstance(node, ast.expr):
+            continue
+        if not isinstance(node, ast.Constant | ast.Compare) and node not in decided:
             continue
         start = offsets[node.lineno - 1] + node.col_offset
         end = offsets[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
@@ -86,16 +94,20 @@ def _python(path: str, text: str) -> Iterator[Mutant]:
         if new is not None and old:
             value = node.value if isinstance(node, ast.Constant) and not isinstance(node.value, bytes) else None
             plain = value if isinstance(value, str | int | float | bool) else None
-            yield Mutant(path, node.lineno, start, end, new, plain, _is_local(node, parents), old)
+            local = _is_local(node, parents)
+            told = any(isinstance(each, ast.JoinedStr) for each in _above(node, parents))
+            yield Mutant(path, node.lineno, start, end, new, plain, local, old, decided.get(node, ()), told)
 
 
-def _other(node: ast.Constant | ast.Compare, old: str, *, inside_text: bool) -> str | None:
+def _other(node: ast.AST, old: str, *, inside_text: bool) -> str | None:
     """The source of another value; None where there is none to choose."""
     if isinstance(node, ast.Compare):
         flipped = _FLIPPED.get(type(node.ops[0])) if len(node.ops) == 1 else None
         if flipped is None:
-            return None
+            return f"(not ({old}))"
         return f"({ast.unparse(ast.Compare(node.left, [flipped()], node.comparators))})"
+    if not isinstance(node, ast.Constant):
+        return f"(not ({old}))"
     value = node.value
     if isinstance(value, bool):
         return repr(not value)
@@ -108,10 +120,38 @@ def _other(node: ast.Constant | ast.Compare, old: str, *, inside_text: bool) -> 
     return None
 
 
+def _decided(module: ast.Module) -> dict[ast.AST, tuple[str, ...]]:
+    """Condition -> the texts that are said, or not, by it: below it; where it ends the function also after it, up to
+    the next condition."""
+    found: dict[ast.AST, tuple[str, ...]] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.IfExp):
+            found[node.test] = tuple(_texts([node.body, node.orelse]))
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if not isinstance(block, list):
+                continue
+            for number, each in enumerate(block):
+                if isinstance(each, ast.If):
+                    ends = isinstance(each.body[-1], ast.Return | ast.Raise | ast.Continue)
+                    rest = list(takewhile(lambda later: not isinstance(later, ast.If), block[number + 1 :]))
+                    rest = rest if ends else []
+                    found[each.test] = tuple(_texts([*each.body, *each.orelse, *rest]))
+    return found
+
+
+def _texts(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        for each in ast.walk(node):
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                yield each.value
+
+
 def _idle(module: ast.Module) -> set[ast.AST]:
-    """Docstrings, documentation of modules, annotations: what changes nothing when it is run."""
+    """Docstrings, documentation of modules, annotations, what rules say to people: nothing is done by their values."""
     idle: set[ast.AST] = set()
     for node in ast.walk(module):
+        if isinstance(node, ast.keyword) and node.arg in _FOR_PEOPLE:
+            idle.update(ast.walk(node.value))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             idle.add(node.value)
         for name in ("annotation", "returns"):
@@ -128,12 +168,19 @@ def _idle(module: ast.Module) -> set[ast.AST]:
 
 def _is_local(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
     """Whether the node is in a function's body, rather than in its head or outside."""
-    child, parent = node, parents.get(node)
-    while parent is not None:
+    child = node
+    for parent in _above(node, parents):
         if isinstance(parent, ast.FunctionDef) and child in parent.body:
             return True
-        child, parent = parent, parents.get(parent)
+        child = parent
     return False
+
+
+def _above(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    parent = parents.get(node)
+    while parent is not None:
+        yield parent
+        parent = parents.get(parent)
 
 
 def _line_offsets(text: str) -> list[int]:
@@ -141,6 +188,21 @@ def _line_offsets(text: str) -> list[int]:
     for line in text.encode().splitlines(keepends=True):
         offsets.append(offsets[-1] + len(line))
     return offsets
+
+
+def phrases_in(path: str, text: str, words: Iterable[object]) -> Iterator[Mutant]:
+    """What tests look for in a page for people: each text of several words that stands there once, and its change."""
+    for phrase in words:
+        if not isinstance(phrase, str) or len(phrase.split()) < 2:
+            continue
+        found = list(re.finditer(r"\s+".join(re.escape(word) for word in phrase.split()), text))
+        if len(found) == 1:
+            start, old = len(text[: found[0].start()].encode()), found[0][0]
+            line = text.count("\n", 0, found[0].start()) + 1
+            middle = len(old) // 2
+            yield Mutant(
+                path, line, start, start + len(old.encode()), f"{old[:middle]}x{old[middle:]}", phrase, False, old
+            )
 
 
 def _plain(path: str, text: str) -> Iterator[Mutant]:
@@ -153,8 +215,8 @@ def _plain(path: str, text: str) -> Iterator[Mutant]:
         for match in _TEXT_VALUE.finditer(code):
             old = match[0]
             if match["number"]:
-                head, dot, last = old.rpartition(".")
-                new, value = f"{head}{dot}{int(last) + 1}", old if dot else int(old)
+                head, last = re.fullmatch(r"(.*?)(\d+)", old).groups()  # type: ignore[union-attr]
+                new, value = f"{head}{int(last) + 1}", old if head else int(old)
             elif match["bool"]:
                 new, value = _not(old), None
             else:

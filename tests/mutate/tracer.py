@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("plugins/", "roles/", "playbooks/", "meta/")
+FOLDERS = ("plugins/", "roles/", "playbooks/", "meta/", "docs/", "README.md")
 POINTER = ROOT / ".trace"
 _COLLECTION = "/ansible_collections/winkube/node/"
 _TOOL = 4  # 0, 1 and 2 are for debuggers, coverage and profilers by convention

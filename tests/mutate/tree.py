@@ -102,6 +102,7 @@ class Tree:
         command = [str(self.root / ".venv" / "bin" / "python"), "-m", "pytest", "-x", "-rfE", "--tb=line"]
         command += ["-p", "no:cacheprovider", *arguments, *tests]
         environment = {name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "CI"}}
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those of others take longer to load than most tests take
         with subprocess.Popen(
             command,
             cwd=self.root,

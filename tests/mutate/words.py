@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 Word = str | int | float
-_COMMON: frozenset[Word] = frozenset({0, 1, 2, -1, "", "win1", "all", "utf-8", "name", "path", "row", "args"})
+_OUT_OF_A_SENTENCE = 0.3
+_FLAG = re.compile(r"--([\w-]+)(=([^\s,]+))?")
+_COMMON: frozenset[Word] = frozenset(
+    {0, 1, 2, -1, "", "win1", "all", "utf-8", "name", "path", "row", "args", "true", "false"}
+)
 
 
 def words_of(root: Path, row: str, tests: Iterable[str]) -> dict[Word, float]:
@@ -29,7 +34,7 @@ def _in_module(module: ast.Module, row: str, wanted: set[str]) -> Iterator[tuple
     functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef) and node.name in wanted]
     entries = [node for node in ast.walk(module) if is_entry(node, row)]
     for node in entries:
-        yield from ((word, 1.0) for word in constants(node))
+        yield from weighed(node, 1.0)
     weight = 0.5 if entries else 1.0
     assigned = {
         target.id: node.value
@@ -39,10 +44,29 @@ def _in_module(module: ast.Module, row: str, wanted: set[str]) -> Iterator[tuple
         if isinstance(target, ast.Name)
     }
     for function in functions:
-        yield from ((word, weight) for word in constants(function))
+        yield from weighed(function, weight)
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in assigned and not entries:
-                yield from ((word, weight / 2) for word in constants(assigned[node.id]))
+                yield from weighed(assigned[node.id], weight / 2)
+
+
+def weighed(node: ast.AST, weight: float) -> Iterator[tuple[Word, float]]:
+    """The words below a node. One out of a sentence counts for less, unless it looks like a name or a number."""
+    whole = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    whole |= {part for text in whole for part in _arguments(text)}
+    for word in constants(node):
+        plain = isinstance(word, str) and word not in whole and _is_prose(word)
+        yield word, weight * (_OUT_OF_A_SENTENCE if plain else 1)
+
+
+def _arguments(text: str) -> Iterator[str]:
+    """`proxy-mode` and `kernelspace` of `--proxy-mode=kernelspace`."""
+    for flag, _equals, value in _FLAG.findall(text):
+        yield from (flag, value)
+
+
+def _is_prose(word: str) -> bool:
+    return word.strip(".,:;'\"()").isalpha()
 
 
 def is_entry(node: ast.AST, row: str) -> bool:
@@ -53,15 +77,38 @@ def is_entry(node: ast.AST, row: str) -> bool:
     elif isinstance(node, ast.Call):
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
     own = any(isinstance(part, ast.Constant) and part.value == row for part in parts)
-    marked = any(isinstance(part, ast.Call) and is_entry(part, row) for part in parts)
+    marked = any(_marks(part, row) for part in parts)
     name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
     return (own and name != "row") or (marked and name == "param")
 
 
+def _marks(node: ast.expr, row: str) -> bool:
+    """`pytest.mark.row(...)` with the row in it, alone or in a list."""
+    calls = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    return any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "row"
+        and any(isinstance(part, ast.Constant) and part.value == row for part in call.args)
+        for call in calls
+    )
+
+
 def lines_naming(text: str, row: str) -> frozenset[int]:
-    """The lines of a Python file's tables and calls that name the row: there the code says itself whose it is."""
-    entries = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.expr) and is_entry(node, row)]
-    return frozenset(line for node in entries for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    """The lines of a Python file's tables and calls that name the row, and of the functions that these name: there the
+    code says itself whose it is."""
+    module = ast.parse(text)
+    entries: list[ast.AST] = [node for node in ast.walk(module) if isinstance(node, ast.expr) and is_entry(node, row)]
+    below = [each for node in entries for each in ast.walk(node)]
+    called = {each.func for each in below if isinstance(each, ast.Call)}
+    named = {each.id for each in below if isinstance(each, ast.Name) and each not in called}
+    entries += [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name in named]
+    return frozenset(line for node in entries for line in _lines(node))
+
+
+def _lines(node: ast.AST) -> range:
+    first = getattr(node, "lineno", 0)
+    return range(first, (getattr(node, "end_lineno", None) or first) + 1)
 
 
 def constants(node: ast.AST) -> Iterator[Word]:
@@ -74,6 +121,7 @@ def constants(node: ast.AST) -> Iterator[Word]:
             yield each.value
             if isinstance(each.value, str):
                 yield from each.value.split()
+                yield from _arguments(each.value)
 
 
 def _docstring(node: ast.AST) -> ast.AST | None:

@@ -16,12 +16,24 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "cluster": (),
     "cri": ("cluster", "facts"),
     "components": ("cluster", "engine", "facts"),
+    "density": ("cluster", "facts", "scheduling"),
+    "workloads": ("facts",),
+    "scheduling": ("cluster", "components", "engine", "facts"),
+    "smoke": ("cluster", "facts"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
+    "troubleshoot": ("cluster", "components", "cri", "engine", "facts", "lint", "network", "repair"),
+    "network": ("cluster", "components", "engine", "facts"),
+    "bundle": ("components", "engine", "facts"),
+    "repair": ("cluster", "components", "engine", "facts", "network"),
 }
 # Layer -> packages from outside that it may import. ansible-core brings yaml and cryptography with it.
 PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "cluster": ("cryptography", "kubernetes", "urllib3", "yaml"),
+    "cluster": ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     "cri": ("grpc", "google"),
+    "smoke": ("yaml",),
+    "density": ("cluster", "facts", "scheduling"),
+    "workloads": ("facts",),
+    "scheduling": ("cluster", "components", "engine", "facts"),
     "cri_tcp": ("cryptography", "tomlkit"),
 }
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutate.__main__ import drawn, usual
+from tests.mutate.__main__ import drawn, limit_s, subjects, usual
 from tests.mutate.choice import Crowd, Traced, ranked
-from tests.mutate.mutants import mutants_of
+from tests.mutate.mutants import mutants_of, phrases_in
 from tests.mutate.words import constants, lines_naming, words_of
 
 # Older ones do not say where in a formatted text its parts stand.
@@ -94,6 +94,73 @@ def test_code_that_names_the_row_is_the_rows() -> None:
     assert [(mutant.line, mutant.old) for _, mutant in best] == [(3, "8")], "the id itself is no value"
 
 
+GUARDED = """def check(system, files, wanted):
+    if not system["elevated"]:
+        raise Refused("The user is no administrator on this host.")
+    if 0 in files or sum(files) >= wanted:
+        return ""
+    return "The page files are too small for it."
+"""
+
+
+@pytest.mark.parametrize(
+    ("looked_for", "condition"),
+    [
+        ("is no administrator on this host", 'not system["elevated"]'),
+        ("page files are too small", "0 in files or sum(files) >= wanted"),
+    ],
+)
+def test_where_a_test_looks_for_a_sentence_the_value_is_what_decides_on_it(looked_for: str, condition: str) -> None:
+    traced = Traced(frozenset(("plugins/x.py", line) for line in range(1, 7)), {looked_for: 1.0})
+    best = ranked(mutants_of("plugins/x.py", GUARDED), traced, Crowd.of([traced], [traced.words]))[0][1]
+    assert (best.old, best.new) == (condition, f"(not ({condition}))")
+
+
+def test_the_file_that_the_tests_are_called_after_comes_first() -> None:
+    paths = ("plugins/kubelet_check.py", "plugins/kube_proxy_args.py")
+    lines = frozenset((path, 2) for path in paths)
+    traced = Traced(
+        lines, {"hostname-override": 1.0}, subjects=subjects(["tests/unit/test_kube_proxy_args.py::test_x"])
+    )
+    text = 'def f(line):\n    return line.last("hostname-override")\n'
+    candidates = [mutant for path in paths for mutant in mutants_of(path, text)]
+    best = ranked(candidates, traced, Crowd.of([traced], [traced.words]))
+    assert [mutant.path for _, mutant in best] == ["plugins/kube_proxy_args.py", "plugins/kubelet_check.py"]
+
+
+def test_what_rules_say_to_people_is_no_value() -> None:
+    assert list(changed('R = Rule(id="x", title="Memory", remedy="Remove it.")\n')) == ['"x"']
+
+
+def test_a_page_is_changed_where_it_says_what_the_test_looks_for() -> None:
+    page = "# Page\n\nThe CPU count of a running\ncontainer is fixed. It is so.\nIt is so.\n"
+    found = list(
+        phrases_in("docs/x.md", page, ["count of a running container", "It is so.", "fixed", "of mice and men"])
+    )
+    assert [(mutant.line, mutant.old) for mutant in found] == [(3, "count of a running\ncontainer")]
+    assert "count of a running" not in found[0].apply(page)
+
+
+def test_a_function_that_the_rows_entry_names_is_the_rows() -> None:
+    text = 'def find(case):\n    return case == "Memory"\n\n\nRULES = (rule("LM-36", find=find, level=always(3)),)\n'
+    assert lines_naming(text, "LM-36") == {1, 2, 5}
+
+
+def test_words_out_of_sentences_and_of_arguments(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(
+        'ROWS = [pytest.param("--proxy-mode=userspace", "which overlay networks of HNS-1 do not support", '
+        'marks=pytest.mark.row("KP-06"))]\n\n\ndef test_one() -> None:\n    pass\n',
+        encoding="utf-8",
+    )
+    words = words_of(tmp_path, "KP-06", ["test_x.py::test_one"])
+    assert {word: words[word] for word in ("proxy-mode", "userspace", "HNS-1", "networks")} == {
+        "proxy-mode": 1.0,
+        "userspace": 1.0,
+        "HNS-1": 1.0,
+        "networks": 0.3,
+    }
+
+
 def test_words_of_a_row_are_those_beside_its_id_or_of_its_test(tmp_path: Path) -> None:
     (tmp_path / "test_x.py").write_text(
         'NAMES = ["kubelet"]\nCASES = [("VC-09", "1.36.1"), ("VC-10", "pause")]\n\n\n'
@@ -104,7 +171,8 @@ def test_words_of_a_row_are_those_beside_its_id_or_of_its_test(tmp_path: Path) -
     assert beside["1.36.1"] == 1.0
     assert beside["--register-node"] == 0.5
     assert "pause" not in beside
-    assert words_of(tmp_path, "KU-01", ["test_x.py::test_one"]) == {"--register-node": 1.0, 77: 1.0, "kubelet": 0.5}
+    named = {"--register-node": 1.0, "register-node": 1.0, 77: 1.0, "kubelet": 0.5}
+    assert words_of(tmp_path, "KU-01", ["test_x.py::test_one"]) == named
 
 
 def test_a_docstring_says_nothing_of_the_value() -> None:
@@ -125,3 +193,6 @@ def test_quick_tests_come_first_and_real_programs_never() -> None:
     assert usual([lab, unit, real]) == [unit]
     assert usual([lab, real]) == [lab]
     assert usual([real]) == []
+    many = [f"tests/integration/test_{file}.py::test_{number}" for file in "cd" for number in range(5)]
+    assert [test[-12:] for test in usual(many)] == ["c.py::test_0", "d.py::test_0", "c.py::test_1"]
+    assert limit_s([unit, unit]) * 3 == limit_s(many[:3])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,8 @@ from ..engine import command_line, windows_path
 from ..facts.flag_table import NEWEST
 from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
-from . import kube_proxy_args
+from . import healthz, kube_proxy_args
 from .flag_check import read
-from .kubelet import HEALTHZ_PORT
-
-LOOPBACK = "127.0.0.1"
 
 
 def arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | None:
@@ -40,20 +36,9 @@ def kube_proxy(argv: Sequence[str]) -> tuple[str, str] | None:
 
 
 def kubelet(argv: Sequence[str], config: str) -> tuple[str, str] | None:
-    """The same for a kubelet; `config` is the text of its configuration file as far as that was read. Port 0 turns the
-    server off. Source: kubernetes v1.37.1 cmd/kubelet/app/server.go, run."""
-    line = read((("kubelet", argv),), KUBELET, NEWEST)
-    port, address = line.last("healthz-port"), line.last("healthz-bind-address")
-    where = port.value if port else _setting(config, "healthzPort") or str(HEALTHZ_PORT)
-    host = address.value if address else _setting(config, "healthzBindAddress") or LOOPBACK
-    try:
-        bound = ipaddress.ip_address(host)
-    except ValueError:
-        return None  # a kubelet takes no such address, and says so itself
-    if not where.isdigit() or where == "0":
-        return None
-    text = LOOPBACK if bound.is_unspecified else str(bound)
-    return (f"[{text}]" if ":" in text else text), where
+    """The same for a kubelet; `config` is the text of its configuration file as far as that was read."""
+    settings = {name: _setting(config, name) for name in ("healthzPort", "healthzBindAddress")}
+    return healthz.of_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
 
 
 def _setting(config: str, wanted: str) -> str:

@@ -25,7 +25,7 @@ from ..engine.resources.text_file import TextFile
 from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
-from . import containerd_config, images, nssm, registries
+from . import containerd_config, crictl, images, nssm, registries
 from .folders import guarded
 from .layout import Layout
 from .service import ServiceArgs, definition
@@ -53,6 +53,7 @@ class ContainerdArgs:
     manager: str = "registered"
     registries: tuple[Resource, ...] = ()
     nssm: tuple[Resource, ...] = ()
+    crictl: tuple[Resource, ...] = ()
     environment: tuple[str, ...] = ()
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
@@ -62,7 +63,13 @@ class ContainerdArgs:
 
 
 def settings(
-    layout: Layout, *, version: str, pause_image: str, log_level: str, registries: bool = False
+    layout: Layout,
+    *,
+    version: str,
+    pause_image: str,
+    log_level: str,
+    registries: bool = False,
+    tracing_endpoint: str = "",
 ) -> containerd_config.ContainerdSettings:
     """What config.toml is to say; `registries` whether it names their folder. Refused with a sentence for each setting
     that cannot be."""
@@ -75,6 +82,7 @@ def settings(
         grpc_address=rf"\\.\pipe\{layout.containerd_pipe}",
         registry_config_path=layout.certs_dir if registries else "",
         log_level=log_level,
+        tracing_endpoint=tracing_endpoint,
     )
     if problems := containerd_config.problems(wanted):
         raise Refused(*problems)
@@ -94,6 +102,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
         *_folders(layout),
         *args.nssm,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
+        *args.crictl,
         TextFile(layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_config.equal),
         *args.registries,
         MachinePath(layout.containerd_bin_dir),
@@ -147,6 +156,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     return (
         *(query for resource in resources for query in resource.reads()),
         *nssm.reads(layout),
+        *crictl.reads(layout),
         *registries.reads(layout),
         *images.reads(layout),
         services_query((layout.containerd_service,)),

@@ -16,7 +16,7 @@ from ..engine.resource import Refused, Resource
 from ..engine.resources.computer_name import ComputerName
 from ..engine.resources.environment_variable import EnvironmentVariable
 from ..engine.resources.feature import Feature
-from . import host_checks, networks, node_fit
+from . import gmsa, host_checks, networks, node_fit
 from .folders import guarded_always
 from .layout import Layout
 
@@ -59,7 +59,7 @@ class Findings:
 @dataclass(frozen=True, slots=True)
 class HostArgs:
     """Arguments of win_k8s_host. `interface` is the adapter of the node's address, `address` that address (empty: the
-    first of the adapter's); both count only where Kubernetes is wanted."""
+    first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such accounts."""
 
     layout: Layout
     wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
@@ -69,6 +69,7 @@ class HostArgs:
     address: str = ""
     page_file_mb: int = 0
     require_encryption: bool = False
+    gmsa: bool = False
 
 
 def containers(layout: Layout) -> Feature:
@@ -93,15 +94,19 @@ def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
         containers(layout),
         *((ComputerName(args.computer_name),) if args.computer_name else ()),
         *args.proxy.variables(_subnet(args, reading)),
+        *((gmsa.Preconditions(),) if args.gmsa else ()),
     )
 
 
 def check(args: HostArgs, reading: Reading) -> Findings:
     """Everything that speaks against this machine, at once, before it is touched; and what a person should know."""
     system = reading.parts.get("system") or {}
-    fit = node_fit.problems(node_fit.Machine.of(system), args.wanted)
+    machine = node_fit.Machine.of(system)
+    fit = node_fit.problems(machine, args.wanted)
     refusals = [*host_checks.rights(system), *fit.refusals]
     warnings = [*fit.warnings, *host_checks.restart(system), *host_checks.page_file(reading, args.page_file_mb)]
+    if args.gmsa:
+        warnings += gmsa.warnings(machine, reading)
     reminders: list[str] = []
     if args.wanted.kubernetes:
         refusals += _adapter(args, reading)

@@ -39,6 +39,10 @@ _COMMON_NAME = re.compile(r"(?:^|,\s*)CN\s*=\s*\"?([^,\"]+)")
 REJOIN = "playbooks/rejoin.yml"
 
 
+class Broken(Refused):
+    """A machine that has joined and cannot be a node as it is: a join anew puts that right."""
+
+
 def bootstrap_file(layout: Layout) -> str:
     """What the kubelet gets its first certificate with."""
     return windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
@@ -148,7 +152,7 @@ def has_joined(situation: Situation) -> bool:
     if situation.way != "kubeconfig":
         _check_certificate(situation)
     if situation.asked and situation.node is None:
-        raise Refused(
+        raise Broken(
             f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there), but the cluster has no Node "
             f"{situation.node_name}: it was deleted, or it is another cluster. The kubelet makes no new one by itself; "
             f"join anew with {REJOIN}."
@@ -170,20 +174,20 @@ def _check_certificate(situation: Situation) -> None:
     found = situation.reading.parts[certificate_key(situation.layout)]
     path = client_certificate(situation.layout)
     if not found.get("exists"):
-        raise Refused(
+        raise Broken(
             f"{situation.layout.kubelet_kubeconfig} is there, but the kubelet's client certificate {path} is not: this "
             f"node is joined by half. Join anew with {REJOIN}."
         )
     common_name = _COMMON_NAME.search(str(found.get("subject") or ""))
     wanted = f"system:node:{situation.node_name}"
     if common_name and common_name[1].strip() != wanted:
-        raise Refused(
+        raise Broken(
             f"This machine has joined as {common_name[1].strip()} ({path}), but winkube_node_name says {wanted}: set "
             f"the old name, or join under the new one with {REJOIN}."
         )
     clock = situation.reading.parts["system"].get("clock")
     if clock and found.get("not_after") and _time(str(found["not_after"])) <= _time(str(clock)):
-        raise Refused(
+        raise Broken(
             f"The kubelet's client certificate {path} expired at {found['not_after']} (the node's clock says {clock}), "
             f"so the kubelet cannot renew it. Put the clock right if it is wrong, else join anew with {REJOIN}."
         )

@@ -29,7 +29,7 @@ from ..engine.tools import (
     wait_gone,
     wait_service,
 )
-from .healthz import healthy
+from .healthz import KUBELET_PORT, healthy
 from .join import (
     KUBEADM,
     Way,
@@ -40,7 +40,7 @@ from .join import (
     made_by_join,
     reads,
 )
-from .kubelet import HEALTHZ_PORT, ca_file, cert_dir
+from .kubelet import ca_file, cert_dir
 from .layout import Layout
 from .secret_file import SDDL
 
@@ -186,7 +186,7 @@ class Joining:
             self._secret(path),
             *self._started(reading),
             _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
-            healthy(str(HEALTHZ_PORT), self.start_timeout_s),
+            healthy(str(KUBELET_PORT), self.start_timeout_s),
             Op("remove", {"path": path}),
         )
 
@@ -195,7 +195,7 @@ class Joining:
             *self._ca(),
             self._secret(self.layout.kubelet_kubeconfig),
             *self._started(reading),
-            healthy(str(HEALTHZ_PORT), self.start_timeout_s),
+            healthy(str(KUBELET_PORT), self.start_timeout_s),
         )
 
     def _ca(self) -> tuple[Op, ...]:

@@ -29,7 +29,7 @@ from . import kubelet_check, nssm
 from .dependencies import Dependencies
 from .flag_check import read
 from .folders import guarded
-from .healthz import healthy
+from .healthz import healthy, of_kubelet
 from .kubelet_args import DROP_IN_NAME, KubeletSettings, arguments, configuration
 from .layout import Layout
 from .notice import Notice
@@ -37,8 +37,6 @@ from .relies_on import ReliesOn, whole
 from .service import ServiceArgs, definition
 
 NAME = "kubelet"
-HEALTHZ_PORT = 10248
-"""Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, KubeletHealthzPort."""
 ROOT_DIR = r"C:\var\lib\kubelet"
 """Where a kubelet keeps its things unless it is told otherwise. Source: kubernetes v1.37.1
 cmd/kubelet/app/options/options.go, defaultRootDir (`/var/lib/kubelet`)."""
@@ -299,8 +297,8 @@ def _service(args: KubeletArgs) -> Service:
 def _ready(args: KubeletArgs) -> tuple[Op, ...]:
     """Its own word that it is healthy: under nssm a kubelet that crashes again and again counts as running."""
     line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
-    given = line.last("healthz-port")
-    port = given.value if given else str(args.config.get("healthzPort", HEALTHZ_PORT))
-    if port == "0":
+    found = of_kubelet(line, args.config)
+    if found is None:
         return (wait_service(args.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
-    return (healthy(port, args.start_timeout_s),)
+    host, port = found
+    return (healthy(port, args.start_timeout_s, host),)

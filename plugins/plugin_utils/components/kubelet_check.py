@@ -21,7 +21,7 @@ from ..facts.kubelet_flags import KUBELET, PRIORITY_CLASSES
 from ..facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ..facts.version import Line, Version
 from .flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
-from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, gates
+from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, endpoint, gates
 
 ENV_FILE = "kubeadm-flags.env"
 OWN = "kubelet's arguments"
@@ -158,6 +158,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
             if quantity(value) is None
         ]
     found += _host_network(settings)
+    found += _another_runtime(settings)
     if settings.uses_drop_in:  # these gates are in no argument
         found += [
             sentence
@@ -275,6 +276,18 @@ def _both_places(settings: KubeletSettings) -> list[str]:
         f"{flag.place}: {flag.text}: {name} stands in the drop-in {settings.drop_in_dir}; change the setting instead."
         for flag in line.given
         if (name := _FIELDS.get(flag.name)) and name in ours
+    ]
+
+
+def _another_runtime(settings: KubeletSettings) -> list[str]:
+    """A kubelet that is told another pipe than this node's containerd listens on never becomes Ready."""
+    given = read(((OWN, settings.extra),), KUBELET, judged_by(settings.version.line)).last("container-runtime-endpoint")
+    wanted = endpoint(settings.pipe)
+    if given is None or not settings.pipe or str(given.value).replace("\\", "/").casefold() == wanted.casefold():
+        return []
+    return [
+        f"{given.place}: {given.text}: containerd listens on {wanted} (winkube_containerd_pipe); leave it out, the "
+        "kubelet is told that pipe already."
     ]
 
 

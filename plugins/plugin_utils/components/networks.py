@@ -33,6 +33,12 @@ def hns_query(*objects: str) -> Query:
     return Query(HNS, "hns", (("objects", objects or ("networks",)),))
 
 
+def physical(name: str) -> str:
+    """The adapter below a virtual switch: `Ethernet` of `vEthernet (Ethernet)`, else the name itself."""
+    match = _VIRTUAL.match(name)
+    return match["name"] if match else name
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """One IP interface. `addresses` are (address, prefix length), IPv4 only."""
@@ -48,8 +54,7 @@ class Adapter:
     @property
     def physical(self) -> str:
         """The name of the adapter below: `Ethernet` of `vEthernet (Ethernet)`, else its own."""
-        match = _VIRTUAL.match(self.name)
-        return match["name"] if match else self.name
+        return physical(self.name)
 
     @property
     def is_virtual(self) -> bool:
@@ -158,19 +163,18 @@ def hns_networks(reading: Reading) -> tuple[Network, ...] | None:
     return tuple(_network(each) for each in networks or ())
 
 
-def on_adapter(networks: Iterable[Network], physical: str) -> tuple[Network, ...]:
+def on_adapter(networks: Iterable[Network], adapter: str) -> tuple[Network, ...]:
     """The networks whose virtual switch is on this adapter."""
-    return tuple(each for each in networks if each.adapter.casefold() == physical.casefold())
+    return tuple(each for each in networks if each.adapter.casefold() == adapter.casefold())
 
 
 def _network(found: Mapping[str, Any]) -> Network:
-    adapter = str(found.get("NetworkAdapterName") or "")
-    match = _VIRTUAL.match(adapter)  # one that was made on the switch's own adapter names that
     return Network(
         name=str(found.get("Name") or ""),
         id=str(found.get("ID") or found.get("Id") or ""),
         type=str(found.get("Type") or ""),
-        adapter=match["name"] if match else adapter,
+        # One that was made on the switch's own adapter names that.
+        adapter=physical(str(found.get("NetworkAdapterName") or "")),
         management_ip=str(found.get("ManagementIP") or ""),
         prefixes=tuple(str(each.get("AddressPrefix") or "") for each in found.get("Subnets") or ()),
     )

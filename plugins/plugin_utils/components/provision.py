@@ -285,11 +285,12 @@ def _transferred(pushed: Mapping[str, tuple[Op, ...]]) -> set[str]:
     return {windows_path.key(str(op.args["path"])) for ops in pushed.values() for op in ops if op.op == "remove"}
 
 
-def assembled(op: Mapping[str, Any], parts: Iterable[str]) -> tuple[Op, ...]:
-    """The op that makes a program of what was transferred (transfer/push.py), and the parts taken away."""
+def assembled(op: Mapping[str, Any], parts: Iterable[str], fetches: Iterable[Op] = ()) -> tuple[Op, ...]:
+    """The op that makes a program of what was transferred (transfer/push.py), and the parts taken away; before it the
+    ops by which the node fetches them, where it does."""
     undo = (Op(each["op"], each["args"]) for each in op.get("undo") or ())
     made = Op(str(op["op"]), op["args"]).undone_by(*undo)
-    return (made, *(Op("remove", {"path": part, "in_use_ok": True}) for part in parts))
+    return (*fetches, made, *(Op("remove", {"path": part, "in_use_ok": True}) for part in parts))
 
 
 def bases(task: Task, reading: Reading) -> list[tuple[str, str]]:

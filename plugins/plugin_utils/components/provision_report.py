@@ -139,7 +139,7 @@ def _no_transfer(task: Task) -> dict[str, Any] | None:
     """For a build that is on the node already."""
     if task.origin is None or task.origin.build is None or task.what not in {"previous", "unchanged"}:
         return None
-    return {"how": "unchanged", "why": "the node has this build", "bytes_sent": 0, "seconds": 0.0}
+    return {"how": "unchanged", "by": None, "why": "the node has this build", "bytes_sent": 0, "seconds": 0.0}
 
 
 def _kept(task: Task, check: bool, reading: Reading) -> str | None:

@@ -163,7 +163,7 @@ def _exceptions(layout: Layout, expected: Expected, reading: Reading, node_subne
     except ValueError as error:
         yield Finding("cni.conf", ERROR, f"{path} is not JSON: {error}.", "Run site.yml with the tag flannel.")
         return
-    exceptions = tuple(_outbound_exceptions(conf))
+    exceptions = tuple(outbound_exceptions(conf))
     needed = [one for cidr in (expected.cluster_cidr, expected.service_cidr) for one in _ipv4(cidr)]
     missing = networks.uncovered(exceptions, [*needed, *([node_subnet] if node_subnet else [])])
     if missing:
@@ -176,18 +176,20 @@ def _exceptions(layout: Layout, expected: Expected, reading: Reading, node_subne
         )
 
 
-def _outbound_exceptions(value: Any) -> Iterator[str]:
+def outbound_exceptions(value: Any, version: Any = None) -> Iterator[str]:
     """The exceptions of every OutBoundNAT policy below `value`, in both forms: `Settings.Exceptions` (apiVersion 2) and
-    `ExceptionList`."""
+    `ExceptionList`, which the plugins do not read under apiVersion 2."""
     if isinstance(value, Mapping):
+        version = next((one for key, one in value.items() if key.casefold() == "apiversion"), version)
         if str(value.get("Type", "")).casefold() == "outboundnat":
             settings = value.get("Settings") or {}
-            yield from (str(one) for one in (*(settings.get("Exceptions") or ()), *(value.get("ExceptionList") or ())))
+            old = () if version == 2 else value.get("ExceptionList") or ()
+            yield from (str(one) for one in (*(settings.get("Exceptions") or ()), *old))
         for one in value.values():
-            yield from _outbound_exceptions(one)
+            yield from outbound_exceptions(one, version)
     elif isinstance(value, list):
         for one in value:
-            yield from _outbound_exceptions(one)
+            yield from outbound_exceptions(one, version)
 
 
 def _ipv4(cidr: str) -> Iterable[str]:

@@ -173,10 +173,14 @@ def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
     [
         ((), {"healthzPort": 10300}, "http://127.0.0.1:10300/healthz"),
         (("--healthz-port=10301",), {"healthzPort": 10300}, "http://127.0.0.1:10301/healthz"),
+        ((), {"healthzBindAddress": "10.0.0.5"}, "http://10.0.0.5:10248/healthz"),
+        (("--healthz-bind-address=::",), {"healthzBindAddress": "10.0.0.5"}, "http://127.0.0.1:10248/healthz"),
+        (("--healthz-bind-address=fd00::5",), {}, "http://[fd00::5]:10248/healthz"),
         (("--healthz-port=0",), {}, None),
+        ((), {"healthzPort": 0}, None),
     ],
 )
-def test_the_gate_asks_the_port_that_the_kubelet_has(
+def test_the_gate_asks_where_the_kubelet_answers(
     extra: tuple[str, ...], config: dict[str, Any], wanted: str | None
 ) -> None:
     args = arguments(settings=settings(extra=extra), config=config, configured=True)

@@ -138,7 +138,7 @@ def test_the_remote_runtime_is_named_while_docker_is_the_default(version: str, e
     assert value(found, "container-runtime-endpoint") == "npipe:////./pipe/containerd-dev"
 
 
-@pytest.mark.row("KU-25")
+@pytest.mark.row("KU-25", "CT-16")
 def test_the_image_service_is_named_when_wanted() -> None:
     assert value(arguments("1.37.1"), "image-service-endpoint") is None
     named = arguments("1.37.1", image_pipe="containerd-containerd")

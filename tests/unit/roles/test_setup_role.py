@@ -36,6 +36,8 @@ def modules(entries: list[dict[str, Any]]) -> Iterator[str]:
 def test_it_does_remote_desktop_and_chocolatey_and_nothing_else() -> None:
     assert {path.name for path in (ROLE / "tasks").glob("*.yml")} == {"main.yml", "rdp.yml", "packages.yml"}
     assert set(modules(tasks(ROLE / "tasks" / "main.yml"))) == set()
+    included = [task.get("ansible.builtin.include_tasks") for task in tasks(ROLE / "tasks" / "main.yml")]
+    assert [one["file"] for one in included if one] == ["rdp.yml", "packages.yml"]
     assert set(modules(tasks(ROLE / "tasks" / "rdp.yml"))) == REMOTE_DESKTOP
     assert set(modules(tasks(ROLE / "tasks" / "packages.yml"))) == PACKAGES
     page = (ROOT / "docs" / "setup.md").read_text(encoding="utf-8")
