@@ -46,9 +46,9 @@ test-main: setup ## every test, in the newest environment only
 # tests/quality is about the files, not about what runs, and wants the linters; tests/real and tests/wine have no use for
 # Ansible. Of the scenarios on the lab those are left out that vary one component's work on the node: it does not depend on
 # ansible-core, and test_demo.py has every component.
-OLDEST_WITHOUT = quality real wine $(addprefix integration/test_,$(addsuffix .py,bundle conversion cri_tcp cuts flannel folders \
-	host images join kube_proxy kubelet lab_machine molecule nssm privilege promises provisioner registries secrets setup \
-	upgrade verify whole_node))
+OLDEST_WITHOUT = quality real wine $(addprefix integration/test_,$(addsuffix .py,bundle collect_logs conversion cri_tcp cuts flannel \
+	folders host images join kube_proxy kubelet lab_machine molecule network nssm privilege promises provisioner registries \
+	rejoin reset secrets setup smoke troubleshoot upgrade verify whole_node))
 test-oldest: ## the unit and lab tests on ansible-core 2.19
 	@status=0; .ci/setup oldest || status=$$?; \
 	if [ $$status -eq 3 ] && [ "$${CI:-}" != true ]; then echo "lane oldest: skipped, no CPython 3.11 at hand"; exit 0; fi; \
@@ -79,7 +79,7 @@ cuts: setup ## both whole nodes cut at every op of every batch (minutes; WINKUBE
 	@WINKUBE_CUTS=$${WINKUBE_CUTS:-some} $(PYTHON) -m pytest -s tests/integration/test_cuts.py -k every_op $(PYTEST_ARGS)
 
 molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" for some of them)
-	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner); do .venv/bin/molecule test -s $$scenario || exit 1; done
+	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner network_l2bridge network_overlay smoke rejoin reset); do .venv/bin/molecule test -s $$scenario || exit 1; done
 
 bench: setup ## what site.yml costs, as one JSON object (minutes)
 	@$(PYTHON) -m tests.bench

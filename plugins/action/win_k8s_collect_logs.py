@@ -149,7 +149,9 @@ class ActionModule(NodeAction):
             text = found if isinstance(found, str) else json.dumps(found, indent=1)
             store.put(f"network/hns-{name}.json", text + "\n", source=f"HNS, GET /{name}")
         parts = {name: reading.parts.get(key) for name, key in STATE.items()}
-        parts["services/all"] = [reading.service(str(name)) for name in reading.parts.get("services") or ()]
+        parts["services/all"] = [
+            found for name in reading.parts.get("services") or () if (found := reading.service(str(name))) is not None
+        ]
         for name, value in parts.items():
             text = json.dumps(value, indent=1, sort_keys=True)
             store.put(f"{name}.json", text + "\n", source="node_probe")

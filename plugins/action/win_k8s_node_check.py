@@ -91,8 +91,8 @@ class ActionModule(NodeAction):
 def _left_open(layout: Layout, reading: Reading) -> tuple[verify.Finding, ...]:
     """CRI over TCP whose time was over, and what the node could not do about it by itself."""
     said = expiry.finding(layout, reading)
-    text, _, remedy = said.partition(expiry.REMEDY)
-    return (verify.Finding("CRI over TCP", verify.WARNING, text.strip(), f"{expiry.REMEDY}{remedy}"),) if said else ()
+    text = said.removesuffix(expiry.REMEDY).strip()
+    return (verify.Finding("CRI over TCP", verify.WARNING, text, expiry.REMEDY),) if said else ()
 
 
 def _expected(options: Mapping[str, Any]) -> verify.Expected:

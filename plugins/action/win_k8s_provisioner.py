@@ -242,6 +242,7 @@ class ActionModule(KubernetesAction):
         if options["transfer"] != "pull":
             return None
         batch: Batch | None = None
+        why = ""
         try:
             host = options["pull_address"] or address_towards(self._peer())
             with ExitStack() as stack:

@@ -83,7 +83,7 @@ options:
     default: none
   hnstrace_script:
     description:
-      - A script on the node that begins the trace, such as V(C:\k\debug\starthnstrace.cmd); if empty, netsh.exe does
+      - A script on the node that begins the trace, such as V(C:\\k\\debug\\starthnstrace.cmd); if empty, netsh.exe does
         it.
     type: str
     default: ''

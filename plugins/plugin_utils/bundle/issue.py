@@ -40,7 +40,7 @@ def report(facts: Facts) -> str:
     """The text, Markdown. Every heading is there, so that what is missing is seen to be missing."""
     info = facts.info or {}
     runtime = facts.runtime or str(info.get("containerRuntimeVersion") or "")
-    kind, _, version = runtime.partition("://")
+    kind, _slashes, version = runtime.partition("://")
     name = {"containerd": "containerd", "docker": "Docker"}.get(kind, kind)
     kernel = str(info.get("kernelVersion") or "")
     system = facts.windows if kernel in facts.windows else f"{facts.windows} {kernel}".strip()

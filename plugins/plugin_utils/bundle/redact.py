@@ -21,7 +21,7 @@ _PLAIN = rf"""(?:"(?:{_WORD})?"|'(?:{_WORD})?'|{_WORD})(?=[\s,;}}\])]|\Z)"""
 """Values that are no secrets, whatever their name: switches and durations; a number may be a password."""
 _NESTED = r"(?:\{[\"'\s}]|\[[\"'{\s\]])"
 """Begins what has values with names of their own."""
-_VALUE = rf"""(?:\\?"(?:[^"\\]|\\.)*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|(?!{_NESTED})\S+)"""
+_VALUE = rf"""(?:\\?"(?:[^"\\]|\\.)*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|(?!{_NESTED})[^\s"]+)"""
 
 
 @dataclass(frozen=True, slots=True)

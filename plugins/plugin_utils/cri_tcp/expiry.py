@@ -213,11 +213,17 @@ class Expiry:
             "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "after_s": self.after_s,
             "path": self.layout.containerd_config,
-            "sha256": [hashlib.sha256(text.encode()).hexdigest() for text in (self.opened, self.closed)],
+            "sha256": [self._opened_hash(reading), _hash(self.closed)],
             "first": [rule.wire()],
             "same": [op.wire() for op in (write, *restart)],
             "last": [_delete().wire()],
         }
+
+    def _opened_hash(self, reading: Reading) -> str:
+        """Of a file that stays as it is, that on the node: it may begin with a byte order mark, which no text has."""
+        path = self.layout.containerd_config
+        present = str(reading.file(path).get("sha256") or "") if reading.text(path) == self.opened else ""
+        return present or _hash(self.opened)
 
     def _with(self, wanted: Mapping[str, Any], planned: bool, task: bool) -> tuple[Op, ...]:
         """Files, then the task; what was planned before comes back if the batch is taken back."""
@@ -307,6 +313,10 @@ def task_xml(state_dir: str, at: str) -> str:
   </Actions>
 </Task>
 """
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _delete() -> Op:

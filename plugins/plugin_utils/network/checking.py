@@ -45,7 +45,7 @@ class Check:
     @property
     def link(self) -> str:
         """The address of the issue."""
-        repository, _, number = self.issue.partition("#")
+        repository, _hash, number = self.issue.partition("#")
         return f"{ISSUES}{repository}/issues/{number}" if self.issue else ""
 
     def findings(self, scene: Scene) -> Iterator[Finding]:

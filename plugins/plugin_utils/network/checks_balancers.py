@@ -38,7 +38,7 @@ def _none(scene: Scene) -> Iterator[Seen]:
     service = scene.service(scene.expect.layout.kube_proxy_service)
     if not scene.expect.kube_proxy or not scene.hns.knows("policylists") or service is None:
         return
-    if service.get("state") == "running" and not any(True for _ in scene.hns.balancers()):
+    if service.get("state") == "running" and next(scene.hns.balancers(), None) is None:
         yield Seen("rules", "HNS has none, though kube-proxy runs", "at least that of the Service default/kubernetes")
 
 
@@ -67,8 +67,8 @@ def _source_vip(scene: Scene) -> Iterator[Seen]:
     network = scene.pod_network
     if network is None or network.type != "overlay":
         return
-    own = {network.management_ip, *(address for each in scene.adapters or () for address, _ in each.addresses)}
-    for _, balancer in scene.hns.balancers():
+    own = {network.management_ip, *(address for each in scene.adapters or () for address, _length in each.addresses)}
+    for _list, balancer in scene.hns.balancers():
         if balancer.source_vip in own:
             continue
         if balancer.source_vip and network.prefixes and not inside(balancer.source_vip, network.prefixes):
@@ -100,7 +100,7 @@ def _stale(scene: Scene) -> Iterator[Seen]:
     cluster, services = scene.cluster, ranges(scene.expect.service_cidr)
     if cluster is None or not services:
         return
-    for (vip, port, protocol), _ in _rules(scene).items():
+    for vip, port, protocol in _rules(scene):
         if inside(vip, services) and vip not in cluster.addresses:
             yield Seen(f"rule {vip}:{port}/{protocol}", "no Service has this address", "no rule")
 

@@ -23,7 +23,7 @@ def suffix_problem(suffixes: tuple[str, ...], domain: str) -> str:
     `<namespace>.svc.<cluster domain>`. Empty if nothing is, or there are none."""
     if not suffixes or not domain:
         return ""
-    head, _, tail = suffixes[0].partition(".")
+    head, _dot, tail = suffixes[0].partition(".")
     if tail.casefold() == f"svc.{domain}".casefold() and _NAMESPACE.fullmatch(head):
         return ""
     return f"its first DNS suffix is {suffixes[0]}"
@@ -38,7 +38,7 @@ def _duplicate(scene: Scene) -> Iterator[Seen]:
     for each in scene.hns.endpoints:
         for address in each.addresses:
             holders[each.network, address].append(each)
-    for (_, address), found in holders.items():
+    for (_network, address), found in holders.items():
         if len(found) > 1:
             yield Seen(f"address {address}", f"{len(found)} endpoints have it: {listed(e.label for e in found)}", "one")
 

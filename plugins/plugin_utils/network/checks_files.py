@@ -124,7 +124,7 @@ def _host_address(scene: Scene) -> str:
 
 
 def _own(adapters: tuple[Adapter, ...] | None) -> list[str]:
-    return [address for each in adapters or () for address, _ in each.addresses]
+    return [address for each in adapters or () for address, _length in each.addresses]
 
 
 def _conf_provider(scene: Scene) -> Iterator[Seen]:

@@ -106,9 +106,9 @@ def _vethernet_missing(scene: Scene) -> Iterator[Seen]:
 def _address_lost(scene: Scene) -> Iterator[Seen]:
     for network in _switched(scene):
         adapter = _virtual(scene, network.adapter)
-        if adapter is None or any(not _link_local(own) for own, _ in adapter.addresses):
+        if adapter is None or any(not _link_local(own) for own, _length in adapter.addresses):
             continue
-        has = listed(own for own, _ in adapter.addresses)
+        has = listed(own for own, _length in adapter.addresses)
         yield Seen(f"adapter {adapter.name}", f"its addresses are: {has}", "the host's address")
 
 
@@ -125,7 +125,7 @@ def _management_missing(scene: Scene) -> Iterator[Seen]:
 def _management_stale(scene: Scene) -> Iterator[Seen]:
     if scene.adapters is None:
         return
-    own = {address for each in scene.adapters for address, _ in each.addresses}
+    own = {address for each in scene.adapters for address, _length in each.addresses}
     for network in scene.hns.networks:
         if network.type in POD_TYPES and network.management_ip and network.management_ip not in own:
             yield Seen(

@@ -211,7 +211,7 @@ def lint(text: str, subject: Subject) -> tuple[Finding, ...]:
 
 def _once(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
     seen: set[str] = set()
-    for key, _ in pairs:
+    for key, _value in pairs:
         if key.casefold() in seen:
             twice.append(key)
         seen.add(key.casefold())
@@ -220,7 +220,7 @@ def _once(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
 
 def _finding(identity: str, subject: Subject, where: str, seen: str, wanted: str) -> Finding:
     rule = RULES[identity]
-    repository, _, number = rule.issue.partition("#")
+    repository, _hash, number = rule.issue.partition("#")
     return Finding(
         id=identity,
         severity=rule.severity,

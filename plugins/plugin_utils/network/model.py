@@ -151,7 +151,7 @@ class Hns:
 
     def knows(self, *kinds: str) -> bool:
         """Whether HNS is there and has answered all of these kinds (`networks`, `endpoints`, ..)."""
-        return self.available and not {kind for kind, _ in self.errors} & set(kinds)
+        return self.available and not {kind for kind, _text in self.errors} & set(kinds)
 
     def network(self, name: str) -> Network | None:
         """By name, whose case does not matter."""

@@ -93,7 +93,7 @@ class Scene:
 
     def _vip(self, address: str) -> bool:
         """Whether a rule uses it as its source VIP, which tells where kube-proxy is no service."""
-        return any(balancer.source_vip == address for _, balancer in self.hns.balancers())
+        return any(balancer.source_vip == address for _list, balancer in self.hns.balancers())
 
     def env_of_kube_proxy(self, name: str, value: str) -> bool | None:
         """Whether the service's variable has this value; None where it has no such variable. Readings keep fingerprints

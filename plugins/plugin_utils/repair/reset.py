@@ -287,9 +287,7 @@ class NoNetworks:
     def change(self, reading: Reading) -> Change | None:
         """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while somebody uses one."""
         found = hns.hns(reading)
-        going = sorted(
-            (each for each in found.networks if self.scope.ours.owns(each)), key=lambda each: self._recorded(each)
-        )
+        going = sorted((each for each in found.networks if self.scope.ours.owns(each)), key=self._recorded)
         if not going or "networks" in self.scope.keep:
             return None
         pods = rejoin.crictl(self.scope.layout, reading)

@@ -103,14 +103,15 @@ def _no_runtime(options: Options, nodes: Iterable[WindowsNode], machines: Mappin
 def _forbidden(found: Mapping[str, Object], body: Object, options: Options) -> str:
     name = body["metadata"]["name"]
     present = found.get(name)
-    differs = difference(present, body) if present is not None else ()
+    if present is None:
+        return ""
+    differs = difference(present, body)
     if "handler" in differs:
-        assert present is not None
         return (
             f"The RuntimeClass {name} has the handler {present.get('handler')}, not {body['handler']}, and a handler "
             f"cannot be changed: delete it (kubectl delete runtimeclass {name}) or set winkube_runtime_handler to it."
         )
-    if differs and present is not None and not is_ours(present) and not options.adopt:
+    if differs and not is_ours(present) and not options.adopt:
         return (
             f"The RuntimeClass {name} is somebody else's and has another {' and '.join(differs)}; "
             "winkube_runtime_class_adopt: true changes it."

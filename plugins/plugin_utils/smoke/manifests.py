@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the smoke test puts into a cluster, as the API's objects.
 
-The web server is the one of the Kubernetes documents: win-webserver.yaml beside this file is theirs, its command line
-byte by byte. `$$` in a container's `command` is how Kubernetes writes `$`.
+The web server is the one of the Kubernetes documents: win-webserver-*.yaml beside this file are theirs, the command
+line byte by byte. `$$` in a container's `command` is how Kubernetes writes `$`.
 Source: kubernetes.io, Guide for scheduling Windows containers in Kubernetes.
 """
 
@@ -72,7 +72,7 @@ def objects(wish: Wish) -> list[tuple[str, Object]]:
     """(collection of the API, object) in the order in which they are made. NoImageError."""
     base = f"/api/v1/namespaces/{wish.namespace}"
     apps = f"/apis/apps/v1/namespaces/{wish.namespace}/deployments"
-    web_service, web = _documents()
+    web_service, web = _document("service"), _document("deployment")
     found: list[tuple[str, Object]] = [
         (f"{base}/services", web_service),
         (f"{base}/services", _peer_service(PEER, {"type": "NodePort"})),
@@ -96,10 +96,9 @@ def namespace(wish: Wish) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-def _documents() -> tuple[Object, Object]:
-    text = Path(__file__).with_name("win-webserver.yaml").read_text(encoding="utf-8")
-    service, deployment = yaml.safe_load_all(text)
-    return service, deployment
+def _document(kind: str) -> Object:
+    text = Path(__file__).with_name(f"win-webserver-{kind}.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
 
 
 def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:

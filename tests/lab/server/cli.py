@@ -192,6 +192,11 @@ def _flow(options: argparse.Namespace) -> None:
     print(f"{options.cluster} (simulated): " + ask(options.dir.absolute(), request))
 
 
+def _hns(options: argparse.Namespace) -> None:
+    request = {"node": options.node, "method": options.method, "path": options.path, "request": options.request}
+    print(ask(options.dir.absolute(), {"op": "hns", **request}))
+
+
 def _record(_: argparse.Namespace) -> None:
     from tests.lab.server.recordings import record
 
@@ -247,6 +252,10 @@ def _parser() -> argparse.ArgumentParser:
     flow = command("flow", _flow, "break flows of a cluster's network, such as dns; none of them: all work again")
     flow.add_argument("cluster", help="name of the cluster: that of its node")
     flow.add_argument("broken", nargs="*", metavar="FLOW", help="a wrong name is answered with the right ones")
+    hns = command("hns", _hns, "call a node's HNS as a program there does, to leave or take away things", node=True)
+    hns.add_argument("method", choices=["GET", "POST", "DELETE"])
+    hns.add_argument("path", help="/networks/, /endpoints/ID, /policylists/, /namespaces/")
+    hns.add_argument("request", nargs="?", default="", metavar="JSON", help="what POST makes")
     command("record-payload", _record, "record the digests of the wrapper scripts of this Python's ansible-core")
     return parser
 

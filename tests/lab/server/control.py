@@ -50,6 +50,7 @@ class Control:
             "fault": self._fault,
             "power": self._power,
             "flow": self._flow,
+            "hns": self._hns,
             "stop": lambda _: self.stopped.set(),
         }
 
@@ -128,6 +129,14 @@ class Control:
             raise ControlError(f"there is no flow {', '.join(odd)}; there are {', '.join(BREAKABLE)}")
         cluster.flows.broken = set(wanted)
         return f"broken: {', '.join(wanted)}" if wanted else "every flow works"
+
+    def _hns(self, request: Mapping[str, Any]) -> str:
+        """HNSCall: `method`, `path`, `request`; its answer, or its error as a sentence."""
+        call = [str(request.get(key) or "") for key in ("method", "path", "request")]
+        answer = str(self._in_turn(request, lambda host: host.node.hns.call(*call)))
+        if not json.loads(answer)["Success"]:
+            raise ControlError(f"HNS answers {' '.join(call[:2])} with {answer}")
+        return answer
 
     def _fault(self, request: Mapping[str, Any]) -> str:
         host, kind = self._host(request), request.get("kind")

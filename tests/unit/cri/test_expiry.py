@@ -147,6 +147,16 @@ def test_a_file_that_somebody_has_changed_is_left_alone() -> None:
     assert "# somebody else's" in there.config()
 
 
+def test_a_file_with_a_byte_order_mark_that_was_open_before_is_closed() -> None:
+    there = Machine()
+    there.run(replace(ARGS, expires_s=0))
+    there.node.drive.write(CONFIG, b"\xef\xbb\xbf" + there.config().encode())
+    there.run(ARGS)
+    assert there.node.drive.read(CONFIG).startswith(b"\xef\xbb\xbf"), "it is not written again"
+    there.node.clock.advance(2 * HOUR)
+    assert switches(there.config()) == CLOSED
+
+
 def test_without_leave_to_restart_a_finding_stays_until_somebody_does() -> None:
     there = Machine()
     there.run(ARGS)

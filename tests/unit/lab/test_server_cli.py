@@ -118,6 +118,18 @@ def test_faults(directory: Path) -> None:
     assert "service_fault is one of crash_at_start" in wrong.stderr
 
 
+def test_hns_is_called_as_a_program_calls_it(directory: Path) -> None:
+    subnet = {"AddressPrefix": "172.20.0.0/24", "GatewayAddress": "172.20.0.1"}
+    wanted = json.dumps({"Name": "left", "Type": "nat", "Subnets": [subnet]})
+    made = json.loads(lab("hns", "--dir", directory, "win1", "POST", "/networks/", wanted).stdout)["Output"]
+    listed = json.loads(lab("hns", "--dir", directory, "win1", "GET", "/networks/").stdout)["Output"]
+    assert made["ID"] in {each["ID"] for each in listed}
+    assert lab("hns", "--dir", directory, "win1", "DELETE", f"/networks/{made['ID']}").returncode == 0
+    gone = lab("hns", "--dir", directory, "win1", "DELETE", f"/networks/{made['ID']}")
+    assert gone.returncode == 1
+    assert f"HNS answers DELETE /networks/{made['ID']} with" in gone.stderr
+
+
 def test_power(directory: Path) -> None:
     assert "off" in lab("power", "--dir", directory, "win2", "off").stdout
     assert ssh(directory, "hostname", "10.0.0.2").returncode == 255
