@@ -48,6 +48,14 @@ def test_every_check_has_a_fault() -> None:
     assert {each.id for each in CHECKS} - {each.id for each in FAULTS} == OWN_TESTS
 
 
+@pytest.mark.row("NW-05")
+@pytest.mark.parametrize("kind", ["networks", "endpoints", "namespaces", "policylists"])
+def test_what_hns_did_not_list_is_said_and_not_taken_for_missing(kind: str) -> None:
+    node = healthy(Random(SEED))
+    node.errors[kind] = {"error": f"HNS did not list its {kind}: it gave no answer within 10000 ms"}
+    assert {each.id for each in find(node)} == {"hns-unreadable"}
+
+
 @pytest.mark.row("TS-15")
 @pytest.mark.parametrize("number", range(5))
 def test_an_adapter_that_is_not_there_names_those_that_are(number: int) -> None:

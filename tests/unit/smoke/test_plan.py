@@ -108,6 +108,7 @@ def test_from_the_linux_node_the_page_of_each_pod_is_asked() -> None:
         ("linux", "http://10.244.2.2/", "banner"),
     ]
     assert found[0].argv[0] == "curl"
+    assert found[0].rows == ("SM-08", "SM-15", "KE-12")
     answers = {found[0].id: Answer(0, "<H1>Windows Container Web Server</H1>"), found[1].id: Answer(0, "<h1>It works")}
     assert [verdict_of(check, answers).verdict for check in found] == ["ok", "broken"]
 
@@ -118,6 +119,7 @@ def test_in_an_overlay_a_node_that_does_not_reach_pods_is_no_fault() -> None:
     found = [check for check in checks(overlay, "node-to-pod") if check.protocol == "TCP"]
     failed = verdict_of(found[0], {found[0].id: Answer(28, "", "curl: (28) timed out")}, overlay)
     assert (failed.verdict, "0.12.0" in failed.seen) == ("limitation", True)
+    assert "NW-16" in found[0].rows
     good = {found[0].id: Answer(0, "<H1>Windows Container Web Server</H1>")}
     assert verdict_of(found[0], good, overlay).verdict == "ok"
 
