@@ -84,7 +84,9 @@ def _places(bench: Bench) -> Iterator[tuple[str, bytes]]:
 
 def _of_node(node: SimulatedNode) -> Iterator[tuple[str, bytes]]:
     for path, entry in node.drive.walk():
-        own = path.lower().startswith("c:\\programdata\\winkube\\")
+        lower = path.lower()
+        # A batch's backup of a file holds what the file held, behind the same DACL.
+        own = lower.startswith("c:\\programdata\\winkube\\") and "\\backup\\" not in lower
         if entry.kind == "file" and (own or _others_read(node, path)):
             yield f"{node.name}: {path}", entry.data
     dump = node.dump()

@@ -335,10 +335,6 @@ ONLY_IN_THE_LAB: dict[str, str] = {
     f"{_CRI}.containerd.runtimes.runhcs-wcow-process.runtime_type": "1",
     f"{_RUNTIME}.containerd.runtimes.runhcs-wcow-process": "2",
     f"{_RUNTIME}.containerd.runtimes.runhcs-wcow-process.runtime_type": "2",
-    # The lab has one default for all of 2.x: before 2.3 the images plugin alone has it,
-    f"{_RUNTIME}.stats_collect_period": r"2\.[0-2]\.",
-    # and 2.4 has bin_dirs alone.
-    f"{_RUNTIME}.cni.bin_dir": r"2\.4\.",
 }
 """Keys of a default configuration that the lab prints and the real program does not: key to its versions."""
 
