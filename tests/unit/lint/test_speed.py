@@ -41,4 +41,4 @@ def test_ten_thousand_pods_in_ten_seconds(capsys: pytest.CaptureFixture[str]) ->
         print(f"the linter reads them in {reading:.1f} s and checks them in {checking:.1f} s")
     assert report.objects == 10_000
     # Processor time; on a machine slower than that of 2026 the measure is what PyYAML takes.
-    assert reading + checking < max(10.0, 3 * loading)
+    assert reading + checking < max(10.0, 4 * loading)
