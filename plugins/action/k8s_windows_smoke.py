@@ -21,9 +21,10 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.cluster import run_namespace
 from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError
 from ..plugin_utils.plain import plain
-from ..plugin_utils.smoke import interrupted, report, workload
+from ..plugin_utils.smoke import interrupted, manifests, report, workload
 from ..plugin_utils.smoke.manifests import NoImageError
 from ..plugin_utils.smoke.model import Answer, facts_from
 from ..plugin_utils.smoke.plan import plan
@@ -73,7 +74,7 @@ class ActionModule(ActionBase):
             text = f"make the namespace {namespace}, run the checks, delete it"
             return {"changed": True, "steps": [{"text": text, "state": "planned"}], "commands": []}
         folder = Path(C.DEFAULT_LOCAL_TMP)
-        swept = workload.sweep(cluster, datetime.now(UTC))
+        swept = run_namespace.sweep(cluster, manifests.LABEL, datetime.now(UTC))
         load = workload.Workload(cluster, _settings(options, namespace), Clock(), lambda: datetime.now(UTC))
         if not options["keep"]:
             interrupted.note(folder, namespace, options["cluster"])
@@ -137,7 +138,7 @@ class ActionModule(ActionBase):
             return {"changed": there, "steps": [{"text": text, "state": "planned"}] if there else []}
         there = workload.clean_up(cluster, namespace)
         interrupted.forget(Path(C.DEFAULT_LOCAL_TMP), namespace)
-        workload.wait_until_gone(cluster, namespace, Clock(), options["gone_timeout"])
+        run_namespace.wait_until_gone(cluster, namespace, Clock(), options["gone_timeout"])
         return {"changed": there, "steps": [{"text": text, "state": "done"}] if there else []}
 
 

@@ -14,6 +14,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.cluster import run_namespace
 from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError
 from ..plugin_utils.density import plan, run
 from ..plugin_utils.plain import plain
@@ -43,7 +44,7 @@ class ActionModule(ActionBase):
         now = datetime.now(UTC)
         wish = plan.Wish(
             f"winkube-density-{uuid.uuid4().hex[:8]}",
-            run.wish_until(now, options["timeout"]),
+            run_namespace.until(now, options["timeout"]),
             options["pods"],
             options["image"],
             options["memory"],
@@ -56,9 +57,9 @@ class ActionModule(ActionBase):
         text = f"run {len(made)} pods on {', '.join(node.name for node in nodes)}, images {', '.join(images)}"
         if self._task.check_mode:
             return {"changed": True, "steps": [{"text": text, "state": "planned"}]}
-        swept = run.sweep(cluster, lambda: now)
+        swept = run_namespace.sweep(cluster, plan.LABEL, now)
         samples = run.measure(cluster, wish, made, Clock(), options["timeout"])
-        run.wait_until_gone(cluster, wish.namespace, Clock(), options["timeout"])
+        run_namespace.wait_until_gone(cluster, wish.namespace, Clock(), options["timeout"])
         problems = plan.problems(samples, options["limits"])
         steps = [*(f"delete the namespace {name}, left by an earlier run" for name in swept), text]
         return {

@@ -28,7 +28,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look until there is no error or the time is up; then say what was found."""
-        expected = _expected(options)
+        expected = verify.Expected.of(options)
         end = time.monotonic() + options["timeout"]
         while True:
             reading, findings = self._look(options, layout, expected)
@@ -93,18 +93,3 @@ def _left_open(layout: Layout, reading: Reading) -> tuple[verify.Finding, ...]:
     said = expiry.finding(layout, reading)
     text = said.removesuffix(expiry.REMEDY).strip()
     return (verify.Finding("CRI over TCP", verify.WARNING, text, expiry.REMEDY),) if said else ()
-
-
-def _expected(options: Mapping[str, Any]) -> verify.Expected:
-    return verify.Expected(
-        node_name=options["node_name"],
-        kubernetes=bool(options["kubernetes_version"]),
-        cni_managed_by=options["cni_managed_by"],
-        kube_proxy_managed_by=options["kube_proxy_managed_by"],
-        network_mode=options["network_mode"],
-        network_name=options["network_name"],
-        cluster_cidr=options["cluster_cidr"],
-        service_cidr=options["service_cidr"],
-        interface_name=options["interface_name"],
-        management_ip=options["management_ip"],
-    )

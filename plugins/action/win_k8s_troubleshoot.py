@@ -77,7 +77,7 @@ class ActionModule(NodeAction):
 
     def _evidence(self, options: Mapping[str, Any], layout: Layout) -> Evidence:
         """Two looks at the node, one at the cluster, then what can be tried."""
-        expected, wanted = _expected(options), _wanted(options)
+        expected, wanted = verify.Expected.of(options), _wanted(options)
         proxy = wanted.https_proxy or wanted.http_proxy
         urls = [gather.registry_url(name) for name in wanted.registries]
         watched = verify.reads(layout, expected)
@@ -210,21 +210,6 @@ def _hyperv(given: list[dict[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
         return parse_adapters(json.dumps(given))
     except VmAdaptersError as error:
         raise Refused(f"hyperv_adapters: {error}") from None
-
-
-def _expected(options: Mapping[str, Any]) -> verify.Expected:
-    return verify.Expected(
-        node_name=options["node_name"],
-        kubernetes=bool(options["kubernetes_version"]),
-        cni_managed_by=options["cni_managed_by"],
-        kube_proxy_managed_by=options["kube_proxy_managed_by"],
-        network_mode=options["network_mode"],
-        network_name=options["network_name"],
-        cluster_cidr=options["cluster_cidr"],
-        service_cidr=options["service_cidr"],
-        interface_name=options["interface_name"],
-        management_ip=options["management_ip"],
-    )
 
 
 def _wanted(options: Mapping[str, Any]) -> Wanted:

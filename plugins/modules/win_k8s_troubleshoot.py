@@ -20,6 +20,7 @@ description:
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.cluster
+  - winkube.node.expected
 attributes:
   check_mode:
     support: full
@@ -35,45 +36,11 @@ attributes:
     platforms: windows
     description: The nodes are Windows.
 options:
-  node_name:
-    description: The name of the Node object.
-    type: str
-    default: ''
-  kubernetes_version:
-    description: The Kubernetes that the node runs. Empty if it runs none; then only containerd is looked at.
-    type: str
-    default: ''
   join:
     description: How the node joined its cluster; decides which arguments the kubelet should have.
     type: str
     choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
     default: kubeadm
-  cni_managed_by:
-    description: Who runs the pod network, flanneld as a V(service) of the host or the V(cluster).
-    type: str
-    choices: [service, cluster]
-    default: service
-  kube_proxy_managed_by:
-    description: Who runs kube-proxy.
-    type: str
-    choices: [service, cluster]
-    default: service
-  network_mode:
-    description: The kind of pod network.
-    type: str
-    default: l2bridge
-  network_name:
-    description: The name of the pod network in HNS; empty for flannel's own of O(network_mode).
-    type: str
-    default: ''
-  cluster_cidr:
-    description: The pods' network, empty if not known.
-    type: str
-    default: ''
-  service_cidr:
-    description: The services' network, empty if not known.
-    type: str
-    default: ''
   dns_service_ip:
     description: The address of the cluster's DNS service, empty if not known.
     type: str
@@ -82,14 +49,6 @@ options:
     description: The cluster's DNS domain.
     type: str
     default: cluster.local
-  interface_name:
-    description: The adapter that the pod network is on.
-    type: str
-    default: Ethernet
-  management_ip:
-    description: The host's address in the cluster; empty for the first one of O(interface_name).
-    type: str
-    default: ''
   pause_image_source:
     description: Where the pause image comes from that is named as the one needed.
     type: str

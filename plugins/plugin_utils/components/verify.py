@@ -55,6 +55,22 @@ class Expected:
     interface_name: str = "Ethernet"
     management_ip: str = ""
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Expected:
+        """From the options that the fragment `expected` documents."""
+        return cls(
+            node_name=options["node_name"],
+            kubernetes=bool(options["kubernetes_version"]),
+            cni_managed_by=options["cni_managed_by"],
+            kube_proxy_managed_by=options["kube_proxy_managed_by"],
+            network_mode=options["network_mode"],
+            network_name=options["network_name"],
+            cluster_cidr=options["cluster_cidr"],
+            service_cidr=options["service_cidr"],
+            interface_name=options["interface_name"],
+            management_ip=options["management_ip"],
+        )
+
     @property
     def flannel(self) -> bool:
         """Whether flanneld is a service of the host."""

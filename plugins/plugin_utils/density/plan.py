@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ..cluster import run_namespace
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.version import Version, VersionError
 from ..scheduling.nodes import OS_LABEL, WindowsNode
-from ..scheduling.runtime_class import MANAGED_BY, MANAGER, Taint
+from ..scheduling.runtime_class import Taint
 
 LABEL = "winkube.node/density"
-UNTIL = "winkube.node/density-until"
-"""An annotation: after this time (UTC) the Namespace is a leftover."""
-STAMP = "%Y-%m-%dT%H:%M:%SZ"
 HOSTNAME = "kubernetes.io/hostname"
 PERCENTILES = (50, 90, 99)
 
@@ -60,9 +58,7 @@ class Sample:
 
 def namespace(wish: Wish) -> dict[str, Any]:
     """The Namespace of one run."""
-    labels = {LABEL: "true", MANAGED_BY: MANAGER, "pod-security.kubernetes.io/enforce": "baseline"}
-    metadata = {"name": wish.namespace, "labels": labels, "annotations": {UNTIL: wish.until}}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return run_namespace.body(LABEL, wish.namespace, wish.until)
 
 
 def chosen(nodes: Iterable[WindowsNode], names: Sequence[str]) -> tuple[WindowsNode, ...]:

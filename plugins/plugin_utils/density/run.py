@@ -5,21 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
 from typing import Any
 
+from ..cluster import run_namespace
 from ..cluster.client import Clock, Cluster, ClusterError, wait_for
 from . import plan
 from .plan import Sample, Wish
-
-_NAMESPACES = "/api/v1/namespaces"
-POLL_S = 1.0
-
-
-def wish_until(now: datetime, timeout_s: float) -> str:
-    """When a run that started now has surely ended."""
-    return (now + timedelta(seconds=timeout_s + 3600)).strftime(plan.STAMP)
 
 
 def measure(
@@ -27,15 +19,15 @@ def measure(
 ) -> list[Sample]:
     """Make the pods and wait for them. The Namespace is deleted whatever happens, also after Ctrl-C. ClusterError."""
     try:
-        cluster.create(_NAMESPACES, plan.namespace(wish))
-        path = f"{_NAMESPACES}/{wish.namespace}/pods"
+        cluster.create(run_namespace.PATH, plan.namespace(wish))
+        path = f"{run_namespace.PATH}/{wish.namespace}/pods"
         begun: dict[str, float] = {}
         for pod in made:
             cluster.create(path, pod)
             begun[pod["metadata"]["name"]] = clock.now()
         return _watched(cluster, path, made, begun, clock, timeout_s)
     finally:
-        cluster.delete(f"{_NAMESPACES}/{wish.namespace}")
+        cluster.delete(f"{run_namespace.PATH}/{wish.namespace}")
 
 
 def _watched(
@@ -59,7 +51,7 @@ def _watched(
         return True if len(ready) == len(begun) else None
 
     try:
-        wait_for(clock, timeout_s, look, interval_s=POLL_S)
+        wait_for(clock, timeout_s, look)
     except ClusterError as error:
         if error.status:
             raise
@@ -72,28 +64,3 @@ def _watched(
         )
         for pod in made
     ]
-
-
-def wait_until_gone(cluster: Cluster, namespace: str, clock: Clock, timeout_s: float) -> None:
-    """ClusterError when the Namespace is still there after so long."""
-    wait_for(
-        clock,
-        timeout_s,
-        lambda: True if cluster.get(f"{_NAMESPACES}/{namespace}") is None else None,
-        f"The namespace {namespace} is being deleted, but was still there after {timeout_s:g} s; see kubectl describe "
-        f"namespace {namespace}.",
-        POLL_S,
-    )
-
-
-def sweep(cluster: Cluster, now: Callable[[], datetime]) -> tuple[str, ...]:
-    """Delete the Namespaces that earlier runs left and whose time is up; their names."""
-    gone = []
-    selector = f"{plan.LABEL.replace('/', '%2F')}%3Dtrue"
-    for item in cluster.items(f"{_NAMESPACES}?labelSelector={selector}"):
-        metadata = item["metadata"]
-        until = str((metadata.get("annotations") or {}).get(plan.UNTIL) or "")
-        if not metadata.get("deletionTimestamp") and until <= now().strftime(plan.STAMP):
-            cluster.delete(f"{_NAMESPACES}/{metadata['name']}")
-            gone.append(str(metadata["name"]))
-    return tuple(gone)

@@ -18,14 +18,15 @@ from typing import Any
 
 import yaml
 
+from ..cluster import run_namespace
 from ..facts.windows_images import image_names
 
 Object = dict[str, Any]
 
 WEB, PEER, PEER_NAMES = "win-webserver", "winkube-peer", "winkube-peers"
 """The Services: the documents' own, one for UDP, and the headless one that gives the peer a name."""
-LABEL, UNTIL = "winkube.node/smoke", "winkube.node/smoke-until"
-"""On the Namespace: the label by which leftovers are found, the annotation that says when they are some."""
+LABEL = "winkube.node/smoke"
+"""On the Namespace of a run: it is the smoke test's."""
 PULL_SECRET = "winkube-smoke-pull"
 PEER_PORT = 8081
 REPOSITORY = "mcr.microsoft.com/windows/servercore"
@@ -86,14 +87,8 @@ def objects(wish: Wish) -> list[tuple[str, Object]]:
 
 
 def namespace(wish: Wish) -> Object:
-    """The Namespace of one run. Its workloads are let do what Windows pods do (baseline)."""
-    labels = {
-        LABEL: "true",
-        "app.kubernetes.io/managed-by": "winkube.node",
-        "pod-security.kubernetes.io/enforce": "baseline",
-    }
-    metadata = {"name": wish.namespace, "labels": labels, "annotations": {UNTIL: wish.until}}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    """The Namespace of one run."""
+    return run_namespace.body(LABEL, wish.namespace, wish.until)
 
 
 def _document(kind: str) -> Object:

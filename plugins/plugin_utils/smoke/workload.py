@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from ..cluster import run_namespace
 from ..cluster.client import Clock, Cluster, ClusterError, wait_for
 from ..cluster.exec import exec_in_pod
 from ..facts.quantity import quantity
@@ -22,8 +23,6 @@ Object = dict[str, Any]
 EXEC_S = 40.0
 """Seconds that one command in a pod may take: PowerShell's start in a container included."""
 _PARALLEL = 6
-_NAMESPACES = "/api/v1/namespaces"
-STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,9 @@ class Workload:
         """Make everything; sentences of what was made. ClusterError, manifests.NoImageError."""
         settings, wish = self._settings, self._wish()
         created = manifests.objects(wish)
-        self._cluster.create(_NAMESPACES, manifests.namespace(wish))
+        self._cluster.create(run_namespace.PATH, manifests.namespace(wish))
         if settings.pull_secret:
-            self._cluster.create(f"{_NAMESPACES}/{settings.namespace}/secrets", self._pull_secret())
+            self._cluster.create(f"{run_namespace.PATH}/{settings.namespace}/secrets", self._pull_secret())
         for path, item in created:
             self._cluster.create(path, item)
         images = sorted({manifests.image(wish, build) for build in wish.builds})
@@ -73,7 +72,7 @@ class Workload:
         builds: dict[int, int] = {}
         for node in usable:
             builds[node.build] = builds.get(node.build, 0) + 1
-        until = (self._now() + timedelta(seconds=settings.timeout + 3600)).strftime(STAMP)
+        until = run_namespace.until(self._now(), settings.timeout)
         return manifests.Wish(
             settings.namespace,
             until,
@@ -87,7 +86,7 @@ class Workload:
     def _pull_secret(self) -> Object:
         """A copy of the Secret `namespace/name`: a pod can only use one of its own namespace."""
         home, name = (*self._settings.pull_secret.split("/", 1), "")[:2]
-        found = self._cluster.get(f"{_NAMESPACES}/{home}/secrets/{name}")
+        found = self._cluster.get(f"{run_namespace.PATH}/{home}/secrets/{name}")
         if found is None:
             raise ClusterError(
                 f"winkube_smoke_pull_secret: there is no Secret {name} in the namespace {home}; it is given as "
@@ -125,7 +124,7 @@ class Workload:
         settings = self._settings
         web, peer = self._service(manifests.WEB), self._service(manifests.PEER)
         peers = self._pods(manifests.PEER)
-        dns = self._cluster.get(f"{_NAMESPACES}/kube-system/services/kube-dns") or {}
+        dns = self._cluster.get(f"{run_namespace.PATH}/kube-system/services/kube-dns") or {}
         return Facts(
             namespace=settings.namespace,
             nodes=tuple(self._reserved(node) if node.windows else node for node in self.nodes()),
@@ -159,13 +158,13 @@ class Workload:
         return "l2bridge"
 
     def _service(self, name: str) -> Object:
-        found = self._cluster.get(f"{_NAMESPACES}/{self._settings.namespace}/services/{name}")
+        found = self._cluster.get(f"{run_namespace.PATH}/{self._settings.namespace}/services/{name}")
         if found is None:
             raise ClusterError(f"The Service {name} of the smoke test is gone from {self._settings.namespace}.")
         return found
 
     def _pods(self, app: str) -> list[PodFact]:
-        path = f"{_NAMESPACES}/{self._settings.namespace}/pods?labelSelector=app%3D{app}"
+        path = f"{run_namespace.PATH}/{self._settings.namespace}/pods?labelSelector=app%3D{app}"
         pods = [item for item in self._cluster.items(path) if not item["metadata"].get("deletionTimestamp")]
         return sorted((pod_fact(item) for item in pods), key=lambda pod: pod.name)
 
@@ -196,37 +195,14 @@ class Workload:
 
 def clean_up(cluster: Cluster, namespace: str) -> bool:
     """Delete a run's Namespace with all in it, without waiting; whether it was there. Not one that is not ours."""
-    found = cluster.get(f"{_NAMESPACES}/{namespace}")
+    found = cluster.get(f"{run_namespace.PATH}/{namespace}")
     if found is None:
         return False
     if (found["metadata"].get("labels") or {}).get(manifests.LABEL) != "true":
         raise ClusterError(
             f"The namespace {namespace} has no label {manifests.LABEL}=true: it is not the smoke test's, and stays."
         )
-    return cluster.delete(f"{_NAMESPACES}/{namespace}")
-
-
-def wait_until_gone(cluster: Cluster, namespace: str, clock: Clock, timeout: float) -> None:
-    """ClusterError when the Namespace is still there after `timeout` seconds."""
-    wait_for(
-        clock,
-        timeout,
-        lambda: True if cluster.get(f"{_NAMESPACES}/{namespace}") is None else None,
-        f"The namespace {namespace} is being deleted, but was still there after {timeout:g} s; see kubectl describe "
-        f"namespace {namespace}.",
-    )
-
-
-def sweep(cluster: Cluster, now: datetime) -> tuple[str, ...]:
-    """Delete the Namespaces that earlier runs left: those that are past their time. Their names."""
-    swept = []
-    for item in cluster.items(f"{_NAMESPACES}?labelSelector={manifests.LABEL.replace('/', '%2F')}%3Dtrue"):
-        metadata = item["metadata"]
-        until = str((metadata.get("annotations") or {}).get(manifests.UNTIL) or "")
-        if not metadata.get("deletionTimestamp") and until <= now.strftime(STAMP):
-            cluster.delete(f"{_NAMESPACES}/{metadata['name']}")
-            swept.append(str(metadata["name"]))
-    return tuple(swept)
+    return cluster.delete(f"{run_namespace.PATH}/{namespace}")
 
 
 # -- from the API's objects ------------------------------------------------------------------------------------------

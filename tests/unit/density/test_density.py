@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.density import plan, run
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_node, windows_nodes
@@ -19,7 +20,7 @@ from tests.lab.cluster.seed import Settings
 from tests.unit.scheduling.objects import windows
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
-WISH = plan.Wish("winkube-density-a", run.wish_until(NOW, 600), 2)
+WISH = plan.Wish("winkube-density-a", run_namespace.until(NOW, 600), 2)
 GOLDEN = """\
 apiVersion: v1
 kind: Pod
@@ -138,7 +139,7 @@ def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
     before = namespaces(cluster)
     made = plan.pods(WISH, plan.chosen(windows_nodes(cluster.nodes()), ()))
     samples = run.measure(cluster, WISH, made, time.clock, 60)
-    run.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
+    run_namespace.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
     assert [(each.name, each.node, each.problem) for each in samples] == [
         (f"{node}-{number}", node, "") for node in ("win1", "win2") for number in (1, 2)
     ]
@@ -153,7 +154,7 @@ def test_pods_that_cannot_start_are_told_and_all_is_taken_away(lab: Lab) -> None
     wish = replace(WISH, image="mcr.microsoft.com/windows/servercore:ltsc2022")
     made = plan.pods(wish, windows_nodes(cluster.nodes()))
     samples = run.measure(cluster, wish, made, time.clock, 20)
-    run.wait_until_gone(cluster, wish.namespace, time.clock, 60)
+    run_namespace.wait_until_gone(cluster, wish.namespace, time.clock, 60)
     assert [each.ready_s is not None for each in samples] == [True, True, False, False]
     (said,) = plan.problems(samples, {})
     assert said.startswith("win2: 2 of its pods did not become Ready: CreateContainerError: The container operating sy")
@@ -170,7 +171,7 @@ def test_ctrl_c_leaves_nothing(lab: Lab) -> None:
     made = plan.pods(replace(WISH, image="x:ltsc2019"), windows_nodes(cluster.nodes()))
     with pytest.raises(KeyboardInterrupt):
         run.measure(cluster, WISH, made, Clock(sleep=interrupted), 60)
-    run.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
+    run_namespace.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
 
 
 @pytest.mark.row("KE-10")
@@ -179,14 +180,14 @@ def test_a_pod_that_the_cluster_refuses_leaves_nothing(lab: Lab) -> None:
     made = plan.pods(WISH, windows_nodes(cluster.nodes()))
     with pytest.raises(ClusterError, match="already exists"):
         run.measure(cluster, WISH, [*made, made[0]], Time().clock, 60)
-    run.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
+    run_namespace.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next_when_its_time_is_up(lab: Lab) -> None:
     cluster = opened(lab)
     cluster.create("/api/v1/namespaces", plan.namespace(WISH))
     cluster.create("/api/v1/namespaces", plan.namespace(replace(WISH, namespace="winkube-density-b", until="2099")))
-    assert run.sweep(cluster, lambda: NOW) == ()
-    assert run.sweep(cluster, lambda: NOW + timedelta(hours=2)) == ("winkube-density-a",)
-    run.wait_until_gone(cluster, "winkube-density-a", Time().clock, 60)
+    assert run_namespace.sweep(cluster, plan.LABEL, NOW) == ()
+    assert run_namespace.sweep(cluster, plan.LABEL, NOW + timedelta(hours=2)) == ("winkube-density-a",)
+    run_namespace.wait_until_gone(cluster, "winkube-density-a", Time().clock, 60)
     assert "winkube-density-b" in namespaces(cluster)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import workload
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests, workload
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import GROUPS, SEVEN
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import Report, summary
 
@@ -142,7 +143,7 @@ def test_clean_up_deletes_its_own_namespace_and_no_other(lab: Cluster) -> None:
     smoke = Smoke(lab)
     smoke.facts()
     assert workload.clean_up(smoke.cluster, NAMESPACE)
-    workload.wait_until_gone(smoke.cluster, NAMESPACE, smoke.clock(), 60)
+    run_namespace.wait_until_gone(smoke.cluster, NAMESPACE, smoke.clock(), 60)
     assert smoke.cluster.items("/api/v1/pods") == []
     assert not workload.clean_up(smoke.cluster, NAMESPACE)
     with pytest.raises(ClusterError, match="it is not the smoke test's, and stays"):
@@ -154,8 +155,8 @@ def test_the_next_run_sweeps_what_is_past_its_time(lab: Cluster) -> None:
     smoke = Smoke(lab)
     smoke.workload.deploy()
     now = datetime.now(UTC)
-    assert workload.sweep(smoke.cluster, now) == ()
-    assert workload.sweep(smoke.cluster, now + timedelta(hours=2)) == (NAMESPACE,)
+    assert run_namespace.sweep(smoke.cluster, manifests.LABEL, now) == ()
+    assert run_namespace.sweep(smoke.cluster, manifests.LABEL, now + timedelta(hours=2)) == (NAMESPACE,)
     lab.advance(20)
     assert smoke.cluster.get(f"/api/v1/namespaces/{NAMESPACE}") is None
 

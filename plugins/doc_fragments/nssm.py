@@ -1,0 +1,24 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where nssm.exe comes from, for the modules whose service may run under it."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  nssm_source:
+    description: Where nssm.exe comes from. Used only where O(service.manager=nssm).
+    type: dict
+    suboptions:
+      url:
+        description: nssm's own zip or nssm.exe, fetched by the node; empty if it is there already.
+        type: str
+        default: https://nssm.cc/release/nssm-2.24.zip
+      checksum:
+        description: As for O(source.checksum). Empty for C(nssm-2.24.zip), whose checksum is known.
+        type: str
+        default: ''
+"""

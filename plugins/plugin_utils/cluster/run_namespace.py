@@ -1,0 +1,55 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Namespace that one run makes and takes away. What a killed run left is taken away by a later one: a label tells
+whose it is, the annotation `<label>-until` from when on it is a leftover."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from .client import Clock, Cluster, wait_for
+
+PATH = "/api/v1/namespaces"
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
+_CLEANING_UP = timedelta(hours=1)
+
+
+def until(now: datetime, timeout_s: float) -> str:
+    """When a run that started at `now` (UTC) has surely ended."""
+    return (now + timedelta(seconds=timeout_s) + _CLEANING_UP).strftime(_STAMP)
+
+
+def body(label: str, name: str, until: str) -> dict[str, Any]:
+    """The Namespace. Its workloads are let do what Windows pods do (baseline)."""
+    labels = {
+        label: "true",
+        "app.kubernetes.io/managed-by": "winkube.node",
+        "pod-security.kubernetes.io/enforce": "baseline",
+    }
+    metadata = {"name": name, "labels": labels, "annotations": {f"{label}-until": until}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def wait_until_gone(cluster: Cluster, name: str, clock: Clock, timeout_s: float) -> None:
+    """ClusterError when the Namespace is still there after so long."""
+    wait_for(
+        clock,
+        timeout_s,
+        lambda: True if cluster.get(f"{PATH}/{name}") is None else None,
+        f"The namespace {name} is being deleted, but was still there after {timeout_s:g} s; see kubectl describe "
+        f"namespace {name}.",
+    )
+
+
+def sweep(cluster: Cluster, label: str, now: datetime) -> tuple[str, ...]:
+    """Delete those with the label whose time is up; their names."""
+    swept = []
+    for item in cluster.items(f"{PATH}?labelSelector={label.replace('/', '%2F')}%3Dtrue"):
+        metadata = item["metadata"]
+        ends = str((metadata.get("annotations") or {}).get(f"{label}-until") or "")
+        if not metadata.get("deletionTimestamp") and ends <= now.strftime(_STAMP):
+            cluster.delete(f"{PATH}/{metadata['name']}")
+            swept.append(str(metadata["name"]))
+    return tuple(swept)
