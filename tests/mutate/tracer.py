@@ -21,11 +21,12 @@ _TOOL = 4  # 0, 1 and 2 are for debuggers, coverage and profilers by convention
 
 
 def project_path(name: str) -> str | None:
-    """A file name as Python knows it, relative to the project; None for files of others."""
+    """A file name as Python knows it, relative to the project; None for files of others, and for code that ansible-core
+    names after a collection but has made itself (`plugins/__synthetic__`)."""
     _, found, tail = name.partition(_COLLECTION)
     if not found and name.startswith(f"{ROOT}{os.sep}"):
         tail = name[len(str(ROOT)) + 1 :]
-    return tail if tail.startswith(FOLDERS) else None
+    return tail if tail.startswith(FOLDERS) and (ROOT / tail).is_file() else None
 
 
 def start() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.mutate.__main__ import drawn, limit_s, subjects, usual
 from tests.mutate.choice import Crowd, Traced, ranked
 from tests.mutate.mutants import mutants_of, phrases_in
+from tests.mutate.tracer import ROOT, project_path
 from tests.mutate.words import constants, lines_naming, words_of
 
 # Older ones do not say where in a formatted text its parts stand.
@@ -196,3 +197,17 @@ def test_quick_tests_come_first_and_real_programs_never() -> None:
     many = [f"tests/integration/test_{file}.py::test_{number}" for file in "cd" for number in range(5)]
     assert [test[-12:] for test in usual(many)] == ["c.py::test_0", "d.py::test_0", "c.py::test_1"]
     assert limit_s([unit, unit]) * 3 == limit_s(many[:3])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (f"{ROOT}/plugins/modules/hns_check.py", "plugins/modules/hns_check.py"),
+        ("/x/ansible_collections/winkube/node/roles/host/tasks/main.yml", "roles/host/tasks/main.yml"),
+        ("/x/ansible_collections/winkube/node/plugins/__synthetic__", None),
+        (f"{ROOT}/tests/unit/test_mutate.py", None),
+        ("/usr/lib/python3/json.py", None),
+    ],
+)
+def test_only_files_of_the_collection_are_traced(name: str, expected: str | None) -> None:
+    assert project_path(name) == expected
