@@ -114,10 +114,20 @@ def _other(node: ast.AST, old: str, *, inside_text: bool) -> str | None:
     if isinstance(value, int | float):
         return repr(value + 1)
     if isinstance(value, str):
-        if inside_text and sys.version_info < (3, 12):  # older ones do not say where in the text it stands
+        if not inside_text:
+            return f"({_with_x(value)!r})" if "\n" in old else repr(_with_x(value))
+        # Older ones do not say where in the text it stands; a quote belongs to the next of several texts in a row.
+        if sys.version_info < (3, 12) or '"' in old:
             return None
-        return f"{old}x" if inside_text else f"({value + 'x'!r})" if "\n" in old else repr(value + "x")
+        return _with_x(old)
     return None
+
+
+def _with_x(text: str) -> str:
+    """In the middle of a sentence, since tests look for parts of it; else at the end."""
+    inside = [place for place in range(1, len(text)) if text[place - 1].isalpha() and text[place].isalpha()]
+    place = min(inside, key=lambda each: abs(each - len(text) // 2)) if " " in text and inside else len(text)
+    return f"{text[:place]}x{text[place:]}"
 
 
 def _decided(module: ast.Module) -> dict[ast.AST, tuple[str, ...]]:

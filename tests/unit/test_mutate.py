@@ -52,6 +52,10 @@ def test_every_value_of_a_python_file_once_and_no_prose() -> None:
         assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(CODE))
 
 
+def test_a_sentence_is_changed_where_its_parts_are_looked_for() -> None:
+    assert changed('A = "it is not there"\n')['"it is not there"'] == "A = 'it is nxot there'\n"
+
+
 def test_bytes_before_a_value_do_not_shift_it() -> None:
     assert changed('A = "ü"; B = 7\n')["7"] == 'A = "ü"; B = 8\n'
 
