@@ -26,6 +26,7 @@ _TEXT_VALUE = re.compile(
     r"""(?P<number>(?<![\w.])\d+(?:\.\d+)*(?:/\d+)?(?![\w.]))|(?P<bool>\b(?:true|false)\b|\$(?:true|false)\b)"""
     r"""|(?P<word>[A-Za-z_/\\.-][\w/\\:.=@-]+[\w/\\])"""
 )
+_VERSION = re.compile(r"\d+(\.\d+)+")
 _FOR_PEOPLE = frozenset({"title", "source", "message", "remedy", "help", "doc"})
 # Lines that only people read.
 _PROSE = re.compile(r"""^[\s-]*"?(?:description|short_description|title|name|\$comment|\$schema|\$id)"?:""")
@@ -124,7 +125,10 @@ def _other(node: ast.AST, old: str, *, inside_text: bool) -> str | None:
 
 
 def _with_x(text: str) -> str:
-    """In the middle of a sentence, since tests look for parts of it; else at the end."""
+    """The next version; an x in the middle of a sentence, since tests look for parts of it, else at the end."""
+    if _VERSION.fullmatch(text):
+        head, _dot, last = text.rpartition(".")
+        return f"{head}.{int(last) + 1}"
     inside = [place for place in range(1, len(text)) if text[place - 1].isalpha() and text[place].isalpha()]
     place = min(inside, key=lambda each: abs(each - len(text) // 2)) if " " in text and inside else len(text)
     return f"{text[:place]}x{text[place:]}"

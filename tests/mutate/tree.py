@@ -128,7 +128,8 @@ class Tree:
 def _state(status: int, output: str) -> str:
     if status == 0:
         return "passed" if re.search(r"\b\d+ passed\b", output) else "nothing"
-    return "failed" if status < USAGE else "nothing"
+    # Tests of a file that cannot be imported are not found, and the file is an error.
+    return "failed" if status < USAGE or _FAILED.search(output) else "nothing"
 
 
 def _first_failed(output: str) -> tuple[str]:

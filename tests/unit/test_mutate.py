@@ -52,6 +52,10 @@ def test_every_value_of_a_python_file_once_and_no_prose() -> None:
         assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(CODE))
 
 
+def test_of_a_version_there_is_a_next_one() -> None:
+    assert changed('A = "0.12.0"\n')['"0.12.0"'] == "A = '0.12.1'\n"
+
+
 def test_a_sentence_is_changed_where_its_parts_are_looked_for() -> None:
     assert changed('A = "it is not there"\n')['"it is not there"'] == "A = 'it is nxot there'\n"
 
