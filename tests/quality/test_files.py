@@ -19,7 +19,7 @@ NAMES = project_files()
     [
         text_checks.not_ascii,
         text_checks.wrong_line_endings,
-        text_checks.typographic_commands,
+        pytest.param(text_checks.typographic_commands, marks=pytest.mark.row("CT-30")),
         text_checks.without_license,
         text_checks.too_long,
         import_checks.lab_reaches_plugins,

@@ -15,7 +15,14 @@ from typing import Any
 from ..facts import feature_gates
 from ..facts.containerd import UnsupportedVersionError
 from ..facts.flag_table import OLDEST as OLDEST_LINE
-from ..facts.kubernetes import PAUSE_IMAGES, PAUSE_REPOSITORY, NoPauseImageError, PauseImage, pair
+from ..facts.kubernetes import (
+    FROZEN_REPOSITORY,
+    PAUSE_IMAGES,
+    PAUSE_REPOSITORY,
+    NoPauseImageError,
+    PauseImage,
+    pair,
+)
 from ..facts.kubernetes import pause_image as known_image
 from ..facts.version import Line, Version, VersionError
 from ..facts.windows import (
@@ -201,7 +208,7 @@ def _known(reference: str) -> PauseImage | None:
     """The row of a published image; None for an image of the user's own."""
     repository, _colon, tag = reference.rpartition(":")
     for image in PAUSE_IMAGES:
-        if image.tag == tag and repository in {PAUSE_REPOSITORY, image.microsoft}:
+        if image.tag == tag and repository in {PAUSE_REPOSITORY, FROZEN_REPOSITORY, image.microsoft}:
             return image
     return None
 

@@ -41,9 +41,6 @@ RUNTIME_CLASS_API = "node.k8s.io/v1"
 RUNTIME_CLASS_SINCE = Line(1, 20)
 """Source: kubernetes v1.20 CHANGELOG, RuntimeClass promoted to node.k8s.io/v1."""
 
-DEFAULT_HANDLER = "runhcs-wcow-process"
-"""What containerd calls its runtime for process isolation. Source: facts/containerd.py, RELEASE_LINES."""
-
 
 def image_names(build: int) -> ImageNames | None:
     """The row of a build, None for one that is not in the table."""

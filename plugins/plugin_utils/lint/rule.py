@@ -74,7 +74,7 @@ def is_true(value: Any) -> bool:
 
 def _hit(path: Path, value: Any, container: str = "") -> Hit:
     scalar = not isinstance(value, dict | list)
-    values = {"value": short(value), "set": f"set to {short(value)}" if scalar else "set", "field": str(path[-1])}
+    values = {"value": short(value), "set": f"set to {short(value)}" if scalar else "set"}
     return Hit(path, values, container)
 
 

@@ -76,7 +76,7 @@ def _other_pod_fields(case: PodCase) -> Iterator[Hit]:
     allowed = _NAMED_IN_LM_21 if case.profile.minor >= 24 else frozenset({"windowsOptions"})
     for field, value in case.pod.security.items():
         if value is not None and field not in allowed and field not in _POD_FIELDS_WITH_RULE:
-            yield Hit(("spec", "securityContext", field), {"field": field})
+            yield Hit(("spec", "securityContext", field))
 
 
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"

@@ -144,9 +144,7 @@ def _modes(case: PodCase) -> Iterator[Hit]:
         for kind in ("configMap", "secret", "projected", "downwardAPI"):
             source = as_map(volume.get(kind))
             if source.get("defaultMode") not in (None, _DEFAULT_MODE):
-                yield Hit(
-                    (*path, kind, "defaultMode"), {"value": _octal(source["defaultMode"]), "field": "defaultMode"}
-                )
+                yield Hit((*path, kind, "defaultMode"), {"value": _octal(source["defaultMode"])})
             nested = [((*path, kind), source)]
             for number, part in enumerate(as_list(source.get("sources"))):
                 nested += [
@@ -155,7 +153,7 @@ def _modes(case: PodCase) -> Iterator[Hit]:
             for root, holder in nested:
                 for number, item in enumerate(as_list(holder.get("items"))):
                     if as_map(item).get("mode") is not None:
-                        yield Hit((*root, "items", number, "mode"), {"value": _octal(item["mode"]), "field": "mode"})
+                        yield Hit((*root, "items", number, "mode"), {"value": _octal(item["mode"])})
 
 
 def _octal(value: object) -> str:

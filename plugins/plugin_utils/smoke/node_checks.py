@@ -54,7 +54,10 @@ def _dns(facts: Facts) -> Iterator[Check]:
         why = "kube-system has no Service kube-dns, so the address of the cluster's DNS is not known."
         yield replace(base, exclusion=why)
         return
-    for pod in (pod for pod in facts.web if pod.ready):
+    ready = [pod for pod in facts.web if pod.ready]
+    if not ready:
+        yield replace(base, exclusion="No pod is Ready that could be asked for them.")
+    for pod in ready:
         yield replace(
             _in_pod(pod, "dns-config", "server", base.title, *base.rows),
             target=facts.dns_address,

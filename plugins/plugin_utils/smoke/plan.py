@@ -77,6 +77,11 @@ def _peer(facts: Facts) -> PodFact | None:
     return facts.peer if facts.peer is not None and facts.peer.ready else None
 
 
+def _missing(facts: Facts) -> str:
+    """Which of the two that it takes to send UDP is not there."""
+    return NO_PEER if _peer(facts) is None else NO_PODS
+
+
 def _not_run(name: str, group: str, flow: str, protocol: str, why: str, *rows: str) -> Check:
     title = f"{flow}, {protocol}" if flow else GROUPS[group]
     return Check(name, group, title, "none", rows, flow, protocol, exclusion=why)
@@ -223,8 +228,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
     name = f"{PEER}.{PEER_NAMES}.{facts.namespace}.svc.{facts.dns_domain}"
     if peer is None or not pods:
         for flow, kind in ((POD_IP, "pod-to-pod/udp"), (POD_NAME, "discovery/pod-udp-name")):
-            why = NO_PEER if peer is None else NO_PODS
-            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", why, "SM-15", "KE-12")
+            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", _missing(facts), "SM-15", "KE-12")
         return
     for pod in pods:
         base = _in_pod(pod, "pod-to-pod", "udp", "pod to pod", "SM-15", "KE-12")
@@ -280,7 +284,7 @@ def _service(facts: Facts) -> Iterator[Check]:
     if not _ready(facts):
         yield _not_run("service/tcp", "service", SERVICE_IP, "TCP", NO_PODS, "SM-10", "SM-15")
     if _peer(facts) is None or not _ready(facts):
-        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", NO_PEER, "SM-15")
+        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", _missing(facts), "SM-15")
     else:
         yield replace(
             _in_pod(_ready(facts)[0], "service", "udp", "the Service's address, from a pod", "SM-15"),
@@ -342,7 +346,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             needs=_NAME_NEEDS,
         )
     else:
-        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", NO_PEER, "SM-15")
+        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", _missing(facts), "SM-15")
     yield Check(
         "discovery/between",
         "discovery",
@@ -358,7 +362,8 @@ def _inbound(facts: Facts) -> Iterator[Check]:
     targets = [node for node in facts.nodes if node.usable and node.address]
     for where, host in (("linux", facts.linux), ("outside", facts.outside)):
         if not host or not targets or not _ready(facts):
-            why = f"No host for it is named (winkube_smoke_{where}_host)." if not host else NO_PODS
+            why = NO_PODS if targets else "No node is usable that it could be tried at."
+            why = why if host else f"No host for it is named (winkube_smoke_{where}_host)."
             yield _not_run(f"inbound/{where}", "inbound", "", "TCP", why, "SM-12")
             continue
         for node in _each_system(targets):
@@ -420,7 +425,8 @@ def _outbound(facts: Facts) -> Iterator[Check]:
             expect="address",
         )
     else:
-        why = "winkube_smoke_external_dns is empty: there is no server outside that answers UDP."
+        unset = next((name for name in ("dns", "name") if not getattr(facts, f"external_{name}")), "")
+        why = f"winkube_smoke_external_{unset} is empty: there is nothing outside to ask." if unset else NO_PODS
         yield _not_run("outbound/udp", "outbound", EXTERNAL_IP, "UDP", why, "SM-15")
     why = "Once a name is resolved it is the flow by address; the question for it goes to the cluster's DNS."
     yield _not_run("outbound/udp-name", "outbound", EXTERNAL_DNS, "UDP", why, "SM-15", "KE-08")
@@ -436,6 +442,7 @@ def _outbound(facts: Facts) -> Iterator[Check]:
 
 
 def _pod_to_node(facts: Facts) -> Iterator[Check]:
+    asked = False
     for pod in _ready(facts):
         others = [node for node in facts.nodes if node.name != pod.node and node.usable and node.address]
         target = next(iter(others or [node for node in facts.nodes if node.name == pod.node and node.address]), None)
@@ -449,7 +456,9 @@ def _pod_to_node(facts: Facts) -> Iterator[Check]:
             argv=commands.curl_status(f"https://{target.address}:{KUBELET_PORT}/healthz"),
             expect="http",
         )
-    if not _ready(facts):
-        yield _not_run("pod-to-node/tcp", "pod-to-node", POD_NODE, "TCP", NO_PODS, "SM-15")
+        asked = True
+    if not asked:
+        why = "No node has an address that it could be asked at." if _ready(facts) else NO_PODS
+        yield _not_run("pod-to-node/tcp", "pod-to-node", POD_NODE, "TCP", why, "SM-15")
     why = "Nothing that every node runs answers UDP to pods."
     yield _not_run("pod-to-node/udp", "pod-to-node", POD_NODE, "UDP", why, "SM-15", "KE-08")

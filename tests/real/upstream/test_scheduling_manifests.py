@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.density import plan
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import DEFAULT_HANDLER, IMAGE_NAMES
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import IMAGE_NAMES
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_node
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION, runtime_class
 from ansible_collections.winkube.node.plugins.plugin_utils.workloads.iis import iis
@@ -19,6 +19,7 @@ from tests.real.upstream.apiserver import ApiServer, running
 from tests.unit.scheduling.objects import windows
 
 TAINTS = ("os=windows:NoSchedule",)
+HANDLER = "runhcs-wcow-process"
 DEFAULT = "/api/v1/namespaces/default"
 DRY = "?dryRun=All&fieldManager=winkube&fieldValidation=Strict"
 
@@ -41,7 +42,7 @@ def test_a_running_server_takes_what_we_make(version: str, tmp_path: Path) -> No
     wish = plan.Wish("winkube-density-a", "2026-11-21T00:00:00Z", 1)
     with running(program, tmp_path) as server:
         for names in IMAGE_NAMES:
-            made = runtime_class(names.build, DEFAULT_HANDLER, TAINTS)
+            made = runtime_class(names.build, HANDLER, TAINTS)
             taken(server, COLLECTION, made)
             assert server.request("POST", COLLECTION, made)[0] == 201
         for names in IMAGE_NAMES:
@@ -62,12 +63,12 @@ def test_a_running_server_takes_what_we_make(version: str, tmp_path: Path) -> No
         version_now = server.request("GET", path)[1]["metadata"]["resourceVersion"]
         changed["metadata"]["resourceVersion"] = version_now
         assert server.request("PUT", f"{path}{DRY}", changed)[0] == 422, "a handler cannot be changed, as we say"
-        more = runtime_class(20348, DEFAULT_HANDLER, (*TAINTS, "team=a:NoExecute"))
+        more = runtime_class(20348, HANDLER, (*TAINTS, "team=a:NoExecute"))
         more["metadata"]["resourceVersion"] = version_now
         assert server.request("PUT", f"{path}{DRY}", more)[0] == 200, "its tolerations can"
 
 
 def made_for(number: int) -> dict[str, Any]:
     """What the RuntimeClass of a build schedules by."""
-    found: dict[str, Any] = runtime_class(number, DEFAULT_HANDLER, TAINTS)["scheduling"]
+    found: dict[str, Any] = runtime_class(number, HANDLER, TAINTS)["scheduling"]
     return found

@@ -63,6 +63,17 @@ def test_a_few_at_once_and_what_each_said(store: Store) -> None:
     assert store.left_out == {"x/9.txt": "p9.exe is not on the node"}
 
 
+@pytest.mark.row("LG-07")
+def test_what_hns_and_the_adapters_are_is_kept_as_it_was_read(store: Store) -> None:
+    objects = {name: f'{{"Success":true,"Output":["{name}"]}}' for name in ("networks", "endpoints", "policylists")}
+    parts = {"hns": {"available": True, **objects}, "adapters": [{"name": "Ethernet"}], "services": []}
+    Node()._state(store, Reading().merged(parts))
+    for name, text in objects.items():
+        assert (store.folder / "network" / f"hns-{name}.json").read_text() == f"{text}\n"
+    assert '"name": "Ethernet"' in (store.folder / "network" / "adapters.json").read_text()
+    assert {"network/hns-namespaces.json", "services/all.json", "system/machine.json"} <= set(store.files)
+
+
 def test_one_that_cannot_be_run_does_not_hold_up_the_others(store: Store) -> None:
     outputs = Node(fails=["2", "5"]).collect(store, there())
     assert sorted(outputs) == [f"x/{n}.txt" for n in (0, 1, 3, 4, 6, 7, 8, 9)]

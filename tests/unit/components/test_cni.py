@@ -64,10 +64,11 @@ def test_plugins_of_unknown_origin_are_compared_first() -> None:
 
 @pytest.mark.row("FL-05")
 def test_strangers_in_the_folder_are_named_with_what_they_mean() -> None:
-    found = cni.strangers(LAYOUT, node(("10-azure.conflist", "cni.conf", "nat.CONF", "readme.txt")))
-    assert len(found) == 2
+    found = cni.strangers(LAYOUT, node(("10-azure.conflist", "cni.conf", "nat.CONF", "readme.txt", "vpc.json")))
+    assert len(found) == 3
     assert found[0].startswith(r"C:\k\cni\config\10-azure.conflist is another network configuration, which is used:")
     assert "nat.CONF is another network configuration, which is used as soon as cni.conf is gone:" in found[1]
+    assert found[2].startswith(r"C:\k\cni\config\vpc.json is another network configuration")
     assert cni.strangers(LAYOUT, node(("cni.conf",))) == ()
     assert cni.strangers(LAYOUT, bare(cni.reads(LAYOUT))) == ()
 

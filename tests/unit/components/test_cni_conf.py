@@ -37,10 +37,14 @@ def settings(**more: Any) -> cni_conf.CniConf:
 
 
 def render(wanted: cni_conf.CniConf, template: str = TEMPLATE) -> str:
+    return rendered(cni_conf.template_variables(wanted), template)
+
+
+def rendered(variables: dict[str, Any], template: str = TEMPLATE) -> str:
     """As Ansible does it: blocks leave no lines behind."""
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
     environment.filters["to_json"] = json.dumps
-    return environment.from_string(template).render(**cni_conf.template_variables(wanted))
+    return environment.from_string(template).render(**variables)
 
 
 def data(**more: Any) -> dict[str, Any]:
@@ -135,7 +139,9 @@ def test_another_place_of_subnet_env_is_told_to_the_plugin() -> None:
         ("1.0.0", "", "0.2.0"),
         ("1.0.0", "0.3.0", "0.3.0"),
         ("1.0.1", "", "1.0.0"),
+        ("1.0.1", "0.3.1", "0.3.1"),
         ("1.0.1", "0.4.0", "0.4.0"),
+        ("1.6.0", "1.1.0", "1.1.0"),
         ("1.9.0", "0.2.0", "0.2.0"),
         ("1.9.0", "1.1.0", "1.1.0"),
     ],

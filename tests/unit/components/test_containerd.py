@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import ContainerdSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
@@ -29,7 +30,14 @@ CONFIG = r"""version = 2
   conf_dir = 'C:\k\cni\config'
 """
 SOURCE = Source("https://example.com/containerd-1.7.11-windows-amd64.tar.gz", "a" * 64, "1.7.11")
-SETTINGS = containerd.settings(LAYOUT, version="1.7.11", pause_image="registry.k8s.io/pause:3.9", log_level="info")
+SETTINGS = ContainerdSettings(
+    version="1.7.11",
+    sandbox_image="registry.k8s.io/pause:3.9",
+    cni_bin_dir=r"C:\k\cni",
+    cni_conf_dir=r"C:\k\cni\config",
+    config_path=r"C:\Program Files\containerd\config.toml",
+    grpc_address=r"\\.\pipe\containerd-containerd",
+)
 ARGS = containerd.ContainerdArgs(
     layout=LAYOUT, source=SOURCE, archive=True, config=CONFIG, settings=SETTINGS, mark=MARK
 )
@@ -58,6 +66,14 @@ def converged(args: containerd.ContainerdArgs = ARGS, reading: Reading | None = 
     }
     parts[file_key(r"C:\ProgramData\winkube\receipts\containerd.json")] = file(json.dumps(receipt).encode())
     return done.merged(parts, predicted=False)
+
+
+@pytest.mark.row("CT-20", "CT-03", "CT-48")
+def test_what_config_toml_shall_say_follows_from_where_things_are() -> None:
+    given: dict[str, Any] = {"version": "1.7.11", "pause_image": "registry.k8s.io/pause:3.9", "log_level": "info"}
+    assert containerd.settings(LAYOUT, **given) == SETTINGS
+    with pytest.raises(Refused, match="containerd log level 'loud' is none of"):
+        containerd.settings(LAYOUT, **given | {"log_level": "loud"})
 
 
 @pytest.mark.row("CT-47", "SV-06", "SV-20")
@@ -111,6 +127,7 @@ def test_the_service_that_registers_itself_gets_containerds_own_command_line() -
         "--log-file",
         r"C:\ProgramData\containerd\log\containerd.log",
     ]
+    assert service["display_name"] == "Containerd", "as containerd registers itself"
 
 
 @pytest.mark.row("SV-22")
@@ -122,6 +139,7 @@ def test_the_service_starts_with_the_machine() -> None:
     assert "run sc.exe config containerd start= auto" in lines(made.batch.ops)
 
 
+@pytest.mark.row("SV-20")
 def test_another_service_name_is_passed_on() -> None:
     layout = replace(LAYOUT, containerd_service="containerd-dev")
     made = make_plan(
@@ -160,6 +178,8 @@ def test_running_dependants_stop_before_and_start_after_in_reverse_order() -> No
     made = plan(node, replace(ARGS, config=CONFIG.replace("3.9", "3.10"))).batch
     assert made is not None
     services = [line for line in lines(made.ops) if line.startswith(("run sc.exe", "wait pipe"))]
+    # By their names: what services.msc shows (the DisplayName that containerd itself registers) is another.
+    assert (node.service("containerd") or {})["display_name"] == "Containerd"
     assert services == [
         "run sc.exe stop kube-proxy",
         "run sc.exe stop kubelet",
@@ -262,19 +282,31 @@ def test_a_config_that_containerd_would_not_read_is_refused() -> None:
         plan(bare_node(), replace(ARGS, template="mine.toml.j2", config=CONFIG.replace("version = 2", "version = 3")))
 
 
-@pytest.mark.row("SV-12", "SV-13", "SV-15")
+@pytest.mark.row("SV-12", "SV-13", "SV-15", "SV-09", "SV-22")
 def test_under_nssm_the_arguments_are_one_quoted_string_and_output_has_a_file() -> None:
     args = replace(ARGS, manager="nssm")
     made = plan(bare_node(), args).batch
     assert made is not None
     nssm = [op.args["args"] for op in made.ops if op.op == "run" and op.args["program"] == r"C:\k\nssm.exe"]
+    log = r"C:\ProgramData\containerd\log\containerd.log"
     assert nssm[0] == ["install", "containerd", EXE]
-    assert ["set", "containerd", "AppParameters", r'--config "C:\Program Files\containerd\config.toml"'] in nssm
-    assert ["set", "containerd", "AppStdout", r"C:\ProgramData\containerd\log\containerd.log"] in nssm
-    assert ["set", "containerd", "AppStderr", r"C:\ProgramData\containerd\log\containerd.log"] in nssm
-    assert ["set", "containerd", "AppStdoutCreationDisposition", "4"] in nssm
-    assert ["set", "containerd", "AppRotateFiles", "1"] in nssm
-    assert ["set", "containerd", "AppExit", "Default", "Restart"] in nssm
+    assert {tuple(words[:2]) for words in nssm[1:]} == {("set", "containerd")}
+    assert [words[2:] for words in nssm[1:]] == [
+        ["AppParameters", r'--config "C:\Program Files\containerd\config.toml"'],
+        ["AppDirectory", r"C:\ProgramData\containerd\log"],
+        ["DisplayName", "Containerd"],
+        ["Start", "SERVICE_AUTO_START"],
+        ["AppExit", "Default", "Restart"],
+        ["AppThrottle", "1500"],
+        ["AppRestartDelay", "5000"],
+        ["AppStdout", log],
+        ["AppStderr", log],
+        ["AppStdoutCreationDisposition", "4"],
+        ["AppStderrCreationDisposition", "4"],
+        ["AppRotateFiles", "1"],
+        ["AppRotateOnline", "1"],
+        ["AppRotateBytes", "10485760"],
+    ]
     assert plan(converged(args), args).batch is None
 
 

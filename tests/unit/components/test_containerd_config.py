@@ -150,15 +150,24 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
     ("changes", "sentence"),
     [
         ({"version": "1.7"}, "containerd version is '1.7', which names the release line 1.7 and no release"),
-        ({"version": "1.3.9"}, "containerd 1.3.9 is older than 1.4.0"),
+        pytest.param({"version": "1.3.9"}, "containerd 1.3.9 is older than 1.4.0", marks=pytest.mark.row("CT-46")),
         ({"root": "containerd"}, "containerd root 'containerd' is not an absolute Windows path"),
         ({"cni_bin_dir": r"C:\k\it's"}, r"containerd CNI program folder 'C:\k\it's' holds a single quote"),
-        (
+        pytest.param(
             {"grpc_address": "tcp://1.2.3.4:5"},
-            "containerd address 'tcp://1.2.3.4:5' is no named pipe; write it as \\\\.\\pipe\\",
+            "containerd address 'tcp://1.2.3.4:5' is no named pipe; write it as \\\\.\\pipe\\containerd-containerd.",
+            marks=pytest.mark.row("CT-03"),
         ),
-        ({"log_level": "warning"}, "containerd log level 'warning' is none of trace, debug, info, warn"),
-        ({"sandbox_image": "pause"}, "containerd sandbox image 'pause' is no image with a tag or digest."),
+        pytest.param(
+            {"log_level": "warning"},
+            "containerd log level 'warning' is none of trace, debug, info, warn, error, fatal, panic.",
+            marks=pytest.mark.row("CT-45"),
+        ),
+        pytest.param(
+            {"sandbox_image": "pause"},
+            "containerd sandbox image 'pause' is no image with a tag or digest.",
+            marks=pytest.mark.row("CT-48"),
+        ),
         ({"version": "1.4.13", "registry_config_path": r"C:\c"}, "containerd 1.4.13 has no folder for registry hosts"),
     ],
 )
@@ -374,6 +383,7 @@ def test_a_default_runtime_that_nobody_configured() -> None:
     assert check(own, settings("1.6.27")) == []
 
 
+@pytest.mark.row("CT-06")
 def test_a_tcp_port_that_would_answer_nothing() -> None:
     text = V2.replace("[grpc]\n", '[grpc]\n  tcp_address = "127.0.0.1:8888"\n')
     assert only(text, "1.7.11").startswith("line 4: a TCP address is set but disable_tcp_service is not false")

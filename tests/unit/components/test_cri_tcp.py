@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import ipaddress
 import re
 import sys
 import tomllib
@@ -33,11 +34,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 
 from .nodes import LAYOUT, bare, file, lines
 
-LOOPBACK = Listener(Address.parse("127.0.0.1:8888"))
-OUTSIDE = Listener(Address.parse("192.168.122.220:8888"))
-ANY = Listener(Address.parse("0.0.0.0:8888"))
+LOOPBACK = Listener(Address("127.0.0.1", 8888))
+OUTSIDE = Listener(Address("192.168.122.220", 8888))
+ANY = Listener(Address("0.0.0.0", 8888))
 FILES = Tls(r"C:\cri\ca.crt", r"C:\cri\server.crt", r"C:\cri\server.key")
-ONE = cri_tcp_firewall.sources(["192.168.122.1"])
+ONE = (ipaddress.ip_network("192.168.122.1"),)
 CONFIG = 'version = 2\n[grpc]\n  gid = 0\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "a:1"\n'
 RULE = "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=8888|RA4=192.168.122.1|Name=winkube-cri-tcp|"
 OTHER = "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=8888|Name=somebody else's|"
@@ -100,7 +101,7 @@ def ops(found: Plan) -> list[str]:
         (ANY, ONE, True, []),
         (OUTSIDE, (), False, ["tcp_address 192.168.122.220:8888 can be reached from other machines; name those"]),
         (ANY, ONE, False, ["tcp_address 0.0.0.0:8888 is every address of the node"]),
-        (Listener(Address.parse("[::]:8888")), ONE, False, [r"tcp_address \[::\]:8888 is every address of the node"]),
+        (Listener(Address("::", 8888)), ONE, False, [r"tcp_address \[::\]:8888 is every address of the node"]),
         (ANY, (), True, ["tcp_address 0.0.0.0:8888 can be reached from other machines"]),
         (LOOPBACK, ONE, False, ["allowed_sources are given, but tcp_address 127.0.0.1:8888 is reached from the node"]),
         (Listener(LOOPBACK.address, replace(FILES, key="server.key")), (), False, [r"tls.key 'server.key' "]),
@@ -222,6 +223,15 @@ def test_containerd_restarts_with_what_depends_on_it_and_the_port_is_the_gate() 
     ]
 
 
+@pytest.mark.row("CT-08")
+def test_the_file_that_was_there_is_kept_and_comes_back() -> None:
+    found = plan(arguments(), node(arguments()))
+    assert found.batch is not None
+    (write,) = (op for op in found.batch.ops if op.op == "write" and op.args["path"] == LAYOUT.containerd_config)
+    assert str(write.args["backup"]).startswith("C:\\ProgramData\\winkube\\batches\\" + "0" * 32 + "\\backup\\")
+    assert [op.args["backup"] for op in write.undo if op.op == "restore"] == [write.args["backup"]]
+
+
 @pytest.mark.row("CT-11")
 def test_nothing_restarts_when_nothing_changes() -> None:
     assert not plan(arguments(), node(arguments(), edited(CONFIG, LOOPBACK))).changed
@@ -233,7 +243,7 @@ def test_a_containerd_that_rests_is_not_started() -> None:
     assert not any("sc.exe" in line for line in ops(found))
 
 
-@pytest.mark.row("CT-12")
+@pytest.mark.row("CT-11", "CT-12")
 def test_the_port_is_asked_for_where_the_node_has_it() -> None:
     assert cri_tcp.gate(ANY, 5).args["host"] == "127.0.0.1"
     assert cri_tcp.gate(OUTSIDE, 5).args["host"] == "192.168.122.220"
@@ -415,6 +425,7 @@ def test_a_port_that_nobody_reaches_proves_nothing() -> None:
         cri_tcp_proof.proof("h:1", None, required=True, ask=fails("UNAVAILABLE"))
 
 
+@pytest.mark.row("CT-06")
 def test_a_port_that_serves_no_cri_is_an_error() -> None:
     with pytest.raises(cri_tcp_proof.ProofError, match="The port was opened, but h:1 did not like it"):
         cri_tcp_proof.proof("h:1", None, required=False, ask=fails("UNIMPLEMENTED"))

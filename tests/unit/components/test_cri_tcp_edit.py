@@ -22,7 +22,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-OPEN = Listener(Address.parse("127.0.0.1:8888"))
+OPEN = Listener(Address("127.0.0.1", 8888))
 CRI = "io.containerd.grpc.v1.cri"
 TCP = "io.containerd.server.v1.grpc-tcp"
 GRPC_SWITCHES = {"grpc": {"tcp_address": "127.0.0.1:8888"}, "plugins": {CRI: {"disable_tcp_service": False}}}
@@ -63,8 +63,7 @@ def removed_and_added(before: str, after: str) -> tuple[list[str], list[str]]:
     return [line[1:] for line in lines if line[0] == "-"], [line[1:] for line in lines if line[0] == "+"]
 
 
-@pytest.mark.row("CT-05")
-@pytest.mark.row("CT-06")
+@pytest.mark.row("CT-05", "CT-06", "CT-51")
 @pytest.mark.parametrize("version", SWITCHES)
 def test_both_switches_in_the_table_of_the_files_version(version: int) -> None:
     after = edited(f"version = {version}\n", OPEN)
@@ -89,6 +88,7 @@ def test_a_second_run_changes_nothing_and_values_count_not_spellings() -> None:
     assert spelt != after and edited(spelt, OPEN) == spelt
 
 
+@pytest.mark.row("CT-08")
 def test_line_ends_of_windows_stay() -> None:
     after = edited(HAND_MADE.replace("\n", "\r\n"), OPEN)
     assert after == edited(HAND_MADE, OPEN).replace("\n", "\r\n")
@@ -150,7 +150,7 @@ def test_certificates(version: int, keys: list[tuple[str, ...]]) -> None:
 # --- versions ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("CT-07")
+@pytest.mark.row("CT-06", "CT-07")
 @pytest.mark.parametrize("switches", ["", '[grpc]\ntcp_address = "127.0.0.1:8888"\n'])
 def test_a_file_without_a_version_gets_one(switches: str) -> None:
     """The documents' snippet has none, and containerd 1.x then ignores disable_tcp_service."""
@@ -158,7 +158,7 @@ def test_a_file_without_a_version_gets_one(switches: str) -> None:
     assert tomllib.loads(edited(text, OPEN)) == {"version": 2, **GRPC_SWITCHES}
 
 
-@pytest.mark.row("CT-07")
+@pytest.mark.row("CT-07", "CT-51")
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -195,11 +195,14 @@ def test_what_a_file_of_version_1_has_open_can_be_closed() -> None:
             "disable_tcp_service is true, so every CRI call over TCP answers 'unknown service'",
         ),
         (
-            edited("version = 3\n", Listener(Address.parse("[::1]:8888"))),
+            f"version = 3\n[grpc]\ntcp_address = '[::1]:8888'\n[plugins.'{CRI}']\ndisable_tcp_service = false\n",
             "it listens on [::1]:8888, not on 127.0.0.1:8888",
         ),
-        (edited("version = 4\n", OPEN), ""),
-        (edited(HAND_MADE, OPEN), ""),
+        (
+            f"version = 4\n[plugins.'{TCP}']\naddress = '127.0.0.1:8888'\n"
+            f"[plugins.'{CRI}']\ndisable_tcp_service = false\n",
+            "",
+        ),
         (
             'version = 4\n[grpc]\ntcp_address = "127.0.0.1:8888"\n',
             "it listens on no TCP address, not on 127.0.0.1:8888",
@@ -208,8 +211,30 @@ def test_what_a_file_of_version_1_has_open_can_be_closed() -> None:
 )
 def test_the_effective_configuration_is_judged(dump: str, fault: str) -> None:
     assert not_effective(effective(dump), OPEN) == fault
+    assert not_effective(effective(edited(HAND_MADE, OPEN)), OPEN) == ""
 
 
+@pytest.mark.row("CT-06", "CT-12")
+@pytest.mark.parametrize(
+    ("keys", "served", "encrypted", "proven"),
+    [
+        ({}, False, False, False),  # containerd's own default is true: the port would open and serve no CRI
+        ({CRI: "disable_tcp_service = true"}, False, False, False),
+        ({CRI: "disable_tcp_service = false"}, True, False, False),
+        ({CRI: "disable_tcp_service = false", TCP: "tls_cert = 'c'\ntls_key = 'k'"}, True, True, False),
+        ({CRI: "disable_tcp_service = false", TCP: "tls_cert = 'c'\ntls_ca = 'a'"}, True, True, True),
+    ],
+)
+def test_what_an_effective_configuration_lets_in(
+    keys: dict[str, str], served: bool, encrypted: bool, proven: bool
+) -> None:
+    address = {TCP: "address = '127.0.0.1:8888'"}
+    tables = {name: "\n".join(filter(None, (address.get(name), keys.get(name)))) for name in (TCP, CRI)}
+    text = "version = 4\n" + "".join(f"[plugins.'{name}']\n{text}\n" for name, text in tables.items())
+    assert effective(text) == Effective("127.0.0.1:8888", served, encrypted, proven)
+
+
+@pytest.mark.row("CT-09")
 def test_what_is_still_open_is_named() -> None:
     assert not_effective(effective(edited("version = 4\n", OPEN)), None) == "it still listens on 127.0.0.1:8888"
     assert not_effective(effective("version = 4\n"), None) == ""

@@ -81,7 +81,7 @@ def test_the_command_line_by_manager() -> None:
     assert words("nssm") == [kubelet], "nssm takes its output, and speaks to the service control manager"
 
 
-@pytest.mark.row("ST-08")
+@pytest.mark.row("ST-08", "HP-09")
 def test_the_groups_are_pipes() -> None:
     assert list(csi_proxy.pipes(())) == PIPES
     assert csi_proxy.pipes(("iscsi", "system")) == ("csi-proxy-iscsi-v1alpha1", "csi-proxy-system-v1alpha1")
@@ -90,6 +90,7 @@ def test_the_groups_are_pipes() -> None:
         csi_proxy.pipes(("disk", "tape"))
 
 
+@pytest.mark.row("HP-09")
 def test_releases_before_1_0_are_refused() -> None:
     csi_proxy.check("1.0.0")
     with pytest.raises(Refused, match=r"csi-proxy 0\.2\.2 is older than 1\.0"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.action import win_flannel
 from ansible_collections.winkube.node.plugins.plugin_utils.components import (
     flannel,
     flannel_conf,
@@ -20,6 +22,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+
+from tests.unit.cluster.fake import Fake
 
 from .nodes import LAYOUT, bare, file, lines
 from .windows_network import CBR0, EXTERNAL, SWITCHED, adapter, reading
@@ -98,7 +102,8 @@ def test_flanneld_runs_before_cni_conf_is_written() -> None:
     ]
     gate = [{"for": "file", "path": SUBNET_ENV, "timeout_s": 180}]
     gate.append({"for": "hns_network", "name": "cbr0", "management_ip": True, "timeout_s": 180})
-    assert waits(made.gate)[:2] == gate
+    gate.append({"for": "service", "name": "flanneld", "state": "running", "timeout_s": 180, "stable_s": 3})
+    assert waits(made.gate) == gate
     assert service()["nssm"]["AppDirectory"] == r"C:\flannel"
 
 
@@ -110,7 +115,7 @@ def test_overlay_waits_for_its_own_network() -> None:
     assert [each["name"] for each in waits(made.gate) if each["for"] == "hns_network"] == ["vxlan0"]
 
 
-@pytest.mark.row("FL-02")
+@pytest.mark.row("FL-02", "FL-16")
 def test_the_documents_arguments_in_their_order() -> None:
     line = service()["nssm"]["AppParameters"]
     assert command_line.split(f"x {line}")[1:] == [
@@ -121,6 +126,7 @@ def test_the_documents_arguments_in_their_order() -> None:
     ]
 
 
+@pytest.mark.row("FL-02", "FL-07")
 def test_what_is_not_where_flanneld_looks_is_told_to_it() -> None:
     layout = replace(LAYOUT, flannel_run_dir=r"D:\run\flannel")
     found = flannel.arguments(args(layout=layout, net_conf=r"C:\flannel\net-conf.json"))
@@ -144,12 +150,16 @@ def test_a_name_that_no_node_has_is_refused(name: str) -> None:
         flannel.check(version="0.28.0", node_name=name, warn=lambda text: None)
 
 
-@pytest.mark.row("FL-12")
+@pytest.mark.row("FL-12", "FL-01")
 def test_flanneld_cannot_be_a_service_by_itself() -> None:
-    with pytest.raises(Refused, match="flanneld cannot run under the service manager 'sc', only under nssm"):
+    with pytest.raises(Refused) as refused:
         plan(manager="sc")
+    (sentence,) = refused.value.sentences
+    assert "flanneld cannot run under the service manager 'sc', only under nssm" in sentence
+    assert "does not speak to the service control manager: under sc.exe it would be killed after 30 seconds" in sentence
 
 
+@pytest.mark.row("FL-01", "FL-08")
 def test_a_converged_node_gets_nothing() -> None:
     found = plan(converged())
     assert found.batch is None, found.steps
@@ -204,7 +214,7 @@ def test_the_documents_service_is_adopted_without_a_restart() -> None:
 # -- what other roles bring --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("NW-31")
+@pytest.mark.row("NW-31", "NW-03")
 def test_plugins_and_kubeconfig_have_to_be_there() -> None:
     with pytest.raises(Refused) as refused:
         flannel.prerequisites(LAYOUT, SWITCHED)
@@ -256,7 +266,9 @@ def test_net_conf_by_mode() -> None:
     ("mode", "why"), [("l2tunnel", "Azure's own"), ("transparent", "ovn-kubernetes"), ("nat", "not used by Kubernetes")]
 )
 def test_other_modes_are_refused_with_a_reason(mode: str, why: str) -> None:
-    with pytest.raises(Refused, match=f"flannel has no backend for {mode}, .*{why}"):
+    with pytest.raises(
+        Refused, match=f"flannel has no backend for {mode}, .*{why}.* take winkube_cni_managed_by: cluster"
+    ):
         flannel_conf.check_mode(mode, 20348)
     with pytest.raises(Refused, match="'bridge' is none of l2bridge, overlay, l2tunnel, transparent, nat"):
         flannel_conf.check_mode("bridge", 20348)
@@ -334,6 +346,29 @@ def test_another_network_and_a_map_that_cannot_be_read() -> None:
             flannel_conf.cluster_net_conf(data, WHERE)
 
 
+def action(found: Fake) -> tuple[win_flannel.ActionModule, win_flannel.Answers]:
+    """win_flannel in check mode, and what this cluster says of the node win1."""
+    made = object.__new__(win_flannel.ActionModule)
+    made._task = SimpleNamespace(check_mode=True)
+    return made, made._ask(found.cluster, {"node_name": "win1", "managed_by": "service"})
+
+
+@pytest.mark.row("FL-14", "NW-03", "NW-15")
+@pytest.mark.parametrize("namespace", ["kube-flannel", "kube-system"])
+def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace: str) -> None:
+    cluster = Fake()
+    cluster.add_node("win1")["spec"] = {"podCIDR": "10.244.4.0/24"}
+    data = {"net-conf.json": json.dumps({"Network": "10.244.0.0/16", "Backend": {"Type": "host-gw"}})}
+    cluster.objects[f"/api/v1/namespaces/{namespace}/configmaps/kube-flannel-cfg"] = {"data": data}
+    made, answers = action(cluster)
+    assert answers.where == f"{namespace}/kube-flannel-cfg"
+    options = {"node_name": "win1", "cluster_cidr": "10.244.0.0/16"}
+    assert made._cluster_problems(options | {"network_mode": "l2bridge"}, answers) == ()
+    (sentence,) = made._cluster_problems(options | {"network_mode": "overlay"}, answers)
+    assert "winkube_network_mode overlay needs vxlan" in sentence
+    assert cluster.writes == [], "the cluster is never edited"
+
+
 @pytest.mark.row("FL-06")
 @pytest.mark.parametrize(
     ("node", "sentence"),
@@ -383,6 +418,9 @@ def test_a_network_of_the_clusters_own() -> None:
     gone = bare(flannel.reads(LAYOUT), running | {"state": "stopped"})
     assert flannel.cluster_managed_problems(LAYOUT, gone, windows, None, "win1") == ()
     assert flannel.cluster_managed_problems(LAYOUT, gone, None, None, "win1") == ()
+    for name in ("kube-flannel-ds-windows", "calico-node-windows", "antrea-agent-windows", "ovnkube-node-windows"):
+        there = [daemon_set(name, "windows")]
+        assert flannel.cluster_managed_problems(LAYOUT, gone, there, None, "win1") == (), name
     (nobody,) = flannel.cluster_managed_problems(LAYOUT, gone, [], None, "win1")
     assert "no DaemonSet of a network" in nobody
 
@@ -439,3 +477,4 @@ def test_exceptions_by_address_and_by_network() -> None:
     assert networks.exception_list_covers(found, "10.244.7.7")
     assert not networks.exception_list_covers(found, "8.8.8.8")
     assert networks.uncovered(found, ["10.244.4.0/24", "10.127.130.0/24"]) == ("10.127.130.0/24",)
+    assert networks.uncovered(["10.244.4.0/25"], ["10.244.4.0/24"]) == ("10.244.4.0/24",), "a half is not enough"

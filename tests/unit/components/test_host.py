@@ -107,6 +107,7 @@ def test_one_of_the_two_services_is_not_enough(there: str) -> None:
     assert plan(node({"name": there, "state": "running"})).reboot
 
 
+@pytest.mark.row("HP-10")
 def test_where_the_feature_is_there_is_no_restart() -> None:
     made = plan(node())
     assert made.reboot == ()
@@ -222,6 +223,23 @@ def test_the_page_file(value: list[str], wanted: int, sentence: str) -> None:
     assert (sentence in said) if sentence else said == ""
 
 
+@pytest.mark.row("HP-03")
+def test_the_page_files_are_those_that_windows_is_told_to_have() -> None:
+    asked = [dict(query.args) for query in host.reads(LAYOUT) if query.key == "registry:page-files"]
+    key = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
+    assert asked == [{"path": key, "name": "PagingFiles"}]
+
+
+@pytest.mark.row("HP-04")
+def test_the_folders_and_what_is_above_them_are_the_administrators() -> None:
+    made = plan(node(), NODE).batch
+    assert made is not None
+    locks = {op.args["path"]: op.args.get("sddl") for op in made.ops if op.op == "mkdir"}
+    users_read = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
+    names = (r"C:\k", r"C:\k\cni", r"C:\k\cni\config", r"C:\flannel", r"C:\run", r"C:\run\flannel")
+    assert locks == dict.fromkeys(names, users_read)
+
+
 @pytest.mark.row("HP-07")
 def test_an_adapter_that_is_not_there_is_refused_with_those_that_are() -> None:
     said = refusals(node(), replace(NODE, interface="Ethernet 2"))
@@ -256,6 +274,15 @@ def test_secrets_on_a_disk_that_is_not_encrypted(state: str, words: str) -> None
     assert refusals(reading) == ""
     assert words in refusals(reading, replace(NODE, require_encryption=True))
     assert warnings(reading, ALONE) == "", "without Kubernetes there are no secrets"
+
+
+@pytest.mark.row("SE-01", "SE-02", "SE-03")
+def test_the_disk_of_the_kubelet_and_who_may_read_there_are_asked_for() -> None:
+    asked = {query.key: (query.op, dict(query.args)) for query in host.reads(LAYOUT)}
+    assert asked["encryption:c:"] == ("encryption", {"volume": "C:"})
+    for folder in (r"C:\etc\kubernetes", r"C:\var\lib\kubelet\pki"):
+        op, given = asked[file_key(folder)]
+        assert (op, given["path"], given["sddl"]) == ("file", folder, True)
 
 
 @pytest.mark.row("SE-01", "SE-03")
@@ -293,6 +320,7 @@ def test_the_batch_is_made_of_folders_first() -> None:
     assert lines(made.batch.ops)[0].startswith("mkdir")
 
 
+@pytest.mark.row("HP-10")
 def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
     """A stopped HNS tells no reading which networks there are."""
     services = ({"name": "hns", "state": "stopped", "start": 3}, {"name": "vmcompute", "state": "stopped", "start": 3})

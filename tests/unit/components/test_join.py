@@ -64,6 +64,7 @@ def test_joined_is_kubeconfig_certificate_and_node() -> None:
     ("reading", "node", "said"),
     [
         (member(), None, r"the cluster has no Node win1.*playbooks/rejoin\.yml"),
+        (member(until="2026-11-21T12:00:00Z"), NODE, r"expired at 2026-11-21T12:00:00Z"),
         (member(until="2026-11-21T11:59:59Z"), NODE, r"expired at 2026-11-21T11:59:59Z.*playbooks/rejoin\.yml"),
         (member().merged({join.certificate_key(LAYOUT): {"exists": False}}), NODE, r"joined by half.*rejoin\.yml"),
         (fresh(), READY, r"a Node win1 that is Ready.*another machine has the name"),
@@ -100,7 +101,7 @@ def test_other_names_are_fine(name: str) -> None:
 @pytest.mark.parametrize("role", ["control-plane", "master"])
 def test_a_control_plane_is_refused(role: str) -> None:
     labelled = {"metadata": {"name": "win1", "labels": {f"node-role.kubernetes.io/{role}": ""}}}
-    with pytest.raises(Refused, match=f"has the role of a control plane .node-role.kubernetes.io/{role}."):
+    with pytest.raises(Refused, match=f"a control plane .node-role.kubernetes.io/{role}., which runs on Linux only"):
         joined(member(), labelled)
 
 
@@ -253,7 +254,8 @@ def test_a_kubeconfig_of_the_users_is_written_for_administrators_alone_and_the_k
         "wait service kubelet running",
         "wait http",
     ]
-    assert (write.args["sddl"], write.secrets) == (SDDL, ("content",))
+    administrators_alone = "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"
+    assert (write.args["sddl"], write.secrets) == (administrators_alone, ("content",))
 
 
 @pytest.mark.parametrize(

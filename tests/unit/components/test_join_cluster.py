@@ -9,12 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.action import win_k8s_join
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components import csr, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.components.after_join import Expected, look_after
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from cryptography import x509
 
 from tests.unit.cluster.fake import Fake, certificate_request, subject
+
+from .nodes import LAYOUT
+from .test_join import fresh
 
 EXPECTED = Expected("win1", architecture="amd64", build=20348, taints=("os=windows:NoSchedule",), timeout_s=60)
 LABELS = {
@@ -112,6 +117,14 @@ def test_a_missing_taint_is_patched_beside_the_others() -> None:
 
 
 @pytest.mark.row("JR-08")
+@pytest.mark.parametrize("other", [{"effect": "NoExecute"}, {"value": "linux"}, {"key": "os2"}])
+def test_a_taint_that_is_another_does_not_count(other: dict[str, str]) -> None:
+    fake, node = cluster_with_node(taints=[TAINT | other])
+    assert look_after(fake.cluster, EXPECTED, Time().clock).steps
+    assert node["spec"]["taints"] == [TAINT | other, TAINT]
+
+
+@pytest.mark.row("JR-08")
 def test_taints_that_change_meanwhile_are_not_lost() -> None:
     fake, node = cluster_with_node(taints=[])
     fake.refused["PATCH", "/api/v1/nodes/win1"] = 409
@@ -163,6 +176,19 @@ def test_a_request_is_waited_for_only_where_the_kubelet_makes_one() -> None:
     assert time.passed == 0
     assert look_after(fake.cluster, replace(EXPECTED, serving_csr=True), time.clock).steps
     assert time.passed == 10
+
+
+@pytest.mark.row("HP-01")
+def test_a_join_without_a_linux_node_is_refused_before_anything_is_done() -> None:
+    fake = Fake()
+    fake.add_node("win2", **LABELS)
+    action = object.__new__(win_k8s_join.ActionModule)
+    action._found = win_k8s_join._Task(fake.cluster)
+    options = {"join": "kubeadm", "state": "joined", "kubeconfig_source": "", "bootstrap_source": ""}
+    with pytest.raises(Refused, match="has no Linux node that is Ready"):
+        action._may_join(options, LAYOUT, fresh())
+    fake.add_node("cp1", **{"kubernetes.io/os": "linux"})
+    action._may_join(options, LAYOUT, fresh())
 
 
 @pytest.mark.row("HP-01")

@@ -60,7 +60,7 @@ def refusal(args: kube_proxy.KubeProxyArgs, reading: Reading | None = None) -> s
     return str(refused.value)
 
 
-@pytest.mark.row("KP-01", "KP-05", "SV-05", "SV-11")
+@pytest.mark.row("KP-01", "KP-05", "KP-10", "SV-05", "SV-11")
 def test_a_joined_node_gets_program_and_service_and_it_is_started() -> None:
     made = plan(joined(), arguments()).batch
     assert made is not None
@@ -81,6 +81,7 @@ def test_a_converged_node_gets_nothing(mode: str, manager: str) -> None:
     assert plan(converged(args), args).batch is None
 
 
+@pytest.mark.row("KP-03", "KP-12", "KP-13", "KP-16")
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 def test_the_mode_decides_arguments_and_environment(manager: str) -> None:
     def made(mode: str) -> tuple[list[str], list[str]]:
@@ -95,6 +96,28 @@ def test_the_mode_decides_arguments_and_environment(manager: str) -> None:
     assert {"--network-name=vxlan0", "--source-vip=10.244.3.2"} <= set(overlay[0])
     assert not any(word.startswith(("--network-name", "--source-vip")) for word in l2bridge[0])
     assert ("--windows-service" in l2bridge[0]) is (manager == "sc")
+
+
+@pytest.mark.row("KP-03")
+def test_kube_network_is_set_for_the_service() -> None:
+    made = plan(joined(), arguments()).batch
+    assert made is not None
+    (variables,) = (op for op in made.ops if op.op == "registry_set")
+    assert (variables.args["name"], variables.args["value"]) == ("AppEnvironmentExtra", ["KUBE_NETWORK=cbr0"])
+
+
+@pytest.mark.row("KP-16", "KP-03")
+@pytest.mark.parametrize(("before", "after"), [("l2bridge", "overlay"), ("overlay", "l2bridge")])
+def test_another_mode_changes_the_same_service_and_restarts_it_once(before: str, after: str) -> None:
+    """A second `nssm install` would fail."""
+    made = plan(converged(arguments(before)), arguments(after))
+    assert made.batch is not None
+    found = lines(made.batch.ops)
+    assert not [line for line in found if " install " in line or " remove " in line]
+    assert found.count("run sc.exe stop kube-proxy") == found.count("run sc.exe start kube-proxy") == 1
+    variables = [op.args.get("value") for op in made.batch.ops if op.args.get("name") == "AppEnvironmentExtra"]
+    assert variables == [["KUBE_NETWORK=cbr0"] if after == "l2bridge" else None]
+    assert plan(converged(arguments(after)), arguments(after)).batch is None
 
 
 @pytest.mark.row("SV-09")
@@ -136,6 +159,25 @@ def test_other_network_modes_are_refused(mode: str) -> None:
     assert (kube_proxy.network_name("l2bridge"), kube_proxy.network_name("overlay")) == ("cbr0", "vxlan0")
 
 
+@pytest.mark.row("KP-01", "KP-05")
+def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
+    """Windows replaces no program that runs."""
+    other = nssm.nssm_source(
+        url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
+    )
+
+    def made(manager: str) -> list[str]:
+        args = arguments(manager=manager)
+        batch = plan(converged(args), replace(args, nssm=nssm.desired(LAYOUT, other, MARK))).batch
+        return lines(batch.ops) if batch else []
+
+    found = made("nssm")
+    replaced = next(number for number, line in enumerate(found) if line.endswith(r"-> C:\k\nssm.exe"))
+    assert found.index("run sc.exe stop kube-proxy") < replaced < found.index("run sc.exe start kube-proxy")
+    assert "run sc.exe start kube-proxy" not in made("sc")
+
+
+@pytest.mark.row("KP-05")
 def test_an_upgrade_restarts_once() -> None:
     args = arguments()
     made = plan(converged(args), replace(args, source=replace(SOURCE, sha256="b" * 64, version="1.37.2"))).batch

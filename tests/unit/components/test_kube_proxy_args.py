@@ -157,11 +157,15 @@ def test_a_file_without_a_source_vip_is_refused(text: str) -> None:
 
 BASE = "--hostname-override=win1 --network-name=vxlan0 "
 REFUSED = [
-    pytest.param("--proxy-mode=userspace", "1.22.17", "--proxy-mode=kernelspace", marks=pytest.mark.row("KP-06")),
+    pytest.param(
+        "--proxy-mode=userspace", "1.22.17", "--proxy-mode=kernelspace", marks=pytest.mark.row("KP-02", "KP-06")
+    ),
     pytest.param("--proxy-mode=iptables", "1.37.1", "--proxy-mode=kernelspace", marks=pytest.mark.row("KP-06")),
     pytest.param(r"--log-dir=C:\k", "1.26.15", "removed in Kubernetes 1.26", marks=pytest.mark.row("KP-10")),
     pytest.param("--service", "1.37.1", "write --windows-service", marks=pytest.mark.row("SV-03")),
     pytest.param("--enable-dsr=true", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15")),
+    pytest.param("--enable-dsr=T", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15")),
+    pytest.param("--enable-dsr=1", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15")),
     pytest.param(
         "--enable-dsr=true --feature-gates=WinDSR=false", "1.33.13", "add WinDSR=true", marks=pytest.mark.row("KP-15")
     ),
@@ -195,6 +199,17 @@ def test_a_line_that_names_no_network_is_refused_and_the_environment_may_name_it
     assert kube_proxy_args.check_command_line(line, version, ("KUBE_NETWORK=cbr0",)) == []
     (left_over,) = kube_proxy_args.check_command_line(BASE.split(), version, ("KUBE_NETWORK=cbr0",))
     assert "Remove KUBE_NETWORK" in left_over
+
+
+@pytest.mark.row("KP-10", "KP-13")
+def test_the_documents_overlay_line_with_an_empty_address_is_refused_flag_by_flag_in_1_26() -> None:
+    line = [word for word in documents(OVERLAY) if not word.startswith("--source-vip")]
+    found = kube_proxy_args.check_command_line([*line, "--source-vip="], Version.parse("1.26.15"))
+    assert [sentence.split(": ")[1] for sentence in found] == [
+        "--log-dir",
+        "--logtostderr",
+        "--source-vip is empty, overlay exits without; reserve an address with host-local.",
+    ]
 
 
 def test_arguments_beside_a_configuration_file_would_be_ignored() -> None:

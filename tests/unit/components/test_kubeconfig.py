@@ -23,6 +23,7 @@ def test_a_nodes_own_kubeconfig_is_fine() -> None:
         (("me",), ("system:masters",), "the group system:masters"),
         (("me",), ("kubeadm:cluster-admins",), "the group kubeadm:cluster-admins"),
         (("kubernetes-admin",), (), "the user kubernetes-admin"),
+        (("kubernetes-super-admin",), (), "the user kubernetes-super-admin"),
         (("me", "Cluster-Admin"), (), "the user cluster-admin"),
     ],
 )

@@ -73,7 +73,7 @@ def starts(made: Plan) -> list[str]:
     return [line for line in lines(made.batch.ops if made.batch else ()) if " start kubelet" in line]
 
 
-@pytest.mark.row("KU-01", "SV-05", "SV-11")
+@pytest.mark.row("KU-01", "KU-16", "SV-05", "SV-11")
 def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
     made = plan(bare_node(), arguments())
     assert made.batch is not None
@@ -91,6 +91,9 @@ def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
         r"remove C:\ProgramData\winkube\staging\kubelet-01234567",
     ]
     assert r"run nssm.exe set kubelet AppDirectory C:\k" in found
+    # What a kubelet keeps is where every kubelet keeps it, and what it says goes into one file of its own.
+    assert kubelet.own_arguments(LAYOUT) == ()
+    assert not any("--root-dir" in line for line in found)
     assert r"run nssm.exe set kubelet AppStdout C:\k\kubelet.log" in found
     assert r"run nssm.exe set kubelet AppStderr C:\k\kubelet.log" in found
     # SV-05: nobody else's service is made with it.
@@ -192,8 +195,9 @@ def test_the_gate_asks_where_the_kubelet_answers(
 
 
 @pytest.mark.row("HP-04", "SE-02")
-def test_only_what_holds_keys_or_is_read_by_services_is_locked() -> None:
-    made = plan(bare_node(), arguments())
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+def test_only_what_holds_keys_or_is_read_by_services_is_locked(manager: str) -> None:
+    made = plan(bare_node(), arguments(manager))
     assert made.batch is not None
     locks = {op.args["path"]: op.args.get("sddl") for op in made.batch.ops if op.op == "mkdir"}
     admins = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
@@ -202,8 +206,8 @@ def test_only_what_holds_keys_or_is_read_by_services_is_locked() -> None:
     assert locks[r"C:\var\lib\kubelet"] is None
     assert locks[r"C:\var\lib"] is None and locks[r"C:\var"] is None
     assert locks[r"C:\etc\kubernetes\manifests"] is None
-    # Whoever may write a drop-in rules the kubelet, which is SYSTEM.
-    assert locks[r"C:\var\lib\kubelet\config.d"] == admins + "(A;OICI;0x1200a9;;;BU)"
+    # Whoever may write a drop-in, or a program into its folder, rules the kubelet, which is SYSTEM.
+    assert locks[r"C:\var\lib\kubelet\config.d"] == locks[r"C:\k"] == admins + "(A;OICI;0x1200a9;;;BU)"
 
 
 @pytest.mark.row("SV-09")
@@ -224,6 +228,18 @@ def test_sc_gets_the_kubelets_own_service_flag() -> None:
     assert words[3:] == list(kubelet.command_arguments(arguments("sc")))[1:]
 
 
+@pytest.mark.row("KU-31")
+@pytest.mark.parametrize("manager", ["nssm", "sc"])
+def test_a_path_with_a_blank_is_quoted_once_in_the_service(manager: str) -> None:
+    args = arguments(manager, settings=settings("1.25.16", log_dir=r"C:\Program Files\logs"))
+    service = plan(bare_node(), args).predicted.service("kubelet") or {}
+    line = f"{EXE} {service['nssm']['AppParameters']}" if manager == "nssm" else service["image_path"]
+    assert line.count(r'"--log-dir=C:\Program Files\logs"') == 1
+    native = ["--windows-service"] if manager == "sc" else []
+    assert command_line.split(line) == [EXE, *native, *kubelet.command_arguments(args)]
+
+
+@pytest.mark.row("KU-32")
 def test_what_kubeadm_manages_is_in_files_and_the_arguments_name_them() -> None:
     argv = kubelet.command_arguments(arguments())
     assert argv == (
@@ -318,6 +334,7 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
     assert "winkube_cluster.kubeconfig" in str(kubelet.no_ca(LAYOUT))
 
 
+@pytest.mark.row("HP-04")
 def test_another_folder_is_told_to_the_kubelet() -> None:
     assert kubelet.own_arguments(LAYOUT) == ()
     assert kubelet.own_arguments(replace(LAYOUT, kubelet_dir=r"D:\kubelet")) == (r"--root-dir=D:\kubelet",)
@@ -332,7 +349,7 @@ OF_KUBEADM = (
 )
 
 
-@pytest.mark.row("SV-12")
+@pytest.mark.row("SV-12", "KU-04", "KU-24")
 @pytest.mark.parametrize("version", ["1.24.0", "1.27.4", "1.34.0", "1.35.0", "1.37.1"])
 def test_a_node_that_kubeadm_has_joined_does_not_change_by_it(version: str) -> None:
     """Up to 1.34 kubeadm writes the sandbox image, up to 1.26 the kind of runtime as well."""
@@ -401,7 +418,8 @@ def test_nothing_that_a_kubelet_does_not_start_with_gets_to_the_node() -> None:
 def test_a_pause_image_without_wincat_is_said(image: str, too_old: bool) -> None:
     args = arguments(settings=settings("1.26.0", pause_image=image))
     said = [sentence for sentence in kubelet.warnings(args) if "kubectl port-forward" in sentence]
-    assert bool(said) is too_old
+    sentence = "it has no wincat, so kubectl port-forward cannot reach pods on this node; use 1.4.1 or newer."
+    assert said == [f"pause image {image}: {sentence}"] * too_old
 
 
 @pytest.mark.row("JR-06", "VC-08")
@@ -437,6 +455,22 @@ def test_an_upgrade_restarts_once_and_has_to_be_healthy() -> None:
     assert found.count("run sc.exe stop kubelet") == found.count("run sc.exe start kubelet") == 1
     assert found.index("run sc.exe stop kubelet") < found.index(rf"move {EXE} -> {EXE}.01234567.winkube-old")
     assert [op.args["url"] for op in made.batch.gate] == ["http://127.0.0.1:10248/healthz"]
+
+
+@pytest.mark.row("KU-01")
+def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
+    """Windows replaces no program that runs."""
+    other = nssm.nssm_source(
+        url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
+    )
+    old = arguments(configured=True)
+    made = plan(installed(old, joined=True), replace(old, nssm=nssm.desired(LAYOUT, other, MARK)))
+    assert made.batch is not None
+    found = lines(made.batch.ops)
+    replaced = next(number for number, line in enumerate(found) if line.endswith(r"-> C:\k\nssm.exe"))
+    assert found.index("run sc.exe stop kubelet") < replaced < found.index("run sc.exe start kubelet")
+    by_sc = arguments("sc", configured=True)
+    assert starts(plan(installed(by_sc, joined=True), replace(by_sc, nssm=nssm.desired(LAYOUT, other, MARK)))) == []
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ def test_the_nodes_name_is_lower_case() -> None:
         ("1.26.15", "containerd", True),
         ("1.27.16", "containerd", False),
         ("1.23.17", "docker", True),
+        ("1.27.16", "docker", True),
     ],
 )
 @pytest.mark.row("KU-04")
@@ -195,7 +196,7 @@ def test_identify_pod_os_is_set_where_it_is_needed(version: str, expected: str |
     assert value(arguments(version), "feature-gates") == expected
 
 
-@pytest.mark.row("KU-32")
+@pytest.mark.row("KU-06", "KU-08", "KU-09", "KU-10", "KU-14", "KU-15", "KU-21", "KU-24", "KU-30", "KU-32")
 def test_on_a_kubeadm_node_the_settings_go_into_a_drop_in_and_not_into_arguments() -> None:
     kubeadm = settings(
         "1.35.6",
@@ -238,10 +239,19 @@ def test_on_a_kubeadm_node_the_settings_go_into_a_drop_in_and_not_into_arguments
     }
 
 
-@pytest.mark.row("KU-32")
+@pytest.mark.row("KU-24", "KU-32")
 @pytest.mark.parametrize(("version", "in_file"), [("1.26.15", False), ("1.27.16", True)])
 def test_the_runtimes_address_is_in_the_configuration_from_1_27_on(version: str, in_file: bool) -> None:
     assert ("containerRuntimeEndpoint" in kubelet_args.configuration(settings(version))) is in_file
+
+
+@pytest.mark.row("KU-06", "KU-32", "NW-06")
+@pytest.mark.parametrize(("version", "in_file"), [("1.30.14", False), ("1.32.13", False), ("1.33.13", True)])
+def test_an_empty_resolv_conf_is_in_the_drop_in_from_1_33_on(version: str, in_file: bool) -> None:
+    """An older kubelet puts its own default in the place of an empty one."""
+    wanted = settings(version, drop_in_dir=r"C:\d")
+    assert kubelet_args.configuration(wanted).get("resolvConf") == ("" if in_file else None)
+    assert ("--resolv-conf=" in kubelet_args.arguments(wanted)) is not in_file
 
 
 @pytest.mark.row("KU-32")

@@ -51,8 +51,10 @@ REFUSED = [
     refused("--config-dir=x", "1.27.16", "came with Kubernetes 1.28", "KU-32"),
     refused("--resolve-conf=", "1.37.1", "meant is probably --resolv-conf"),
     refused("--housekeeping_interval=1s", "1.37.1", "only builds for Linux"),
-    refused("--enforce-node-allocatable=pods", "1.37.1", "no cgroups", "KU-29"),
+    refused("--enforce-node-allocatable=pods", "1.37.1", "no cgroups", "KU-15", "KU-29"),
     refused("--cgroups-per-qos=true", "1.37.1", "--cgroups-per-qos=false", "KU-14"),
+    refused("--cgroups-per-qos=T", "1.37.1", "--cgroups-per-qos=false", "KU-14"),
+    refused("--cgroups-per-qos=1", "1.37.1", "--cgroups-per-qos=false", "KU-14"),
     refused("--cgroups-per-qos=yes", "1.37.1", "takes true or false, not 'yes'"),
     refused("--windows-priorityclass=HIGH", "1.37.1", "one of IDLE_PRIORITY_CLASS", "KU-18", "RS-09"),
     refused("--hostname-override=Win1", "1.37.1", "write --hostname-override=win1", "KU-02"),
@@ -191,6 +193,12 @@ def test_a_taint_that_is_none_is_refused(taint: str) -> None:
     assert any(f"taint {taint!r}" in sentence for sentence in problems("1.37.1", taints=(taint,)))
 
 
+@pytest.mark.row("KU-21")
+@pytest.mark.parametrize("taint", ["os=windows:NoSchedule", "os=windows:PreferNoSchedule", "gpu:NoExecute"])
+def test_a_taint_of_each_effect_is_fine(taint: str) -> None:
+    assert problems("1.37.1", taints=(taint,)) == []
+
+
 def test_a_reservation_that_is_no_quantity_is_refused() -> None:
     (sentence,) = problems("1.37.1", system_reserved={"memory": "2 GB"})
     assert "'2 GB' is no quantity" in sentence
@@ -215,7 +223,7 @@ def test_an_argument_and_a_file_that_differ_are_named() -> None:
     assert '"corp.local"' in sentence
 
 
-@pytest.mark.row("RS-06")
+@pytest.mark.row("RS-06", "KU-19")
 @pytest.mark.parametrize(("memory", "warned"), [("2Gi", False), ("2048Mi", False), ("2047Mi", True), ("2G", True)])
 def test_less_than_2_gib_for_the_system_is_warned_about(memory: str, warned: bool) -> None:
     found = warnings("1.37.1", system_reserved={"memory": memory})
@@ -230,7 +238,16 @@ def test_no_reservation_at_all_is_warned_about_and_the_default_is_not() -> None:
 
 @pytest.mark.row("RS-07")
 @pytest.mark.parametrize(
-    ("wanted", "cores", "expected"), [("10%", 4, "400m"), ("5%", 3, "150m"), ("12.5%", 1, "125m"), ("500m", 8, "500m")]
+    ("wanted", "cores", "expected"),
+    [
+        ("10%", 4, "400m"),
+        ("5%", 3, "150m"),
+        ("12.5%", 1, "125m"),
+        ("99%", 2, "1980m"),
+        ("33.33%", 1, "334m"),  # rounded up
+        ("500m", 8, "500m"),
+        ("0.5", 8, "0.5"),
+    ],
 )
 def test_a_share_of_the_cores_is_computed(wanted: str, cores: int, expected: str) -> None:
     assert reserved_cpu(wanted, cores) == expected
@@ -246,10 +263,20 @@ def test_a_share_that_cannot_be_is_refused(wanted: str) -> None:
 @pytest.mark.row("KU-18", "RS-09")
 @pytest.mark.parametrize(
     ("name", "warned"),
-    [("NORMAL_PRIORITY_CLASS", True), ("ABOVE_NORMAL_PRIORITY_CLASS", False), ("HIGH_PRIORITY_CLASS", False)],
+    [
+        ("IDLE_PRIORITY_CLASS", True),
+        ("BELOW_NORMAL_PRIORITY_CLASS", True),
+        ("NORMAL_PRIORITY_CLASS", True),
+        ("ABOVE_NORMAL_PRIORITY_CLASS", False),
+        ("HIGH_PRIORITY_CLASS", False),
+        ("REALTIME_PRIORITY_CLASS", False),
+    ],
 )
 def test_a_low_priority_is_warned_about(name: str, warned: bool) -> None:
-    assert bool(warnings("1.37.1", priority_class=name)) is warned
+    assert problems("1.37.1", priority_class=name) == []
+    said = warnings("1.37.1", priority_class=name)
+    assert bool(said) is warned
+    assert all("use ABOVE_NORMAL_PRIORITY_CLASS or higher" in sentence for sentence in said)
 
 
 @pytest.mark.row("KU-20")
@@ -258,6 +285,20 @@ def test_eviction_by_memory_works_on_windows_from_1_31_on(version: str, count: i
     thresholds = {"memory.available": "500Mi"}
     found = warnings(version, eviction_hard=thresholds, eviction_soft=thresholds)
     assert len([sentence for sentence in found if sentence.startswith("eviction-")]) == count
+
+
+@pytest.mark.row("KU-20")
+def test_before_that_a_threshold_is_accounting_alone_or_nothing() -> None:
+    thresholds = {"memory.available": "500Mi"}
+    assert warnings("1.30.14", eviction_hard=thresholds) == [
+        "eviction-hard: a kubelet 1.30.14 on Windows subtracts it from what pods may request and evicts nothing by it "
+        "(from 1.31 on memory.available works)."
+    ]
+    assert warnings("1.30.14", eviction_soft=thresholds) == [
+        "eviction-soft: a kubelet 1.30.14 on Windows evicts nothing by it (from 1.31 on memory.available works); "
+        "leave it out."
+    ]
+    assert problems("1.30.14", eviction_hard=thresholds) == []
 
 
 @pytest.mark.row("KU-23")

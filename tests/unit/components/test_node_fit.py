@@ -94,8 +94,26 @@ def test_1_22_warns_on_everything_but_2019(build: int, warned: bool) -> None:
     assert any("fully supports only containers of Windows Server 2019" in each for each in found.warnings) is warned
 
 
+@pytest.mark.row("VC-04")
 def test_later_lines_do_not() -> None:
     assert fit({"build": 20348}, Wanted(kubernetes="1.23.17", containerd="1.6.36")).warnings == ()
+
+
+@pytest.mark.row("VC-05", "VC-13")
+@pytest.mark.parametrize(
+    ("image", "build"),
+    [
+        ("registry.k8s.io/pause:3.5", 20348),
+        ("k8s.gcr.io/pause:3.5", 20348),
+        ("mcr.microsoft.com/oss/kubernetes/pause:3.5", 20348),
+        ("mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.1", 26100),
+    ],
+)
+def test_a_published_pause_image_is_known_by_each_of_its_names(image: str, build: int) -> None:
+    (sentence,) = problems(Machine(build, 1), Wanted(pause_image=image)).refusals
+    assert sentence.startswith(f"The pause image {image} has no manifest for ")
+    assert "every pod would stay in ContainerCreating" in sentence
+    assert problems(Machine(17763, 1), Wanted(pause_image=image)) == Fit()
 
 
 @pytest.mark.row("VC-05")
@@ -127,7 +145,9 @@ def test_all_reasons_are_said_at_once() -> None:
 )
 def test_overlay_is_a_warning_while_it_is_beta(kubernetes: str, containerd: str, warned: bool) -> None:
     found = fit(kubernetes=kubernetes, containerd=containerd, network_mode="overlay")
-    assert any("WinOverlay" in sentence for sentence in found.warnings) is warned
+    said = [sentence for sentence in found.warnings if "WinOverlay" in sentence]
+    assert len(said) == warned
+    assert all("is beta (feature gate WinOverlay). It is final from 1.34 on" in sentence for sentence in said)
     assert not [
         sentence
         for sentence in fit(kubernetes=kubernetes, containerd=containerd, network_mode="l2bridge").warnings

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.components import provision, provision_report
 from ansible_collections.winkube.node.plugins.plugin_utils.components.provision import Task, look
 from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_daemon_sets import from_host
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import Item, items_of, warnings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import Item, items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_service import Timeouts, reads
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_source import Origin
+from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_source import Build, Origin
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -91,57 +94,6 @@ def receipt(sha256: str, **source: Any) -> dict[str, Any]:
     return file(text.encode())
 
 
-# -- items ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.row("PV-21", "PV-06")
-@pytest.mark.parametrize(
-    ("name", "runs", "destination"),
-    [
-        ("containerd", "containerd", r"C:\Program Files\containerd\bin\containerd.exe"),
-        ("kubelet", "kubelet", r"C:\k\kubelet.exe"),
-        ("Kubelet", "kubelet", r"C:\k\kubelet.exe"),
-        ("kube-proxy", "kube-proxy", r"C:\k\kube-proxy.exe"),
-        ("flanneld", "flanneld", r"C:\flannel\flanneld.exe"),
-        ("csi-proxy", "csiproxy", r"C:\etc\kubernetes\node\bin\csi-proxy.exe"),
-    ],
-)
-def test_destination_and_service_of_known_names_may_be_left_out(name: str, runs: str, destination: str) -> None:
-    found = item(name)
-    assert (found.service, found.destination) == (runs, destination)
-    assert item(name, service_name="other").service == "other"
-
-
-@pytest.mark.row("PV-06", "PV-13")
-def test_an_unknown_name_is_that_of_its_service_and_needs_a_destination() -> None:
-    assert item("agent", destination=r"C:\k\agent.exe").service == "agent"
-    with pytest.raises(Refused, match="agent: no destination is given, and it is known for containerd, kubelet"):
-        item("agent")
-    with pytest.raises(Refused, match="is not an absolute Windows path"):
-        item("agent", destination="agent.exe")
-    assert warnings([item("agent", destination=r"C:\k\agent")]) != []
-    assert warnings([item()]) == []
-
-
-@pytest.mark.row("PV-02", "PV-18")
-def test_one_item_or_a_list_and_no_name_or_place_twice() -> None:
-    (single,) = items_of({"name": "kubelet", "sourceURL": URL, "overwrite": True, "provisioners": None}, LAYOUT)
-    assert single == item()
-    assert items_of({"provisioners": []}, LAYOUT) == ()
-    first = {"name": "kubelet", "sourceURL": URL}
-    for second, sentence in (
-        ({"name": "Kubelet", "sourceURL": URL}, "Kubelet: it is in the list of provisioners twice"),
-        ({"name": "x", "sourceURL": URL, "destination": "c:/K/kubelet.exe"}, "x: kubelet has the same destination"),
-        ({"name": "kube-proxy"}, "kube-proxy: no sourceURL is given"),
-    ):
-        with pytest.raises(Refused, match=sentence):
-            items_of({"provisioners": [first, second]}, LAYOUT)
-    with pytest.raises(Refused, match="There is nothing to provision"):
-        items_of({}, LAYOUT)
-    with pytest.raises(Refused, match="given both"):
-        items_of({"provisioners": [first], "name": "kubelet"}, LAYOUT)
-
-
 # -- what is needed ---------------------------------------------------------------------------------------------------
 
 
@@ -154,6 +106,13 @@ def test_what_is_there_is_replaced_only_if_it_may_be(exe: bytes | None, overwrit
     there: dict[str, Any] = {"exe": file(exe)} if exe else {}
     reading = node(service(), **there)
     assert task(reading, item(overwrite=overwrite)).what == what
+
+
+@pytest.mark.row("PV-14")
+def test_the_hash_of_what_is_there_is_taken_from_the_file_each_time() -> None:
+    asked = {query.key: dict(query.args) for query in provision.reads((item(),), LAYOUT)}
+    for path in (EXE, PREVIOUS):
+        assert (asked[file_key(path)]["sha256"], asked[file_key(path)]["fresh"]) == (True, True)
 
 
 @pytest.mark.row("PV-14")
@@ -255,6 +214,17 @@ def test_a_destination_on_another_volume_is_staged_beside_it() -> None:
 
 
 @pytest.mark.row("PV-10")
+def test_a_build_on_the_controller_for_another_machine_is_refused_before_anything_is_sent() -> None:
+    data = build("kubelet", "1.29.0", "arm64")
+    arm64 = Build(Path("kubelet.exe"), file(data)["sha256"], len(data), data[:4096])
+    origins = {"kubelet": Origin("kubelet.exe", arm64.sha256, arm64)}
+    with pytest.raises(Refused, match=r"kubelet\.exe is a Windows program for arm64, and the node is amd64"):
+        look((item(),), origins, LAYOUT, running())
+    there = running().merged({"system": {"machine": "m-1", "os": {"architecture": "arm64"}}})
+    assert look((item(),), origins, LAYOUT, there)[0].what == "replace"
+
+
+@pytest.mark.row("PV-09", "PV-10")
 def test_what_was_fetched_is_judged_by_its_header_and_its_own_words() -> None:
     reading = running()
     found = task(reading, sha256=None)
@@ -287,6 +257,10 @@ def test_another_version_is_refused_or_warned_of(says: str, verify: str, refused
     reading = node()
     problems, sentences = provision.check([judged(task(reading, wanted), reading, says)], "")
     assert (len(problems), len(sentences)) == (refused, warned), (problems, sentences)
+    if problems:
+        assert problems == [
+            f"kubelet: {URL} says it is 1.29.1, and wanted was 1.29.0. Correct version, or say verify_version: warn."
+        ]
 
 
 @pytest.mark.parametrize(
@@ -352,6 +326,9 @@ def test_stop_rename_aside_rename_in_start_and_gate() -> None:
         "wait service kubelet running",
         r"record C:\ProgramData\winkube\receipts\provision-kubelet.json",
     ]
+    # PV-05: two minutes for each, unless somebody gives another limit.
+    assert {op.args["timeout_s"] for op in (*made.batch.ops, *made.batch.gate) if op.op == "wait"} == {120}
+    assert {of_module("win_k8s_provisioner")[name]["default"] for name in ("start_timeout", "stop_timeout")} == {120}
     assert [op.args["for"] for op in made.batch.gate] == ["http", "service", "http"]
     assert made.batch.gate[0].args["url"] == "http://127.0.0.1:10248/healthz"
     back = {op.args["from"]: lines(op.undo)[-1] for op in made.batch.ops if op.op == "move"}
@@ -449,6 +426,9 @@ def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     services = [service(each.service, each.destination) for each in items]
     reading = node(*services, items=items).merged({file_key(each.destination): file(OLD) for each in items})
     tasks = look(items, {each.name: Origin(URL, NEW_SHA[:-1] + each.name[-1]) for each in items}, LAYOUT, reading)
+    first = provision.stage(tasks, {}, LAYOUT, reading, proxy="", timeout_s=60)
+    assert first is not None and first.component == "provisioner", "as the node's journal names it"
+    assert [op.args["path"][-14:] for op in first.ops if op.op == "fetch"] == ["kube-proxy.exe", "containerd.exe"]
     for each in tasks:
         reading = staged(each, reading)
     made = make_plan("provisioner", provision.desired(tasks, LAYOUT, reading, Timeouts(), MARK), reading)
@@ -458,6 +438,14 @@ def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     between = found[found.index("run sc.exe start containerd") : found.index("run sc.exe start kube-proxy")]
     assert any(line.startswith("wait pipe") for line in between), "kube-proxy is started when containerd answers"
     assert [step.text.split()[1] for step in made.steps[:2]] == ["kube-proxy", "containerd"], "the order of the list"
+
+
+@pytest.mark.row("PV-18")
+def test_the_first_node_that_fails_ends_the_run() -> None:
+    playbook = Path(__file__).resolve().parents[3] / "playbooks" / "provision.yml"
+    (play,) = yaml.safe_load(playbook.read_text(encoding="utf-8"))
+    assert play["any_errors_fatal"] is True
+    assert play["serial"] == "{{ winkube_serial | default('100%') }}"
 
 
 @pytest.mark.row("PV-05")

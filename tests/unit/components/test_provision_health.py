@@ -55,8 +55,9 @@ def test_containerd_has_to_answer_with_the_new_program_over_cri_where_crictl_is_
     pipe, *_rest = made.gate
     assert (pipe.args["for"], pipe.args["name"]) == ("pipe", "containerd-containerd")
     assert (made.gate[-1].args["for"], made.gate[-1].args["state"]) == ("service", "running")
-    asked = [op.args["args"] for op in made.gate if op.args["for"] == "run" and "crictl" in op.args["program"]]
-    cri = ["--runtime-endpoint", "npipe:////./pipe/containerd-containerd", "version"]
+    asked = [[op.args["program"], *op.args["args"]] for op in made.gate if "crictl" in op.args.get("program", "")]
+    program = r"C:\Program Files\containerd\bin\crictl.exe"
+    cri = [program, "--runtime-endpoint", "npipe:////./pipe/containerd-containerd", "version"]
     assert asked == ([cri] if has_crictl else [])
 
 
@@ -79,6 +80,7 @@ def test_the_node_is_back_when_it_is_ready_and_reports_the_new_kubelet(
     assert node_is_back(None, wanted) is False
 
 
+@pytest.mark.row("PV-05", "PV-20")
 def test_a_service_without_health_has_to_stay_up_and_none_is_content_with_less() -> None:
     for wait_for, kinds in (("service", ["service"]), ("none", [])):
         wanted = item("flanneld", wait_for=wait_for)

@@ -8,6 +8,7 @@ from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
@@ -60,7 +61,7 @@ def test_a_program_for_the_nodes_architecture_passes() -> None:
         (changed(64, 0x4E4E), "has no PE header"),
         (KUBELET[:40], "is cut off after 40 bytes, inside the first header"),
         (KUBELET[:80], "is cut off after 80 bytes, before its PE header"),
-        (KUBELET[:2000], "is cut off: it has 2000 bytes, its headers promise 3584."),
+        (KUBELET[:2000], "is cut off: it has 2000 bytes, its headers promise 3584. Build or copy it again."),
         (b"", "is empty"),
         (b"<!DOCTYPE html><html>Sign in</html>", "is a web page, no program: the server answered with an error or"),
         (b"\xef\xbb\xbf\r\n<html>", "is a web page"),
@@ -73,7 +74,10 @@ def test_a_program_for_the_nodes_architecture_passes() -> None:
     ],
 )
 def test_what_is_no_program_for_the_node_is_said_with_what_to_do(data: bytes, said: str) -> None:
-    assert said in (problem(data) or ""), problem(data)
+    found = problem(data) or ""
+    assert said in found
+    if said.endswith("."):
+        assert found == said
 
 
 @pytest.mark.row("PV-10")
@@ -131,6 +135,7 @@ def test_a_version_resource_says_its_version(resource: str, version: str | None)
         ("1.29.0", "1.29.0-rc.1", "other"),
         ("1.7.12", "1.7.12-3-g4a5f6e7.m", "unclear"),
         ("1.30.0", "0.0.0-master+$Format:%H$", "unclear"),
+        ("1.30.0", "0.0.0", "unclear"),
         ("v0.0.0-master+4a5f6e7", "0.0.0-master+4a5f6e7", "same"),
         ("1.30.0", "1.30.0-alpha.0.123+4a5f6e7b", "unclear"),
         ("1.29.0", None, "unclear"),
@@ -212,6 +217,28 @@ def test_the_checksum_of_an_address_is_what_its_program_must_have() -> None:
     (item,) = items_of({**given, "checksum": "md5:0"}, _layout())
     with pytest.raises(Refused, match="neither 'sha256:' and 64 hex digits nor"):
         provision_source.from_address(item, lambda url: "")
+
+
+@pytest.mark.row("PV-19")
+@pytest.mark.parametrize(
+    ("url", "checksum", "warned"),
+    [
+        ("http://xyz/kubelet.exe", "", True),
+        ("HTTP://xyz/kubelet.exe", "", True),
+        ("http://xyz/kubelet.exe", f"sha256:{SHA256}", False),
+        ("https://xyz/kubelet.exe", "", False),
+    ],
+)
+def test_plain_http_without_a_checksum_is_warned_of(
+    url: str, checksum: str, warned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    action: Any = ActionModule.__new__(ActionModule)
+    monkeypatch.setattr(action, "warn_all", said.extend)
+    (item,) = items_of({"name": "kubelet", "sourceURL": url, "checksum": checksum}, _layout())
+    action._origin(item, {"fetch_by": "node", "fetch_timeout": 10}, tmp_path)
+    assert [text.partition(":")[0] for text in said] == ["kubelet"] * warned
+    assert all(f"{url} is fetched over plain http and without a checksum" in text for text in said)
 
 
 class _Served(BaseHTTPRequestHandler):

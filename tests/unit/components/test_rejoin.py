@@ -57,6 +57,18 @@ def test_a_node_that_is_gone_while_only_a_file_of_its_range_is_there(path: str) 
 
 
 @pytest.mark.row("JR-05")
+def test_a_network_of_another_range_is_enough() -> None:
+    """The files may have been removed by hand, as the documents say."""
+    made = Machine()
+    made.network("cbr0", OLD)
+    found = made.read((*rejoin.reads(LAYOUT), *join.reads(LAYOUT)))
+    parts = {file_key(LAYOUT.kubelet_kubeconfig): {"exists": True, "kind": "file"}}
+    certificate = {"exists": True, "subject": "O=system:nodes, CN=system:node:win1"}
+    seen = past(found.merged(parts | {CERTIFICATE: certificate}), node(NEW))
+    assert (seen.why, seen.stale, seen.networks, seen.found) == ("", (), ("cbr0",), True)
+
+
+@pytest.mark.row("JR-05")
 def test_a_bare_machine_is_no_deleted_node() -> None:
     assert not past(reading(joined=False), None).found
 
@@ -66,6 +78,7 @@ def test_a_bare_machine_is_no_deleted_node() -> None:
 def test_a_file_of_another_range_than_the_podcidr(path: str, content: bytes) -> None:
     stale = past(reading(files={path: content}), node(NEW))
     assert not stale.why, "the Node is there, and its certificate: only the range has changed"
+    assert stale.found
     assert [each for each, _said in stale.stale] == [path]
     assert OLD in stale.stale[0][1]
     assert not past(reading(files={path: content}), node(OLD)).found
@@ -115,8 +128,15 @@ def test_services_stop_in_order_and_files_and_the_old_network_go() -> None:
     found = made.read((*rejoin.reads(LAYOUT), *join.reads(LAYOUT)))
     plan = made.plan("rejoin", [rejoin.Leftovers(LAYOUT, past(found, None, always=True), OURS, conf=True)], found)
     assert plan.batch is not None
+    (step,) = plan.steps
+    assert (step.label, step.text) == (
+        "rejoin",
+        f"stop kube-proxy, kubelet, flanneld and remove {VIP}, {REQUEST}, {SUBNET_ENV}, {CONF}, the HNS network cbr0",
+    )
     stops = [op.args["args"][1] for op in plan.batch.ops if op.op == "run" and op.args["args"][0] == "stop"]
     assert stops == list(SERVICES)
+    waits = [op.args for op in plan.batch.ops if op.op == "wait" and op.args.get("state") == "stopped"]
+    assert [(each["name"], each["timeout_s"]) for each in waits] == [(name, 120) for name in SERVICES]
     answer = made.send(plan.batch)
     assert answer["outcome"] == "done", answer
     assert [made.state(name) for name in SERVICES] == ["stopped"] * 3

@@ -41,9 +41,10 @@ def test_the_module_offers_the_managers_that_containerd_can_run_under() -> None:
         SERVICES["containerd"].managers[0],
         SERVICES["containerd"].managers,
     )
+    assert manager["choices"] == ["registered", "nssm"]
 
 
-@pytest.mark.row("SV-02", "SV-04")
+@pytest.mark.row("SV-02", "SV-04", "SV-22")
 def test_sc_create_gets_the_option_and_its_value_as_two_arguments() -> None:
     create = definition(KUBELET).create()[0]
     assert create.args["program"] == r"C:\Windows\System32\sc.exe"
@@ -57,6 +58,18 @@ def test_sc_create_gets_the_option_and_its_value_as_two_arguments() -> None:
         "DisplayName=",
         "kubelet",
     ]
+
+
+@pytest.mark.row("SV-12", "SV-15")
+def test_nssm_lets_go_of_a_log_that_is_no_longer_wanted() -> None:
+    wanted = definition(replace(KUBELET, manager="nssm"))
+    found = wanted.predicted()
+    assert wanted.differences(found, {}) == ()
+    logged = {**found, "nssm": {**found["nssm"], "AppStdout": r"C:\k\old.log"}}
+    (difference,) = wanted.differences(logged, {})
+    (reset,) = difference.ops
+    assert reset.args["args"] == ["reset", "kubelet", "AppStdout"]
+    assert [op.args["args"] for op in reset.undo] == [["set", "kubelet", "AppStdout", r"C:\k\old.log"]]
 
 
 @pytest.mark.row("SV-03")

@@ -109,6 +109,7 @@ def test_the_address_is_what_the_node_answered(output: str) -> None:
     assert source_vip.present(ARGS, None, known) == "10.244.3.2"
 
 
+@pytest.mark.row("KP-13")
 @pytest.mark.parametrize(
     ("outputs", "sentence"),
     [
@@ -122,6 +123,7 @@ def test_an_answer_without_an_address_is_refused(outputs: tuple[str, ...], sente
         source_vip.reserved(answer(*outputs), "10.244.3.0/24")
 
 
+@pytest.mark.row("KP-13")
 def test_what_has_to_be_there_first_is_named() -> None:
     empty = bare(kube_proxy.reads(LAYOUT))
     assert source_vip.pod_range(ARGS, empty) == ""

@@ -43,7 +43,8 @@ def test_the_documents_file_is_read() -> None:
         ("10.244.4.1/24", "10.245.4.1/24", {}, "FLANNEL_SUBNET 10.245.4.1/24 does not lie in"),
         ("", "", {"cluster": "10.0.0.0/8"}, "FLANNEL_NETWORK is 10.244.0.0/16, but winkube_cluster_cidr is 10.0.0.0/8"),
         ("MTU=1500", "MTU=1501", {}, "FLANNEL_MTU is 1501; 576 to 1500"),
-        ("MTU=1500", "MTU=200", {}, "FLANNEL_MTU is 200"),
+        ("MTU=1500", "MTU=575", {}, "FLANNEL_MTU is 575; 576 to 1500"),
+        ("MTU=1500", "MTU=9217", {"mtu": 0}, "FLANNEL_MTU is 9217; 576 to 9216"),
         ("", "", {"mode": "overlay"}, "FLANNEL_MTU is 1500; 576 to 1450 fits this adapter and overlay"),
         ("FLANNEL_MTU=1500\n", "", {}, "there is no FLANNEL_MTU"),
         ("MTU=1500", "MTU=much", {}, "FLANNEL_MTU is 'much', which is no number"),
@@ -60,6 +61,13 @@ def test_what_does_not_fit_is_a_clause(old: str, new: str, options: dict[str, An
 @pytest.mark.row("FL-08")
 def test_overlay_has_room_for_the_outer_headers() -> None:
     assert problems(TEXT.replace("1500", "1450"), mode="overlay") == ()
+
+
+@pytest.mark.row("FL-08")
+@pytest.mark.parametrize(("mtu", "adapter"), [(576, 1500), (1500, 1500), (9216, 0)])
+def test_the_smallest_and_the_largest_that_fit(mtu: int, adapter: int) -> None:
+    """Without an adapter's own the largest that a network of machines has."""
+    assert problems(TEXT.replace("1500", str(mtu)), mtu=adapter) == ()
 
 
 @pytest.mark.row("FL-16")

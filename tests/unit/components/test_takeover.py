@@ -78,6 +78,18 @@ def test_two_of_which_one_is_a_wrappers_are_refused() -> None:
 
 
 @pytest.mark.row("JR-09")
+def test_a_loose_program_ends_with_what_it_has_started_if_it_still_is_that_program() -> None:
+    found = reading(processes=(process(10),))
+    made = takeover.batch(LAYOUT, takeover.loose(LAYOUT, found), found)
+    assert made is not None
+    kill, wait = made.ops
+    assert kill.args["program"] == r"C:\Windows\System32\taskkill.exe"
+    assert kill.args["args"] == ["/T", "/F", "/PID", "10", "/FI", "IMAGENAME eq kubelet.exe"]
+    assert kill.args["ok_exit"] == [0, 128], "128: it has ended by itself"
+    assert (wait.args["for"], wait.args["path"]) == ("process_gone", KUBELET)
+
+
+@pytest.mark.row("JR-09")
 def test_on_a_node_the_loose_one_ends_and_the_services_own_stays() -> None:
     made = Machine(services=("containerd", "kubelet"))
     made.write(LAYOUT.flanneld_binary, made.node.drive.read(KUBELET))

@@ -225,7 +225,7 @@ def lost_address(parts: Parts) -> None:
     ],
     ids=lambda value: value.__name__ if callable(value) else None,
 )
-@pytest.mark.row("OB-01", "KU-33")
+@pytest.mark.row("OB-01", "KU-33", "JR-03")
 def test_each_thing_that_is_broken_is_one_finding(
     breaks: Callable[[Parts], None], severity: str, sentence: str
 ) -> None:

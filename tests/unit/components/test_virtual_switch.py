@@ -141,7 +141,7 @@ def test_the_address_is_the_adapters_first_also_on_its_virtual_switch() -> None:
     two = reading(adapters=[adapter("Ethernet 2", "172.16.0.9"), adapter()])
     assert management(two).address == "10.127.130.14"
     assert management(two, "ethernet 2").address == "172.16.0.9"
-    for name in ("vEthernet (Ethernet)", "vEthernet (Ethernet) 2"):
+    for name in ("vEthernet (Ethernet)", "vEthernet (Ethernet) 2", "VETHERNET (Ethernet)"):
         under = adapter("Ethernet") | {"ipv4": []}
         found = management(reading(adapters=[under, adapter(name)]))
         assert (found.adapter.name, found.adapter.physical, found.address) == (name, "Ethernet", "10.127.130.14")

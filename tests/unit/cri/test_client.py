@@ -55,7 +55,16 @@ def test_the_version_and_the_stats_of_all_containers() -> None:
     assert "usageNanoCores" not in third["cpu"]
 
 
-@pytest.mark.row("CT-18")
+@pytest.mark.row("CT-14", "CT-17")
+def test_of_two_versions_the_newer_is_spoken() -> None:
+    """containerd 1.6 and 1.7, on Linux as on Windows, serve both."""
+    both: dict[str, wire.Answer] = {**MINIMAL, runtime("Version", "v1alpha2"): wire.version("1.7.12", "v1alpha2")}
+    with wire.serving(both) as server, CriClient(server.address) as client:
+        assert client.version()["runtimeApiVersion"] == "v1"
+        assert (client.api, server.asked) == ("v1", [runtime("Version")])
+
+
+@pytest.mark.row("CT-18", "OB-05")
 def test_the_stats_of_pods() -> None:
     usage = wire.cpu(5, 7, 2**64 - 1)
     pod = wire.pod_stats("load", "burner", usage, [wire.container_stats("load", "burner", "burn", usage)])

@@ -47,6 +47,7 @@ def test_the_pods_are_those_of_the_e2e_test() -> None:
         assert container["command"][:2] == ["powershell.exe", "-Command"]
         assert container["command"][2].startswith("foreach ($loop in 1..8) { Start-Job -ScriptBlock {")
         assert container["command"][2].endswith("; Get-Job | Wait-Job")
+        assert pod["spec"]["tolerations"] == [{"operator": "Exists"}], "Windows nodes have a taint"
         assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "windows"} and pod["spec"]["nodeName"] == "win1"
     assert (cpu_limits.WAIT_S, cpu_limits.TOLERANCE, cpu_limits.LIMIT_NANO_CORES) == (120, 0.05, 500_000_000)
 

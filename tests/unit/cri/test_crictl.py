@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.prog
 
 from tests.unit.components.nodes import LAYOUT, bare, lines
 
+ROLES = Path(__file__).resolve().parents[3] / "roles"
 BIN = r"C:\Program Files\containerd\bin"
 URL = "https://example.com/crictl-v1.37.0-windows-amd64.tar.gz"
 
@@ -29,7 +31,7 @@ def asked(url: str, checksum: str = "sha256:" + "a" * 64) -> tuple[Resource, ...
     return found
 
 
-@pytest.mark.row("CT-21")
+@pytest.mark.row("CT-16", "CT-21")
 def test_the_program_and_its_file_beside_containerd() -> None:
     program, file = asked(URL)
     assert isinstance(program, Programs)
@@ -48,6 +50,8 @@ def test_the_program_and_its_file_beside_containerd() -> None:
 @pytest.mark.row("CT-21")
 def test_it_is_optional_and_wants_a_checksum() -> None:
     assert asked("") == ()
+    role = yaml.safe_load((ROLES / "containerd" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    assert (role["winkube_crictl_url"], role["winkube_crictl_checksum"]) == ("", "")
     with pytest.raises(Refused, match=r"crictl: the source .* has no checksum"):
         asked(URL, checksum="")
 

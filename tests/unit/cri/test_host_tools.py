@@ -69,6 +69,7 @@ TASKLIST = (
 def test_tasks_of_containerd() -> None:
     assert host_tools.tasks(TASKS) == (Task(ID, 24436, "RUNNING"),)
     assert host_tools.tasks("TASK    PID    STATUS\n") == ()
+    assert host_tools.tasks(TASKS.replace("RUNNING", "STOPPED")) == (Task(ID, 24436, "STOPPED"),)
 
 
 @pytest.mark.row("CT-25")

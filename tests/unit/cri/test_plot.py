@@ -78,6 +78,7 @@ def test_the_csv_has_every_reading() -> None:
     assert rows[0]["pod"] == "burner" and rows[-1]["at_ns"] == "99000000000"
 
 
+@pytest.mark.row("CT-35", "CT-41")
 @pytest.mark.parametrize(
     ("value", "text"), [(None, "-"), (0, "0 !"), (439449510, "439 m"), (UNDERFLOW, "huge !"), (400_000, "0 m")]
 )

@@ -82,7 +82,7 @@ def test_inodes_of_zero_are_nothing_to_complain_about() -> None:
     assert only(samples.of_container_stats({"stats": [entry]})) == Reading(5, None, 9)
 
 
-@pytest.mark.row("CT-31")
+@pytest.mark.row("CT-31", "OB-05")
 @pytest.mark.parametrize("as_list", [True, False], ids=["list", "object"])
 def test_the_summary(as_list: bool) -> None:
     pod = {
@@ -107,8 +107,10 @@ def test_the_summary(as_list: bool) -> None:
     sample = samples.of_summary({"node": {}, "pods": [pod] if as_list else pod})
     reading = Reading(1705952893_000000000, 82450187500000, 504720890)
     assert dict(sample.readings) == {Subject("load", "burner"): reading, BURN: reading}
+    assert sample.source == "/stats/summary"
 
 
+@pytest.mark.row("CT-31")
 @pytest.mark.parametrize(
     ("time", "wanted"),
     [
@@ -129,6 +131,7 @@ def test_a_summary_without_cpu_has_a_reading_without_values() -> None:
     assert dict(sample.readings) == {Subject("", "p", "c"): Reading(None, None, None)}
 
 
+@pytest.mark.row("OB-05", "CT-18")
 def test_pods_of_windows_and_the_containers_in_them() -> None:
     cpu = {"timestamp": "5", "usageCoreNanoSeconds": {"value": "7"}, "usageNanoCores": {}}
     answer = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.winkube.node.plugins.action.win_containerd import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
@@ -58,6 +61,14 @@ def test_the_service_gets_the_address_and_the_file_the_level() -> None:
     assert args.environment == (f"{VARIABLE}=http://collector:4318",)
     assert args.config == "version = 2 # debug\n"
     assert made("2.3.7", tracing_endpoint="").environment == ()
+
+
+@pytest.mark.row("CT-45")
+def test_without_a_word_it_logs_what_is_worth_knowing_and_traces_nothing() -> None:
+    path = Path(__file__).resolve().parents[3] / "roles" / "containerd" / "defaults" / "main.yml"
+    role, module = yaml.safe_load(path.read_text(encoding="utf-8")), of_module("win_containerd")
+    assert role["winkube_containerd_log_level"] == module["log_level"]["default"] == "info"
+    assert role["winkube_containerd_tracing_endpoint"] == module["tracing_endpoint"]["default"] == ""
 
 
 @pytest.mark.row("CT-45")

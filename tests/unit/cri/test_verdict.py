@@ -118,6 +118,22 @@ def test_what_containerd_1_7_20_makes_of_a_counter_that_went_back_is_absurd(inte
     assert figures([Reading(1, 1, value)]).underflows == 1
 
 
+@pytest.mark.row("CT-41")
+def test_what_is_absurd_begins_at_ten_thousand_cores() -> None:
+    """No node has as many; whatever is below may be a usage."""
+    least = 10_000 * SECOND
+    one = figures([Reading(1, 1, least - 1), Reading(2, 2, least)])
+    assert (one.maximum, one.underflows) == (least - 1, 1)
+
+
+@pytest.mark.row("CT-41")
+@pytest.mark.parametrize("busy", [True, False])
+def test_an_underflow_is_a_fault_of_the_idle_too(busy: bool) -> None:
+    one = only(samples(CONTAINER_STATS, [HALF, UNSIGNED, HALF], busy=busy), containerd("1.7.20"))
+    assert (one.blame, one.defect and one.defect.name) == (verdict.CONTAINERD, "container-underflow")
+    assert "500 millicores to 500 millicores in 3 samples (1 absurdly large)" in one.text
+
+
 @pytest.mark.row("CT-40")
 def test_own_usage_from_two_readings() -> None:
     assert own_nano_cores([Reading(10 * SECOND, 7 * SECOND, None), Reading(14 * SECOND, 9 * SECOND, None)]) == HALF
@@ -195,8 +211,15 @@ def test_a_zero_of_what_is_idle_is_no_fault() -> None:
     assert only(found, Conditions(busy=frozenset({"other"}))).blame == verdict.NEITHER
 
 
-@pytest.mark.row("CT-37")
+@pytest.mark.row("CT-37", "CT-41")
 def test_from_where_on_something_is_busy() -> None:
+    """From 100 millicores on, unless somebody says otherwise."""
+
+    def blame(nano_cores: int) -> str:
+        own = [Reading(n * SECOND, n * nano_cores, value) for n, value in enumerate(ZEROS)]
+        return only([Sample(CONTAINER_STATS, {BURN: one}) for one in own]).blame
+
+    assert (blame(100_000_000), blame(99_999_999)) == (verdict.CONTAINERD, verdict.NEITHER)
     found = samples(CONTAINER_STATS, ZEROS)
     assert only(found, Conditions(busy_millicores=500)).blame == verdict.CONTAINERD
     assert only(found, Conditions(busy_millicores=501)).blame == verdict.NEITHER
@@ -282,4 +305,5 @@ def test_the_known_defect_names_upstream_s_issue() -> None:
 def test_null_of_1_6_is_no_fault() -> None:
     one = only([*samples(CRICTL, NULLS), *samples(SUMMARY, GOOD)], containerd("1.6.27"))
     assert (one.blame, one.defect and one.defect.name) == (verdict.NEITHER, "container-missing")
-    assert "its counter of CPU time gives 500 millicores" in one.text
+    assert "its counter of CPU time gives 500 millicores. null is not 0: no value is no wrong value." in one.text
+    assert "(4 missing)" in one.text

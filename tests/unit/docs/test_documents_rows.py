@@ -10,7 +10,6 @@ import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.csi_proxy import GROUPS
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import release_of
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import (
-    DEFAULT_HANDLER,
     IMAGE_NAMES,
     class_name,
 )
@@ -61,7 +60,7 @@ def test_the_table_of_builds_is_the_codes() -> None:
         doubt = " ?" if names.unverified else ""
         image = f"`mcr.microsoft.com/windows/servercore:{names.servercore}`{doubt}"
         assert f"| {release.name} | `10.0.{names.build}` | `{class_name(names.build)}` | {image} |" in lines
-    assert "| `winkube_runtime_handler` | `" + DEFAULT_HANDLER + "` |" in page("scheduling.md")
+    assert "| `winkube_runtime_handler` | `runhcs-wcow-process` |" in page("scheduling.md")
 
 
 @pytest.mark.row("SC-15")

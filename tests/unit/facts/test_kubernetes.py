@@ -24,6 +24,20 @@ def test_the_pause_image_of_1_27_is_the_documents() -> None:
     assert pause_image(Line(1, 27), "microsoft") == "mcr.microsoft.com/oss/kubernetes/pause:3.6"
 
 
+@pytest.mark.row("VC-16")
+@pytest.mark.parametrize(
+    ("line", "image"),
+    [
+        ("1.29", "mcr.microsoft.com/oss/kubernetes/pause:3.9"),
+        ("1.33", "mcr.microsoft.com/oss/kubernetes/pause:3.10"),
+        ("1.35", "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.1"),
+        ("1.37", "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2"),
+    ],
+)
+def test_microsofts_signed_pause_image(line: str, image: str) -> None:
+    assert pause_image(Line.parse(line), "microsoft") == image
+
+
 @pytest.mark.row("VC-14")
 def test_the_frozen_registry_is_never_a_default() -> None:
     for known in kubernetes.KUBERNETES_LINES:
@@ -65,7 +79,7 @@ def test_the_default_pause_image_runs_on_some_build_that_its_kubernetes_supports
             assert pause_image(known.line, build=build)
 
 
-@pytest.mark.row("CT-46")
+@pytest.mark.row("CT-46", "VC-09")
 def test_containerd_with_a_kubernetes_before_1_20_is_refused() -> None:
     found, sentence = pair(Line(1, 19), Version.parse("1.4.13"))
     assert found == "refused"

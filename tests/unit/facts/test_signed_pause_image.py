@@ -19,7 +19,7 @@ def in_role(name: str) -> dict[str, object]:
     return loaded
 
 
-@pytest.mark.row("SE-13")
+@pytest.mark.row("SE-13", "VC-16")
 @pytest.mark.parametrize("line", SUPPORTED, ids=str)
 def test_microsoft_as_source_means_the_image_that_microsoft_signs(line: Line) -> None:
     signed = pause_image("", f"{line}.0", "microsoft", 20348)
@@ -30,7 +30,7 @@ def test_microsoft_as_source_means_the_image_that_microsoft_signs(line: Line) ->
     assert pause_image("", f"{line}.0", "kubernetes", 20348) == f"registry.k8s.io/pause:{row.pause}"
 
 
-@pytest.mark.row("SE-13")
+@pytest.mark.row("SE-13", "VC-16")
 def test_module_and_role_have_the_option() -> None:
     wanted = {"choices": ["kubernetes", "microsoft"], "default": "kubernetes"}
     option = of_module("win_containerd")["pause_image_source"]

@@ -17,12 +17,27 @@ def names(line: str) -> list[str]:
     return [release.name.removeprefix("Windows Server").strip(", ") for release in found if release]
 
 
-@pytest.mark.row("VC-06")
+@pytest.mark.row("VC-06", "SC-13")
 def test_builds() -> None:
-    builds = {release.name: release.build for release in WINDOWS_RELEASES}
-    assert builds["Windows Server 2019"] == 17763
-    assert builds["Windows Server 2022"] == 20348
-    assert builds["Windows Server 2025"] == 26100
+    builds = {release.name.rpartition(" ")[2]: release.build for release in WINDOWS_RELEASES}
+    assert builds == {
+        "2016": 14393,
+        "1709": 16299,
+        "1803": 17134,
+        "2019": 17763,
+        "1903": 18362,
+        "1909": 18363,
+        "2004": 19041,
+        "20H2": 19042,
+        "2022": 20348,
+        "23H2": 25398,
+        "2025": 26100,
+    }
+    assert [release.name for build in (17763, 20348, 26100) if (release := release_of(build))] == [
+        "Windows Server 2019",
+        "Windows Server 2022",
+        "Windows Server 2025",
+    ]
     assert release_of(12345) is None
 
 
@@ -55,4 +70,8 @@ def test_channels() -> None:
     assert {name for name, channel in channels.items() if channel == "LTSC"} == {
         f"Windows Server {year}" for year in (2016, 2019, 2022, 2025)
     }
-    assert channels["Windows Server, version 20H2"] == "SAC"
+    assert {name for name, channel in channels.items() if channel == "SAC"} == {
+        f"Windows Server, version {number}" for number in ("1709", "1803", "1903", "1909", "2004", "20H2")
+    }
+    assert channels["Windows Server, version 23H2"] == "AC"
+    assert len(channels) == 11

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates, windows
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates, flannel, windows
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import rules_network
@@ -38,7 +38,7 @@ def test_overlay() -> None:
     assert len(said) == len(windows.OVERLAY_FLOORS) + 1
 
 
-@pytest.mark.row("VC-23")
+@pytest.mark.row("VC-23", "NW-19", "NW-20", "NW-21", "NW-23")
 def test_floors_of_features_on_the_page_and_in_the_linter() -> None:
     assert section("Since when Windows has what") == [
         f"| {each.feature} | {each.windows} (build {each.build}) | {each.line} |" for each in windows.FEATURE_FLOORS
@@ -46,6 +46,7 @@ def test_floors_of_features_on_the_page_and_in_the_linter() -> None:
     builds = {each.feature: each.build for each in windows.FEATURE_FLOORS}
     assert builds["session affinity by client address"] == rules_network._AFFINITY_BUILD == 19551
     assert builds["preserve-destination"] == rules_network._PRESERVE_BUILD == 18362
+    assert builds["direct server return (DSR)"] == builds["the client's address preserved"] == 17763
     assert max(builds.values()) <= 20348, "the page says that 2022 has all of them"
 
 
@@ -63,6 +64,18 @@ def test_maturity() -> None:
     assert (os_gate and os_gate.stage, network and network.stage) == ("ga", "deprecated")
 
 
+@pytest.mark.row("NW-13")
+def test_how_far_flannels_backends_were() -> None:
+    backends = [(each.type, each.delegate, each.maturity) for each in flannel.BACKENDS.values()]
+    assert backends == [
+        ("host-gw", "win-bridge", "stable"),
+        ("vxlan", "win-overlay", "beta; alpha in flannel's own words"),
+    ]
+    page = " ".join(text().split())
+    for kind, delegate, maturity in backends:
+        assert f"{kind}, which delegates to {delegate}, {maturity}" in page
+
+
 @pytest.mark.row("VC-11", "VC-12", "HP-12", "VC-22")
 def test_what_the_page_has_to_say() -> None:
     page = " ".join(text().split())
@@ -70,8 +83,11 @@ def test_what_the_page_has_to_say() -> None:
         "Mirantis Container Runtime**, on Windows Server 2019 and newer, by cri-dockerd",
         "npipe:////./pipe/cri-dockerd",
         "Docker's own documentation says how to install it",
+        "## kubeadm and Cluster API kubeadm joins a machine to a cluster and brings neither runtime, network",
+        "calls kubeadm for the join (`winkube_join: kubeadm`), whose files it never rewrites",
         "Cluster API makes whole machines out of images",
-        "kubeadm joins a machine to a cluster",
+        "Use it where machines are made and thrown away; use this where they are given and stay",
+        "[hand-written-nodes.md](hand-written-nodes.md)",
         "Windows Server servicing channels",
     ):
         assert sentence in page, sentence

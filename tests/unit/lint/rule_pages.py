@@ -69,13 +69,17 @@ def pages() -> dict[str, str]:
     """File name -> text."""
     from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
 
+    return {f"{rule_id}.md": page_of(rule_id) for rule_id in dict.fromkeys(rule.id for rule in RULES)}
+
+
+def page_of(rule_id: str) -> str:
+    """The text of one rule's page."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
+
     from tests.unit.lint.test_rules import CASES
 
-    fixtures = dict(CASES)
-    return {
-        f"{rule_id}.md": "\n".join((_MARK + f"# {rule_id}", *_page(rule_id, list(rules), fixtures[rule_id]), ""))
-        for rule_id, rules in groupby(RULES, key=lambda rule: rule.id)
-    }
+    parts = [rule for rule in RULES if rule.id == rule_id]
+    return "\n".join((_MARK + f"# {rule_id}", *_page(rule_id, parts, dict(CASES)[rule_id]), ""))
 
 
 def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterator[str]:

@@ -119,6 +119,44 @@ def test_defaults_of_the_api_server_are_nobodys_will() -> None:
     assert sentences(lint(live_documents([pod, service]), Profile(builds=(20348,)))) == []
 
 
+@pytest.mark.row("LM-71")
+@pytest.mark.parametrize("minor", [24, 27, NEWEST_MINOR])
+def test_what_a_running_pod_and_its_service_say_of_themselves_is_no_matter(minor: int) -> None:
+    """Status fields of pod and containers, conditions, several containers that share a volume, every kind of probe."""
+    probes = {
+        "livenessProbe": {"httpGet": {"path": "/", "port": 80}, "timeoutSeconds": 5},
+        "readinessProbe": {"tcpSocket": {"port": 80}},
+        "startupProbe": {"exec": {"command": ["cmd.exe", "/c", "exit 0"]}},
+        "lifecycle": {
+            "postStart": {"exec": {"command": ["cmd.exe", "/c", "echo started"]}},
+            "preStop": {"httpGet": {"path": "/stop", "port": 80}},
+        },
+    }
+    mounts = {"volumeMounts": [{"name": "shared", "mountPath": "C:\\shared"}]}
+    resources = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "100m"}}
+    second = {"name": "log", "image": "registry.example.com/log:1", "resources": resources, **mounts}
+    spec = {"containers": [{**probes, **mounts}, second], "volumes": [{"name": "shared", "emptyDir": {}}]}
+    states = [{"name": "web", "ready": True, "restartCount": 1, "state": {"running": {"startedAt": "2026-01-01"}}}]
+    status = {
+        "phase": "Running",
+        "podIP": "10.244.1.2",
+        "podIPs": [{"ip": "10.244.1.2"}],
+        "hostIP": "192.168.1.2",
+        "qosClass": "Burstable",
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "containerStatuses": states,
+    }
+    pod = merged(yaml.safe_load(BASE), {"spec": spec, "status": status})
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"selector": {"app": "web"}, "type": "LoadBalancer", "ports": [{"port": 80}]},
+        "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.1"}]}},
+    }
+    assert sentences(lint(live_documents([pod, service]), Profile(minor=minor))) == []
+
+
 def test_what_another_object_of_the_input_made_is_not_checked_twice() -> None:
     pod = merged(yaml.safe_load(BASE), {"spec": {"hostPID": True}})
     template = {"metadata": pod["metadata"], "spec": pod["spec"]}

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import 
 
 from . import rule_pages
 from .command import COLLECTIONS
-from .test_rules import FIXTURES
+from .test_rules import CASES, FIXTURES, marked
 
 ROOT = FIXTURES.parents[2]
 PAGE = (ROOT / "docs" / "workload_lint.md").read_text(encoding="utf-8")
@@ -28,6 +29,12 @@ def test_the_pages_of_the_rules_are_what_the_table_and_the_fixtures_say() -> Non
     wanted = rule_pages.pages()
     assert sorted(there) == sorted(wanted), HOW
     assert [name for name in wanted if wanted[name] != there[name]] == [], HOW
+
+
+@pytest.mark.parametrize(("rule", "fixture"), [marked(rule, fixture) for rule, fixture in CASES])
+def test_the_page_of_a_rule_says_what_the_rule_says(rule: str, fixture: dict[str, Any]) -> None:
+    """Its severity for every version, its place, message, remedy and source, and what is said of the example."""
+    assert rule_pages.page_of(rule) == (rule_pages.PAGES / f"{rule}.md").read_text(encoding="utf-8"), HOW
 
 
 def test_the_index_of_the_rules_is_up_to_date() -> None:

@@ -90,6 +90,22 @@ def test_flow_style_and_json() -> None:
     assert value["spec"]["containers"][0]["securityContext"] == {"windowsOptions": {"runAsUserName": "x"}}
 
 
+@pytest.mark.row("SC-01", "SC-03", "SC-06", "SC-09", "LM-62")
+@pytest.mark.parametrize(("already", "added"), [("os", "selector"), ("selector", "os"), ("", "both")])
+def test_what_a_windows_pod_ought_to_say_is_added(already: str, added: str) -> None:
+    """os.name and nodeSelector, and the toleration of the taint os=windows:NoSchedule."""
+    said = {"os": {"os": {"name": "windows"}}, "selector": {"nodeSelector": {"kubernetes.io/os": "windows"}}}
+    image = "mcr.microsoft.com/windows/nanoserver:ltsc2022"
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": {"containers": [{"name": "c", "image": image}], **said.get(already, {})},
+    }
+    spec = json.loads(after(json.dumps(pod), "f.json"))["spec"]
+    assert (spec["os"], spec["nodeSelector"]) == ({"name": "windows"}, {"kubernetes.io/os": "windows"}), added
+    assert spec["tolerations"] == [{"key": "os", "operator": "Equal", "value": "windows", "effect": "NoSchedule"}]
+
+
 def test_os_name_does_not_come_to_a_pod_that_would_then_be_rejected() -> None:
     text = lines("""
         apiVersion: v1

@@ -15,7 +15,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import 
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_paths, write_text
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.workload import TEMPLATES
 
 SPEC = {"os": {"name": "windows"}, "hostPID": True, "containers": [{"name": "c"}]}
 
@@ -26,16 +25,29 @@ def rules(text: str, file: str = "f.yml") -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.row("LM-71")
-@pytest.mark.parametrize("kind", sorted(TEMPLATES))
-def test_every_kind_with_a_pod_is_unwrapped(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "template"),
+    [
+        ("Pod", ()),
+        ("PodTemplate", ("template",)),
+        ("ReplicationController", ("spec", "template")),
+        ("ReplicaSet", ("spec", "template")),
+        ("Deployment", ("spec", "template")),
+        ("StatefulSet", ("spec", "template")),
+        ("DaemonSet", ("spec", "template")),
+        ("Job", ("spec", "template")),
+        ("CronJob", ("spec", "jobTemplate", "spec", "template")),
+    ],
+)
+def test_every_kind_with_a_pod_is_unwrapped(kind: str, template: tuple[str, ...]) -> None:
     import json
 
     inner: Any = {"spec": SPEC, "metadata": {"name": "x"}}
-    for part in reversed(TEMPLATES[kind]):
+    for part in reversed(template):
         inner = {part: inner}
     text = json.dumps({"metadata": {"name": "x"}, "apiVersion": "v1", "kind": kind, **inner})
     (found,) = rules(text)
-    assert found[1] == ".".join((*TEMPLATES[kind], "spec", "hostPID"))
+    assert found[1] == ".".join((*template, "spec", "hostPID"))
 
 
 def test_unknown_kinds_with_a_pod_template_too() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rulebook
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.version import VERSION
 
@@ -130,21 +131,80 @@ def test_sarif_has_what_the_schema_cannot_require(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["web.yml"], cli.FINDINGS),
-        (["--level", "never", "web.yml"], cli.OK),
-        (["--profile", "1.23", "--level", "error", "web.yml"], cli.OK),
-        (["--profile", "1.23", "--level", "warning", "web.yml"], cli.FINDINGS),
-        (["absent.yml"], cli.UNUSABLE),
-        (["--profile", "1.99", "web.yml"], cli.UNUSABLE),
-        (["--builds", "x", "web.yml"], cli.UNUSABLE),
-        (["--runtime", "docker", "web.yml"], cli.UNUSABLE),
-        (["--config", "absent.yml", "web.yml"], cli.UNUSABLE),
+        (["web.yml"], 1),
+        (["--level", "never", "web.yml"], 0),
+        (["--profile", "1.23", "web.yml"], 0),
+        (["--profile", "1.23", "--level", "error", "web.yml"], 0),
+        (["--profile", "1.23", "--level", "warning", "web.yml"], 1),
+        (["information.yml"], 0),
+        (["--level", "warning", "information.yml"], 0),
+        (["--level", "info", "information.yml"], 1),
+        (["absent.yml"], 2),
+        (["--profile", "1.21", "web.yml"], 2),
+        (["--profile", "1.38", "web.yml"], 2),
+        (["--builds", "x", "web.yml"], 2),
+        (["--taint", "os", "web.yml"], 2),
+        (["--runtime", "docker", "--profile", "1.24", "web.yml"], 2),
+        (["--config", "absent.yml", "web.yml"], 2),
     ],
 )
 def test_exit_status(folder: Path, arguments: list[str], code: int) -> None:
+    information = TEXT.replace("  hostPID: true\n", "").replace("memory: 300Mi", "memory: 800Mi")
+    (folder / "information.yml").write_text(information.replace("LM-34", "LM-29"), encoding="utf-8")
     done = run(*arguments)
     assert done[0] == code
-    assert done[2].startswith("workload_lint: ") == (code == cli.UNUSABLE)
+    assert done[2].startswith("workload_lint: ") == (code == 2)
+
+
+@pytest.mark.row("LM-74")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", {"profile": "1.37", "runtime": "containerd", "mode": "l2bridge", "dsr": False, "builds": []}),
+        ("--profile 1.22", {"profile": "1.22"}),
+        ("--profile v1.33.4", {"profile": "1.33"}),
+        ("--profile 1.23 --runtime docker", {"profile": "1.23", "runtime": "docker"}),
+        ("--mode overlay", {"mode": "overlay"}),
+        ("--dsr", {"dsr": True}),
+        ("--no-dsr", {"dsr": False}),
+        ("--builds 2019,ltsc2022,10.0.26100,20H2", {"builds": [17763, 20348, 26100, 19042]}),
+        ("--taint none", {"taint": "none"}),
+        ("--taint gpu=a:NoExecute", {"taint": "gpu=a:NoExecute"}),
+        ("--ip-families IPv4,ipv6", {"ip_families": ["IPv4", "IPv6"]}),
+        ("--host-network-gate", {"host_network_gate": True}),
+        ("--unknown-pods windows", {"unknown_pods": "windows"}),
+    ],
+)
+def test_each_condition_has_its_option(folder: Path, options: str, said: dict[str, object]) -> None:
+    profile = json.loads(run("--format", "json", *options.split(), "web.yml")[1])["profile"]
+    assert {key: profile[key] for key in said} == said
+
+
+@pytest.mark.row("LM-74")
+def test_json_says_the_severity_in_words_and_counts(folder: Path) -> None:
+    report = json.loads(run("--format", "json", "web.yml")[1])
+    assert [(each["id"], each["severity"], each["path"]) for each in report["findings"]] == [
+        ("LM-01", "error", "spec.hostPID"),
+        ("RS-04", "warning", "spec.containers[0].resources.requests.memory"),
+    ]
+    assert [(each["id"], each["severity"]) for each in report["silenced"]] == [("LM-34", "info")]
+    counts = {key: report["summary"][key] for key in ("errors", "warnings", "infos", "silenced", "objects")}
+    assert counts == {"errors": 1, "warnings": 1, "infos": 0, "silenced": 1, "objects": 1}
+    assert report["schema"] == 1
+
+
+@pytest.mark.row("LM-74")
+def test_the_module_has_the_same_conditions_and_fails_on_errors() -> None:
+    options = of_module("workload_lint")
+    conditions = ["profile", "runtime", "mode", "dsr", "builds", "taint", "ip_families", "host_network_gate"]
+    assert {*conditions, "unknown_pods", "paths", "content", "objects", "ignore"} <= set(options)
+    assert (options["level"]["default"], options["level"]["choices"]) == (
+        "error",
+        ["error", "warning", "info", "never"],
+    )
+    assert options["runtime"]["choices"] == ["containerd", "docker"]
+    assert options["mode"]["choices"] == ["l2bridge", "overlay"]
+    assert (options["report_format"]["default"], options["fix"]["default"]) == ("json", False)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--write", "web.yml"], ["--format", "xml", "web.yml"]])

@@ -47,6 +47,17 @@ def findings(manifests: Any, settings: dict[str, Any]) -> list[Any]:
     return engine.lint(documents, with_settings(Profile(), settings)).findings
 
 
+def places(rule: str, manifests: Any, **settings: Any) -> list[str]:
+    """`E spec.hostPID` for each finding of the rule, sorted."""
+    found = findings(manifests, settings)
+    return sorted(f"{each.severity.letter} {each.path}" for each in found if each.rule == rule)
+
+
+def marked(rule: str, fixture: dict[str, Any]) -> Any:
+    """The rule and its fixture, with the marks of the rows that it proves."""
+    return pytest.param(rule, fixture, marks=[pytest.mark.row(*fixture["rows"])] if fixture["rows"] else [], id=rule)
+
+
 def cases() -> list[Any]:
     found = []
     for rule, fixture in CASES:
@@ -68,7 +79,7 @@ def test_flagged(rule: str, manifests: Any, settings: dict[str, Any], case: dict
         assert not re.search(r"\{[a-z]+\}", each.message + each.remedy), f"unfilled: {each.message} {each.remedy}"
 
 
-@pytest.mark.parametrize(("rule", "fixture"), CASES, ids=[rule for rule, _ in CASES])
+@pytest.mark.parametrize(("rule", "fixture"), [marked(rule, fixture) for rule, fixture in CASES])
 def test_clean_twin(rule: str, fixture: dict[str, Any]) -> None:
     found = findings(fixture["clean"], fixture.get("settings", {}))
     assert [each for each in found if each.rule == rule] == []

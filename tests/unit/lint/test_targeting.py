@@ -118,3 +118,14 @@ def test_scheduling_filter() -> None:
         "tolerations": [{"key": "os", "operator": "Equal", "value": "windows", "effect": "NoSchedule"}],
     }
     assert k8s_windows_scheduling("", taint="none") == {"nodeSelector": {OS: "windows"}, "tolerations": []}
+    for build, label in (
+        (20348, "10.0.20348"),
+        ("10.0.26100", "10.0.26100"),
+        ("2022", "10.0.20348"),
+        (2019, "10.0.17763"),
+    ):
+        selector = k8s_windows_scheduling(build)["nodeSelector"]
+        assert selector == {OS: "windows", "node.kubernetes.io/windows-build": label}
+        assert type(selector["node.kubernetes.io/windows-build"]) is str
+    other = k8s_windows_scheduling("", taint="team=a:NoExecute")["tolerations"]
+    assert other == [{"key": "team", "operator": "Equal", "value": "a", "effect": "NoExecute"}]

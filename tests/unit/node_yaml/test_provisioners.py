@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import schema
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import plain
 
-from .samples import SAMPLE, edited, node, said, the
+from .samples import ROOT, SAMPLE, edited, node, said, the
 
 ITEM = "spec.kubernetes.provisioners[1]"
 
@@ -170,6 +171,13 @@ def test_a_destination_that_is_no_path_of_a_file_is_refused(path: str, reason: s
     line = the(edited((r"c:\k\kubelet.exe", path)))
     assert line.startswith("node.yml:25:22: found ")
     assert reason in line
+
+
+@pytest.mark.row("NY-17")
+def test_overwrite_is_false_by_default_as_the_schema_and_the_page_say() -> None:
+    properties = schema.node_schema()["$defs"]["provisioner"]["properties"]
+    assert properties["overwrite"] == {"type": "boolean", "default": False}
+    assert "`overwrite` (default false)" in (ROOT / "docs" / "inventory.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.row("NY-17")

@@ -54,6 +54,20 @@ def test_a_file_with_one_such_node_is_not_cached_at_all(path: Path) -> None:
     assert not reading.read(path, READER).cacheable
 
 
+@pytest.mark.row("NY-08", "SE-14")
+def test_a_vaulted_file_is_not_cached_and_none_of_its_values_is_shown(path: Path) -> None:
+    path.write_text("$ANSIBLE_VAULT;1.1;AES256\n3061\n", encoding="utf-8")
+
+    def holding(text: str) -> reading.Reading:
+        return reading.read(path, replace(READER, decrypt=lambda _path: text))
+
+    right = holding(edited(("privateKey:", "privateKey: /k")))
+    assert [host.name for host in right.hosts] == ["sample"]
+    assert not right.cacheable
+    (problem,) = holding(edited(("192.168.122.220:22", "hunter2:0"))).problems
+    assert "spec.credentials.hostname" in problem and "hunter2" not in problem
+
+
 def test_a_reading_survives_the_cache_as_json(path: Path) -> None:
     path.write_text(f"{SAMPLE}---\n{WHOLE}", encoding="utf-8")
     first = reading.read(path, READER)

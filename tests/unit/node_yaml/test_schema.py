@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import Scalar, plain
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document, schema
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import Scalar, build, plain
 
 from .samples import SAMPLE, WHOLE, edited, node, said, the
 
@@ -39,6 +40,21 @@ def test_missing_api_version_and_kind_are_named() -> None:
     ]
 
 
+@pytest.mark.row("NY-01", "NY-02", "NY-19")
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("v1alpha1", "v1", "found 'windows.k8s.io/v1' for apiVersion, wanted windows.k8s.io/v1alpha1."),
+        ("kind: Node", "kind: Nodes", "found 'Nodes' for kind, wanted Node."),
+    ],
+)
+def test_the_schema_alone_wants_the_same_two_words(old: str, new: str, sentence: str) -> None:
+    root = yaml.compose(edited((old, new)), Loader=yaml.SafeLoader)
+    assert root is not None
+    (problem,) = schema.Checker(schema.node_schema()).problems(build(root)[0])
+    assert problem.text == sentence
+
+
 @pytest.mark.row("NY-02")
 @pytest.mark.parametrize(
     ("kind", "reason"),
@@ -64,6 +80,7 @@ def test_another_kind_is_refused_with_a_reason(kind: str, reason: str) -> None:
             "found 'win_1' for metadata.name, in which _ is not allowed; wanted a DNS name",
         ),
         ("metadata:\n  name: -win\n", "4:9", "begins or ends with '-'"),
+        ("metadata:\n  name: win-.example\n", "4:9", "begins or ends with '-'"),
         (
             "metadata:\n  name: 1234\n",
             "4:9",
@@ -74,7 +91,7 @@ def test_another_kind_is_refused_with_a_reason(kind: str, reason: str) -> None:
         ("metadata:\n  name:\n", "4:3", "found nothing for metadata.name"),
         ("metadata:\n  name: '{{ name }}'\n", "4:9", "found the template '{{ name }}' for metadata.name"),
         (f"metadata:\n  name: {'a' * 64}\n", "4:9", "longer than 63 characters"),
-        (f"metadata:\n  name: {'.'.join(['a' * 60] * 5)}\n", "4:9", "for metadata.name, wanted a DNS name"),
+        (f"metadata:\n  name: {'.'.join(['a' * 63] * 3 + ['a' * 62])}\n", "4:9", "at most 253, each part at most 63)."),
     ],
 )
 def test_a_missing_or_impossible_name_is_refused(new: str, place: str, found: str) -> None:
@@ -143,6 +160,7 @@ def test_what_is_no_private_key_is_refused(value: str, reason: str) -> None:
         "null",
         "\"{{ lookup('env', 'WIN_PASSWORD') }}\"",
         "!unsafe 'a{{b'",
+        '"a\\tb"',
         "!vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3061",
     ],
 )
@@ -283,7 +301,15 @@ def test_deploys_is_checked_as_provisioners_are() -> None:
         edited(("    provisioners:", "    deploys:"), ("http://xyz/kubelet.exe", "ftp://xyz/k.exe"))
     )
     both = edited(("    provisioners:", "    deploys: []\n    provisioners:"))
-    assert the(both).startswith("node.yml:16:5: found deploys and provisioners (line 17)")
+    assert the(both) == (
+        "node.yml:16:5: found deploys and provisioners (line 17) in spec.kubernetes, wanted provisioners alone; deploys"
+        " is its former name."
+    )
+    (problem,) = document.read(both).problems
+    assert problem.subject == "spec.kubernetes.deploys"
+    assert "wanted provisioners, version, checksum, join, serviceManager or logDir:" in the(
+        edited(("    provisioners:", "    zzz: 1\n    provisioners:"))
+    ), "a former name is not recommended"
 
 
 @pytest.mark.row("NY-25")
@@ -335,6 +361,7 @@ def test_public_key_is_refused_with_the_key_to_write_instead() -> None:
         ),
     ],
 )
+@pytest.mark.row("NY-12", "NY-19")
 def test_our_own_keys_are_checked(old: str, new: str, found: str) -> None:
     assert said(WHOLE) == []
     assert found in the(edited((old, new), text=WHOLE))
@@ -400,7 +427,7 @@ def test_every_block_but_credentials_may_be_empty(block: str) -> None:
     assert f"found a list for spec.{block}, wanted a mapping" in the(f"{start}  {block}: []\n")
 
 
-@pytest.mark.row("NY-26", "NY-09")
+@pytest.mark.row("NY-26", "NY-09", "NW-02")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -420,7 +447,7 @@ def test_every_value_of_a_choice_is_taken(old: str, new: str) -> None:
     assert said(edited((old, new), text=WHOLE)) == []
 
 
-@pytest.mark.row("NY-11", "NY-12")
+@pytest.mark.row("NY-11", "NY-12", "NY-19")
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
@@ -447,6 +474,7 @@ def test_names_and_folders_have_a_form(old: str, new: str, found: str) -> None:
         ("username: Administrator", "username: !vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3061"),
         ("    version: 2.3.7", "    checksum: '{{ sums.containerd }}'\n    version: 2.3.7"),
         ("    version: 2.3.7", "    sourceURL: '{{ mirror }}/containerd.zip'\n    version: 2.3.7"),
+        ("adapter: Ethernet", "adapter: !unsafe 'LAN {{ 1 }}'"),
     ],
 )
 def test_where_templates_are_possible(old: str, new: str) -> None:

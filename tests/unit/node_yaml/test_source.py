@@ -58,6 +58,7 @@ def test_others_are_left_alone(name: str, tmp_path: Path) -> None:
     assert not files.claims(tmp_path / "file")
 
 
+@pytest.mark.row("NY-18")
 @pytest.mark.parametrize(
     ("text", "ours"),
     [
@@ -72,6 +73,7 @@ def test_a_source_file_is_known_by_its_plugin(text: str, ours: bool) -> None:
     assert source.is_plugin_source(text) == ours
 
 
+@pytest.mark.row("NY-08", "NY-18")
 @pytest.mark.parametrize(
     ("data", "claimed"),
     [

@@ -75,7 +75,9 @@ def test_all_variables_of_a_whole_node() -> None:
     [
         ("join: kubeadm", "join: bootstrapKubeconfig", "winkube_join", "bootstrap_kubeconfig"),
         ("join: kubeadm", "join: kubeconfig", "winkube_join", "kubeconfig"),
-        ("mode: overlay", "mode: L2bridge", "winkube_network_mode", "l2bridge"),
+        pytest.param(
+            "mode: overlay", "mode: L2bridge", "winkube_network_mode", "l2bridge", marks=pytest.mark.row("NW-02")
+        ),
         (
             "    version: 1.37.0\n",
             "    version: 1.37.0\n    checksum: https://xyz/sum\n",
@@ -248,12 +250,33 @@ def test_the_groups_of_the_sample() -> None:
 
 
 @pytest.mark.row("NY-24")
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [
+        (edited(("version: 1.29.0", "version: v1.30.2")), "winkube_kubernetes_1_30"),
+        (edited(("version: 1.37.0", "version: 1.36.2"), text=WHOLE), "winkube_kubernetes_1_36"),
+    ],
+    ids=["of the kubelet's provisioner", "of what the roles install"],
+)
+def test_the_group_of_the_kubernetes_version(text: str, group: str) -> None:
+    assert [each.name for each in host(text).groups if "kubernetes" in each.name] == [group]
+
+
+@pytest.mark.row("NY-24")
 def test_group_names_are_valid_ones() -> None:
     made = host(
         edited(
             ("- name: kubelet", "- name: kube-proxy"), (HOSTNAME, "hostname: h:5986"), ("privateKey:", "password: x")
         )
     )
+    assert [group.variables for group in made.groups][1:3] == [
+        {
+            "ansible_connection": "winrm",
+            "ansible_port": 5986,
+            "ansible_winrm_server_cert_validation": "validate",
+        },
+        {"ansible_winrm_transport": "ntlm"},
+    ]
     assert [group.name for group in made.groups][1:5] == [
         "winkube_winrm",
         "winkube_winrm_password",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,13 @@ def test_the_runtime_class_is_the_documents_with_a_handler_that_exists() -> None
 
 
 @pytest.mark.row("SC-14")
+def test_the_default_is_containerds_own_runtime_for_process_isolation() -> None:
+    assert of_module("win_k8s_scheduling")["handler"]["default"] == "runhcs-wcow-process"
+    playbook = (ROOT / "playbooks" / "scheduling.yml").read_text(encoding="utf-8")
+    assert 'handler: "{{ winkube_runtime_handler | default(omit) }}"' in playbook
+
+
+@pytest.mark.row("SC-14")
 @pytest.mark.parametrize(
     ("containerd", "config", "handler", "fits"),
     [
@@ -264,8 +272,16 @@ def test_own_labels_are_set_and_those_of_the_kubelet_refused(lab: Lab) -> None:
     cluster = opened(lab)
     assert "label the Node win1 with team=a" in converged(cluster, replace(OPTIONS, labels={"team": "a"}))
     assert converged(cluster, replace(OPTIONS, labels={"team": "a"})) == []
-    with pytest.raises(Refused, match=r"labels: node\.kubernetes\.io/windows-build is set by the kubelet"):
-        converged(cluster, replace(OPTIONS, labels={"node.kubernetes.io/windows-build": "10.0.1"}))
+    for label in (
+        "kubernetes.io/os",
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "node.kubernetes.io/windows-build",
+    ):
+        with pytest.raises(
+            Refused, match=rf"labels: {re.escape(label)} is set by the kubelet, which would set it back"
+        ):
+            converged(cluster, replace(OPTIONS, labels={label: "10.0.1"}))
 
 
 # -- the report --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests, workload
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests, node_checks, workload
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke.model import NodeFact
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import GROUPS, SEVEN
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import Report, summary
 
@@ -102,6 +103,14 @@ def test_the_pods_are_ready_and_on_different_nodes(tmp_path: Path) -> None:
         assert (spread.verdict, spread.seen) == ("skipped", "There is one usable Windows node.")
 
 
+@pytest.mark.row("SM-08")
+def test_the_overlay_is_known_by_flannels_annotation(lab: Cluster) -> None:
+    for backend, mode in (("host-gw", "l2bridge"), ("vxlan", "overlay")):
+        annotations = {"flannel.alpha.coreos.com/backend-type": backend}
+        lab.request("PATCH", "/api/v1/nodes/win1", {"metadata": {"annotations": annotations}})
+        assert Smoke(lab, mode="", namespace=f"winkube-smoke-{backend}").facts().mode == mode
+
+
 def test_a_wrong_image_is_told_by_the_kubelets_own_sentence(lab: Cluster) -> None:
     report = Smoke(lab, tags={"20348": "ltsc2019"}, timeout=5.0).report()
     assert "pods" in broken(report)
@@ -135,7 +144,39 @@ def test_what_a_node_keeps_back_is_held_against_its_allocatable(tmp_path: Path) 
     found = {item.check.target: item for item in report.findings if item.check.group == "reserved"}
     assert found["win1"].verdict == "ok"
     assert found["win2"].verdict == "broken"
-    assert "cpu: 4 of 4 is allocatable, and the kubelet keeps back 500m" in found["win2"].seen
+    assert found["win2"].seen == (
+        "cpu: 4 of 4 is allocatable, and the kubelet keeps back 500m; memory: 16776192Ki of 16776192Ki is allocatable, "
+        "and the kubelet keeps back 3758096384."
+    )
+
+
+@pytest.mark.row("KE-13")
+def test_what_a_kubelet_keeps_back_is_system_kube_and_the_hard_threshold() -> None:
+    capacity = {"cpu": "4", "memory": "16Gi"}
+    both = {"systemReserved": {"cpu": "500m", "memory": "2Gi"}, "kubeReserved": {"cpu": "1", "memory": "1Gi"}}
+    assert workload.kept_back(both, capacity) == {"cpu": "1500m", "memory": str(3 << 30)}
+    tenth = {"evictionHard": {"memory.available": "10%"}}
+    assert workload.kept_back(tenth, capacity) == {"cpu": "0m", "memory": str((16 << 30) // 10)}
+    assert workload.kept_back({}, capacity) == {"cpu": "0m", "memory": "0"}
+
+
+@pytest.mark.row("KE-13")
+@pytest.mark.parametrize(
+    ("allocatable", "problem"),
+    [
+        ({"cpu": "3", "memory": "6Gi"}, ""),
+        ({"cpu": "2", "memory": "6Gi"}, "cpu: 2 of 4 is allocatable, and the kubelet keeps back 1000m"),
+        ({"cpu": "3", "memory": "8Gi"}, "memory: 8Gi of 8Gi is allocatable, and the kubelet keeps back 2Gi"),
+        ({"cpu": "3", "memory": "5Gi"}, "memory: 5Gi of 8Gi is allocatable, and the kubelet keeps back 2Gi"),
+        ({"cpu": "3"}, "memory cannot be read"),
+    ],
+)
+def test_too_much_or_too_little_allocatable_is_a_finding(allocatable: dict[str, str], problem: str) -> None:
+    capacity = {"cpu": "4", "memory": "8Gi"}
+    node = NodeFact(
+        "win1", "10.0.0.11", True, 20348, True, "", capacity, allocatable, {"cpu": "1000m", "memory": "2Gi"}
+    )
+    assert node_checks.reserved_problem(node) == problem
 
 
 @pytest.mark.row("SM-18")

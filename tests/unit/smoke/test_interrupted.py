@@ -20,10 +20,12 @@ def test_what_is_still_noted_is_deleted_once(tmp_path: Path) -> None:
         interrupted.delete_noted(tmp_path, said.append)
         lab.advance(20)
         assert smoke.cluster.get(f"/api/v1/namespaces/{NAMESPACE}") is None
+        assert list(tmp_path.glob("*.json")) == []
         interrupted.delete_noted(tmp_path, said.append)
     assert said == [f"The smoke test was interrupted; its namespace {NAMESPACE} is being deleted."]
 
 
+@pytest.mark.row("SM-18")
 def test_what_is_forgotten_stays(tmp_path: Path) -> None:
     said: list[str] = []
     with cluster(tmp_path) as lab:
@@ -36,6 +38,7 @@ def test_what_is_forgotten_stays(tmp_path: Path) -> None:
     assert said == []
 
 
+@pytest.mark.row("SM-18")
 def test_a_cluster_that_is_gone_is_told(tmp_path: Path) -> None:
     said: list[str] = []
     interrupted.note(tmp_path, "winkube-smoke-1", {"kubeconfig": str(tmp_path / "none"), "context": ""})

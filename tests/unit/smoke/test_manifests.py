@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.modules.k8s_windows_smoke import DOCUMENTATION
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
@@ -16,7 +17,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.manifests import NoImageError, Wish
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "fixtures" / "smoke" / "win-webserver.yaml"
+ROOT = Path(__file__).resolve().parents[3]
+DOCUMENT = ROOT / "tests" / "fixtures" / "smoke" / "win-webserver.yaml"
 PRINTED = DOCUMENT.with_name("win-webserver.printed.txt")
 WISH = Wish("smoke", "2030-01-01T00:00:00Z", {17763: 2})
 
@@ -43,6 +45,14 @@ def test_the_service_is_the_documents_own() -> None:
     }
 
 
+@pytest.mark.row("SM-01", "SM-15")
+def test_two_services_more_for_udp_one_with_an_address_and_one_with_a_name() -> None:
+    port = {"name": "echo", "port": 8081, "targetPort": 8081, "protocol": "UDP"}
+    spec = {"selector": {"app": "winkube-peer"}, "ports": [port]}
+    assert made()["Service", "winkube-peer"]["spec"] == {**spec, "type": "NodePort"}
+    assert made()["Service", "winkube-peers"]["spec"] == {**spec, "clusterIP": "None"}
+
+
 @pytest.mark.row("SM-02")
 def test_the_deployment_is_the_documents_own_and_its_command_line_byte_by_byte() -> None:
     found, (_, wanted) = made()["Deployment", "win-webserver"], documents()
@@ -57,6 +67,12 @@ def test_the_deployment_is_the_documents_own_and_its_command_line_byte_by_byte()
     assert pod == wanted["spec"]["template"]["spec"]
     assert found["spec"]["replicas"] == wanted["spec"]["replicas"] == 2
     assert found["spec"]["selector"] == wanted["spec"]["selector"]
+    single = made(Wish("smoke", "", {17763: 1}))["Deployment", "win-webserver"]
+    assert single["spec"]["replicas"] == 2, "two pods, on one node as well"
+    newer = made(Wish("smoke", "", {20348: 1}))["Deployment", "win-webserver"]["spec"]["template"]["spec"]
+    assert newer["containers"][0]["image"] == "mcr.microsoft.com/windows/servercore:ltsc2022"
+    here = Path(manifests.__file__).with_name("win-webserver-deployment.yaml")
+    assert yaml.safe_load(here.read_text(encoding="utf-8")) == wanted
     assert pod["containers"][0]["image"] == "mcr.microsoft.com/windows/servercore:ltsc2019"
 
 
@@ -98,7 +114,7 @@ def _lenient(text: str) -> list[dict[str, Any]]:
         return []
 
 
-@pytest.mark.row("KE-16")
+@pytest.mark.row("KE-16", "SM-06")
 def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
     found = made(Wish("smoke", "", {17763: 3, 20348: 1, 26100: 4}))
     web = {name: item for (kind, name), item in found.items() if name.startswith("win-webserver-")}
@@ -111,7 +127,16 @@ def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
         "win-webserver-26100": "ltsc2025",
     }
     assert [item["spec"]["replicas"] for item in web.values()] == [3, 1, 4]
+    spread = {
+        "weight": 100,
+        "podAffinityTerm": {
+            "labelSelector": {"matchLabels": {"app": "win-webserver"}},
+            "topologyKey": "kubernetes.io/hostname",
+        },
+    }
     for name, item in web.items():
+        affinity = item["spec"]["template"]["spec"]["affinity"]
+        assert affinity == {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [spread]}}
         build = name.rpartition("-")[2]
         selector = item["spec"]["template"]["spec"]["nodeSelector"]
         assert selector["node.kubernetes.io/windows-build"] == f"10.0.{build}"
@@ -126,6 +151,22 @@ def test_a_build_without_an_image_is_refused_unless_one_is_named() -> None:
     assert manifests.image(named, 25398) == "mcr.microsoft.com/windows/servercore:1.2"
 
 
+@pytest.mark.row("KE-14")
+def test_the_peer_runs_as_a_user_that_is_no_administrator() -> None:
+    pod = made()["Deployment", "winkube-peer"]["spec"]["template"]["spec"]
+    assert pod["securityContext"] == {"windowsOptions": {"runAsUserName": "ContainerUser"}}
+
+
+@pytest.mark.row("KE-15")
+def test_microsofts_repository_where_no_other_is_named() -> None:
+    assert manifests.image(Wish("smoke", "", {}), 20348) == "mcr.microsoft.com/windows/servercore:ltsc2022"
+    option = yaml.safe_load(DOCUMENTATION)["options"]["image_repo"]
+    assert option["default"] == "mcr.microsoft.com/windows/servercore"
+    playbook = (ROOT / "playbooks" / "smoke.yml").read_text(encoding="utf-8")
+    assert 'image_repo: "{{ winkube_smoke_image_repo | default(omit) }}"' in playbook
+    assert "`winkube_smoke_image_repo`" in (ROOT / "docs" / "smoke.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.row("KE-15")
 def test_another_repository_and_a_pull_secret() -> None:
     wish = Wish("smoke", "", {17763: 1}, repository="registry.example/win/core", pull=True)
@@ -136,6 +177,7 @@ def test_another_repository_and_a_pull_secret() -> None:
     assert "imagePullSecrets" not in made()["Deployment", "win-webserver"]["spec"]["template"]["spec"]
 
 
+@pytest.mark.row("SM-03")
 def test_taints_without_a_value_are_tolerated_too() -> None:
     pod = made(Wish("smoke", "", {17763: 1}, taints=("dedicated:NoExecute",)))["Deployment", "win-webserver"]
     assert pod["spec"]["template"]["spec"]["tolerations"] == [
@@ -143,6 +185,7 @@ def test_taints_without_a_value_are_tolerated_too() -> None:
     ]
 
 
+@pytest.mark.row("SM-18")
 def test_the_namespace_says_whose_it_is_and_until_when() -> None:
     metadata = manifests.namespace(WISH)["metadata"]
     assert metadata["labels"]["winkube.node/smoke"] == "true"

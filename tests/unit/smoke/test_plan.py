@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.smoke.model import (
     PodFact,
     facts_from,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import FLOWS, GROUPS, plan
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import GROUPS, plan
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.remedies import REMEDIES
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke.verdicts import verdicts
 
@@ -56,12 +56,28 @@ def checks(facts: Facts, group: str = "") -> list[Check]:
     return [check for check in plan(facts) if not group or check.group == group]
 
 
+MATRIX = {
+    (flow, protocol)
+    for flow in (
+        "Pod -> Pod (IP)",
+        "Pod -> Pod (Name)",
+        "Pod -> Service (Cluster IP)",
+        "Pod -> Service (PQDN)",
+        "Pod -> external (IP)",
+        "Pod -> external (DNS)",
+        "Node -> Pod",
+        "Pod -> Node",
+    )
+    for protocol in ("TCP", "UDP")
+}
+
+
 @pytest.mark.row("SM-15")
 @pytest.mark.parametrize("facts", ALL)
 def test_the_matrix_is_complete_in_every_cluster(facts: Facts) -> None:
     planned = {(check.flow, check.protocol) for check in plan(facts) if check.flow}
-    assert planned == {(flow, protocol) for flow in FLOWS for protocol in ("TCP", "UDP")}
-    assert len(FLOWS) == 8
+    assert planned == MATRIX
+    assert all("SM-15" in check.rows for check in plan(facts) if check.flow)
     ids = [check.id for check in plan(facts)]
     assert len(ids) == len(set(ids))
     assert {check.group for check in plan(facts)} <= set(GROUPS) == set(REMEDIES)
@@ -70,8 +86,10 @@ def test_the_matrix_is_complete_in_every_cluster(facts: Facts) -> None:
 @pytest.mark.row("SM-15")
 def test_where_everything_is_there_all_but_two_of_the_sixteen_flows_are_run() -> None:
     run = {(check.flow, check.protocol) for check in plan(FACTS) if check.flow and check.argv}
-    not_run = {(flow, protocol) for flow in FLOWS for protocol in ("TCP", "UDP")} - run
-    assert not_run == {("Pod -> external (DNS)", "UDP"), ("Pod -> Node", "UDP")}
+    node = [(check.source, check.argv) for check in checks(FACTS, "pod-to-node") if check.argv]
+    status = ("curl.exe", "-k", "-sS", "--noproxy", "*", "--max-time", "10", "-o", "NUL", "-w", "%{http_code}")
+    assert node == [(pod, (*status, "https://10.0.0.1:10250/healthz")) for pod in ("web-a", "web-b")]
+    assert MATRIX - run == {("Pod -> external (DNS)", "UDP"), ("Pod -> Node", "UDP")}
 
 
 @pytest.mark.row("KE-08")
@@ -93,6 +111,125 @@ def test_whatever_is_not_run_says_why(facts: Facts) -> None:
     assert any("registry.example/core, which need not be public" in check.exclusion for check in plan(PRIVATE))
 
 
+NO_PODS, NO_PEER = "No pod is Ready that it could be tried with.", "The pod that answers UDP is not Ready."
+ONE_HOST = "All pods that are Ready are on one node, so nothing goes from host to host."
+TWO, NO_LINUX = "It takes two web servers that are Ready.", "winkube_smoke_linux_host"
+# What is never tried, and why: limits of Windows, and two flows that nothing answers.
+NEVER = {
+    "service/windows-host": "Windows nodes do not reach Service addresses; Windows pods do.",
+    "discovery/between": "Windows takes every name with a dot as a full one, so such names do not resolve.",
+    "inbound/windows-host": "A Windows node does not reach NodePorts of its own; other machines do.",
+    "outbound/ping": "Windows' data plane does not carry ICMP out of the pods' network; curl shows the same.",
+    "outbound/udp-name": "Once a name is resolved it is the flow by address;",
+    "pod-to-node/udp": "Nothing that every node runs answers UDP to pods.",
+}
+WITHOUT_PEER = dict.fromkeys(("pod-to-pod/udp", "discovery/pod-udp-name", "service/udp", "discovery/udp"), NO_PEER)
+WITHOUT_PODS = {
+    **dict.fromkeys(("pod-to-pod/tcp", "discovery/pod-name"), TWO),
+    "pod-to-pod/hosts": ONE_HOST,
+    **dict.fromkeys(("service/linux", "service/tcp", "discovery/short", "inbound/linux", "inbound/outside"), NO_PODS),
+    **dict.fromkeys(("node-to-pod/tcp", "outbound/tcp", "outbound/name", "outbound/udp", "pod-to-node/tcp"), NO_PODS),
+    "dns-config": "No pod is Ready that could be asked for them.",
+}
+SKIPPED: dict[str, tuple[Facts, dict[str, str]]] = {
+    "nothing": (FACTS, {}),
+    "one web server and no peer": (
+        LONELY,
+        {
+            "pods/spread": "There is one usable Windows node.",
+            **dict.fromkeys(("pod-to-pod/tcp", "discovery/pod-name"), TWO),
+            "pod-to-pod/hosts": ONE_HOST,
+            **WITHOUT_PEER,
+            "node-to-pod/udp": NO_PEER,
+            "user": "The pod that runs as ContainerUser is not Ready.",
+        },
+    ),
+    "no pod": (
+        EMPTY,
+        {**WITHOUT_PODS, **WITHOUT_PEER, "node-to-pod/udp": NO_PEER, "user": "ContainerUser is not Ready."},
+    ),
+    "no web server": (replace(FACTS, web=()), {**WITHOUT_PODS, **dict.fromkeys(WITHOUT_PEER, NO_PODS)}),
+    "no other host and nothing outside": (
+        CLOSED,
+        {
+            **dict.fromkeys(("node-to-pod/tcp", "node-to-pod/udp", "service/linux", "inbound/linux"), NO_LINUX),
+            "inbound/outside": "winkube_smoke_outside_host",
+            "outbound/tcp": "winkube_smoke_external_address is empty",
+            "outbound/name": "winkube_smoke_external_name is empty",
+            "outbound/udp": "winkube_smoke_external_dns is empty",
+            "dns-config": "kube-system has no Service kube-dns",
+        },
+    ),
+    "no name outside": (
+        replace(FACTS, external_name=""),
+        dict.fromkeys(("outbound/name", "outbound/udp"), "winkube_smoke_external_name is empty"),
+    ),
+    "no address of a node": (
+        replace(FACTS, nodes=tuple(replace(node, address="") for node in NODES)),
+        {
+            **dict.fromkeys(("inbound/linux", "inbound/outside"), "No node is usable that it could be tried at."),
+            "pod-to-node/tcp": "No node has an address that it could be asked at.",
+        },
+    ),
+    "a registry of ones own": (PRIVATE, {"image": "registry.example/core, which need not be public."}),
+}
+
+
+@pytest.mark.row("KE-08")
+@pytest.mark.parametrize("case", SKIPPED)
+def test_what_is_not_run_and_for_which_reason(case: str) -> None:
+    facts, more = SKIPPED[case]
+    found = {check.id: check.exclusion or check.limitation for check in plan(facts) if check.where == "none"}
+    if len(facts.nodes) == 3:
+        more = {**more, "reserved/win2": "Its kubelet could not be asked for it: it is forbidden."}
+    assert set(found) == {*NEVER, *more}
+    for name, why in {**NEVER, **more}.items():
+        assert why in found[name], name
+
+
+@pytest.mark.row("KE-08")
+def test_what_is_not_run_names_the_rows_that_it_leaves_open() -> None:
+    for facts, name, rows in (
+        (CLOSED, "node-to-pod/tcp", {"SM-08", "SM-15", "KE-12"}),
+        (CLOSED, "node-to-pod/udp", {"SM-08", "SM-15", "KE-12", "KE-11"}),
+        (CLOSED, "service/linux", {"SM-10"}),
+        (CLOSED, "inbound/outside", {"SM-12"}),
+        (CLOSED, "outbound/tcp", {"SM-13", "SM-15"}),
+        (EMPTY, "service/tcp", {"SM-10", "SM-15"}),
+        (EMPTY, "discovery/short", {"SM-11", "SM-15", "KE-11"}),
+        (EMPTY, "dns-config", {"KE-09", "KE-13"}),
+        (EMPTY, "user", {"KE-09", "KE-14"}),
+        (FACTS, "outbound/udp-name", {"SM-15", "KE-08"}),
+        (FACTS, "pod-to-node/udp", {"SM-15", "KE-08"}),
+        (FACTS, "inbound/windows-host", {"TS-09", "F-39"}),
+        (FACTS, "outbound/ping", {"SM-13", "TS-08"}),
+    ):
+        (found,) = [check for check in plan(facts) if check.id == name]
+        assert set(found.rows) == rows, name
+
+
+@pytest.mark.row("SM-05")
+def test_every_node_is_asked_for_and_one_that_is_not_ready_is_a_finding() -> None:
+    ill = replace(FACTS, nodes=(*NODES[:2], replace(NODES[2], problem="no CNI")))
+    found = [each for each in verdicts(plan(ill), {}) if each.check.group == "nodes"]
+    assert [(each.check.argv[-1], each.verdict, each.seen) for each in found] == [
+        ("cp", "ok", "It is so."),
+        ("win1", "ok", "It is so."),
+        ("win2", "broken", "no CNI."),
+    ]
+    assert {each.check.argv[:-1] for each in found} == {("kubectl", "get", "node")}
+
+
+@pytest.mark.row("SM-07")
+def test_the_pods_are_listed_and_each_is_a_finding() -> None:
+    unready = replace(FACTS, web=(FACTS.web[0], replace(FACTS.web[1], problem="ErrImagePull: no such host")))
+    found = {each.check.id: each for each in verdicts(plan(unready), {}) if each.check.group == "pods"}
+    assert set(found) == {"pods/web-a", "pods/web-b", "pods/peer", "pods/spread"}
+    assert {each.check.argv for each in found.values()} == {("kubectl", "get", "pods", "-n", "smoke", "-o", "wide")}
+    assert (found["pods/web-a"].verdict, found["pods/web-a"].check.source) == ("ok", "win1")
+    assert (found["pods/web-b"].verdict, found["pods/web-b"].seen) == ("broken", "ErrImagePull: no such host.")
+
+
 @pytest.mark.row("SM-06")
 def test_pods_that_all_run_on_one_of_two_nodes_are_a_finding() -> None:
     crowded = replace(FACTS, web=tuple(replace(pod, node="win1") for pod in FACTS.web))
@@ -100,28 +237,46 @@ def test_pods_that_all_run_on_one_of_two_nodes_are_a_finding() -> None:
     assert (spread.verdict, spread.seen) == ("broken", "all are on win1.")
 
 
-@pytest.mark.row("SM-08")
+@pytest.mark.row("SM-08", "KE-12")
 def test_from_the_linux_node_the_page_of_each_pod_is_asked() -> None:
     found = [check for check in checks(FACTS, "node-to-pod") if check.protocol == "TCP"]
     assert [(check.where, check.argv[-1], check.expect) for check in found] == [
         ("linux", "http://10.244.1.2/", "banner"),
         ("linux", "http://10.244.2.2/", "banner"),
     ]
-    assert found[0].argv[0] == "curl"
-    assert found[0].rows == ("SM-08", "SM-15", "KE-12")
+    assert found[0].argv == ("curl", "-sS", "--noproxy", "*", "--max-time", "10", "http://10.244.1.2/")
+    assert {(check.id, check.target, check.source, check.rows) for check in found} == {
+        (f"node-to-pod/tcp/{pod}", pod, "cp", ("SM-08", "SM-15", "KE-12")) for pod in ("web-a", "web-b")
+    }
     answers = {found[0].id: Answer(0, "<H1>Windows Container Web Server</H1>"), found[1].id: Answer(0, "<h1>It works")}
     assert [verdict_of(check, answers).verdict for check in found] == ["ok", "broken"]
 
 
-@pytest.mark.row("SM-08")
+@pytest.mark.row("SM-08", "SM-15", "KE-11", "KE-12")
+def test_from_the_linux_node_udp_goes_to_the_peer_and_comes_back() -> None:
+    (udp,) = [check for check in checks(FACTS, "node-to-pod") if check.protocol == "UDP"]
+    assert (udp.id, udp.where, udp.source, udp.target) == ("node-to-pod/udp", "linux", "cp", "peer")
+    assert udp.rows == ("SM-08", "SM-15", "KE-12", "KE-11")
+    line = "exec 3<>/dev/udp/10.244.1.3/8081; echo -n winkube >&3; timeout 10 head -c 7 <&3"
+    assert udp.argv == ("bash", "-c", line)
+    assert verdict_of(udp, {udp.id: Answer(0, "winkube")}).verdict == "ok"
+    assert verdict_of(udp, {udp.id: Answer(0, "")}).verdict == "broken"
+
+
+@pytest.mark.row("SM-08", "NW-16")
 def test_in_an_overlay_a_node_that_does_not_reach_pods_is_no_fault() -> None:
     overlay = replace(FACTS, mode="overlay")
     found = [check for check in checks(overlay, "node-to-pod") if check.protocol == "TCP"]
     failed = verdict_of(found[0], {found[0].id: Answer(28, "", "curl: (28) timed out")}, overlay)
     assert (failed.verdict, "0.12.0" in failed.seen) == ("limitation", True)
     assert "NW-16" in found[0].rows
+    assert "nodes reach only their own pods" in failed.seen
     good = {found[0].id: Answer(0, "<H1>Windows Container Web Server</H1>")}
     assert verdict_of(found[0], good, overlay).verdict == "ok"
+    for check in checks(FACTS, "node-to-pod"):
+        broken = verdict_of(check, {check.id: Answer(28)})
+        assert broken.verdict == "broken", "l2bridge has no such limit"
+        assert "flanneld runs on the Linux node too" in broken.remedy and "MAC spoofing" in broken.remedy
 
 
 def verdict_of(check: Check, answers: dict[str, Answer], facts: Facts = FACTS) -> Finding:
@@ -135,6 +290,14 @@ def test_pods_ping_each_other_across_hosts() -> None:
         ("web-a", "ping.exe", "10.244.2.2"),
         ("web-b", "ping.exe", "10.244.1.2"),
     ]
+    assert {check.argv[:-1] for check in pings} == {("ping.exe", "-n", "2", "-w", "3000")}
+    assert {(check.where, check.rows) for check in pings} == {("pod", ("SM-09",))}
+    assert verdict_of(pings[0], {pings[0].id: Answer(0, "Reply from 10.244.2.2: TTL=126")}).verdict == "ok"
+    unreachable = Answer(0, "Reply from 10.244.1.2: Destination host unreachable.")
+    assert verdict_of(pings[0], {pings[0].id: unreachable}).verdict == "broken"
+    web = tuple(PodFact(f"web-{n}", f"10.244.{n}", node) for n, node in enumerate(("win1", "win1", "win2")))
+    three = [check for check in checks(replace(FACTS, web=web), "pod-to-pod") if check.protocol == "ICMP"]
+    assert [check.target for check in three] == ["web-2", "web-2", "web-0"], "another node before a neighbour"
     alone = replace(FACTS, web=(FACTS.web[0], replace(FACTS.web[1], node="win1")))
     assert "pod-to-pod/hosts" in {check.id for check in checks(alone, "pod-to-pod")}
     assert "pod-to-pod/hosts" not in {check.id for check in checks(FACTS, "pod-to-pod")}
@@ -144,6 +307,9 @@ def test_pods_ping_each_other_across_hosts() -> None:
 def test_a_services_address_is_asked_from_linux_and_from_pods_never_from_a_windows_node() -> None:
     asked = [check for check in checks(FACTS, "service") if "http://10.96.1.1/" in check.argv]
     assert [(check.where, check.source) for check in asked] == [("linux", "cp"), ("pod", "web-a"), ("pod", "web-b")]
+    assert {(check.argv[0], check.expect) for check in asked} == {("curl", "banner"), ("curl.exe", "banner")}
+    assert all("SM-10" in check.rows for check in asked)
+    assert all(verdict_of(check, {check.id: Answer(0, "another page")}).verdict == "broken" for check in asked)
     host = next(found for found in verdicts(plan(FACTS), {}) if found.check.id == "service/windows-host")
     assert (host.verdict, host.check.argv, host.check.rows) == ("limitation", (), ("SM-14", "F-39"))
     assert "Windows pods do" in host.seen
@@ -155,13 +321,21 @@ def test_the_service_is_asked_by_full_and_by_short_name_and_by_none_between() ->
     assert names == {"http://win-webserver.smoke.svc.cluster.local/"}
     short = {check.argv[-1] for check in checks(FACTS, "discovery") if check.flow == "Pod -> Service (PQDN)"}
     assert "http://win-webserver/" in short
+    for check in (each for each in checks(FACTS, "discovery") if each.argv and "SM-11" in each.rows):
+        assert (check.where, check.argv[0], check.expect) == ("pod", "curl.exe", "banner")
+    assert {check.pod for check in checks(FACTS, "discovery") if check.id.startswith("discovery/short/")} == {
+        "web-a",
+        "web-b",
+    }
+    elsewhere = {check.argv[-1] for check in checks(replace(FACTS, dns_domain="k8s.example")) if check.argv}
+    assert "http://win-webserver.smoke.svc.k8s.example/" in elsewhere
     asked = {check.argv[-1] for check in plan(FACTS) if check.argv}
     assert not any("win-webserver.smoke/" in word for word in asked)
     between = next(check for check in plan(FACTS) if check.id == "discovery/between")
     assert "name with a dot" in between.limitation
 
 
-@pytest.mark.row("SM-12")
+@pytest.mark.row("SM-12", "SM-14")
 def test_the_node_port_is_asked_from_a_linux_node_and_from_outside_never_from_the_windows_node() -> None:
     asked = [check for check in checks(FACTS, "inbound") if check.argv]
     assert {(check.where, check.argv[-1]) for check in asked} == {
@@ -169,6 +343,13 @@ def test_the_node_port_is_asked_from_a_linux_node_and_from_outside_never_from_th
         for where in ("linux", "outside")
         for address in ("10.0.0.1", "10.0.0.11", "10.0.0.12")
     }
+    assert {(check.argv[0], check.expect, check.source) for check in asked} == {
+        ("curl", "banner", "cp"),
+        ("curl", "banner", "laptop"),
+    }
+    linux = [check.target for check in asked if check.source == "cp"]
+    assert linux == ["10.0.0.11:30080", "10.0.0.12:30080", "10.0.0.1:30080"]
+    assert verdict_of(asked[0], {asked[0].id: Answer(0, "<H1>It works!</H1>")}).verdict == "broken"
     own = next(found for found in verdicts(plan(FACTS), {}) if found.check.id == "inbound/windows-host")
     assert (own.verdict, own.check.where, own.check.rows) == ("limitation", "none", ("TS-09", "F-39"))
 
@@ -178,6 +359,11 @@ def test_what_is_outside_is_asked_with_curl_never_with_ping() -> None:
     asked = [check for check in checks(FACTS, "outbound") if check.protocol == "TCP"]
     assert {check.argv[-1] for check in asked} == {"http://1.1.1.1/", "http://example.org/"}
     assert {check.argv[0] for check in asked} == {"curl.exe"}
+    status = ("curl.exe", "-k", "-sS", "--max-time", "10", "-o", "NUL", "-w", "%{http_code}")
+    assert {check.argv[:-1] for check in asked} == {status}
+    assert {check.pod for check in asked} == {"web-a", "web-b"}
+    for answer, verdict in ((Answer(0, "200"), "ok"), (Answer(0, "404"), "ok"), (Answer(0, "000"), "broken")):
+        assert verdict_of(asked[0], {asked[0].id: answer}).verdict == verdict
     ping = next(check for check in checks(FACTS, "outbound") if check.protocol == "ICMP")
     assert (ping.where, "ICMP" in ping.limitation, "TS-08" in ping.rows) == ("none", True, True)
 
@@ -216,19 +402,21 @@ def test_the_four_granular_checks_are_there() -> None:
             assert ("udp" in check.suite) == (check.id.split("/")[1] == "udp"), check.id
 
 
-@pytest.mark.row("KE-09")
+@pytest.mark.row("KE-09", "KE-13", "NW-36")
 def test_acls_and_the_dns_settings_of_windows_stand_in_for_unix_files() -> None:
     acl = next(check for check in plan(FACTS) if check.id == "user/acl/peer")
-    assert (acl.argv[0], acl.expect) == ("cmd.exe", "denied")
+    assert acl.argv == ("cmd.exe", "/c", r"echo winkube> C:\Windows\winkube-smoke.txt")
+    assert (acl.pod, acl.expect) == ("peer", "denied")
     assert verdict_of(acl, {acl.id: Answer(1, "", "Access is denied.")}).verdict == "ok"
     assert verdict_of(acl, {acl.id: Answer(0)}).verdict == "broken"
     assert verdict_of(acl, {acl.id: Answer(1, "", "The disk is full.")}).verdict == "broken"
     dns = next(check for check in plan(FACTS) if check.id == "dns-config/server/web-a")
-    assert "Get-DnsClientServerAddress" in dns.argv[-1]
+    assert dns.argv[-1] == ("(Get-DnsClientServerAddress -AddressFamily IPv4).ServerAddresses | Sort-Object -Unique")
     assert verdict_of(dns, {dns.id: Answer(0, "10.96.0.10\r\n")}).verdict == "ok"
     assert verdict_of(dns, {dns.id: Answer(0, "10.0.0.2\r\n")}).verdict == "broken"
     resolved = next(check for check in plan(FACTS) if check.id == "discovery/dns/web-a")
     assert "Resolve-DnsName" in resolved.argv[-1]
+    assert "Resolve-DnsName -Name kubernetes.default.svc.cluster.local -Type A" in resolved.argv[-1]
     assert not any("resolv.conf" in word or "chmod" in word for check in plan(FACTS) for word in check.argv)
 
 
@@ -237,7 +425,8 @@ def test_the_user_of_a_pod_is_its_run_as_user_name() -> None:
     user = next(check for check in plan(FACTS) if check.id == "user/whoami/peer")
     assert user.argv == ("whoami.exe",)
     assert verdict_of(user, {user.id: Answer(0, "user manager\\containeruser\r\n")}).verdict == "ok"
-    assert verdict_of(user, {user.id: Answer(0, "user manager\\containeradministrator\r\n")}).verdict == "broken"
+    for other in ("containeradministrator", "containeruser2", "nocontaineruser"):
+        assert verdict_of(user, {user.id: Answer(0, f"user manager\\{other}\r\n")}).verdict == "broken"
 
 
 def test_facts_travel_as_json() -> None:
@@ -254,6 +443,23 @@ def test_a_failure_behind_another_one_follows_from_it() -> None:
     assert "Service to pod" in both["discovery/fqdn/web-a"].seen
     alone = {item.check.id: item for item in verdicts(plan(FACTS), failing("discovery/"))}
     assert alone["discovery/fqdn/web-a"].verdict == "broken"
+
+
+@pytest.mark.row("SM-10", "SM-11", "SM-12")
+@pytest.mark.parametrize(
+    ("cause", "follows"),
+    [
+        ("node-to-pod/", {"service/linux", "inbound/linux/cp", "inbound/outside/cp"}),
+        ("pod-to-pod/", {"service/tcp/web-a", "service/udp/web-a", "discovery/fqdn/web-a", "discovery/short/web-a"}),
+        ("service/", {"discovery/fqdn/web-b", "discovery/dns/web-a", "inbound/linux/win1", "inbound/outside/win2"}),
+        ("discovery/", {"outbound/name/web-a"}),
+    ],
+)
+def test_what_each_failure_explains(cause: str, follows: set[str]) -> None:
+    for name in follows:
+        (check,) = [check for check in plan(FACTS) if check.id == name]
+        assert verdict_of(check, failing(name)).verdict == "broken", name
+        assert verdict_of(check, failing(cause, name)).verdict == "follows", name
 
 
 def failing(*starts: str) -> dict[str, Answer]:

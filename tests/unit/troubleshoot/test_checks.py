@@ -34,12 +34,41 @@ def test_every_row_is_a_check_in_the_documents_order() -> None:
     assert len({check.id for check in table.CHECKS}) == len(table.CHECKS)
 
 
+MESSAGES = [
+    ("TS-04", "failed to parse kubelet flag: unknown flag: --network-plugin"),
+    ("TS-04", "flag provided but not defined: -iface"),
+    ("TS-06", "web-1   0/1   ContainerCreating   0   9m"),
+    ("TS-06", "Back-off: CrashLoopBackOff"),
+    ("TS-06", "Warning FailedCreatePodSandBox 3m kubelet"),
+    ("TS-06", "The container operating system does not match the host operating system."),
+    ("TS-06", "hcsshim::CreateComputeSystem: (0xc0370101)"),
+    ("TS-12", "flannel: waiting for the network to be created"),
+    ("TS-13", "open /run/flannel/subnet.env: The system cannot find the path specified."),
+    ("TS-13", "flannel: subnet.env: no such file or directory"),
+    ("TS-15", "no network adapter was found when starting the kubelet"),
+    ("TS-15", "Virtual network creation has failed"),
+    ("TS-16", "Resolve-DnsName : web : DNS name does not exist"),
+    ("TS-17", "error: unable to do port forwarding: wincat not found"),
+    ("TS-18", "proxyconnect tcp: dial tcp 10.0.0.9:3128: i/o timeout"),
+    ("TS-18", "HTTP/1.1 407 Proxy Authentication Required"),
+    ("TS-21", '"usageNanoCores": 0'),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "message"), [pytest.param(*each, marks=pytest.mark.row(each[0])) for each in MESSAGES]
+)
+def test_what_people_see_leads_to_its_check(check: str, message: str) -> None:
+    assert [found.id for found in table.about(message)] == [check]
+
+
 @pytest.mark.row("TS-19")
 def test_a_log_that_is_not_there() -> None:
     node = healthy()
     node.parts[file_key(r"C:\k\kubelet.log")] = {"exists": False}
     broken(node, "TS-19", r"There is no C:\k\kubelet.log")
     answer = healthy().answer("TS-19")
+    assert "debug/, then the pages for Windows; playbooks/collect_logs.yml gathers the logs" in answer.why
     assert answer.why.index("https://kubernetes.io/docs/tasks/debug/") < answer.why.index("collect_logs.yml")
     assert any(line.startswith(r"kubelet: C:\k\kubelet.log (") for line in answer.seen)
 
@@ -51,8 +80,9 @@ def test_what_a_bug_report_has_to_say() -> None:
     assert "Kubernetes: v1.27.4" in answer.seen
     assert "Windows: Windows Server 2022 (10.0.20348.2582)" in answer.seen
     assert "container runtime: containerd://1.6.36" in answer.seen
-    assert "#sig-windows" in answer.why
-    assert "/sig windows" in answer.why
+    assert "network: l2bridge, managed by the service" in answer.seen
+    assert "#sig-windows on the Kubernetes Slack (https://slack.k8s.io)" in answer.why
+    assert answer.why.endswith("https://github.com/kubernetes/kubernetes/issues and comment /sig windows.")
     node.no_cluster = "winkube_cluster.kubeconfig is empty."
     answer = node.answer("TS-20")
     assert answer.verdict == "cannot_tell"

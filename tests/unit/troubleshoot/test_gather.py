@@ -10,12 +10,12 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.components import verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, traffic
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, traffic, workloads
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import ClusterView, Said
 
 from tests.unit.components.nodes import LAYOUT
 
-from .scene import ADDRESS, healthy, log, pod
+from .scene import ADDRESS, healthy, log, pod, service
 
 Answers = Mapping[str, tuple[int, Mapping[str, Any]]]
 
@@ -70,7 +70,7 @@ def test_commands_run_in_a_pod_with_powershell_and_never_on_the_host() -> None:
     assert gather.ask_pod(cluster, ClusterView(pods=(host,)), lambda namespace: commands).why.startswith("no pod with")
 
 
-@pytest.mark.row("TS-16")
+@pytest.mark.row("TS-14", "TS-16")
 def test_three_names_are_asked_for() -> None:
     commands = traffic.in_pod(healthy().evidence(), "default")
     names = {what: argv[-1].split()[1] for what, argv in commands.items() if "Resolve" in argv[-1]}
@@ -80,6 +80,9 @@ def test_three_names_are_asked_for() -> None:
         "name in between": "kubernetes.default",
     }
     assert "https://10.96.0.1:443/" in commands["service address"]
+    node = healthy()
+    node.services.insert(0, service("headless", "default", "None"))
+    assert "Resolve-DnsName kubernetes " in traffic.in_pod(node.evidence(), "default")["short name"][-1]
 
 
 def summaries(*values: int) -> Iterator[dict[str, Any]]:
@@ -122,6 +125,26 @@ def test_zeros_of_something_busy_are_told_from_those_of_something_idle() -> None
     assert gather.stats(api({}), "win1", 3, 0).why.startswith("node_name: the cluster https://api has no Node win1")
 
 
+@pytest.mark.row("TS-21")
+@pytest.mark.parametrize(
+    ("more", "faulty"),
+    [
+        ({"zeros": 2, "own_nano_cores": 100_000_000}, True),
+        ({"zeros": 2, "own_nano_cores": 99_999_999}, False),
+        ({"zeros": 2, "own_nano_cores": None, "alternating": True, "maximum": 100_000_000}, True),
+        ({"zeros": 2, "own_nano_cores": None, "alternating": False, "maximum": 100_000_000}, False),
+        ({"zeros": 0, "own_nano_cores": 500_000_000}, False),
+        ({"zeros": 0, "own_nano_cores": 0, "underflows": 1}, True),
+    ],
+)
+def test_a_zero_is_wrong_of_what_uses_a_tenth_of_a_core(more: dict[str, Any], faulty: bool) -> None:
+    subject = {"namespace": "default", "pod": "burn", "container": "burn"}
+    series = {**subject, "underflows": 0, "alternating": False, "maximum": 0, **more}
+    report = {"series": [series], "verdicts": [{**subject, "text": "x"}], "containerd_version": "1.7.11"}
+    (verdict,) = workloads.judged(report).verdicts
+    assert verdict["faulty"] is faulty
+
+
 @pytest.mark.row("TS-09")
 def test_a_host_out_of_reach_is_asked_once() -> None:
     asked = []
@@ -147,11 +170,12 @@ def test_curl_gets_the_proxy_where_nobody_sees_its_password() -> None:
     batch = gather.through_proxy(["https://registry.k8s.io/v2/"], proxy, Reading(parts={"system": {"machine": "m-1"}}))
     (op,) = batch.ops
     assert op.secrets == ("env",)
-    assert op.args["env"]["HTTPS_PROXY"] == proxy
+    assert op.args["env"] == {"HTTPS_PROXY": proxy, "http_proxy": proxy}, "curl takes HTTP_PROXY in small letters only"
+    assert op.args["args"][-1] == "https://registry.k8s.io/v2/"
     assert "secret" not in str(op.args["args"])
     answer = {"results": [{"op": "run", "exit_code": 56, "stderr": "curl: (56) CONNECT tunnel failed, response 407"}]}
     said = gather.of_batch(["https://registry.k8s.io/v2/"], answer)
-    assert said["https://registry.k8s.io/v2/"].exit_code == 56
+    assert said["https://registry.k8s.io/v2/"] == Said(56, "curl: (56) CONNECT tunnel failed, response 407")
 
 
 @pytest.mark.row("TS-18")

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
 
 from tests.unit.components.nodes import LAYOUT
@@ -41,14 +41,34 @@ def test_mac_spoofing_by_what_the_hyper_v_host_says() -> None:
     broken(node, "TS-07", "MAC spoofing is off", remedy="Set-VMNetworkAdapter -VMName win1 -MacAddressSpoofing On")
     node.more["hyperv"] = (hyper_v(True), hyper_v(False, "other", "00155D000000"))
     assert node.answer("TS-07").verdict == "ok"
+    node.parts["adapters"].append({**node.parts["adapters"][0], "name": "Ethernet 2", "mac": "00-15-5D-EB-40-99"})
+    node.more["hyperv"] = (hyper_v(True), hyper_v(False, mac="00155DEB4099"))
+    broken(node, "TS-07", "MAC spoofing is off")
 
 
 @pytest.mark.parametrize(
     ("maker", "product", "remedy"),
     [
         ("Microsoft Corporation", "Virtual Machine", "Set-VMNetworkAdapter -VMName guest-1 -MacAddressSpoofing On"),
-        ("VMware, Inc.", "VMware7,1", "promiscuous mode"),
-        ("QEMU", "Standard PC", "Allow MAC spoofing"),
+        (
+            "VMware, Inc.",
+            "VMware7,1",
+            "on the port group: promiscuous mode, MAC address changes and forged transmits: Accept",
+        ),
+        *(
+            (maker, product, "Allow MAC spoofing (promiscuous mode, forged transmits) on all its network adapters")
+            for maker, product in (
+                ("QEMU", "Standard PC"),
+                ("Red Hat", "KVM"),
+                ("Xen", "HVM domU"),
+                ("HVM", "domU"),
+                ("Bochs", "Bochs"),
+                ("OpenStack Foundation", "OpenStack Nova"),
+                ("Google", "Google Compute Engine"),
+                ("Amazon EC2", "t3.large"),
+                ("innotek GmbH", "VirtualBox"),
+            )
+        ),
     ],
 )
 @pytest.mark.row("TS-07", "HP-06")
@@ -88,8 +108,28 @@ def test_kube_proxy_has_to_know_the_nodes_name(overlay: bool) -> None:
     node = healthy(overlay)
     node.line("kube-proxy", lambda line: line.replace("--hostname-override=win1", "--hostname-override=WIN1"))
     assert node.answer("TS-10").verdict == "ok"
+    node.line("kube-proxy", lambda line: line.replace("--hostname-override=WIN1", r"--config=C:\k\proxy.conf"))
+    answer = node.answer("TS-10")
+    assert (answer.verdict, answer.run) == ("cannot_tell", r"findstr hostnameOverride C:\k\proxy.conf")
+    assert answer.remedy == "Look that hostnameOverride there is win1."
     node.service("kube-proxy").update(nssm={"Application": "powershell.exe"}, image_path="nssm.exe")
     assert node.answer("TS-10").verdict == "cannot_tell"
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+@pytest.mark.row("TS-10")
+def test_hns_check_finds_the_same_of_kube_proxys_name(overlay: bool) -> None:
+    node = healthy(overlay)
+    assert node.evidence().of_row("TS-10") == []
+    node.line("kube-proxy", lambda line: line.replace(" --hostname-override=win1", ""))
+    (missing,) = node.evidence().of_row("TS-10")
+    assert (missing.id, missing.text) == (
+        "kube-proxy-hostname",
+        "kube-proxy: --hostname-override is missing; wanted win1.",
+    )
+    node.line("kube-proxy", lambda line: f"{line} --hostname-override=winserver")
+    (other,) = node.evidence().of_row("TS-10")
+    assert other.text == "kube-proxy: --hostname-override is winserver; wanted win1."
 
 
 def other_cidr(node: Node) -> None:
@@ -125,6 +165,17 @@ def test_files_of_an_earlier_life(breaks: Callable[[Node], None], piece: str) ->
     assert node.answer("TS-11").verdict == "ok"
 
 
+@pytest.mark.row("TS-11")
+def test_a_source_vip_of_an_earlier_life_and_a_machine_that_never_was_a_node() -> None:
+    node = healthy(overlay=True)
+    node.line("kube-proxy", lambda line: line.replace("10.244.3.2", "10.244.8.2"))
+    broken(node, "TS-11", "keeps files of an earlier life", "10.244.8.2", "does not lie", remedy="playbooks/rejoin.yml")
+    node = healthy()
+    node.node = None
+    del node.parts[service_key("kubelet")]
+    assert node.answer("TS-11").verdict == "cannot_tell", "it has not joined yet"
+
+
 WAITING = 'I1121 08:00:01 flanneld "Waiting for the Network to be created"\n'
 
 
@@ -152,6 +203,13 @@ def test_a_flanneld_that_does_not_know_its_adapter_or_its_node() -> None:
     node = healthy()
     node.service("flanneld")["nssm"]["AppEnvironmentExtra"] = []
     broken(node, "TS-12", "has no NODE_NAME in its environment")
+    node.service("flanneld")["nssm"]["AppEnvironment"] = ["node_name=sha256:01"]
+    assert node.answer("TS-12").verdict == "ok"
+    node.service("flanneld")["nssm"]["AppEnvironment"] = []
+    node.service("flanneld")["environment"] = ["NODE_NAME=sha256:01"]
+    assert node.answer("TS-12").verdict == "ok", "under sc it is the service's own environment"
+    node.line("flanneld", lambda line: line.replace("--iface=", "-iface="))
+    assert node.answer("TS-12").verdict == "ok", "Go takes one dash as well"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +222,10 @@ def test_a_flanneld_that_does_not_know_its_adapter_or_its_node() -> None:
             "FLANNEL_NETWORK is 10.9.0.0/16, but winkube_cluster_cidr is 10.244.0.0/16",
         ),
         (
+            "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=9000\nFLANNEL_IPMASQ=true\n",
+            "FLANNEL_MTU",
+        ),
+        (
             "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.0.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n",
             "FLANNEL_SUBNET 10.244.0.1/24 is the node linux1's podCIDR 10.244.0.0/24",
         ),
@@ -172,6 +234,7 @@ def test_a_flanneld_that_does_not_know_its_adapter_or_its_node() -> None:
 @pytest.mark.row("TS-13")
 def test_subnet_env_that_is_missing_or_does_not_fit(content: str | None, piece: str) -> None:
     node = healthy()
+    assert node.answer("TS-13").verdict == "ok"
     node.file(SUBNET_ENV, content)
     broken(node, "TS-13", piece, remedy="First restart flanneld")
 
@@ -199,6 +262,12 @@ def test_no_network_adapter_and_the_names_that_there_are() -> None:
         remedy="The adapters here are 'LAN 2': set winkube_interface_name",
     )
     node = healthy()
+    for adapter in node.parts["adapters"]:
+        adapter["name"] = adapter["name"].replace("(Ethernet)", "(Ethernet 2)")
+    assert "vEthernet (Ethernet*" not in node.answer("TS-15").why, "by the beginning of the name"
+    node.parts["adapters"][1]["ipv4"] = []
+    broken(node, "TS-15", "address")
+    node = healthy()
     node.hns("networks", lambda found: [one | {"Name": "CBR0"} for one in found])
     assert node.answer("TS-15").verdict == "ok", "HNS's names have no case"
 
@@ -223,6 +292,12 @@ def test_endpoints_against_pods() -> None:
     host["spec"]["securityContext"] = {"windowsOptions": {"hostProcess": True}}
     node.pods.append(host)
     assert node.answer("TS-22").verdict == "ok", "HostProcess pods have the host's network"
+    for node, own in ((healthy(overlay=True), "10.244.3.2"), (healthy(), "10.244.3.3")):
+        node.hns("endpoints", lambda found, own=own: [*found, endpoint(own, Name="Calico_ep")])  # type: ignore[misc]
+        assert node.answer("TS-22").verdict == "ok", "the source VIP and the host's own endpoints are no pods'"
+    node = healthy(overlay=True)
+    node.hns("endpoints", lambda found: [*found, endpoint("10.244.3.2")])
+    assert node.answer("TS-22").verdict == "ok", "the source VIP is kube-proxy's"
 
 
 def test_the_source_vip() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import service_key
+
+from tests.unit.components.nodes import LAYOUT
 
 from .scene import (
     Node,
@@ -47,7 +50,7 @@ def not_ready(node: Node) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-@pytest.mark.row("TS-01")
+@pytest.mark.row("TS-01", "OB-01")
 def test_what_does_not_run_answer_or_count_as_ready(breaks: Callable[[Node], None], piece: str) -> None:
     node = healthy()
     breaks(node)
@@ -78,6 +81,10 @@ def twice(node: Node) -> None:
     node.parts["processes"].append({"pid": 7, "name": "kubelet.exe", "path": r"C:\k\kubelet.exe"})
 
 
+def twice_beside_sc(node: Node) -> None:
+    node.parts["processes"].append({"pid": 8, "name": "containerd.exe", "path": LAYOUT.containerd_binary})
+
+
 def without_service(node: Node) -> None:
     del node.parts[service_key("flanneld")]
 
@@ -87,6 +94,7 @@ def without_service(node: Node) -> None:
     [
         (in_a_window, r"C:\k\kube-proxy.exe (pid 103)"),
         (twice, r"C:\k\kubelet.exe (pid 7)"),
+        (twice_beside_sc, f"{LAYOUT.containerd_binary} (pid 8)"),
         (without_service, r"C:\flannel\flanneld.exe (pid 102)"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -95,7 +103,7 @@ def without_service(node: Node) -> None:
 def test_a_process_outside_a_service_is_found(breaks: Callable[[Node], None], piece: str) -> None:
     node = healthy()
     breaks(node)
-    broken(node, "TS-02", "Started outside a service", piece, remedy="run site.yml")
+    broken(node, "TS-02", f"Started outside a service: {piece}.", "(a window of start.ps1)", remedy="run site.yml")
 
 
 def disabled(node: Node) -> None:
@@ -116,11 +124,23 @@ def deleting(node: Node) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-@pytest.mark.row("TS-03")
+@pytest.mark.row("TS-03", "SV-08")
 def test_what_sc_says_of_a_service(breaks: Callable[[Node], None], piece: str, remedy: str) -> None:
     node = healthy()
     breaks(node)
     broken(node, "TS-03", piece, remedy=remedy)
+
+
+@pytest.mark.row("TS-03", "SV-08")
+@pytest.mark.parametrize(
+    ("start", "word"), [(0, "boot"), (1, "system"), (2, "automatic"), (3, "on demand"), (4, "disabled"), (9, "unknown")]
+)
+def test_how_a_service_is_started_is_told_in_words(start: int, word: str) -> None:
+    node = healthy()
+    node.service("kubelet")["start"] = start
+    assert rf"kubelet: running, start {word}, runs C:\k\nssm.exe" in node.answer("TS-03").seen
+    without_service(node)
+    assert "flanneld: no such service (sc.exe: 1060)" in node.answer("TS-03").seen
 
 
 @pytest.mark.parametrize(
@@ -171,8 +191,9 @@ def test_arguments_in_a_script_cannot_be_told() -> None:
 @pytest.mark.row("TS-05")
 def test_a_service_whose_output_goes_nowhere() -> None:
     node = healthy()
+    node.layout = replace(node.layout, log_dir=r"D:\logs")
     node.service("kubelet")["nssm"] |= {"AppStdout": "", "AppStderr": ""}
-    remedy = r"nssm.exe set kubelet AppStdout C:\k\kubelet.log; nssm.exe set kubelet AppStderr C:\k\kubelet.log"
+    remedy = r"nssm.exe set kubelet AppStdout D:\logs\kubelet.log; nssm.exe set kubelet AppStderr D:\logs\kubelet.log"
     broken(node, "TS-05", "What kubelet prints goes nowhere.", remedy=remedy)
 
 

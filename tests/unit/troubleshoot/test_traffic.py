@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import traffic
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import InPod, Said
 
 from .scene import (
@@ -47,8 +49,13 @@ def test_curl_in_a_pod_never_ping() -> None:
     node.more["in_pod"] = InPod(why="no pod with a network of its own runs on this node")
     answer = node.answer("TS-08")
     assert answer.verdict == "cannot_tell"
-    assert "curl.exe" in answer.run
-    assert "ping" not in answer.run
+    assert answer.run == (
+        "kubectl exec -n <namespace> <pod of this node> -- curl.exe --silent --show-error --insecure --output NUL "
+        "--max-time 10 http://203.0.113.7/"
+    )
+    assert answer.remedy.endswith("Do not ping.")
+    node.want(external="203.0.114.1")
+    assert node.answer("TS-08").run.endswith(" http://203.0.114.1/")
 
 
 def node_port(node: Node) -> None:
@@ -70,6 +77,23 @@ def test_node_ports_are_tried_from_elsewhere() -> None:
     answer = node.answer("TS-09")
     assert answer.verdict == "cannot_tell"
     assert answer.run == f"curl http://{ADDRESS}:30080/ on another host"
+
+
+@pytest.mark.row("TS-09")
+def test_which_node_ports_are_tried() -> None:
+    node = healthy()
+    specs: list[dict[str, Any]] = [
+        {"externalTrafficPolicy": "Local", "ports": [{"port": 80, "nodePort": 30070}]},
+        {"ports": [{"port": 53, "nodePort": 30053, "protocol": "UDP"}]},
+        *({"ports": [{"port": 80, "nodePort": 30080 + number}]} for number in range(6)),
+    ]
+    for number, more in enumerate(specs):
+        node.services.append(service(f"shop{number}", "default", "10.97.0.9", **more))
+        node.slices.append(slice_of(f"shop{number}", "default", POD_IP))
+    node.services.insert(0, service("empty", "default", "10.97.0.8", ports=[{"port": 80, "nodePort": 30079}]))
+    node.slices.append(slice_of("empty", "default"))
+    tried = [(f"default/shop{number + 2}", 30080 + number) for number in range(5)]
+    assert traffic.node_port_list(node.evidence()) == tried, "no UDP, nothing local to a node, nobody's, five at most"
 
 
 @pytest.mark.row("TS-14")
@@ -135,6 +159,14 @@ def test_the_settings_of_dns(breaks: Callable[[Node], None], piece: str) -> None
     broken(node, "TS-16", piece)
 
 
+@pytest.mark.row("TS-16")
+def test_several_servers_and_endpoints_of_which_nothing_is_said_are_no_fault() -> None:
+    node = healthy()
+    node.line("kubelet", lambda line: line.replace("--cluster-dns=10.96.0.10", "--cluster-dns=10.96.0.10,8.8.8.8"))
+    del node.slices[1]["endpoints"][0]["conditions"]
+    assert node.answer("TS-16").verdict == "ok", node.answer("TS-16")
+
+
 PROXY = "http://proxy.example.com:80/"
 
 
@@ -145,7 +177,7 @@ def test_a_proxy_that_the_machine_does_not_know() -> None:
     broken(node, "TS-18", f"HTTP_PROXY is not set, though this node is behind {PROXY}", remedy="restart the machine")
     assert "secret" not in str(node.answer("TS-18"))
     node.parts["variable:http_proxy"] = {"exists": True, "fingerprint": "HTTP_PROXY=sha256:0000000000000000"}
-    broken(node, "TS-18", f"HTTP_PROXY is not {PROXY}")
+    broken(node, "TS-18", f"HTTP_PROXY is not {PROXY}", "HTTPS_PROXY is not set", "http://proxy.example.com:443/")
 
 
 @pytest.mark.row("TS-18")

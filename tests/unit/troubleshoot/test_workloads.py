@@ -20,13 +20,43 @@ from .scene import (
 
 
 @pytest.mark.parametrize(
-    "reason", ["ContainerCreating", "CrashLoopBackOff", "ImagePullBackOff", "CreateContainerError"]
+    "reason",
+    [
+        "ContainerCreating",
+        "PodInitializing",
+        "CrashLoopBackOff",
+        "CreateContainerError",
+        "CreateContainerConfigError",
+        "RunContainerError",
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "InvalidImageName",
+    ],
 )
 @pytest.mark.row("TS-06")
 def test_a_pod_that_is_stuck(reason: str) -> None:
     node = healthy()
     stuck(node, reason, "back-off 5m0s")
     broken(node, "TS-06", f"Pod default/stuck: container main is in {reason} (back-off 5m0s).")
+
+
+@pytest.mark.row("TS-06")
+def test_a_pod_that_waits_for_its_first_or_for_any_container() -> None:
+    node = healthy()
+    stuck(node, "CrashLoopBackOff")
+    status = node.pods[-1]["status"]
+    status["initContainerStatuses"] = [status["containerStatuses"].pop() | {"name": "setup"}]
+    broken(node, "TS-06", "Pod default/stuck: container setup is in CrashLoopBackOff.")
+    del status["initContainerStatuses"]
+    node.events = [{"involvedObject": {"uid": "u-stuck"}, "message": "no space left."}]
+    broken(
+        node,
+        "TS-06",
+        "Pod default/stuck: Pending since 2026-11-21T08:00:00Z (no space left).",
+        remedy="kubectl describe pod -n default stuck says more.",
+    )
+    node.want(pod_wait_s=3601)
+    assert node.answer("TS-06").verdict == "ok", "it has been there for an hour"
 
 
 @pytest.mark.row("TS-06")
@@ -74,12 +104,18 @@ def test_an_image_for_another_windows_is_to_be_adjusted() -> None:
         }
     ]
     broken(node, "TS-06", "does not match the host operating system", remedy="servercore:1803 is made for")
+    assert [check.id for check in table.about(node.events[0]["message"])] == ["TS-06"]
     answer = node.answer("TS-06")
     assert "(build 17134), the node is Windows Server 2022 (build 20348)" in answer.remedy
     assert "have to be adjusted" in answer.remedy
+    assert "kubectl describe" not in answer.remedy
+    node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2025"
+    broken(node, "TS-06", remedy="servercore:ltsc2025 is made for Windows Server 2025 (build 26100)")
+    node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2022"
+    assert "made for" not in node.answer("TS-06").remedy
 
 
-@pytest.mark.row("TS-17")
+@pytest.mark.row("TS-17", "VC-15", "VC-24")
 def test_port_forward_needs_wincat() -> None:
     node = healthy()
     config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()

@@ -102,6 +102,25 @@ def test_each_kind_alone_is_a_source(kind: str) -> None:
     assert len(made["LogConfig"]["sources"]) == 1
 
 
+@pytest.mark.row("OB-03")
+def test_what_is_left_out_of_a_source() -> None:
+    guid = "3A2A4E84-4C21-4981-AE10-3FDA0D9B0F83"
+    made = json.loads(k8s_windows_log_monitor({"providers": [{"guid": guid}], "files": [{"directory": "C:\\logs"}]}))
+    files, events = made["LogConfig"]["sources"]
+    assert events["providers"] == [{"providerGuid": guid, "level": "Error"}]
+    assert files == {"type": "File", "directory": "C:\\logs", "filter": "*.log", "includeSubdirectories": True}
+
+
+@pytest.mark.row("OB-03")
+@pytest.mark.parametrize("level", ["Critical", "Error", "Warning", "Information", "Verbose"])
+def test_log_monitors_levels_in_any_case(level: str) -> None:
+    made = json.loads(k8s_windows_log_monitor({"event_logs": {"system": level.lower()}}))
+    (source,) = made["LogConfig"]["sources"]
+    assert source["channels"] == [{"name": "system", "level": level}]
+    assert source["startAtOldestRecord"] is True
+
+
+@pytest.mark.row("OB-03")
 @pytest.mark.parametrize(
     ("sources", "said"),
     [

@@ -1,0 +1,312 @@
+"""What a task is told reaches the program's command line: the options of the modules, one at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from _pytest.mark import ParameterSet
+from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components import kube_proxy_args, kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+from . import test_cni_conf, test_source_vip
+from .nodes import LAYOUT
+from .test_kubelet import bare_node
+from .windows_network import SWITCHED
+
+MODULES = Path(__file__).resolve().parents[3] / "plugins" / "modules"
+NOWHERE = {"url": "https://example.com/x.exe", "checksum": f"sha256:{'a' * 64}", "proxy": ""}
+
+
+def default(found: dict[str, Any]) -> Any:
+    if "suboptions" in found and "default" not in found:
+        return {name: default(each) for name, each in found["suboptions"].items()}
+    return found.get("default")
+
+
+def options(module: str, **given: Any) -> dict[str, Any]:
+    """The module's defaults but for what is given."""
+    text = (MODULES / f"{module}.py").read_text(encoding="utf-8").split('DOCUMENTATION = r"""')[1].split('"""')[0]
+    found = {name: default(each) for name, each in yaml.safe_load(text)["options"].items()}
+    nobody = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
+    return found | nobody | {"version": "1.29.15", "node_name": "win1"} | given
+
+
+def given(rows: str, argument: str, **option: Any) -> ParameterSet:
+    """This option makes this argument, which it is not without it; the rows are separated by blanks."""
+    mark = pytest.mark.row(*rows.split())
+    return pytest.param(option, argument, marks=mark, id="-".join(option))
+
+
+def kubelet(**more: Any) -> tuple[str, ...]:
+    wanted = options("win_kubelet", join="kubeconfig", **more)
+    version = Version.parse(wanted["version"])
+    action = object.__new__(win_kubelet.ActionModule)
+    return kubelet_args.arguments(action._settings(wanted, LAYOUT, version, bare_node()))
+
+
+@pytest.mark.parametrize(
+    ("option", "argument"),
+    [
+        given("KU-02", "--hostname-override=win7", node_name="win7"),
+        given("KU-03", "--v=2", verbosity=2),
+        given("KU-09", "--cluster-dns=10.0.0.10,10.0.0.11", cluster_dns=["10.0.0.10", "10.0.0.11"]),
+        given("KU-10", "--cluster-domain=corp.local", cluster_domain="corp.local"),
+        given("KU-18", "--windows-priorityclass=HIGH_PRIORITY_CLASS", priority_class="HIGH_PRIORITY_CLASS"),
+        given("KU-19", "--system-reserved=memory=3Gi", system_reserved={"memory": "3Gi"}),
+        given("KU-19", "--kube-reserved=cpu=200m", kube_reserved={"cpu": "200m"}),
+        given("KU-20", "--eviction-hard=memory.available<1Gi", eviction_hard={"memory.available": "1Gi"}),
+        given("KU-20", "--eviction-soft=memory.available<2Gi", eviction_soft={"memory.available": "2Gi"}),
+        given("KU-21", "--register-with-taints=gpu:NoExecute", taints=["gpu:NoExecute"]),
+        given("KU-22 KU-30", "--feature-gates=WindowsHostNetwork=true", feature_gates={"WindowsHostNetwork": "true"}),
+        given("KU-26", "--feature-gates=NodeLogQuery=false", feature_gates={"NodeLogQuery": "False"}),
+        given("KU-32", "--max-pods=60", extra_arguments=["--max-pods=60"]),
+    ],
+)
+def test_the_kubelets(option: dict[str, Any], argument: str) -> None:
+    assert argument in kubelet(**option)
+    assert argument not in kubelet()
+
+
+@pytest.mark.row("KU-22")
+def test_the_kubelets_gates_are_judged_by_the_containerd_that_is_wanted() -> None:
+    wanted = options("win_kubelet", containerd_version="1.6.38")
+    found = object.__new__(win_kubelet.ActionModule)._settings(wanted, LAYOUT, Version.parse("1.29.15"), bare_node())
+    assert str(found.containerd_version) == "1.6.38"
+
+
+@pytest.mark.row("KU-04")
+@pytest.mark.parametrize(
+    ("version", "wanted"), [("1.26.15", "--pod-infra-container-image=own/pause:1"), ("1.27.16", "")]
+)
+def test_the_pause_image_is_told_up_to_1_26(version: str, wanted: str) -> None:
+    found = kubelet(version=version, pause_image="own/pause:1")
+    assert [word for word in found if "pause" in word] == ([wanted] if wanted else [])
+
+
+def proxy(**more: Any) -> tuple[tuple[str, ...], Any]:
+    """kube-proxy's arguments, and what else its service is."""
+    wanted = options("win_kube_proxy", **more)
+    wanted["service"] |= {"manager": "sc"}
+    reading = test_source_vip.node("10.244.3.2")
+    args = object.__new__(win_kube_proxy.ActionModule)._args(wanted, LAYOUT, reading, "mark")
+    return kube_proxy_args.arguments(args.settings), args
+
+
+@pytest.mark.parametrize(
+    ("option", "argument"),
+    [
+        given("KP-07", "--hostname-override=win7", node_name="win7"),
+        given("KP-08", "--v=2", verbosity=2),
+        given("KP-09 KP-15 NW-20", "--enable-dsr=true", dsr=True),
+        given("KP-15", "--feature-gates=WinDSR=true", dsr=True),
+        given("KP-11", "--feature-gates=WinOverlay=true", network_mode="overlay"),
+        given("KP-12", "--network-name=flannel.4096", network_mode="overlay", network_name="flannel.4096"),
+        given("KP-14", "--cluster-cidr=10.42.0.0/16", cluster_cidr="10.42.0.0/16"),
+        given("KP-11 KP-15", "--feature-gates=NodeLogQuery=true", feature_gates={"NodeLogQuery": True}),
+    ],
+)
+def test_kube_proxys(option: dict[str, Any], argument: str) -> None:
+    assert argument in proxy(**option)[0]
+    assert argument not in proxy()[0]
+
+
+@pytest.mark.row("KP-04")
+def test_kube_proxy_depends_on_what_the_task_says_and_on_nothing_else() -> None:
+    assert proxy()[1].depends_on == ()
+    service = options("win_kube_proxy")["service"] | {"depends_on": ["kubelet"]}
+    assert proxy(service=service)[1].depends_on == ("kubelet",)
+
+
+@pytest.mark.row("KP-13")
+def test_the_source_vip_is_the_one_that_host_local_keeps_and_the_range_is_the_nodes() -> None:
+    kept = json.dumps({"ip4": {"ip": "10.244.3.7/24"}}).encode()
+    reading = test_source_vip.node("10.244.3.7", kept=kept)
+    wanted = options("win_kube_proxy", network_mode="overlay")
+    wanted["service"] |= {"manager": "sc"}
+    found = object.__new__(win_kube_proxy.ActionModule)._args(wanted, LAYOUT, reading, "mark").settings
+    assert (found.source_vip, found.pod_cidr) == ("10.244.3.7", "10.244.3.0/24")
+
+
+def conf(**more: Any) -> Any:
+    """cni.conf as win_flannel makes it of its own template."""
+    wanted = options("win_flannel", **more)
+    action: Any = object.__new__(win_flannel.ActionModule)
+    action.render = lambda _path, variables, *, role: test_cni_conf.rendered(variables)
+    action.warn_all = lambda sentences: None
+    made = action._conf(wanted, LAYOUT, management(SWITCHED, interface="Ethernet", address=""))
+    found = json.loads(made)
+    values = {policy["Value"]["Type"]: policy["Value"]["Settings"] for policy in found["delegate"]["policies"][:2]}
+    return {
+        "name": found["name"],
+        "version": found["cniVersion"],
+        "delegate": found["delegate"]["type"],
+        "dns": found["delegate"]["dns"],
+        "exceptions": values["OutBoundNAT"]["Exceptions"],
+        "route": values["SDNRoute"]["DestinationPrefix"],
+    }
+
+
+PLAIN = {
+    "name": "cbr0",
+    "version": "1.0.0",
+    "delegate": "win-bridge",
+    "dns": {"Nameservers": ["10.96.0.10"], "Search": ["svc.cluster.local"]},
+    "exceptions": ["10.244.0.0/16", "10.96.0.0/12", "10.127.130.0/24"],
+    "route": "10.96.0.0/12",
+}
+SERVICES = {"service_cidr": "10.64.0.0/12", "dns_service_ip": "10.64.0.10"}
+
+
+def made(rows: str, option: dict[str, Any], **changed: Any) -> ParameterSet:
+    """These options change these parts of cni.conf and no others."""
+    return pytest.param(option, changed, marks=pytest.mark.row(*rows.split()), id="-".join(option) or "defaults")
+
+
+@pytest.mark.parametrize(
+    ("option", "changed"),
+    [
+        made("NW-01 NW-07 NW-13 NW-26 NW-32 NW-33 NW-34", {}),
+        made("NW-01 NW-08 NW-13", {"network_mode": "overlay"}, name="vxlan0", delegate="win-overlay"),
+        made("NW-14", {"cni_version": "0.3.0"}, version="0.3.0"),
+        made("NW-14", {"plugins_version": "0.8.7"}, version="0.2.0"),
+        made("NW-33", {"cluster_domain": "corp"}, dns={"Nameservers": ["10.96.0.10"], "Search": ["svc.corp"]}),
+        made(
+            "NW-26 NW-32 NW-33",
+            SERVICES,
+            dns={"Nameservers": ["10.64.0.10"], "Search": ["svc.cluster.local"]},
+            exceptions=["10.244.0.0/16", "10.64.0.0/12", "10.127.130.0/24"],
+            route="10.64.0.0/12",
+        ),
+        made(
+            "NW-26",
+            {"cluster_cidr": "10.42.0.0/16"},
+            exceptions=["10.42.0.0/16", "10.96.0.0/12", "10.127.130.0/24"],
+        ),
+        made(
+            "NW-28",
+            {"exception_list": ["192.168.7.0/24"]},
+            exceptions=["10.244.0.0/16", "10.96.0.0/12", "10.127.130.0/24", "192.168.7.0/24"],
+        ),
+    ],
+)
+def test_cni_confs(option: dict[str, Any], changed: dict[str, Any]) -> None:
+    assert conf(**option) == PLAIN | changed
+
+
+@pytest.mark.row("NW-25", "NW-35")
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ({"dns_service_ip": "10.0.0.10"}, "10.0.0.10 does not lie in winkube_service_cidr 10.96.0.0/12"),
+        ({"cluster_cidr": "10.127.0.0/16"}, "and the subnet of the node's own address 10.127.130.0/24 overlap"),
+        (
+            {"service_cidr": "10.244.0.0/16", "dns_service_ip": "10.244.0.10"},
+            "winkube_service_cidr 10.244.0.0/16 overlap",
+        ),
+        ({"cluster_cidr": "10.244.0.0/16,fd00::/56", "network_mode": "overlay"}, "has two families"),
+    ],
+)
+def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
+    action = object.__new__(win_flannel.ActionModule)
+    node = management(SWITCHED, interface="Ethernet", address="")
+    assert action._range_problems(options("win_flannel"), node) == ()
+    (found,) = action._range_problems(options("win_flannel", **option), node)
+    assert sentence in found
+
+
+def flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
+    """What win_flannel makes without a cluster to ask; `said` gets its warnings."""
+    action: Any = object.__new__(win_flannel.ActionModule)
+    action.warn_once = said.append
+    made: tuple[Resource, ...] = action.resources(options("win_flannel", **more), LAYOUT, found, "mark")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        pytest.param({"network_mode": "nat"}, "flannel has no backend for nat", marks=pytest.mark.row("NW-02")),
+        pytest.param({"network_mode": "overlay"}, "on Windows Server, version 1803", marks=pytest.mark.row("NW-12")),
+        pytest.param({"node_name": "WIN1"}, "'WIN1' is no name of a Node", marks=pytest.mark.row("FL-03")),
+        pytest.param({}, r"C:\k\cni\host-local.exe is missing on the node", marks=pytest.mark.row("NW-31")),
+    ],
+)
+def test_flannels_that_are_refused(option: dict[str, Any], sentence: str) -> None:
+    old = SWITCHED.merged({"system": {**SWITCHED.parts.get("system", {}), "os": {"build": 17134}}})
+    with pytest.raises(Refused) as refused:
+        flannel(old, [], **option)
+    assert any(sentence in each for each in refused.value.sentences)
+
+
+@pytest.mark.row("NW-16")
+def test_an_old_flannel_is_warned_of() -> None:
+    said: list[str] = []
+    with pytest.raises(Refused, match="is missing on the node"):
+        flannel(SWITCHED, said, version="0.11.0")
+    (sentence,) = said
+    assert "flannel 0.11.0: with vxlan a node reaches even its own pods only from 0.12.0 on" in sentence
+
+
+@pytest.mark.row("FL-15")
+def test_a_network_of_the_clusters_own_has_no_flanneld() -> None:
+    service = {"name": "flanneld", "state": "running", "image_path": LAYOUT.flanneld_binary}
+    ours = SWITCHED.merged({"service:flanneld": service})
+    made = make_plan("flannel", flannel(ours, [], managed_by="cluster"), ours)
+    assert [step.text for step in made.steps] == ["remove the service flanneld"]
+    assert not make_plan("flannel", flannel(SWITCHED, [], managed_by="cluster"), SWITCHED).changed
+    theirs = SWITCHED.merged({"service:flanneld": service | {"image_path": r"C:\other.exe"}})
+    with pytest.raises(Refused, match="The service flanneld runs on this node, but winkube_cni_managed_by is cluster"):
+        flannel(theirs, [], managed_by="cluster")
+
+
+@pytest.mark.row("NW-28")
+def test_targets_outside_that_an_exception_covers_are_warned_of() -> None:
+    action: Any = object.__new__(win_flannel.ActionModule)
+    said: list[str] = []
+    action.render = lambda _path, variables, *, role: test_cni_conf.rendered(variables)
+    action.warn_once = said.append
+    node = management(SWITCHED, interface="Ethernet", address="")
+    wanted = options("win_flannel", exception_list=["192.168.7.0/24"], external_targets=["192.168.7.9", "8.8.8.8"])
+    action._conf(wanted, LAYOUT, node)
+    (sentence,) = said
+    assert "the exceptions cover 192.168.7.9" in sentence
+
+
+@pytest.mark.row("HP-03", "HP-05", "HP-07", "HP-08", "HP-13")
+def test_the_machines() -> None:
+    wanted = options(
+        "win_k8s_host",
+        kubernetes_version="1.35.1",
+        computer_name="win7",
+        page_file_min_mb=4096,
+        proxy={"http": "http://p:80/", "https": "http://p:443/", "no_proxy": ["git.example.com"]},
+        network={
+            "mode": "overlay",
+            "interface": "Ethernet 2",
+            "address": "10.0.0.5",
+            "cluster_cidr": "10.244.0.0/16, fd00::/56",
+            "service_cidr": "10.96.0.0/12",
+            "domain": "cluster.local",
+        },
+    )
+    found = win_k8s_host.arguments(wanted, LAYOUT)
+    assert (found.computer_name, found.page_file_mb, found.interface, found.address) == (
+        "win7",
+        4096,
+        "Ethernet 2",
+        "10.0.0.5",
+    )
+    assert (found.wanted.kubernetes, found.wanted.network_mode) == ("1.35.1", "overlay")
+    assert (found.proxy.http, found.proxy.https) == ("http://p:80/", "http://p:443/")
+    assert found.proxy.exceptions == ("git.example.com",)
+    assert found.proxy.ranges == ("10.244.0.0/16", "fd00::/56", "10.96.0.0/12")
+    assert found.proxy.domain == "cluster.local"

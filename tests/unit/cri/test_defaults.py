@@ -1,0 +1,75 @@
+"""What the modules and playbooks about CRI do where nothing else is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def defaults(module: str) -> dict[str, Any]:
+    return {name: option.get("default") for name, option in of_module(module).items()}
+
+
+def task(playbook: str) -> dict[str, Any]:
+    """The arguments of the first task of a playbook."""
+    (play,) = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text(encoding="utf-8"))
+    return next(value for key, value in play["tasks"][0].items() if key.startswith("winkube.node."))
+
+
+@pytest.mark.row("CT-05", "CT-12")
+def test_the_port_is_opened_for_the_node_itself_alone() -> None:
+    found = defaults("containerd_config_tcp")
+    assert found["tcp_address"] == "127.0.0.1:8888"
+    assert found["allow_any_address"] is False
+    assert found["allowed_sources"] == []
+    assert found["prove"] == "auto"
+
+
+@pytest.mark.row("CT-42")
+def test_samples_come_more_often_than_kubelet_and_containerd_collect() -> None:
+    assert defaults("cri_stats_info")["interval"] == 5, "less than their 10 s"
+    assert defaults("cri_stats_info")["second_caller"] == 0, "the defect is not provoked unasked"
+
+
+@pytest.mark.row("CT-37", "CT-41")
+def test_what_counts_as_busy() -> None:
+    found = defaults("cri_stats_info")
+    assert (found["busy_millicores"], found["busy"]) == (100, [])
+
+
+@pytest.mark.row("CT-35", "CT-42")
+def test_the_playbook_that_watches() -> None:
+    found = task("stats_watch")
+    assert found["samples"] == "{{ winkube_stats_samples | default(12) }}"
+    assert found["interval"] == "{{ winkube_stats_interval | default(5) }}"
+    assert found["second_caller"] == "{{ winkube_stats_second_caller | default(0) }}"
+    assert found["names"] == "{{ winkube_stats_names | default([]) }}"
+    assert found["live"] is True
+
+
+@pytest.mark.row("CT-44")
+def test_cpu_limits_are_judged_after_two_minutes() -> None:
+    module, playbook = defaults("win_k8s_cpu_limits"), task("cpu_limits")
+    assert (module["wait"], module["tolerance"]) == (120, 0.05)
+    assert playbook["wait"] == "{{ winkube_cpu_limits_wait | default(120) }}"
+    assert playbook["tolerance"] == "{{ winkube_cpu_limits_tolerance | default(0.05) }}"
+
+
+@pytest.mark.row("CT-24", "CT-27")
+def test_the_playbook_that_looks_into_containers() -> None:
+    found = task("cri_debug")
+    assert found["hcsdiag"] == "{{ winkube_debug_hcsdiag | default(true) }}"
+    assert found["containers"] == "{{ winkube_debug_containers | default([]) }}"
+
+
+@pytest.mark.row("CT-32")
+def test_no_feature_gate_is_set_unless_somebody_asks_for_it() -> None:
+    role = yaml.safe_load((ROOT / "roles" / "kubelet" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    assert role["winkube_kubelet_feature_gates"] == {}
+    assert defaults("win_kubelet")["feature_gates"] == {}

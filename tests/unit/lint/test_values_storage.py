@@ -1,0 +1,380 @@
+"""Volumes and mounts: each type, option and field by name, and those that work and must be left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from . import several
+from .test_rules import findings, places
+
+DOCKER = {"profile": "1.23", "runtime": "docker"}
+
+
+def mounting(volume: dict[str, Any], **mount: Any) -> dict[str, Any]:
+    """A change of the base pod: the volume `v`, mounted in its container at C:/v unless the mount says otherwise."""
+    mounted = {"name": "v", "mountPath": "C:\\v", **mount}
+    return {"spec": {"volumes": [{"name": "v", **volume}], "containers": [{"volumeMounts": [mounted]}]}}
+
+
+EMPTY: dict[str, Any] = {"emptyDir": {}}
+SECRET = {"secret": {"secretName": "s"}}
+MOUNT = "spec.containers[0].volumeMounts[0]"
+
+
+# -- ways of mounting --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("LM-38", "LM-39", "ST-05")
+@pytest.mark.parametrize("field", ["subPath", "subPathExpr"])
+def test_parts_of_a_volume_by_both_fields(field: str) -> None:
+    """A part of a Secret is a row of its own, and nothing is said twice."""
+    for volume in (EMPTY, {"configMap": {"name": "c"}}):
+        patch = mounting(volume, **{field: "x"})
+        assert places("LM-38", patch) == [f"W {MOUNT}.{field}"]
+        assert places("LM-38", patch, **DOCKER) == [f"E {MOUNT}.{field}"]
+        assert places("LM-39", patch) == []
+    patch = mounting(SECRET, **{field: "x"})
+    assert places("LM-39", patch) == [f"W {MOUNT}.{field}"]
+    assert places("LM-39", patch, **DOCKER) == [f"W {MOUNT}.{field}"]
+    assert places("LM-38", patch) == []
+
+
+@pytest.mark.row("LM-48", "ST-01")
+@pytest.mark.parametrize(
+    ("volume", "mount", "flagged"),
+    [
+        ({"hostPath": {"path": "C:\\a.txt", "type": "File"}}, {"mountPath": "C:\\a"}, True),
+        ({"hostPath": {"path": "C:\\a", "type": "Directory"}}, {"mountPath": "C:\\a"}, False),
+        ({"hostPath": {"path": "C:\\a.txt"}}, {"mountPath": "C:\\a"}, False),
+        ({"configMap": {"name": "c"}}, {"mountPath": "C:\\app\\web.config", "subPath": "web.config"}, True),
+        ({"configMap": {"name": "c"}}, {"mountPath": "/app/web.config", "subPath": "web.config"}, True),
+        ({"configMap": {"name": "c"}}, {"mountPath": "C:\\app\\config", "subPath": "x"}, False),
+        ({"configMap": {"name": "c"}}, {"mountPath": "C:\\app.d\\config", "subPath": "x"}, False),
+        ({"configMap": {"name": "c"}}, {"mountPath": "C:\\app\\web.config"}, False),
+    ],
+)
+def test_single_files_with_docker(volume: dict[str, Any], mount: dict[str, Any], flagged: bool) -> None:
+    patch = mounting(volume, **mount)
+    assert places("LM-48", patch, **DOCKER) == ([f"W {MOUNT}.mountPath"] if flagged else [])
+    assert places("LM-48", patch, profile="1.23", runtime="containerd") == []
+
+
+@pytest.mark.row("LM-40", "ST-02", "ST-05")
+@pytest.mark.parametrize(
+    ("path", "read_only", "flagged"),
+    [
+        ("C:\\out", None, True),
+        ("C:\\out", False, True),
+        ("C:\\out", True, False),
+        ("\\\\.\\pipe\\engine", None, False),
+        ("//./pipe/engine", None, False),
+        ("\\\\.\\PIPE\\engine", None, False),
+        ("\\\\server\\share", None, True),
+    ],
+)
+def test_writing_to_the_host(path: str, read_only: bool | None, flagged: bool) -> None:
+    patch = mounting({"hostPath": {"path": path}}, **({} if read_only is None else {"readOnly": read_only}))
+    assert places("LM-40", patch) == ([f"W {MOUNT}.mountPath"] if flagged else [])
+    options = {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\SYSTEM"}}
+    patch["spec"] |= {"hostNetwork": True, "securityContext": options}
+    assert findings(patch, {}) == [], "a host process sees the host's own files"
+
+
+@pytest.mark.row("LM-37", "ST-02")
+@pytest.mark.parametrize("value", ["HostToContainer", "Bidirectional", "None", None])
+def test_mount_propagation(value: str | None) -> None:
+    patch = mounting(EMPTY, **({} if value is None else {"mountPropagation": value}))
+    assert places("LM-37", patch) == ([f"E {MOUNT}.mountPropagation"] if value not in (None, "None") else [])
+
+
+@pytest.mark.row("ST-10", "LM-71", "LM-41", "ST-03")
+@pytest.mark.parametrize(
+    "volume",
+    [
+        {"configMap": {"name": "c", "items": [{"key": "k", "path": "k"}]}},
+        {"secret": {"secretName": "s", "optional": True}},
+        {"emptyDir": {}},
+        {"emptyDir": {"sizeLimit": "1Gi"}},
+        {"hostPath": {"path": "\\\\.\\pipe\\docker_engine"}},
+        {"hostPath": {"path": "//./pipe/containerd-containerd"}},
+        {"hostPath": {"path": "C:\\in"}},  # mounted to be read alone
+        {"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}, {"configMap": {"name": "c"}}]}},
+        {"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {"persistentVolumeClaim": {"claimName": "d"}},
+    ],
+)
+@pytest.mark.parametrize("settings", [{"profile": "1.27"}, {"profile": "1.37"}, DOCKER])
+def test_volumes_that_work_are_never_flagged(volume: dict[str, Any], settings: dict[str, str]) -> None:
+    """Neither is readOnly: true of a mount, though a read-only root file system is."""
+    patch = mounting(volume, readOnly=True)
+    patch["spec"]["os"] = None
+    assert [each for each in findings(patch, settings) if each.rule != "SC-01"] == []
+    assert places("LM-15", patch, **settings) == []
+
+
+@pytest.mark.row("ST-10", "LM-71")
+def test_config_maps_and_secrets_in_the_environment_are_never_flagged() -> None:
+    env = [
+        {"name": "DB_HOST", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "db.host"}}},
+        {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "s", "key": "p"}}},
+    ]
+    sources = [{"configMapRef": {"name": "c"}}, {"secretRef": {"name": "s"}}]
+    assert findings({"spec": {"containers": [{"env": env, "envFrom": sources}]}}, {}) == []
+
+
+# -- kinds of volumes --------------------------------------------------------------------------------------------------
+
+NOT_FOR_WINDOWS = [
+    "cephfs",
+    "cinder",
+    "fc",
+    "flocker",
+    "gitRepo",
+    "glusterfs",
+    "iscsi",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+]
+FOR_WINDOWS = ["awsElasticBlockStore", "azureDisk", "azureFile", "gcePersistentDisk", "vsphereVolume"]
+
+
+@pytest.mark.row("LM-68", "ST-06")
+@pytest.mark.parametrize("kind", NOT_FOR_WINDOWS)
+def test_types_of_volumes_without_support(kind: str) -> None:
+    assert places("LM-68", mounting({kind: {"x": "y"}})) == [f"W spec.volumes[0].{kind}"]
+    assert places("LM-68", several.claimed(several.volume(**{kind: {"x": "y"}}))) == [f"W spec.{kind}"]
+    assert places("LM-68", several.of(several.volume(**{kind: {"x": "y"}}))) == [], "of nobody on Windows"
+
+
+@pytest.mark.row("LM-68", "ST-06")
+@pytest.mark.parametrize("kind", FOR_WINDOWS)
+def test_types_in_the_list_of_windows(kind: str) -> None:
+    assert findings(mounting({kind: {"x": "y"}}), {}) == []
+    assert findings(several.claimed(several.volume(**{kind: {"x": "y"}})), {}) == []
+    (found,) = findings(mounting({"rbd": {"x": "y"}}), {})
+    assert kind in found.remedy
+
+
+@pytest.mark.row("LM-68", "ST-06")
+@pytest.mark.parametrize(("mode", "said"), [("Block", ["W spec.local"]), ("Filesystem", []), (None, [])])
+def test_a_local_volume_as_a_block_device(mode: str | None, said: list[str]) -> None:
+    local = several.volume(local={"path": "D:\\x"}, **({"volumeMode": mode} if mode else {}))
+    assert places("LM-68", several.claimed(local)) == said
+
+
+@pytest.mark.row("LM-68", "ST-07")
+@pytest.mark.parametrize(
+    ("driver", "flagged"),
+    [
+        ("microsoft.com/smb.cmd", False),
+        ("microsoft.com/SMB", False),
+        ("fstab/cifs", False),
+        ("microsoft.com/iscsi.cmd", False),
+        ("ceph.com/rook", True),
+        ("example.com/nfs", True),
+    ],
+)
+def test_flex_volume_drivers(driver: str, flagged: bool) -> None:
+    found = places("LM-68", mounting({"flexVolume": {"driver": driver}}))
+    assert found == (["W spec.volumes[0].flexVolume.driver"] if flagged else [])
+
+
+@pytest.mark.row("LM-46", "ST-05")
+def test_nfs_by_type_driver_and_provisioner() -> None:
+    assert places("LM-46", mounting({"nfs": {"server": "n", "path": "/x"}})) == ["E spec.volumes[0].nfs"]
+    for driver, flagged in (("nfs.csi.k8s.io", True), ("example.com/NFS", True), ("smb.csi.k8s.io", False)):
+        said = [f"E {place}" for place in ("spec.volumes[0].csi.driver", "spec.csi.driver", "provisioner")]
+        of_volume = several.claimed(several.volume(csi={"driver": driver}))
+        of_class = several.claimed(several.storage_class(provisioner=driver))
+        found = [places("LM-46", each) for each in (mounting({"csi": {"driver": driver}}), of_volume, of_class)]
+        assert found == [[each] if flagged else [] for each in said]
+    assert places("LM-46", several.claimed(several.volume(nfs={"server": "n"}))) == ["E spec.nfs"]
+    assert places("LM-46", several.of(several.volume(nfs={"server": "n"}))) == [], "of nobody on Windows"
+
+
+@pytest.mark.row("LM-35", "LM-42", "ST-05")
+@pytest.mark.parametrize(("mode", "flagged"), [("Block", True), ("Filesystem", False)])
+def test_raw_block_by_claim_volume_and_template(mode: str, flagged: bool) -> None:
+    def said(text: Any, place: str) -> None:
+        assert places("LM-35", text) == ([f"E {place}"] if flagged else [])
+
+    said(several.claimed(volumeMode=mode), "spec.volumeMode")
+    said(several.claimed(several.volume(volumeMode=mode)), "spec.volumeMode")
+    ephemeral = {"ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": mode}}}}
+    said(mounting(ephemeral), "spec.volumes[0].ephemeral.volumeClaimTemplate.spec.volumeMode")
+    pod = several.of().replace("kind: Pod", "kind: StatefulSet")
+    head, _, spec = pod.partition("spec:\n")
+    template = "".join(f"    {line}\n" for line in f"spec:\n{spec}".splitlines())
+    text = f"{head}spec:\n  volumeClaimTemplates: [{{spec: {{volumeMode: {mode}}}}}]\n  template:\n{template}"
+    said(text, "spec.template.spec")
+
+
+@pytest.mark.row("LM-35", "LM-42")
+def test_block_devices_of_a_container() -> None:
+    for devices, said in (([{"name": "d", "devicePath": "x"}], ["E spec.containers[0].volumeDevices"]), ([], [])):
+        assert places("LM-35", {"spec": {"containers": [{"volumeDevices": devices}]}}) == said
+
+
+@pytest.mark.row("LM-36", "LM-43", "ST-05")
+@pytest.mark.parametrize(("medium", "flagged"), [("Memory", True), ("", False), (None, False)])
+def test_memory_as_a_medium(medium: str | None, flagged: bool) -> None:
+    found = places("LM-36", mounting({"emptyDir": {} if medium is None else {"medium": medium}}))
+    assert found == (["E spec.volumes[0].emptyDir.medium"] if flagged else [])
+
+
+# -- users, modes, growth ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("LM-44", "ST-04", "ST-05")
+@pytest.mark.parametrize(
+    ("option", "flagged"),
+    [
+        ("uid=1000", True),
+        ("gid=1000", True),
+        ("file_mode=0777", True),
+        ("dir_mode=0777", True),
+        ("forceuid", True),
+        ("forcegid", True),
+        ("noperm", True),
+        ("vers=3.0", False),
+        ("guid=1", False),
+        ("username=uid", False),
+    ],
+)
+def test_mount_options_of_unix(option: str, flagged: bool) -> None:
+    options = ["ro", option]
+    of_class = several.claimed(several.storage_class(provisioner="smb.csi.k8s.io", mountOptions=options))
+    assert places("LM-44", of_class) == (["W mountOptions[1]"] if flagged else [])
+    of_volume = several.claimed(several.volume(mountOptions=options))
+    assert places("LM-44", of_volume) == (["W spec.mountOptions[1]"] if flagged else [])
+    assert places("LM-44", several.of(several.volume(mountOptions=options))) == [], "of nobody on Windows"
+
+
+@pytest.mark.row("LM-45", "ST-04", "ST-05")
+@pytest.mark.parametrize("kind", ["configMap", "secret", "projected", "downwardAPI"])
+@pytest.mark.parametrize(("mode", "shown"), [(0o600, "0o600"), (0o645, "0o645"), (0o644, ""), (None, "")])
+def test_modes_of_files(kind: str, mode: int | None, shown: str) -> None:
+    """0644 is what the API server fills in by itself."""
+    patch = mounting({kind: {} if mode is None else {"defaultMode": mode}}, readOnly=True)
+    found = [each for each in findings(patch, {}) if each.rule == "LM-45"]
+    assert [f"{each.severity.letter} {each.path}" for each in found] == (
+        [f"W spec.volumes[0].{kind}.defaultMode"] if shown else []
+    )
+    assert all(each.message.startswith(f"defaultMode is {shown};") for each in found)
+
+
+@pytest.mark.row("LM-45")
+@pytest.mark.parametrize("kind", ["configMap", "secret", "downwardAPI"])
+def test_modes_of_single_files(kind: str) -> None:
+    items = [{"key": "a", "path": "a"}, {"key": "b", "path": "b", "mode": 0o644}]
+    assert places("LM-45", mounting({kind: {"items": items}})) == [f"W spec.volumes[0].{kind}.items[1].mode"]
+    projected = {"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}, {kind: {"items": items}}]}}
+    assert places("LM-45", mounting(projected)) == [f"W spec.volumes[0].projected.sources[1].{kind}.items[1].mode"]
+
+
+@pytest.mark.row("LM-47", "ST-05")
+def test_growing_where_a_windows_pod_uses_the_class() -> None:
+    def grown(**fields: Any) -> list[str]:
+        return places("LM-47", several.claimed(several.storage_class(provisioner="x", **fields)))
+
+    assert grown(allowVolumeExpansion=True) == ["W allowVolumeExpansion"]
+    assert grown(allowVolumeExpansion=False) == [] and grown() == []
+    nobodys = several.storage_class(provisioner="x", allowVolumeExpansion=True)
+    assert places("LM-47", several.of(nobodys)) == []
+
+
+# -- CSI ---------------------------------------------------------------------------------------------------------------
+
+REGISTRAR = "registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.12.0"
+
+
+@pytest.mark.row("LM-67", "ST-08")
+@pytest.mark.parametrize(
+    ("container", "pipe", "flagged"),
+    [
+        ({"image": REGISTRAR}, "", True),
+        ({"args": ["--kubelet-registration-path=C:\\x"]}, "", True),
+        ({"command": ["x.exe", "--kubelet-registration-path=C:\\x"]}, "", True),
+        ({"image": "registry.example.com/web:1"}, "", False),
+        ({"image": "registry.example.com/csi-node-driver:v1"}, "", False),
+        ({"args": ["--kubelet-registration=no"]}, "", False),
+        ({"image": REGISTRAR}, "\\\\.\\pipe\\csi-proxy-volume-v1", False),
+        ({"image": REGISTRAR}, "//./pipe/csi-proxy-disk-v1", False),
+        ({"image": REGISTRAR}, "\\\\.\\pipe\\docker_engine", True),
+        ({"image": REGISTRAR}, "C:\\csi-proxy", True),
+    ],
+)
+def test_a_node_plugin_needs_the_pipes_of_csi_proxy(container: dict[str, Any], pipe: str, flagged: bool) -> None:
+    volumes = {"volumes": [{"name": "p", "hostPath": {"path": pipe}}]} if pipe else {}
+    found = places("LM-67", {"spec": {**volumes, "containers": [container]}})
+    assert found == (["W spec.containers[0].image"] if flagged else [])
+
+
+@pytest.mark.row("LM-67", "ST-08")
+def test_or_it_is_a_host_process() -> None:
+    options = {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\SYSTEM"}}
+    spec = {"hostNetwork": True, "securityContext": options, "containers": [{"image": REGISTRAR}]}
+    assert findings({"spec": spec}, {}) == []
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def of_row(row: str, text: Any, sentence: str) -> Any:
+    return pytest.param(row, text, sentence, marks=pytest.mark.row(row, "ST-06" if row == "LM-68" else "ST-05"))
+
+
+RBD = {"rbd": {"image": "x"}}
+NFS = several.storage_class(provisioner="nfs.csi.k8s.io")
+DEVICES = {"spec": {"containers": [{"volumeDevices": [{"name": "d", "devicePath": "x"}]}]}}
+TEMPLATE = {"ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": "Block"}}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "sentence"),
+    [
+        of_row("LM-35", DEVICES, "volumeDevices are set; Windows cannot attach raw block devices to pods."),
+        of_row("LM-35", mounting(TEMPLATE), "volumeMode is Block; Windows cannot attach raw block devices to pods."),
+        of_row(
+            "LM-35", several.claimed(volumeMode="Block"), "volumeMode is Block and Pod default/web is for Windows; "
+        ),
+        of_row("LM-38", mounting(EMPTY, subPath="x"), "subPath x: the documentation says that only whole volumes can "),
+        of_row("LM-39", mounting(SECRET, subPath="x"), "subPath x of a Secret: not supported on Windows."),
+        of_row("LM-40", mounting({"hostPath": {"path": "C:\\o"}}), "hostPath C:\\o is mounted writable; "),
+        of_row(
+            "LM-46", mounting({"nfs": {"server": "n"}}), "volume v is of type nfs; NFS is not supported on Windows "
+        ),
+        of_row("LM-46", mounting({"csi": {"driver": "nfs.x"}}), "the CSI driver nfs.x serves NFS; "),
+        of_row("LM-46", several.claimed(NFS), "nfs.csi.k8s.io serves NFS and is used by Pod default/web; "),
+        of_row(
+            "LM-46",
+            several.claimed(several.volume(nfs={"server": "n"})),
+            "the PersistentVolume is of type nfs and used by Pod default/web; ",
+        ),
+        of_row(
+            "LM-47",
+            several.claimed(several.storage_class(allowVolumeExpansion=True)),
+            "allowVolumeExpansion is true and Pod default/web is for Windows: ",
+        ),
+        of_row("LM-68", mounting(RBD), "volume v is of type rbd, which has no Windows support."),
+        of_row(
+            "LM-68",
+            several.claimed(several.volume(**RBD)),
+            "the PersistentVolume is of type rbd, which has no Windows support.",
+        ),
+        of_row(
+            "LM-68",
+            mounting({"flexVolume": {"driver": "a/b"}}),
+            "FlexVolume a/b: only SMB and iSCSI have drivers for Windows.",
+        ),
+    ],
+)
+def test_what_is_said_names_the_value(rule: str, text: Any, sentence: str) -> None:
+    (found,) = [each for each in findings(text, {}) if each.rule == rule]
+    assert found.message.startswith(sentence)

@@ -1,0 +1,94 @@
+"""From the API's objects to facts, and a wait that has an end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.smoke import workload
+
+from tests.unit.smoke.clusters import SETTINGS, windows_node
+
+
+def ready(status: str, message: str = "") -> list[dict[str, str]]:
+    return [{"type": "Ready", "status": status, "message": message}]
+
+
+@pytest.mark.row("SM-05")
+@pytest.mark.parametrize(
+    ("conditions", "usable", "problem"),
+    [
+        (ready("True"), True, ""),
+        (ready("False", "no CNI"), False, "no CNI"),
+        (ready("Unknown", "kubelet stopped posting"), False, "kubelet stopped posting"),
+        (ready("Unknown"), False, "Ready is Unknown"),
+        ([{"type": "MemoryPressure", "status": "False"}], False, "Ready is absent"),
+    ],
+)
+def test_a_node_is_healthy_where_it_says_that_it_is_ready(
+    conditions: list[dict[str, str]], usable: bool, problem: str
+) -> None:
+    node = workload.node_fact(windows_node("win1", 1, conditions=conditions))
+    assert (node.usable, node.problem) == (usable, problem)
+    cordoned = windows_node("win1", 1, conditions=conditions)
+    cordoned["spec"]["unschedulable"] = True
+    assert (workload.node_fact(cordoned).usable, workload.node_fact(cordoned).problem) == (False, problem)
+
+
+def pod(name: str, address: str, status: str) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name},
+        "spec": {"nodeName": "win1", "containers": [{"image": "x"}]},
+        "status": {"phase": "Pending", "podIP": address, "conditions": [{"type": "Ready", "status": status}]},
+    }
+
+
+@pytest.mark.row("SM-06")
+@pytest.mark.parametrize(
+    ("address", "status", "problem"),
+    [
+        ("10.244.1.2", "True", ""),
+        ("10.244.1.2", "False", "it is Pending, and not Ready"),
+        ("", "True", "it is Pending, and not Ready"),
+    ],
+)
+def test_a_pod_is_ready_with_its_condition_and_its_address(address: str, status: str, problem: str) -> None:
+    assert workload.pod_fact(pod("web-a", address, status)).problem == problem
+
+
+class Waiting(Cluster):
+    """A cluster with Deployments of two web servers and a peer, whose pods come and get Ready one after the other."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+        super().__init__("https://api", b"", self._answer)
+
+    def _answer(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
+        items: list[dict[str, Any]] = []
+        if path.endswith("/deployments"):
+            items = [{"spec": {"replicas": 2}}, {"spec": {"replicas": 1}}]
+        else:
+            names = ("web-a", "web-b") if path.endswith("app%3Dwin-webserver") else ("peer",)
+            since = {"web-a": (0, 4), "web-b": (6, 10), "peer": (0, 14)}
+            for name in names:
+                made, up = since[name]
+                if self.passed >= made:
+                    items.append(pod(name, "10.244.1.2", "True" if self.passed >= up else "False"))
+        return 200, json.dumps({"items": items}).encode()
+
+    def sleep(self, seconds: float) -> None:
+        self.passed += seconds
+
+
+@pytest.mark.row("SM-06")
+@pytest.mark.parametrize(("timeout", "waited"), [(60.0, 14.0), (8.0, 8.0)])
+def test_it_is_waited_until_all_pods_are_ready_and_no_longer_than_was_said(timeout: float, waited: float) -> None:
+    cluster = Waiting()
+    settings = workload.Settings(**{**SETTINGS, "timeout": timeout})
+    clock = Clock(lambda: cluster.passed, cluster.sleep)
+    workload.Workload(cluster, settings, clock, lambda: datetime.now(UTC)).wait()
+    assert cluster.passed == waited
