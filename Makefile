@@ -55,7 +55,7 @@ test-oldest: ## the unit and lab tests on ansible-core 2.19
 	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
 	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) $(addprefix --ignore=tests/,$(OLDEST_WITHOUT)) $(PYTEST_ARGS)
 
-quick: setup ## unit tests and one scenario on the lab, in under 90 seconds
+quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 90 seconds
 	@$(PYTHON) $(PYTEST) -m 'quick' $(PYTEST_ARGS)
 
 lint: setup ## ruff, mypy, yamllint, ansible-lint, documentation, ansible-test sanity

@@ -28,7 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in (
         "row(*ids): the rows of tests/rows.yml that this test proves",
         "lane(name): the lane of tests/lanes.yml that this test belongs to",
-        "quick: part of `make quick`; every test in tests/unit is",
+        "quick: part of `make quick`; every test in tests/unit is that is not slow",
+        "slow: takes many seconds (a file of tests/unit); left out of `make quick`",
     ):
         config.addinivalue_line("markers", marker)
     _import_as_collection()
@@ -48,5 +49,5 @@ def _import_as_collection() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(UNIT):
+        if item.path.is_relative_to(UNIT) and item.get_closest_marker("slow") is None:
             item.add_marker("quick")

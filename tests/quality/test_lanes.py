@@ -10,7 +10,6 @@ from tests import lanes
 from tests.quality.sanity import ROOT
 
 pytest_plugins = ["pytester"]
-pytestmark = pytest.mark.quick
 
 _TABLE = """
 lab: {folders: [lab], needs: {programs: [sh]}, due: true, why: the lab}

@@ -13,6 +13,8 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 class Api(ThreadingHTTPServer):
     """Answers from `answers` ((method, path) -> (status, object)) and notes what it was sent."""

@@ -34,6 +34,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import 
 from .nodes import LAYOUT, bare
 from .test_host import ADAPTERS
 
+pytestmark = pytest.mark.slow
+
 MARK = "0123456789abcdef0123456789abcdef"
 TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "config.toml.j2"
 LINES = [row.line for row in KUBERNETES_LINES]

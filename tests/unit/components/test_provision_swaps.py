@@ -27,6 +27,8 @@ from tests.lab.twin.modules import run_module
 
 from .nodes import LAYOUT
 
+pytestmark = pytest.mark.slow
+
 EXE = r"C:\app\w.exe"
 PREVIOUS = f"{EXE}.winkube-previous"
 SC = r"C:\Windows\System32\sc.exe"

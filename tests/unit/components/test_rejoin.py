@@ -16,6 +16,8 @@ from .nodes import LAYOUT, bare, file
 from .repair_cuts import cut_everywhere
 from .repair_machine import NEW, OLD, REQUEST, SUBNET_ENV, VIP, Machine, env, request, vip
 
+pytestmark = pytest.mark.slow
+
 OURS = hns.Ours(hns.own_names(""), "10.244.0.0/16")
 CONF = r"C:\k\cni\config\cni.conf"
 CERTIFICATE = join.certificate_key(LAYOUT)

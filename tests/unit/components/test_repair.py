@@ -20,6 +20,8 @@ from .nodes import LAYOUT
 from .repair_cuts import cut_everywhere
 from .repair_machine import NEW, OLD, SUBNET_ENV, Machine, env
 
+pytestmark = pytest.mark.slow
+
 OURS = hns.Ours(hns.own_names(""), "10.244.0.0/16")
 WANTED = Wanted(LAYOUT, "win1", "l2bridge", "cbr0", "10.244.0.0/16", OURS, OLD, timeout_s=60)
 ARGUMENTS = "--kubeconfig-file=C:\\flannel\\flanneld.kubeconfig --iface=10.0.2.15 --ip-masq=1 --kube-subnet-mgr=1"

@@ -19,6 +19,8 @@ from .nodes import LAYOUT
 from .repair_cuts import cut_everywhere
 from .repair_machine import OLD, PROGRAMS, SUBNET_ENV, VIP, Machine, env, vip
 
+pytestmark = pytest.mark.slow
+
 OURS = hns.Ours(hns.own_names(""), "10.244.0.0/16")
 SCOPE = owned.Scope(LAYOUT, OURS)
 PATH = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"

@@ -12,6 +12,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.variables i
 
 from tests.unit.docs.sentences import Sentence, quotations, raised, returned, spoken, thrown
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 UTILS = PLUGINS / "plugin_utils"

@@ -20,6 +20,8 @@ from tests.lab.cluster.pki import Authority, Identity, identity_of_certificate, 
 from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings
 from tests.lab.cluster.store import merged, strategic
 
+pytestmark = pytest.mark.slow
+
 client: Any = typed_client  # its types differ from release to release
 load: Any = config.load_kube_config
 SECRETS = "/api/v1/namespaces/kube-system/secrets"

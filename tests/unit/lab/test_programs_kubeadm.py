@@ -15,6 +15,8 @@ from tests.lab.programs.program import Completed
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import BOOTSTRAP, CONFIG, KUBECONFIG, SC, K, Kube
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Kube]
 FILE = "C:\\k\\join.yaml"
 CA = "C:\\etc\\kubernetes\\pki\\ca.crt"

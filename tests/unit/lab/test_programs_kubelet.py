@@ -13,6 +13,8 @@ from tests.lab.cluster.pki import identity_of_certificate, identity_of_request
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import BOOTSTRAP, CONFIG, KUBECONFIG, KUBELET_CONFIG, SC, K, Kube
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Kube]
 PKI = "C:\\var\\lib\\kubelet\\pki"
 NORMAL = (f"--config={CONFIG}", f"--kubeconfig={KUBECONFIG}", "--hostname-override=win1")

@@ -14,6 +14,8 @@ import pytest
 from tests.lab.server.client import ControlError, ask
 from tests.lab.server.control import SOCKET_PATH_LIMIT, socket_path
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 # Imports that `connect` must not make: each costs more than the connection.
 HEAVY = ("asyncssh", "asyncio", "cryptography", "yaml", "argparse", "typing", "pathlib", "tests.lab.machine")

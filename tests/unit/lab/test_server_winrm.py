@@ -24,6 +24,8 @@ from tests.lab.server.nodes import NodeSpec
 from tests.lab.server.shell import Request
 from tests.lab.server.winrm import shells, soap
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "192.168.122.220"
 SHELL_NOT_FOUND = 2150858843
 WAYS = [("http", 5985, "basic"), ("https", 5986, "basic"), ("http", 5985, "ntlm"), ("https", 5986, "ntlm")]

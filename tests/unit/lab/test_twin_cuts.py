@@ -19,6 +19,8 @@ from tests.lab.programs.builds import build, tar_gz
 from tests.lab.twin.submit import STATE_DIR, apply, content, envelope, op, wait
 from tests.lab.twin.task import PATH as TASK
 
+pytestmark = pytest.mark.slow
+
 SC = "C:\\Windows\\System32\\sc.exe"
 EXE = "C:\\app\\w.exe"
 OLD = "C:\\app\\w.exe.old"

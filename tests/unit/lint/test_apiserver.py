@@ -17,6 +17,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 from .judged import judged_pods
 from .test_rules import FIXTURES
 
+pytestmark = pytest.mark.slow
+
 RECORDS = sorted((FIXTURES / "apiserver").glob("*.json"))
 ADMISSION_ROWS = tuple(f"LM-{number:02}" for number in range(1, 21))
 # Errors of ours that say "the API server rejects the pod", beside the fields of rules with an admission level.

@@ -17,6 +17,8 @@ from . import rule_pages
 from .command import COLLECTIONS
 from .test_rules import CASES, FIXTURES, marked
 
+pytestmark = pytest.mark.slow
+
 ROOT = FIXTURES.parents[2]
 PAGE = (ROOT / "docs" / "workload_lint.md").read_text(encoding="utf-8")
 YAML = Path(yaml.__file__).parents[1]

@@ -13,6 +13,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 
 from .test_rules import BASE, CASES, merged
 
+pytestmark = pytest.mark.slow
+
 
 def pod(chance: random.Random) -> str:
     """A pod that mixes what several fixtures flag."""

@@ -162,6 +162,7 @@ def test_run_as_non_root_is_told_once() -> None:
     assert said("ContainerUser", True) == ["I LM-24"]
     assert said("ContainerAdministrator", True) == ["E SE-12"]
     assert said("containeradministrator", True) == ["E SE-12"]
+    assert said("user manager\\ContainerAdministrator", True) == ["E SE-12"]
     assert said("ContainerAdministrator", False) == []
 
 

@@ -11,6 +11,8 @@ from tests.unit.network.random_faults import FAULTS, Fault
 from tests.unit.network.random_nodes import Node, healthy
 from tests.unit.network.reading import find
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261121
 OWN_TESTS = {"ports-exhausted", "mac-spoofing"}
 

@@ -21,6 +21,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import (
 
 from .samples import ROOT, SAMPLE, WHOLE, said
 
+pytestmark = pytest.mark.slow
+
 INVENTORY = (ROOT / "docs" / "inventory.md").read_text(encoding="utf-8")
 LAB_SETUP = (ROOT / "docs" / "lab-setup.md").read_text(encoding="utf-8")
 VALIDATOR = jsonschema.Draft202012Validator(schema.node_schema())

@@ -12,6 +12,8 @@ from tests.unit.powershell import names, rules
 from tests.unit.powershell.rules import RULES, Rule
 from tests.unit.powershell.source import FILES, MODULES, SHARED, Function, Source, read, snippet
 
+pytestmark = pytest.mark.slow
+
 LICENCE = (
     "# Copyright (c) 2026, The winkube.node authors\n"
     "# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)\n"

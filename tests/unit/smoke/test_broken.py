@@ -17,6 +17,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import R
 from tests.lab.cluster.cluster import Cluster
 from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster, windows_node
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Cluster]:
