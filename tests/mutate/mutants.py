@@ -26,6 +26,8 @@ _TEXT_VALUE = re.compile(
     r"""(?P<number>(?<![\w.])\d+(?:\.\d+)*(?:/\d+)?(?![\w.]))|(?P<bool>\b(?:true|false)\b|\$(?:true|false)\b)"""
     r"""|(?P<word>[A-Za-z_/\\.-][\w/\\:.=@-]+[\w/\\])"""
 )
+# So long a word stands in a page for itself: `kubernetes/kubernetes#70604`.
+_TELLING = 16
 _VERSION = re.compile(r"\d+(\.\d+)+")
 _FOR_PEOPLE = frozenset({"title", "source", "message", "remedy", "help", "doc"})
 # Lines that only people read.
@@ -205,9 +207,10 @@ def _line_offsets(text: str) -> list[int]:
 
 
 def phrases_in(path: str, text: str, words: Iterable[object]) -> Iterator[Mutant]:
-    """What tests look for in a page for people: each text of several words that stands there once, and its change."""
+    """What tests look for in a page for people: each text of several words, or a long one, that stands there once, and
+    its change."""
     for phrase in words:
-        if not isinstance(phrase, str) or len(phrase.split()) < 2:
+        if not isinstance(phrase, str) or (len(phrase.split()) < 2 and len(phrase) < _TELLING):
             continue
         found = list(re.finditer(r"\s+".join(re.escape(word) for word in phrase.split()), text))
         if len(found) == 1:

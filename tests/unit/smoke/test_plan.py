@@ -187,7 +187,7 @@ def test_what_is_not_run_and_for_which_reason(case: str) -> None:
         assert why in found[name], name
 
 
-@pytest.mark.row("KE-08")
+@pytest.mark.row("KE-08", "KE-13")
 def test_what_is_not_run_names_the_rows_that_it_leaves_open() -> None:
     for facts, name, rows in (
         (CLOSED, "node-to-pod/tcp", {"SM-08", "SM-15", "KE-12"}),
@@ -411,6 +411,7 @@ def test_acls_and_the_dns_settings_of_windows_stand_in_for_unix_files() -> None:
     assert verdict_of(acl, {acl.id: Answer(0)}).verdict == "broken"
     assert verdict_of(acl, {acl.id: Answer(1, "", "The disk is full.")}).verdict == "broken"
     dns = next(check for check in plan(FACTS) if check.id == "dns-config/server/web-a")
+    assert dns.group == "dns-config"
     assert dns.argv[-1] == ("(Get-DnsClientServerAddress -AddressFamily IPv4).ServerAddresses | Sort-Object -Unique")
     assert verdict_of(dns, {dns.id: Answer(0, "10.96.0.10\r\n")}).verdict == "ok"
     assert verdict_of(dns, {dns.id: Answer(0, "10.0.0.2\r\n")}).verdict == "broken"
