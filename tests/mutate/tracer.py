@@ -31,8 +31,10 @@ def project_path(name: str) -> str | None:
 
 def start() -> None:
     """Trace this process and those that it forks, if the tree is one that is traced."""
+    if not POINTER.exists():
+        return
     monitoring = vars(sys)["monitoring"]  # from Python 3.12 on
-    if not POINTER.exists() or monitoring.get_tool(_TOOL) is not None:
+    if monitoring.get_tool(_TOOL) is not None:
         return
     target = os.open(POINTER.read_text(encoding="utf-8"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     known: dict[str, str | None] = {}
