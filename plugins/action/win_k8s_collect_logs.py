@@ -50,7 +50,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Start a trace, or collect, with a trace that is stopped before if that is wanted."""
-        expected = _expected(options)
+        expected = Expected.of(options)
         try:
             own = patterns(options["redact"])
         except ValueError as error:
@@ -334,15 +334,3 @@ def _verbosity(layout: Layout, expected: Expected, reading: Reading) -> Iterator
         for word in (answers.arguments(service, program.binary) or ()) if service else ():
             if re.fullmatch(r"--?v(?:=\d+)?", word) and "=" in word:
                 yield f"{program.service}: {word}"
-
-
-def _expected(options: Mapping[str, Any]) -> Expected:
-    return Expected(
-        node_name=options["node_name"],
-        kubernetes=bool(options["kubernetes_version"]),
-        cni_managed_by=options["cni_managed_by"],
-        kube_proxy_managed_by=options["kube_proxy_managed_by"],
-        network_mode=options["network_mode"],
-        cluster_cidr=options["cluster_cidr"],
-        service_cidr=options["service_cidr"],
-    )

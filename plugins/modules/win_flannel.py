@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
   - winkube.node.cluster
+  - winkube.node.nssm
   - winkube.node.attributes
 options:
   node_name:
@@ -58,18 +59,6 @@ options:
         default: ''
       proxy:
         description: A web proxy for the download.
-        type: str
-        default: ''
-  nssm_source:
-    description: Where nssm.exe comes from.
-    type: dict
-    suboptions:
-      url:
-        description: nssm's own zip or nssm.exe, fetched by the node; empty if it is there already.
-        type: str
-        default: https://nssm.cc/release/nssm-2.24.zip
-      checksum:
-        description: As for O(source.checksum). Empty for C(nssm-2.24.zip), whose checksum is known.
         type: str
         default: ''
   allow_unverified:

@@ -118,15 +118,15 @@ def _other(node: ast.AST, old: str, *, inside_text: bool) -> str | None:
         return repr(value + 1)
     if isinstance(value, str):
         if not inside_text:
-            return f"({_with_x(value)!r})" if "\n" in old else repr(_with_x(value))
+            return f"({_another_text(value)!r})" if "\n" in old else repr(_another_text(value))
         # Older ones do not say where in the text it stands; a quote belongs to the next of several texts in a row.
         if sys.version_info < (3, 12) or '"' in old:
             return None
-        return _with_x(old)
+        return _another_text(old)
     return None
 
 
-def _with_x(text: str) -> str:
+def _another_text(text: str) -> str:
     """The next version; an x in the middle of a sentence, since tests look for parts of it, else at the end."""
     if _VERSION.fullmatch(text):
         head, _dot, last = text.rpartition(".")

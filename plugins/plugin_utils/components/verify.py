@@ -10,7 +10,7 @@ again and again. So each program is held to what it does: answers, stays the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -57,19 +57,10 @@ class Expected:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Expected:
-        """From the options that the fragment `expected` documents."""
-        return cls(
-            node_name=options["node_name"],
-            kubernetes=bool(options["kubernetes_version"]),
-            cni_managed_by=options["cni_managed_by"],
-            kube_proxy_managed_by=options["kube_proxy_managed_by"],
-            network_mode=options["network_mode"],
-            network_name=options["network_name"],
-            cluster_cidr=options["cluster_cidr"],
-            service_cidr=options["service_cidr"],
-            interface_name=options["interface_name"],
-            management_ip=options["management_ip"],
-        )
+        """From a module's options, which are called as the fields; those that the module does not have stay as they
+        are by default."""
+        named = {field.name: options[field.name] for field in fields(cls) if field.name in options}
+        return cls(kubernetes=bool(options["kubernetes_version"]), **named)
 
     @property
     def flannel(self) -> bool:
