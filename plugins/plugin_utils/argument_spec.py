@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import yaml
+from ansible.module_utils.common.yaml import yaml_load
 
 _COLLECTION = "winkube.node."
 _COPIED = ("type", "elements", "required", "default", "choices", "aliases")
@@ -28,7 +28,7 @@ def of_module(name: str) -> dict[str, Any]:
 
 def documented_options(name: str) -> dict[str, Any]:
     """The options as the module `name` and the fragments it extends document them."""
-    documentation = yaml.safe_load(_import(f"modules.{name}").DOCUMENTATION)
+    documentation = yaml_load(_import(f"modules.{name}").DOCUMENTATION)
     options: dict[str, Any] = {}
     for fragment in documentation.get("extends_documentation_fragment") or ():
         if str(fragment).startswith(_COLLECTION):
@@ -39,7 +39,7 @@ def documented_options(name: str) -> dict[str, Any]:
 @cache
 def _fragment(name: str) -> Mapping[str, Any]:
     text = _import(f"doc_fragments.{name}").ModuleDocFragment.DOCUMENTATION
-    return yaml.safe_load(text).get("options") or {}
+    return yaml_load(text).get("options") or {}
 
 
 def _import(name: str) -> Any:
