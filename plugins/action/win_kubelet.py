@@ -70,6 +70,7 @@ class ActionModule(KubernetesAction):
         return KubeletSettings(
             version=version,
             node_name=options["node_name"],
+            runtime=options["container_runtime"],
             containerd_version=_containerd(options["containerd_version"]),
             pause_image=image,
             cluster_dns=tuple(options["cluster_dns"]),

@@ -129,6 +129,13 @@ options:
     type: str
     choices: [kubernetes, microsoft]
     default: kubernetes
+  container_runtime:
+    description:
+      - What runs the pods. V(dockershim) is the kubelet's own way to a Docker that is there already, up to Kubernetes
+        1.23, with O(join=kubeconfig); this collection installs no Docker.
+    type: str
+    choices: [containerd, dockershim]
+    default: containerd
   containerd_version:
     description: The containerd that runs beside it; empty if not known. Decides about WindowsHostNetwork.
     type: str

@@ -20,7 +20,7 @@ from ..facts.kubelet_flags import KUBELET
 from ..facts.version import Line, Version
 from .flag_check import render_gates
 
-Runtime = Literal["containerd", "docker"]
+Runtime = Literal["containerd", "dockershim"]
 
 DOCKERSHIM_ENDS = Line(1, 24)
 DROP_INS = Line(1, 30)
@@ -140,9 +140,9 @@ def endpoint(pipe: str) -> str:
 
 def _settings(settings: KubeletSettings) -> list[_Setting]:
     line = settings.version.line
-    dockershim = settings.runtime == "docker"
+    dockershim = settings.runtime == "dockershim"
     items = [_Setting("hostname-override", settings.node_name.lower()), _Setting("v", str(settings.verbosity))]
-    if settings.pause_image and (dockershim or line < Line(1, 27)):
+    if settings.pause_image and line < Line(1, 27):
         items.append(_Setting("pod-infra-container-image", settings.pause_image))
     items += [
         _Setting("resolv-conf", "", "resolvConf" if line >= RESOLV_CONF_IN_DROP_IN else "", ""),

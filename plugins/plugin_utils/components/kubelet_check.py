@@ -139,12 +139,17 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
         return [sentence]
     line = settings.version.line
     found = []
-    if settings.runtime == "docker" and line >= DOCKERSHIM_ENDS:
+    if settings.runtime == "dockershim" and line >= DOCKERSHIM_ENDS:
         found.append(
-            f"container runtime docker: Kubernetes {DOCKERSHIM_ENDS} removed dockershim, so kubelet {settings.version} "
-            "cannot use Docker; use containerd."
+            f"winkube_container_runtime: Kubernetes {DOCKERSHIM_ENDS} removed dockershim, so kubelet "
+            f"{settings.version} cannot use Docker; use containerd."
         )
         return found
+    if settings.runtime == "dockershim" and settings.config_file:
+        found.append(
+            "winkube_container_runtime: a node with dockershim joins with winkube_join: kubeconfig; kubeadm is told of "
+            "containerd's pipe."
+        )
     found += [
         f"taint {taint!r}: not <key>=<value>:<effect> with the effect NoSchedule, PreferNoSchedule or NoExecute, "
         "without quotes; for example os=windows:NoSchedule."

@@ -55,7 +55,7 @@ def test_a_real_kubelet_takes_our_arguments(version: str) -> None:
     )
     runtimes: list[kubelet_args.Runtime] = ["containerd"]
     if Line.parse(version) < kubelet_args.DOCKERSHIM_ENDS:
-        runtimes.append("docker")
+        runtimes.append("dockershim")
     for runtime in runtimes:
         arguments = for_linux(kubelet_args.arguments(replace(wanted, runtime=runtime)), KUBELET)
         done = run("kubelet", version, [*arguments, "--version"])

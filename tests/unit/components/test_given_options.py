@@ -83,6 +83,14 @@ def test_the_kubelets_gates_are_judged_by_the_containerd_that_is_wanted() -> Non
     assert str(found.containerd_version) == "1.6.38"
 
 
+@pytest.mark.row("VC-10", "KU-13", "KU-17", "KU-24")
+def test_a_kubelet_for_docker_is_told_so_and_nothing_of_a_pipe() -> None:
+    docker = kubelet(version="1.23.17", container_runtime="dockershim")
+    assert {"--network-plugin=cni", "--image-pull-progress-deadline=20m"} <= set(docker)
+    assert not [word for word in docker if word.startswith("--container-runtime")]
+    assert "--container-runtime=remote" in kubelet(version="1.23.17")
+
+
 @pytest.mark.row("KU-04")
 @pytest.mark.parametrize(
     ("version", "wanted"), [("1.26.15", "--pod-infra-container-image=own/pause:1"), ("1.27.16", "")]

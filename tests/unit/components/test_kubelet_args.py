@@ -36,7 +36,7 @@ def value(found: tuple[str, ...], flag: str) -> str | None:
     return values[0] if values else None
 
 
-@pytest.mark.row("KU-02", "KU-03", "KU-06", "KU-08", "KU-09", "KU-10", "KU-11", "KU-14", "KU-15", "SV-14")
+@pytest.mark.row("KU-02", "KU-03", "KU-06", "KU-07", "KU-08", "KU-09", "KU-10", "KU-11", "KU-14", "KU-15", "SV-14")
 def test_the_documents_line_for_their_version_argument_by_argument() -> None:
     """Two differences: --allow-privileged is older than 1.22, and the pause image is not the one of 2019."""
     filled = (
@@ -47,7 +47,7 @@ def test_the_documents_line_for_their_version_argument_by_argument() -> None:
     )
     documents = command_line.split(f"kubelet.exe {filled}")[1:]
     documents.remove("--allow-privileged=true")
-    found = list(arguments("1.22.17", runtime="docker"))
+    found = list(arguments("1.22.17", runtime="dockershim"))
     assert found[: len(documents)] == documents
     assert found[len(documents) :] == [
         "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
@@ -94,12 +94,11 @@ def test_the_nodes_name_is_lower_case() -> None:
         ("1.22.17", "containerd", True),
         ("1.26.15", "containerd", True),
         ("1.27.16", "containerd", False),
-        ("1.23.17", "docker", True),
-        ("1.27.16", "docker", True),
+        ("1.23.17", "dockershim", True),
     ],
 )
 @pytest.mark.row("KU-04")
-def test_the_pause_image_is_an_argument_up_to_1_26_and_for_docker(version: str, runtime: str, expected: bool) -> None:
+def test_the_pause_image_is_an_argument_up_to_1_26(version: str, runtime: str, expected: bool) -> None:
     found = value(arguments(version, runtime=runtime), "pod-infra-container-image")
     assert found == ("registry.k8s.io/pause:3.5" if expected else None)
 
@@ -119,7 +118,7 @@ def test_hairpin_mode_goes_with_dockershim(version: str, expected: str | None) -
 @pytest.mark.row("KU-13", "KU-17")
 def test_dockershims_flags_are_for_docker_only() -> None:
     flags = ("image-pull-progress-deadline", "network-plugin", "cni-bin-dir", "cni-conf-dir")
-    docker, containerd = arguments("1.23.17", runtime="docker"), arguments("1.23.17")
+    docker, containerd = arguments("1.23.17", runtime="dockershim"), arguments("1.23.17")
     assert [value(docker, flag) for flag in flags] == ["20m", "cni", r"c:\k\cni", r"c:\k\cni\config"]
     assert [value(containerd, flag) for flag in flags] == [None] * 4
 

@@ -172,9 +172,13 @@ def test_the_env_file_is_unquoted_as_go_quotes() -> None:
 
 @pytest.mark.row("VC-10")
 def test_docker_ends_with_1_23() -> None:
-    assert problems("1.23.17", runtime="docker") == []
-    (sentence,) = problems("1.24.17", runtime="docker")
-    assert "removed dockershim" in sentence
+    assert problems("1.23.17", runtime="dockershim") == []
+    assert problems("1.24.17", runtime="dockershim") == [
+        "winkube_container_runtime: Kubernetes 1.24 removed dockershim, so kubelet 1.24.17 cannot use Docker; use "
+        "containerd."
+    ]
+    (sentence,) = problems("1.23.17", runtime="dockershim", config_file=r"C:\c.yaml", drop_in_dir=r"C:\d")
+    assert "dockershim joins with winkube_join: kubeconfig" in sentence
 
 
 @pytest.mark.row("KU-22")
@@ -256,8 +260,13 @@ def test_a_share_of_the_cores_is_computed(wanted: str, cores: int, expected: str
 @pytest.mark.row("RS-07")
 @pytest.mark.parametrize("wanted", ["100%", "half", "-1"])
 def test_a_share_that_cannot_be_is_refused(wanted: str) -> None:
-    with pytest.raises(ValueError, match=wanted):
+    with pytest.raises(ValueError, match=wanted) as refused:
         reserved_cpu(wanted, 4)
+    assert str(refused.value).endswith(
+        "of the CPU leaves nothing for pods; reserve less than 100%."
+        if wanted.endswith("%")
+        else "is no amount of CPU: write cores (0.5), millicores (500m) or a share (10%)."
+    )
 
 
 @pytest.mark.row("KU-18", "RS-09")

@@ -68,7 +68,7 @@ def test_only_what_upstream_kept_without_another_place_is_deprecated(line: Line)
 @pytest.mark.row("VC-10")
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_docker_is_planned_exactly_where_dockershim_is(line: Line) -> None:
-    wanted = replace(kubelet(line), runtime="docker")
+    wanted = replace(kubelet(line), runtime="dockershim")
     assert (kubelet_check.problems(wanted) == []) is ("network-plugin" in KUBELET.known(line))
 
 

@@ -63,7 +63,7 @@ def test_no_cell_is_left_out() -> None:
 def test_the_planning_says_of_each_cell_what_the_page_says(cell: Cell) -> None:
     version = Version.parse(cell.kubernetes)
     if cell.runtime == "docker":
-        refusals = tuple(kubelet_check.problems(KubeletSettings(version, "win1", runtime="docker")))
+        refusals = tuple(kubelet_check.problems(KubeletSettings(version, "win1", runtime="dockershim")))
     else:
         release = RELEASES[cell.windows]
         runtime = cell.said.rpartition(" ")[2] if cell.said.startswith("done") else ""
