@@ -236,11 +236,16 @@ def test_a_variable_of_the_playbook_repair(variable: str, wanted: str) -> None:
     assert f"winkube_repair_{variable} | default({wanted})" in playbook
 
 
+def imports_of(playbook: str) -> dict[str, dict[str, Any]]:
+    """The tasks that import a role, by the role's name, in their order."""
+    (play,) = yaml.safe_load((ROOT / "playbooks" / playbook).read_text(encoding="utf-8"))
+    names = [task.get("ansible.builtin.import_role", {}).get("name", "") for task in play["tasks"]]
+    return {name.removeprefix("winkube.node."): task for name, task in zip(names, play["tasks"], strict=True) if name}
+
+
 def roles_of(playbook: str) -> list[str]:
     """The roles that a playbook imports, in their order."""
-    (play,) = yaml.safe_load((ROOT / "playbooks" / playbook).read_text(encoding="utf-8"))
-    names = (task.get("ansible.builtin.import_role", {}).get("name", "") for task in play["tasks"])
-    return [name.removeprefix("winkube.node.") for name in names if name]
+    return list(imports_of(playbook))
 
 
 @pytest.mark.row("HP-02", "FL-13")
@@ -257,6 +262,24 @@ def test_the_order_of_site_yml() -> None:
         "kube_proxy",
         "csi_proxy",
     ]
+
+
+@pytest.mark.row("HP-02", "FL-13")
+def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is_not_wanted() -> None:
+    found = imports_of("site.yml")
+    assert {name: task.get("tags") for name, task in found.items()} == {
+        name: "always" if name == "winkube" else name for name in found
+    }
+    released = "winkube_kubernetes_version | string | length > 0"
+    assert {name: task["when"] for name, task in found.items() if "when" in task} == {
+        "cni": released,
+        "containerd": "winkube_container_runtime == 'containerd'",
+        "kubelet": released,
+        "join": released,
+        "flannel": released,
+        "kube_proxy": released,
+        "csi_proxy": "winkube_csi_proxy | bool",
+    }
 
 
 @pytest.mark.row("JR-04")
