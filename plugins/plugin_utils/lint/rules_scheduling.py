@@ -16,7 +16,7 @@ from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import Taint, build_title
 from .quantity import parse_quantity
 from .rule import ALL_CONTAINERS, Complete, Rule, fields, short
-from .target import BUILD_LABEL, OS_LABELS, SYSTEMS
+from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, required_terms
 
 _DOC = "Kubernetes documentation, Windows containers"
 _GUIDE = "Kubernetes documentation, Guide for running Windows containers"
@@ -45,7 +45,7 @@ def _undeclared_unselected(case: PodCase) -> Iterator[Hit]:
 
 def _unselected_without_taint(case: PodCase) -> Iterator[Hit]:
     """A pod for Linux, or for nobody knows what, that the scheduler may bring to a Windows node."""
-    undirected = not case.target.selects and not case.pod.spec.get("affinity")
+    undirected = not case.target.selects and not required_terms(case.pod.spec)
     if undirected and not case.target.windows and not case.catalog.taints:
         yield Hit(("spec",))
 

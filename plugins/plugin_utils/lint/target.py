@@ -75,13 +75,17 @@ def _requirement_os(requirement: Any) -> str:
     return "windows" if key == BUILD_LABEL and operator in ("In", "Exists") else ""
 
 
+def required_terms(spec: Mapping[str, Any]) -> list[Any]:
+    """The terms of the node affinity without which the scheduler leaves the pod alone."""
+    node = as_map(as_map(spec.get("affinity")).get("nodeAffinity"))
+    return as_list(as_map(node.get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms"))
+
+
 def affinity_os(spec: Mapping[str, Any]) -> str:
     """The system that the required node affinity brings a pod to: all its terms, which are alternatives, must agree."""
-    node = as_map(as_map(spec.get("affinity")).get("nodeAffinity"))
-    required = as_map(node.get("requiredDuringSchedulingIgnoredDuringExecution"))
     found = {
         next(filter(None, map(_requirement_os, as_list(as_map(term).get("matchExpressions")))), "")
-        for term in as_list(required.get("nodeSelectorTerms"))
+        for term in required_terms(spec)
     }
     return found.pop() if len(found) == 1 else ""
 

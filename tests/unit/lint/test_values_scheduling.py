@@ -162,6 +162,8 @@ def test_os_name_and_image_do_not_bring_a_pod_to_its_node(spec: dict[str, Any], 
         ({"nodeSelector": {OS: "linux"}}, "none", False),
         (required({"key": OS, "operator": "NotIn", "values": ["windows"]}), "none", False),
         (required({"key": "disk", "operator": "In", "values": ["ssd"]}), "none", False),  # may lead to Linux nodes only
+        ({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}, "none", True),
+        ({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}}}, "none", True),
         ({"nodeName": "linux1"}, "none", False),
         ({}, "os=windows:NoSchedule", False),
     ],
