@@ -53,16 +53,6 @@ class Api(Protocol):
     def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> dict[str, Any]: ...
 
 
-class Drain(Protocol):
-    """What an action calls around a batch that interrupts pods. Both return sentences for the task's steps."""
-
-    def cordon_and_drain(self) -> tuple[str, ...]:
-        """Empty the node. ClusterError if pods stay on it."""
-
-    def uncordon(self) -> tuple[str, ...]:
-        """Let pods come back, if it was us who cordoned it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What a drain may do, as `kubectl drain` has it: evict pods that nothing makes anew (`force`), pods whose emptyDir

@@ -86,11 +86,6 @@ def arguments(settings: KubeProxySettings) -> tuple[str, ...]:
     return (*found, *settings.extra)
 
 
-def service_arguments(settings: KubeProxySettings) -> tuple[str, ...]:
-    """The same for a service that sc.exe makes: kube-proxy itself answers the service control manager."""
-    return ("--windows-service", *arguments(settings))
-
-
 def environment(settings: KubeProxySettings) -> tuple[str, ...]:
     """The service's own environment: KUBE_NETWORK names the network of l2bridge; overlay has --network-name."""
     return (f"KUBE_NETWORK={settings.network_name}",) if settings.mode == "l2bridge" else ()

@@ -112,14 +112,6 @@ def arguments(settings: KubeletSettings) -> tuple[str, ...]:
     return (*(item.argument for item in chosen), *settings.extra)
 
 
-def service_arguments(settings: KubeletSettings) -> tuple[str, ...]:
-    """The same for a service that sc.exe makes: the kubelet itself answers the service control manager.
-
-    The documents write --service, which no kubelet ever had.
-    """
-    return ("--windows-service", *arguments(settings))
-
-
 def configuration(settings: KubeletSettings) -> dict[str, Any]:
     """The KubeletConfiguration of these settings: the content of the drop-in, as plain data for JSON or YAML."""
     fields = {item.field: item.content for item in _settings(settings) if item.field}

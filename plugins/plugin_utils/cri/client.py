@@ -147,14 +147,6 @@ class CriClient:
         found: Object = self._to_dict(answer)
         return found
 
-    def container_stats(self) -> list[Object]:
-        """ListContainerStats: those of all containers that run."""
-        return list(self.call("ListContainerStats").get("stats") or ())
-
-    def pod_sandbox_stats(self) -> list[Object]:
-        """ListPodSandboxStats. CriError with UNIMPLEMENTED or UNKNOWN from runtimes that do not have it."""
-        return list(self.call("ListPodSandboxStats").get("stats") or ())
-
     def pods(self) -> list[Object]:
         """ListPodSandbox."""
         return list(self.call("ListPodSandbox").get("items") or ())

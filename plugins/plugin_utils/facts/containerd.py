@@ -308,19 +308,3 @@ ARCHIVE_MEMBERS = ("bin/containerd.exe", "bin/ctr.exe", "bin/containerd-shim-run
 Source: v1.4.13 and v1.5.8 .github/workflows/release.yml (shim built in, stress removed); v1.6.36 to v2.4.2 Makefile
 COMMANDS and Makefile.windows WINDOWS_SHIM.
 """
-
-
-def archive_url(version: Version) -> str:
-    """The release archive for Windows, a tar.gz whose members stand under `bin/`. There is none for other processors.
-
-    Source: v2.4.2 Makefile RELEASE, .github/workflows/release.yml (windows/amd64 alone); v1.4.13 release.yml TARFILE.
-    """
-    return (
-        "https://github.com/containerd/containerd/releases/download/"
-        f"v{version}/containerd-{version}-windows-amd64.tar.gz"
-    )
-
-
-def checksum_url(version: Version) -> str:
-    """Its sum file, one line as sha256sum writes it. Source: v2.4.2 Makefile, target release; v1.4.13 release.yml."""
-    return f"{archive_url(version)}.sha256sum"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .catalog import ObjectCase, PodCase
+from .catalog import PodCase
 from .levels import Level
 from .model import Hit, Path, as_list, as_map
 
@@ -107,19 +107,6 @@ def fields(*names: str, test: Test = is_set, unless: Callable[[PodCase], bool] |
                 value = dig(container.value, path)
                 if value is not None and test(value):
                     yield _hit((*container.path, *path), value, container.name)
-
-    return find
-
-
-def object_fields(*names: str, test: Test = is_set) -> Find:
-    """As `fields`, from the root of an object that is no pod."""
-    paths = [tuple(name.split(".")) for name in names]
-
-    def find(case: ObjectCase) -> Iterator[Hit]:
-        for path in paths:
-            value = dig(case.object.value, path)
-            if value is not None and test(value):
-                yield _hit(path, value)
 
     return find
 

@@ -65,12 +65,6 @@ class Guess:
     others: tuple[str, ...] = ()
 
 
-def cni_of_endpoint(name: str) -> str:
-    """The CNI that names endpoints like this; empty if none is known. Adapters in containers have the same names, in
-    `vEthernet (..)`."""
-    return next((mark.cni for mark in MARKS if mark.what == "endpoint" and _fits(mark, name)), "")
-
-
 def guess(hns: Hns, conf: Conf | None = None) -> Guess:
     """From the names that are there."""
     found: dict[str, list[str]] = {}

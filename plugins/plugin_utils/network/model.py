@@ -12,14 +12,8 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-TYPES = ("l2bridge", "overlay", "transparent", "l2tunnel", "nat", "ics", "internal", "private")
-"""Source: hcsshim hcn/hcnnetwork.go NetworkType; ICS and Internal as HNS shows the Default Switch."""
-
 POD_TYPES = ("l2bridge", "overlay", "transparent", "l2tunnel")
-"""Those whose virtual switch is on an adapter of the host."""
-
-NON_PERSISTENT = 8
-"""Flag of a network that is gone after a restart. Source: hcsshim hcn/hcnnetwork.go EnableNonPersistent."""
+"""Those whose virtual switch is on an adapter of the host. Source: hcsshim hcn/hcnnetwork.go NetworkType."""
 
 STATES = {0: "uninitialized", 1: "created", 2: "attached", 3: "attached and shared", 4: "detached", 5: "degraded",
           6: "destroyed"}  # fmt: skip
@@ -67,11 +61,6 @@ class Network:
     def prefixes(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
         """The ranges that can be read."""
         return tuple(found for each in self.subnets if (found := _network(each.prefix)) is not None)
-
-    @property
-    def persistent(self) -> bool:
-        """Whether it is still there after a restart."""
-        return not self.flags & NON_PERSISTENT
 
     @property
     def vsids(self) -> tuple[int, ...]:

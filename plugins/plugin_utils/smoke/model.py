@@ -62,7 +62,6 @@ class Facts:
     web_address: str = ""
     web_node_port: int = 0
     peer_address: str = ""
-    peer_node_port: int = 0
     mode: str = "l2bridge"
     dns_domain: str = "cluster.local"
     dns_address: str = ""

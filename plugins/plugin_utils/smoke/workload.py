@@ -133,7 +133,6 @@ class Workload:
             web_address=str(web["spec"].get("clusterIP") or ""),
             web_node_port=_node_port(web),
             peer_address=str(peer["spec"].get("clusterIP") or ""),
-            peer_node_port=_node_port(peer),
             mode=settings.mode or self._mode(),
             dns_domain=settings.dns_domain,
             dns_address=str((dns.get("spec") or {}).get("clusterIP") or ""),

@@ -108,19 +108,13 @@ def test_the_name_is_the_nodes_in_lower_case() -> None:
 @pytest.mark.row("KP-12")
 def test_another_network_is_named() -> None:
     assert value(overlay("1.37.1", network="flannel.4096"), "network-name") == "flannel.4096"
+    assert value(overlay("1.37.1"), "network-name") == "vxlan0"
 
 
 @pytest.mark.row("KP-14")
 def test_the_pods_range_is_passed_on() -> None:
     assert value(settings("1.37.1", cluster_cidr="10.42.0.0/16"), "cluster-cidr") == "10.42.0.0/16"
     assert value(settings("1.37.1", cluster_cidr=""), "cluster-cidr") is None
-
-
-@pytest.mark.row("SV-03")
-def test_under_sc_kube_proxy_is_told_that_it_is_a_service() -> None:
-    wanted = settings("1.37.1")
-    assert kube_proxy_args.service_arguments(wanted) == ("--windows-service", *kube_proxy_args.arguments(wanted))
-    assert "--windows-service" not in kube_proxy_args.arguments(wanted)
 
 
 @pytest.mark.row("KP-13")
@@ -163,11 +157,14 @@ REFUSED = [
     pytest.param("--proxy-mode=iptables", "1.37.1", "--proxy-mode=kernelspace", marks=pytest.mark.row("KP-06")),
     pytest.param(r"--log-dir=C:\k", "1.26.15", "removed in Kubernetes 1.26", marks=pytest.mark.row("KP-10")),
     pytest.param("--service", "1.37.1", "write --windows-service", marks=pytest.mark.row("SV-03")),
-    pytest.param("--enable-dsr=true", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15")),
-    pytest.param("--enable-dsr=T", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15")),
-    pytest.param("--enable-dsr=1", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15")),
+    pytest.param("--enable-dsr=true", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15", "NW-20")),
+    pytest.param("--enable-dsr=T", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15", "NW-20")),
+    pytest.param("--enable-dsr=1", "1.32.13", "add WinDSR=true", marks=pytest.mark.row("KP-09", "KP-15", "NW-20")),
     pytest.param(
-        "--enable-dsr=true --feature-gates=WinDSR=false", "1.33.13", "add WinDSR=true", marks=pytest.mark.row("KP-15")
+        "--enable-dsr=true --feature-gates=WinDSR=false",
+        "1.33.13",
+        "add WinDSR=true",
+        marks=pytest.mark.row("KP-15", "NW-20"),
     ),
     pytest.param("--feature-gates=WinOverlay=false", "1.34.4", "locked to true", marks=pytest.mark.row("KP-11")),
     pytest.param("--feature-gates=ContextualLogging=true", "1.25.16", "it came with Kubernetes 1.27"),
@@ -201,7 +198,7 @@ def test_a_line_that_names_no_network_is_refused_and_the_environment_may_name_it
     assert "Remove KUBE_NETWORK" in left_over
 
 
-@pytest.mark.row("KP-10", "KP-13")
+@pytest.mark.row("KP-10", "KP-12", "KP-13")
 def test_the_documents_overlay_line_with_an_empty_address_is_refused_flag_by_flag_in_1_26() -> None:
     line = [word for word in documents(OVERLAY) if not word.startswith("--source-vip")]
     found = kube_proxy_args.check_command_line([*line, "--source-vip="], Version.parse("1.26.15"))

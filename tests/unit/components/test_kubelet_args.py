@@ -75,14 +75,6 @@ def test_the_newest_release_gets_exactly_this() -> None:
     )
 
 
-@pytest.mark.row("SV-03")
-def test_under_sc_the_kubelet_is_told_that_it_is_a_service() -> None:
-    """The documents write --service."""
-    wanted = settings("1.37.1")
-    assert kubelet_args.service_arguments(wanted) == ("--windows-service", *kubelet_args.arguments(wanted))
-    assert "--windows-service" not in kubelet_args.arguments(wanted)
-
-
 @pytest.mark.row("KU-02")
 def test_the_nodes_name_is_lower_case() -> None:
     assert value(arguments("1.37.1", node_name="WIN-7A"), "hostname-override") == "win-7a"

@@ -52,7 +52,8 @@ def names(arguments: tuple[str, ...]) -> set[str]:
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_a_kubelet_of_every_line_would_start(line: Line) -> None:
     wanted = kubelet(line)
-    for found in (kubelet_args.arguments(wanted), kubelet_args.service_arguments(wanted)):
+    by_nssm = kubelet_args.arguments(wanted)
+    for found in (by_nssm, ("--windows-service", *by_nssm)):
         assert names(found) <= KUBELET.known(line)
         assert kubelet_check.check_command_line(found, wanted.version) == []
     assert kubelet_check.problems(wanted) == []
@@ -94,7 +95,7 @@ def test_a_kube_proxy_of_every_line_would_start_in_both_modes(line: Line, dsr: b
     overlay = replace(l2bridge, mode="overlay", source_vip="10.244.2.3", pod_cidr="10.244.2.0/24")
     for wanted in (l2bridge, overlay):
         assert kube_proxy_args.problems(wanted) == []
-        assert names(kube_proxy_args.service_arguments(wanted)) <= KUBE_PROXY.known(line)
+        assert names(kube_proxy_args.arguments(wanted)) | {"windows-service"} <= KUBE_PROXY.known(line)
     only = names(kube_proxy_args.arguments(overlay)) - names(kube_proxy_args.arguments(l2bridge))
     gate = {"feature-gates"} if line < Line(1, 34) and not dsr else set()
     assert only == {"network-name", "source-vip"} | gate

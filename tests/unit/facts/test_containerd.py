@@ -84,12 +84,8 @@ def test_which_of_bin_dir_and_bin_dirs_a_release_reads(text: str, one: bool, man
     assert (places.cni_bin is not None, places.cni_bin_list is not None) == (one, many)
 
 
-def test_archive_and_sum_file_of_a_release() -> None:
-    version = Version.parse("v1.7.11")
-    base = "https://github.com/containerd/containerd/releases/download/v1.7.11/containerd-1.7.11-windows-amd64.tar.gz"
-    assert containerd.archive_url(version) == base
-    assert containerd.checksum_url(version) == f"{base}.sha256sum"
-    assert "bin/containerd-shim-runhcs-v1.exe" in containerd.ARCHIVE_MEMBERS
+def test_what_a_node_needs_of_the_archive() -> None:
+    assert containerd.ARCHIVE_MEMBERS == ("bin/containerd.exe", "bin/ctr.exe", "bin/containerd-shim-runhcs-v1.exe")
 
 
 def test_lines_are_in_order_and_named_once() -> None:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.network.checks_endpoints import suffix_problem
-from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import cni_of_endpoint, guess
+from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import guess
 from ansible_collections.winkube.node.plugins.plugin_utils.network.conf import read
-from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns, Network
+from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Endpoint, Hns, Network
 from ansible_collections.winkube.node.plugins.plugin_utils.network.parse import endpoint, network
 from ansible_collections.winkube.node.plugins.plugin_utils.network.scene import host_endpoint
 
@@ -71,12 +71,14 @@ def test_a_mixture_says_both() -> None:
         (f"{HASH}_vxlan0", "flannel"),
         (f"cid-{HASH}", "aws-vpc"),
         ("VIPEndpoint", "ovn"),
-        ("Ethernet", ""),
-        ("default-test_nat", ""),
+        ("Ethernet", "unknown"),
+        ("default-test_nat", "unknown"),
     ],
 )
 def test_endpoints_of_other_cnis_are_recognised(name: str, wanted: str) -> None:
-    assert cni_of_endpoint(name) == wanted
+    found = guess(Hns(endpoints=(Endpoint(id="1", name=name, network="2"),)))
+    assert found.name == wanted
+    assert found.why == (() if wanted == "unknown" else (f"endpoints such as {name}",))
 
 
 @pytest.mark.parametrize(

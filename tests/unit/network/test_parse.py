@@ -76,13 +76,13 @@ def test_remote_endpoints() -> None:
 
 def test_networks() -> None:
     nat, external = (parse.network(each) for each in recorded("rke2-3925-networks"))
-    assert (nat.type, nat.adapter, nat.persistent) == ("nat", "", False)
+    assert (nat.type, nat.adapter) == ("nat", "")
     assert (external.name, external.type, external.adapter) == ("External", "overlay", "Ethernet 2")
     assert external.management_ip == "10.7.0.25"
     assert external.subnets == (Subnet("192.168.255.0/30", "192.168.255.1", 9999),)
     assert external.mac_range == "00-15-5D-EB-40-00"
     flannel = parse.network(recorded("flannel-1944-network")[0])
-    assert (flannel.name, flannel.management_ip, flannel.persistent) == ("flannel.4096", "192.168.79.40", False)
+    assert (flannel.name, flannel.management_ip) == ("flannel.4096", "192.168.79.40")
 
 
 def test_namespaces_and_policy_lists() -> None:

@@ -36,7 +36,6 @@ FACTS = Facts(
     web_address="10.96.1.1",
     web_node_port=30080,
     peer_address="10.96.1.2",
-    peer_node_port=30081,
     dns_address="10.96.0.10",
     linux="cp",
     outside="laptop",
