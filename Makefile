@@ -15,7 +15,7 @@ unexport ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH
 
 PYTEST_ARGS ?=
 # Processes that share the tests, file by file (pytest-xdist). A lab is a process of its own anyway: more than cores help little.
-PYTEST_JOBS ?= 2
+PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
 .PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real wine rows molecule bench mutate check build clean cuts

@@ -41,6 +41,8 @@ class Tree:
             target = self.root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, target)
+        # Some tests ask git which files there are.
+        subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
         self._environment()
 
     def _environment(self) -> None:
