@@ -15,6 +15,7 @@ from ..plugin_utils.components import kubelet
 from ..plugin_utils.components.kubelet_args import KubeletSettings
 from ..plugin_utils.components.kubernetes_fit import pause_image
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.reserved import reserved
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.facts.version import Line, Version, VersionError
@@ -77,8 +78,8 @@ class ActionModule(KubernetesAction):
             cluster_domain=options["cluster_domain"],
             verbosity=options["verbosity"],
             priority_class=options["priority_class"],
-            system_reserved=_texts(options["system_reserved"]),
-            kube_reserved=_texts(options["kube_reserved"]),
+            system_reserved=reserved("system_reserved", options["system_reserved"], reading),
+            kube_reserved=reserved("kube_reserved", options["kube_reserved"], reading),
             eviction_hard=_texts(options["eviction_hard"]),
             eviction_soft=_texts(options["eviction_soft"]),
             eviction_soft_grace_period=_texts(options["eviction_soft_grace_period"]),

@@ -84,11 +84,15 @@ options:
     type: str
     default: ABOVE_NORMAL_PRIORITY_CLASS
   system_reserved:
-    description: What Windows and its services need, by resource. Lessens what pods may request; nothing enforces it.
+    description:
+      - What Windows and its services need, by resource. Lessens what pods may request; nothing enforces it.
+      - C(cpu) may be a share of the node's logical processors, for example V(10%).
     type: dict
     default: {memory: 2Gi}
   kube_reserved:
-    description: What kubelet and containerd need, by resource. Only lessens what pods may request.
+    description:
+      - What kubelet and containerd need, by resource. Only lessens what pods may request.
+      - C(cpu) may be a share, as in O(system_reserved).
     type: dict
     default: {}
   eviction_hard:

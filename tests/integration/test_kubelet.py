@@ -12,6 +12,7 @@ import pytest
 from tests.integration import stand_ins
 from tests.integration.lab import Bench, Run
 from tests.integration.site import differences
+from tests.lab.machine.image import ENVIRONMENT
 from tests.lab.programs.builds import build, nssm_archive
 from tests.lab.server.host import NodeHost
 
@@ -87,6 +88,16 @@ def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager:
     assert second.recap["win1"].changed == 0, second
     assert bench.calls() == 1
     assert differences(before, bench.dump()) == []
+
+
+@pytest.mark.row("RS-07")
+def test_a_share_of_the_cpu_is_of_the_nodes_own_processors(bench: Bench) -> None:
+    host = bench.node()
+    host.in_turn(lambda: host.node.registry.set(ENVIRONMENT, "NUMBER_OF_PROCESSORS", "string", "8"))
+    kept = {"winkube_system_reserved": {"memory": "2Gi", "cpu": "10%"}}
+    converge(bench, **kept)
+    assert "--system-reserved=cpu=800m,memory=2Gi" in value(host, "AppParameters", rf"{SERVICE}\Parameters")
+    assert converge(bench, **kept).recap["win1"].changed == 0
 
 
 def test_after_a_restart_before_the_join_nobody_starts_it(bench: Bench) -> None:

@@ -34,6 +34,7 @@ from .kubelet_args import DROP_IN_NAME, KubeletSettings, arguments, configuratio
 from .layout import Layout
 from .notice import Notice
 from .relies_on import ReliesOn, whole
+from .reserved import PROCESSORS
 from .service import ServiceArgs, definition
 
 NAME = "kubelet"
@@ -202,6 +203,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *(query for resource in resources for query in resource.reads()),
         *_of_kubeadm(layout),
         *nssm.reads(layout),
+        PROCESSORS,
         services_query((layout.kubelet_service,)),
     )
 

@@ -156,7 +156,7 @@ class Checker:
         if text is not None and has_template(text) and value.tag != "unsafe":
             if not schema.get("x-template"):
                 sentence = (
-                    f"found the template {self._shown(schema, text)} for {where}, wanted {wanted}; this value is "
+                    f"found {self._shown(schema, text, 'the template ')} for {where}, wanted {wanted}; this value is "
                     "needed when the inventory is read, before any variable has a value."
                 )
                 yield Problem(at, sentence, where)
@@ -197,7 +197,7 @@ class Checker:
         elif value.value is None:
             found = "nothing"
         elif isinstance(value.value, str):
-            found = f"the text {self._shown(schema, value.text)}"
+            found = self._shown(schema, value.text, "the text ")
             if "boolean" in _types(schema) and value.text.lower() in ("true", "false", "yes", "no", "on", "off"):
                 remedy = "; leave out the quotes"
         else:
@@ -225,8 +225,8 @@ class Checker:
     def _hidden(self, schema: Schema) -> bool:
         return self.hide or bool(schema.get("x-secret"))
 
-    def _shown(self, schema: Schema, text: str) -> str:
-        return HIDDEN if self._hidden(schema) else shown(text)
+    def _shown(self, schema: Schema, text: str, kind: str = "") -> str:
+        return HIDDEN if self._hidden(schema) else f"{kind}{shown(text)}"
 
     def _reason(self, reason: str) -> str:
         return "which does not fit" if self.hide else reason
@@ -242,7 +242,7 @@ def _wanted(schema: Schema) -> str:
         return one_of(
             dict.fromkeys(item.lower() if item.lower() in schema["enum"] else item for item in schema["enum"])
         )
-    return one_of([_NAMES[name] for name in _types(schema) if name != "null"] or ["another value"])
+    return one_of([_NAMES[name] for name in _types(schema)] or ["another value"])
 
 
 def _types(schema: Schema) -> tuple[str, ...]:

@@ -189,6 +189,7 @@ def _registry(node: SimulatedNode) -> None:
     registry.set(ENVIRONMENT, "Path", "expand_string", path + ";%SYSTEMROOT%\\System32\\OpenSSH\\")
     registry.set(ENVIRONMENT, "TEMP", "expand_string", "%SystemRoot%\\TEMP")
     registry.set(ENVIRONMENT, "PROCESSOR_ARCHITECTURE", "string", release.architecture.upper())
+    registry.set(ENVIRONMENT, "NUMBER_OF_PROCESSORS", "string", "2")
     firewall = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules"
     registry.set(
         firewall,
