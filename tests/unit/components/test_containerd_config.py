@@ -69,6 +69,9 @@ def test_pipe_and_gid(version: str) -> None:
     table = data["plugins"][SERVER] if data["version"] == 4 else data["grpc"]
     assert table == {"address": r"\\.\pipe\containerd-containerd", "gid": 0}
     assert ("grpc" in data) == (data["version"] < 4)
+    # Up to version 3 the shims' pipe follows this one by itself.
+    shims = {"address": r"\\.\pipe\containerd-containerd.ttrpc", "gid": 0} if data["version"] == 4 else None
+    assert data["plugins"].get("io.containerd.server.v1.ttrpc") == shims and "ttrpc" not in data
 
 
 @pytest.mark.row("CT-03")

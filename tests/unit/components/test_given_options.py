@@ -63,6 +63,7 @@ def kubelet(**more: Any) -> tuple[str, ...]:
         given("KU-18", "--windows-priorityclass=HIGH_PRIORITY_CLASS", priority_class="HIGH_PRIORITY_CLASS"),
         given("KU-19", "--system-reserved=memory=3Gi", system_reserved={"memory": "3Gi"}),
         given("KU-19", "--kube-reserved=cpu=200m", kube_reserved={"cpu": "200m"}),
+        given("RS-07", "--system-reserved=cpu=750m,memory=2Gi", system_reserved={"cpu": "750m", "memory": "2Gi"}),
         given("KU-20", "--eviction-hard=memory.available<1Gi", eviction_hard={"memory.available": "1Gi"}),
         given("KU-20", "--eviction-soft=memory.available<2Gi", eviction_soft={"memory.available": "2Gi"}),
         given("KU-21", "--register-with-taints=gpu:NoExecute", taints=["gpu:NoExecute"]),

@@ -76,4 +76,6 @@ def test_the_page_names_the_updates() -> None:
     for floor in GMSA_FLOORS:
         doubt = " ?" if floor.unverified else ""
         assert f"| {floor.build} | {floor.update} | 10.0.{floor.build}.{floor.revision}{doubt} |" in page
+    key = r"HKLM\SYSTEM\CurrentControlSet\Services\hns\State"
+    assert f"\nreg add {key} /v EnableCompartmentNamespace /t REG_DWORD /d 1\n" in page
     assert Machine(17763, 1).name in "Windows Server 2019 (10.0.17763.1)"

@@ -304,8 +304,9 @@ def test_secrets_that_users_may_read(folder: str) -> None:
     found = {"exists": True, "kind": "directory", "sddl": "O:BAD:AI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)"}
     said = warnings(node().merged({f"file:{folder}": found}))
     assert "may be read by BU" in said
-    locked = {**found, "sddl": "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"}
-    assert warnings(node().merged({f"file:{folder}": locked})) == ""
+    for system, administrators in (("SY", "BA"), ("S-1-5-18", "S-1-5-32-544")):
+        locked = {**found, "sddl": f"O:BAG:BAD:PAI(A;OICI;FA;;;{system})(A;OICI;FA;;;{administrators})"}
+        assert warnings(node().merged({f"file:{folder}": locked})) == ""
 
 
 def test_somebody_elses_pending_restart_is_said_and_not_made() -> None:

@@ -305,6 +305,8 @@ def test_a_secret_file_is_written_once_compared_by_hash_and_never_shown() -> Non
 def test_a_secret_file_that_others_may_read_is_locked() -> None:
     (write,) = ops(files(b"token: x", sddl="O:BAG:BAD:(A;;FA;;;BA)(A;;FR;;;BU)"))
     assert write.args["sddl"] == SDDL
+    # Windows says SYSTEM and Administrators by their letters or in full.
+    assert ops(files(b"token: x", sddl="O:BAG:BAD:PAI(A;;FA;;;S-1-5-18)(A;;FA;;;S-1-5-32-544)")) == ()
 
 
 def test_what_reads_a_changed_secret_file_is_restarted_if_it_runs() -> None:

@@ -33,6 +33,8 @@ def test_the_module_takes_an_item_of_a_node_yaml_as_it_is() -> None:
     }
     (back,) = items_of({"name": "kubelet", "state": "previous", "service_missing": "copy_only"}, LAYOUT)
     assert (back.previous, back.copy_only) == (True, True)
+    (lenient,) = items_of({"name": "kubelet", "sourceURL": URL, "verify_version": "Warn", "overwrite": True}, LAYOUT)
+    assert (lenient.verify, lenient.overwrite) == ("warn", True)
     (plain,) = items_of({"name": "kubelet", "sourceURL": URL}, LAYOUT)
     assert (plain.overwrite, plain.verify, plain.wait_for, plain.copy_only, plain.previous) == (
         False,

@@ -44,6 +44,19 @@ def test_the_module_offers_the_managers_that_containerd_can_run_under() -> None:
     assert manager["choices"] == ["registered", "nssm"]
 
 
+@pytest.mark.row("SV-01")
+def test_only_containerd_makes_its_own_service() -> None:
+    containerd = replace(KUBELET, component="containerd", name="containerd", arguments=("--config", r"C:\c.toml"))
+    made = definition(replace(containerd, manager="registered", program=r"C:\c\containerd.exe"))
+    assert made.manager == "registered"
+    assert made.create()[0].args["program"] == r"C:\c\containerd.exe"
+    assert made.create()[0].args["args"] == ["--register-service", "--config", r"C:\c.toml"]
+    assert definition(replace(containerd, manager="nssm")).create()[0].args["program"] == r"C:\k\nssm.exe"
+    for component in ("kubelet", "kube-proxy", "flanneld"):
+        with pytest.raises(Refused, match="cannot run under the service manager 'registered'"):
+            definition(replace(KUBELET, component=component, manager="registered"))
+
+
 @pytest.mark.row("SV-02", "SV-04", "SV-22")
 def test_sc_create_gets_the_option_and_its_value_as_two_arguments() -> None:
     create = definition(KUBELET).create()[0]

@@ -6,9 +6,12 @@ import re
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import bounded, trace
 
 from tests.conftest import ROOT
+from tests.unit.roles.test_documents_defaults import trusted
 
 PAGE = (ROOT / "docs" / "collect-logs.md").read_text(encoding="utf-8")
 (PLAY,) = yaml.safe_load((ROOT / "playbooks" / "collect_logs.yml").read_text(encoding="utf-8"))
@@ -42,6 +45,20 @@ def test_the_tags_and_what_they_do() -> None:
         assert tasks[tag]["winkube.node.win_k8s_collect_logs"] == {"hnstrace": tag.removeprefix("hnstrace_")}
         assert "never" in tasks[tag]["tags"], "not without being asked for"
     assert trace.FILE in text and f"{trace.MAX_MB} MB" in text and "winkube_hnstrace_script" in text
+
+
+@pytest.mark.row("LG-02")
+def test_a_script_or_a_file_of_ones_own_reaches_the_module() -> None:
+    options = trusted(PLAY["module_defaults"]["winkube.node.win_k8s_collect_logs"])
+
+    def given(**variables: object) -> list[object]:
+        templar = Templar(DataLoader(), variables=variables)
+        return [templar.template(options[f"hnstrace_{name}"]) for name in ("script", "file", "max")]
+
+    assert given() == ["", r"C:\server.etl", 250]
+    script, file = r"C:\k\debug\starthnstrace.cmd", r"D:\trace.etl"
+    own = {"winkube_hnstrace_script": script, "winkube_hnstrace_file": file, "winkube_hnstrace_max": 100}
+    assert given(**own) == [script, file, 100]
 
 
 @pytest.mark.row("OB-08")

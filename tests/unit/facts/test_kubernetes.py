@@ -114,6 +114,16 @@ def test_pairs(line: str, containerd: str, wanted: str) -> None:
     assert verdict(line, containerd) == wanted
 
 
+@pytest.mark.row("VC-20")
+@pytest.mark.parametrize("containerd", ["1.7.11", "1.7.12", "1.6.27"])
+def test_the_documents_versions_are_in_the_matrix_and_what_lies_beyond_it_is_said(containerd: str) -> None:
+    assert pair(Line(1, 29), Version.parse(containerd)) == ("fits", "")
+    assert pair(Line(1, 38), Version.parse(containerd)) == (
+        "untested",
+        "Kubernetes 1.38 is newer than 1.37, the newest this collection knows.",
+    )
+
+
 def test_a_refused_pair_says_why_and_what_to_take() -> None:
     assert pair(Line(1, 26), Version.parse("1.5.18"))[1] == (
         "The kubelet of Kubernetes 1.26 speaks CRI v1, containerd 1.5.18 serves v1alpha2: they cannot talk. "

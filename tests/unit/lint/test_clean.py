@@ -101,7 +101,7 @@ LIVE: dict[str, Any] = {
 
 @pytest.mark.row("LM-71")
 def test_defaults_of_the_api_server_are_nobodys_will() -> None:
-    service = {
+    service: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "s", "uid": "s"},
@@ -117,6 +117,13 @@ def test_defaults_of_the_api_server_are_nobodys_will() -> None:
     }
     pod = merged(yaml.safe_load(BASE), LIVE)
     assert sentences(lint(live_documents([pod, service]), Profile(builds=(20348,)))) == []
+    # It is the values that are fine: the same Service on an older build, and with another time.
+    service["spec"]["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"] = 60
+    found = lint(live_documents([pod, service]), Profile(builds=(17763,))).findings
+    assert {each.path for each in found} == {
+        "spec.sessionAffinity",
+        "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+    }
 
 
 @pytest.mark.row("LM-71")

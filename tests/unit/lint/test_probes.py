@@ -37,3 +37,13 @@ def findings(directory: Path, minor: int, *probes: str) -> set[str]:
 def test_a_startup_probe_is_accepted_in_every_version(tmp_path: Path, minor: int) -> None:
     assert findings(tmp_path, minor, *KINDS) == findings(tmp_path, minor)
     assert not any("startupProbe" in each for each in findings(tmp_path, minor, *KINDS))
+
+
+@pytest.mark.row("VC-18")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_probe_runs_is_judged_alike_in_all_three(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "pod.yml"
+    probe = "{exec: {command: [/bin/sh, -c, 'true']}}"
+    path.write_text(POD.replace("PROBES", f"{kind}: {probe}"), encoding="utf-8")
+    found = lint(read_paths([str(path)]), Profile()).findings
+    assert [each.path for each in found if each.rule == "LM-64"] == [f"spec.containers[0].{kind}.exec.command"]

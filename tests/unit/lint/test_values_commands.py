@@ -71,6 +71,8 @@ def test_ping_to_the_outside_and_to_a_name_of_the_cluster(host: str, external: b
     expected = ["W LM-33"] if external else ["I LM-32"]
     for words in (["ping", host], ["ping.exe", "-n", "4", host], ["cmd", "/c", f"PING -t /4 {host}"]):
         assert said(*words) == expected
+    (found,) = findings(running(["ping", host]), {})
+    assert found.message.startswith(f"ping {host}: " if external else "ping in a command")
     assert said("curl.exe", f"https://{host}") == []
 
 

@@ -61,7 +61,7 @@ def test_single_files_with_docker(volume: dict[str, Any], mount: dict[str, Any],
     assert places("LM-48", patch, profile="1.23", runtime="containerd") == []
 
 
-@pytest.mark.row("LM-40", "ST-02", "ST-05")
+@pytest.mark.row("LM-40", "ST-02", "ST-05", "ST-10")
 @pytest.mark.parametrize(
     ("path", "read_only", "flagged"),
     [
@@ -122,6 +122,19 @@ def test_config_maps_and_secrets_in_the_environment_are_never_flagged() -> None:
     ]
     sources = [{"configMapRef": {"name": "c"}}, {"secretRef": {"name": "s"}}]
     assert findings({"spec": {"containers": [{"env": env, "envFrom": sources}]}}, {}) == []
+
+
+@pytest.mark.row("ST-10")
+@pytest.mark.parametrize("volume", [{"configMap": {"name": "d"}}, {"secret": {"secretName": "d"}}])
+def test_they_are_no_claims_of_the_same_name(volume: dict[str, Any]) -> None:
+    """A claim, its volume and its class are looked at where a pod mounts the claim, and not where it mounts these."""
+    spec = {"storageClassName": "fast", "volumeName": "v", "volumeMode": "Block"}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "d"}, "spec": spec}
+    persistent = several.volume(mountOptions=["uid=1000"])
+    objects = (claim, persistent, several.storage_class(allowVolumeExpansion=True))
+    assert findings(several.of(*objects, pod=mounting(volume)), {}) == []
+    mounted = findings(several.of(*objects, pod=mounting({"persistentVolumeClaim": {"claimName": "d"}})), {})
+    assert {each.rule for each in mounted} == {"LM-35", "LM-44", "LM-47"}
 
 
 # -- kinds of volumes --------------------------------------------------------------------------------------------------

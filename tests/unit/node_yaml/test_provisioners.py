@@ -94,9 +94,19 @@ def test_a_version_is_text(value: str) -> None:
 
 
 @pytest.mark.row("NY-14")
-@pytest.mark.parametrize("value", ["latest", "1.x", "'1'", "1.29.0 beta", "''"])
-def test_text_that_is_no_version_is_refused(value: str) -> None:
-    assert "wanted a version as text, such as 1.29.0" in the(edited(("version: 1.29.0", f"version: {value}")))
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("latest", "'latest'"),
+        ("1.x", "'1.x'"),
+        ("'1'", "'1'"),
+        ("1.29.0 beta", "'1.29.0 beta'"),
+        ("''", "''"),
+    ],
+)
+def test_text_that_is_no_version_is_refused(value: str, found: str) -> None:
+    line = the(edited(("version: 1.29.0", f"version: {value}")))
+    assert line == f"node.yml:23:18: found {found} for {ITEM}.version, wanted a version as text, such as 1.29.0."
 
 
 @pytest.mark.row("NY-15", "PV-07")
@@ -191,3 +201,4 @@ def test_overwrite_is_true_or_false(value: str) -> None:
 def test_overwrite_of_another_type_is_refused(value: str) -> None:
     line = the(edited(("overwrite: true\n      - name", f"overwrite: {value}\n      - name")))
     assert "for spec.kubernetes.provisioners[0].overwrite, wanted true or false" in line
+    assert line.endswith("; leave out the quotes.") is (value == '"true"')

@@ -143,6 +143,12 @@ def test_the_page_names_the_groups_and_how_a_file_stays_readable_for_swdt() -> N
         "keyed_groups",
     ):
         assert word in INVENTORY
+    for group, given in (
+        ("ssh", ("connection: ssh", "port: 22", "shell_type: powershell")),
+        ("winrm", ("connection: winrm", "port: 5986", "winrm_server_cert_validation: validate")),
+    ):
+        assert f"| `winkube_{group}` | {', '.join(f'`ansible_{each}`' for each in given)} |" in INVENTORY
+    assert "| `winkube_winrm_password` | `ansible_winrm_transport: ntlm` (nodes with a password) |" in INVENTORY
     assert annotation_keys.PREFIX in INVENTORY
     assert "EnableStrict" in INVENTORY
 

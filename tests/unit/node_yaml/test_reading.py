@@ -66,6 +66,17 @@ def test_a_vaulted_file_is_not_cached_and_none_of_its_values_is_shown(path: Path
     assert not right.cacheable
     (problem,) = holding(edited(("192.168.122.220:22", "hunter2:0"))).problems
     assert "spec.credentials.hostname" in problem and "hunter2" not in problem
+    misplaced = edited(("chocoPackages:\n      - vim\n      - grep", "chocoPackages: hunter2"))
+    (problem,) = holding(misplaced).problems
+    assert "found a value that is not shown for spec.setup.chocoPackages, wanted a list of" in problem
+    (problem,) = holding(edited(("enableRDP: true", "enableRDP: 'yes'"))).problems
+    assert problem.endswith(
+        "found a value that is not shown for spec.setup.enableRDP, wanted true or false; leave out the quotes."
+    )
+    (problem,) = holding(edited(("privateKey:", "password: [hunter2]"))).problems
+    assert problem.endswith(
+        "found a list for spec.credentials.password, wanted text, a !vault value or a template in quotes."
+    )
 
 
 def test_a_reading_survives_the_cache_as_json(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document
 
-from .samples import FIXTURES, SAMPLE, edited, said
+from .samples import FIXTURES, ROOT, SAMPLE, edited, said
 
 
 @pytest.mark.row("NY-13")
@@ -22,6 +22,16 @@ def test_the_corrected_sample_differs_from_the_printed_one_by_that_colon_alone()
     printed = (FIXTURES / "sample-as-printed.yml").read_text(encoding="utf-8")
     assert printed.replace("- name: containerd:\n", "- name: containerd\n") == SAMPLE
     assert said(SAMPLE) == []
+
+
+@pytest.mark.row("NY-13")
+@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md", "docs/inventory.md", "docs/lab-setup.md"])
+def test_the_pages_show_nodes_that_can_be_read(page: str) -> None:
+    blocks = (ROOT / page).read_text(encoding="utf-8").split("```yaml\n")[1:]
+    nodes = [text for block in blocks if "windows.k8s.io" in (text := block.split("```")[0])]
+    assert nodes
+    for text in nodes:
+        assert said(text) == []
 
 
 @pytest.mark.row("NY-13")

@@ -76,6 +76,15 @@ def test_the_deployment_is_the_documents_own_and_its_command_line_byte_by_byte()
     assert pod["containers"][0]["image"] == "mcr.microsoft.com/windows/servercore:ltsc2019"
 
 
+@pytest.mark.row("SM-02")
+def test_the_peer_of_udp_is_written_as_the_documents_write() -> None:
+    (container,) = made()["Deployment", "winkube-peer"]["spec"]["template"]["spec"]["containers"]
+    program, option, code = container["command"]
+    assert (program, option) == ("powershell.exe", "-command")
+    assert container["image"] == "mcr.microsoft.com/windows/servercore:ltsc2019"
+    assert "$" in code and "$" not in code.replace("$$", ""), "Kubernetes makes one $ of two"
+
+
 @pytest.mark.row("SM-03")
 def test_the_pods_are_for_windows_nodes_and_our_own_linter_has_nothing_against_them() -> None:
     for name in ("win-webserver", "winkube-peer"):
@@ -104,7 +113,14 @@ def test_the_documents_as_printed_cannot_be_applied_and_as_restored_they_can() -
     restored = DOCUMENT.read_text(encoding="utf-8")
     lines = [line.strip() for line in restored.splitlines()]
     assert lines == [line.strip() for line in PRINTED.read_text(encoding="utf-8").splitlines()]
-    assert [item["kind"] for item in yaml.safe_load_all(restored)] == ["Service", "Deployment"]
+    objects = list(yaml.safe_load_all(restored))
+    names = [(item["kind"], item["metadata"]["name"]) for item in objects]
+    assert names == [("Service", "win-webserver"), ("Deployment", "win-webserver")]
+    (error,) = errors(objects)
+    assert "does not tolerate their taint os=windows:NoSchedule" in error, "which the smoke test adds"
+    kinds = ("Service", "Deployment")
+    peers = [("Service", "winkube-peer"), ("Service", "winkube-peers"), ("Deployment", "winkube-peer")]
+    assert {name for name in made() if name[0] in kinds} == {*names, *peers}, "the restored ones are applied"
 
 
 def _lenient(text: str) -> list[dict[str, Any]]:
@@ -114,7 +130,7 @@ def _lenient(text: str) -> list[dict[str, Any]]:
         return []
 
 
-@pytest.mark.row("KE-16", "SM-06")
+@pytest.mark.row("KE-16", "SM-06", "SM-17")
 def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
     found = made(Wish("smoke", "", {17763: 3, 20348: 1, 26100: 4}))
     web = {name: item for (kind, name), item in found.items() if name.startswith("win-webserver-")}

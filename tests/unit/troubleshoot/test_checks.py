@@ -49,6 +49,7 @@ MESSAGES = [
     ("TS-15", "Virtual network creation has failed"),
     ("TS-16", "Resolve-DnsName : web : DNS name does not exist"),
     ("TS-17", "error: unable to do port forwarding: wincat not found"),
+    ("TS-17", "exec: wincat.exe: executable file not found in %PATH%"),
     ("TS-18", "proxyconnect tcp: dial tcp 10.0.0.9:3128: i/o timeout"),
     ("TS-18", "HTTP/1.1 407 Proxy Authentication Required"),
     ("TS-21", '"usageNanoCores": 0'),

@@ -57,6 +57,16 @@ def test_what_does_not_run_answer_or_count_as_ready(breaks: Callable[[Node], Non
     broken(node, "TS-01", piece)
 
 
+@pytest.mark.row("TS-01", "OB-01")
+def test_three_services_that_run_and_a_node_that_is_ready_are_what_is_seen() -> None:
+    node = healthy()
+    answer = node.answer("TS-01")
+    assert answer.verdict == "ok"
+    assert {"kubelet: running", "kube-proxy: running", "flanneld: running", "Node win1: Ready=True"} <= set(answer.seen)
+    not_ready(node)
+    assert "Node win1: Ready=False" in node.answer("TS-01").seen
+
+
 @pytest.mark.row("TS-01")
 def test_without_a_cluster_readiness_is_not_known() -> None:
     node = healthy()
