@@ -79,7 +79,7 @@ def waits(ops: tuple[Op, ...]) -> list[dict[str, Any]]:
 # -- the batch ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("FL-01", "FL-04", "FL-05", "FL-06", "FL-07", "NW-10")
+@pytest.mark.row("FL-01", "FL-02", "FL-04", "FL-05", "FL-06", "FL-07", "NW-10")
 def test_flanneld_runs_before_cni_conf_is_written() -> None:
     made = plan().batch
     assert made is not None
