@@ -156,7 +156,7 @@ def test_report_counts_every_row_once() -> None:
 
 def test_unverified_marks_are_counted(tmp_path: Path) -> None:
     (tmp_path / "flags.py").write_text(
-        "A = 1  # unverified\nB = 2\nC = 3  # unverified: from memory\n", encoding="utf-8"
+        "unverified: bool = False\nA = 1  # unverified\nB = 2\nC = 3  # unverified: from memory\n", encoding="utf-8"
     )
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "os.yml").write_text("a: {unverified: true}\nverified: 1\n", encoding="utf-8")

@@ -40,10 +40,9 @@ def warnings(machine: Machine, reading: Reading) -> Iterator[str]:
     """What keeps containers of containerd from network shares with a gMSA; one sentence each."""
     floor = gmsa_floor(machine.build)
     if floor is not None and machine.revision < floor.revision:
-        doubt = " (not verified)" if floor.unverified else ""
         yield (
             f"winkube_gmsa is true, but with containerd a gMSA cannot reach network shares on {machine.name}: it needs "
-            f"{floor.update}{doubt} or a later update, 10.0.{floor.build}.{floor.revision}. Update Windows."
+            f"{floor.update} or a later update, 10.0.{floor.build}.{floor.revision}. Update Windows."
         )
     elif floor is None and machine.build < ENOUGH_FROM:
         yield (

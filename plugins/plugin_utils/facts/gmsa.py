@@ -16,8 +16,12 @@ class GmsaFloor:
     revision: int
     update: str
     source: str
-    unverified: bool = False
 
+
+_OF_2004 = (
+    "microsoft/Windows-Containers#44: the update 11C of 2020; support.microsoft.com: November 30, 2020, KB4586853 (OS "
+    "Builds 19041.662 and 19042.662) Preview"
+)
 
 GMSA_FLOORS: tuple[GmsaFloor, ...] = (
     GmsaFloor(
@@ -26,20 +30,8 @@ GMSA_FLOORS: tuple[GmsaFloor, ...] = (
         "KB5000822",
         "kubernetes.io, Configure GMSA for Windows Pods and containers, Containerd (kubernetes/website#27131, #31412)",
     ),
-    GmsaFloor(
-        19041,
-        662,
-        "KB4586853",
-        "microsoft/Windows-Containers#44: the update 11C of 2020; its number and revision were not looked up",
-        unverified=True,
-    ),
-    GmsaFloor(
-        19042,
-        662,
-        "KB4586853",
-        "microsoft/Windows-Containers#44: the update 11C of 2020; its number and revision were not looked up",
-        unverified=True,
-    ),
+    GmsaFloor(19041, 662, "KB4586853", _OF_2004),
+    GmsaFloor(19042, 662, "KB4586853", _OF_2004),
 )
 
 ENOUGH_FROM = 20348

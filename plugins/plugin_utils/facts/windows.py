@@ -58,8 +58,8 @@ class HostSupport:
 _PAGE = "kubernetes.io, Windows containers in Kubernetes, Windows OS version compatibility"
 
 HOST_SUPPORT: tuple[HostSupport, ...] = (
-    HostSupport(Line(1, 20), Line(1, 21), (17763, 19041, 19042), f"{_PAGE}: taken from v1.22", unverified=True),
-    HostSupport(Line(1, 22), Line(1, 22), (17763, 19041, 19042), f"{_PAGE}, v1.22"),
+    HostSupport(Line(1, 20), Line(1, 20), (17763, 18363, 19041), f"{_PAGE}, v1.20 and v1.22"),
+    HostSupport(Line(1, 21), Line(1, 22), (17763, 19041, 19042), f"{_PAGE}, v1.22"),
     HostSupport(
         Line(1, 23),
         Line(1, 26),

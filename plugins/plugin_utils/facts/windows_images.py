@@ -31,7 +31,7 @@ _DOCKER = "microsoft/iis-docker README.md, supported tags; servercore: learn.mic
 
 IMAGE_NAMES: tuple[ImageNames, ...] = (
     ImageNames(17763, "ltsc2019", "windowsservercore-ltsc2019", f"{_GUIDE}: win-webserver and iis-2019"),
-    ImageNames(19041, "2004", None, "the tag is the release's name; not looked up", unverified=True),
+    ImageNames(19041, "2004", None, "microsoft/hcsshim test/cri-containerd: the image of build V20H1"),
     ImageNames(19042, "20H2", None, "FROM lines of public Dockerfiles, such as cosmo0920's of win32-api"),
     ImageNames(20348, "ltsc2022", "windowsservercore-ltsc2022", _DOCKER),
     ImageNames(26100, "ltsc2025", "windowsservercore-ltsc2025", _DOCKER),

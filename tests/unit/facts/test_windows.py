@@ -43,7 +43,8 @@ def test_builds() -> None:
 
 @pytest.mark.row("VC-01")
 def test_1_22_supports_2019_and_two_semi_annual_releases() -> None:
-    assert names("1.22") == ["2019", "version 2004", "version 20H2"]
+    assert names("1.22") == names("1.21") == ["2019", "version 2004", "version 20H2"]
+    assert names("1.20") == ["2019", "version 1909", "version 2004"]
 
 
 @pytest.mark.row("VC-02")
