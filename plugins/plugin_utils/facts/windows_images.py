@@ -23,7 +23,6 @@ class ImageNames:
     servercore: str
     iis: str | None
     source: str
-    unverified: bool = False
 
 
 _GUIDE = "kubernetes.io, Guide for Running Windows Containers in Kubernetes, v1.27"

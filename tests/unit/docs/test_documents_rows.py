@@ -57,8 +57,7 @@ def test_the_table_of_builds_is_the_codes() -> None:
     for names in IMAGE_NAMES:
         release = release_of(names.build)
         assert release is not None
-        doubt = " ?" if names.unverified else ""
-        image = f"`mcr.microsoft.com/windows/servercore:{names.servercore}`{doubt}"
+        image = f"`mcr.microsoft.com/windows/servercore:{names.servercore}`"
         assert f"| {release.name} | `10.0.{names.build}` | `{class_name(names.build)}` | {image} |" in lines
     assert "| `winkube_runtime_handler` | `runhcs-wcow-process` |" in page("scheduling.md")
 
