@@ -122,3 +122,18 @@ def test_messages_name_a_file_from_the_current_folder(path: Path, monkeypatch: p
     assert reading.file_name(path) == "node.yml"
     assert reading.file_name(Path("node.yml")) == "node.yml"
     assert reading.file_name(Path("/etc/node.yml")) == "/etc/node.yml"
+
+
+@pytest.mark.row("NY-18")
+def test_a_file_that_is_ours_and_wrong_is_told_with_its_place(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    path.write_text(edited(("1.7.11", "newest")), encoding="utf-8")
+    assert reading.read(path, READER) == reading.Reading(
+        hosts=(),
+        problems=(
+            "node.yml:18:18: found 'newest' for spec.kubernetes.provisioners[0].version, wanted a version as text, such "
+            "as 1.29.0.",
+        ),
+        notices=(),
+        cacheable=False,
+    )
