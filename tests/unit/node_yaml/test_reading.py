@@ -131,8 +131,8 @@ def test_a_file_that_is_ours_and_wrong_is_told_with_its_place(path: Path, monkey
     assert reading.read(path, READER) == reading.Reading(
         hosts=(),
         problems=(
-            "node.yml:18:18: found 'newest' for spec.kubernetes.provisioners[0].version, wanted a version as text, such "
-            "as 1.29.0.",
+            "node.yml:18:18: found 'newest' for spec.kubernetes.provisioners[0].version, wanted a version as text, "
+            "such as 1.29.0.",
         ),
         notices=(),
         cacheable=False,
