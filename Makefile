@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH
 
 PYTEST_ARGS ?=
-# Processes that share the tests, file by file (pytest-xdist). A lab is a process of its own anyway: more than cores help little.
+# Processes that share the tests, file by file (pytest-xdist). A scenario waits as much as it computes: one more than two cores.
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 

@@ -12,18 +12,15 @@ import yaml
 
 from ..plugin_utils.cluster.endpoint import endpoint
 from ..plugin_utils.components import kubelet
-from ..plugin_utils.components.kubelet_args import KubeletSettings
+from ..plugin_utils.components.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings
 from ..plugin_utils.components.kubernetes_fit import pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.reserved import reserved
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.facts.version import Line, Version, VersionError
+from ..plugin_utils.facts.version import Version, VersionError
 from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates
 from ..plugin_utils.source_action import variables
-
-PAUSE_IS_AN_ARGUMENT = Line(1, 27)
-"""Before this line the kubelet is told the sandbox image; later ones ask the runtime."""
 
 
 class ActionModule(KubernetesAction):

@@ -23,6 +23,8 @@ from .flag_check import render_gates
 Runtime = Literal["containerd", "dockershim"]
 
 DOCKERSHIM_ENDS = Line(1, 24)
+PAUSE_IS_AN_ARGUMENT = Line(1, 27)
+"""Before this line the kubelet is told the sandbox image; later ones ask the runtime."""
 DROP_INS = Line(1, 30)
 """The first line whose --config-dir needs no KUBELET_CONFIG_DROPIN_DIR_ALPHA in the environment.
 
@@ -134,7 +136,7 @@ def _settings(settings: KubeletSettings) -> list[_Setting]:
     line = settings.version.line
     dockershim = settings.runtime == "dockershim"
     items = [_Setting("hostname-override", settings.node_name.lower()), _Setting("v", str(settings.verbosity))]
-    if settings.pause_image and line < Line(1, 27):
+    if settings.pause_image and line < PAUSE_IS_AN_ARGUMENT:
         items.append(_Setting("pod-infra-container-image", settings.pause_image))
     items += [
         _Setting("resolv-conf", "", "resolvConf" if line >= RESOLV_CONF_IN_DROP_IN else "", ""),
