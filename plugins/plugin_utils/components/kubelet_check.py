@@ -42,6 +42,10 @@ _TAINT = re.compile(r"[^=:,'\"\s]+(=[^=:,'\"\s]*)?:(NoSchedule|PreferNoSchedule|
 _MEMORY_EVICTION = Line(1, 31)
 """The first line that evicts on memory on Windows. Source: kubernetes v1.31.14 pkg/kubelet/eviction/helpers_windows.go,
 which v1.30.14 does not have."""
+_NONE_IS_TAKEN = Line(1, 31)
+"""The first line whose kubelet takes enforceNodeAllocatable `none` on Windows; earlier ones refuse every list that is
+not empty. Source: kubernetes v1.22.17, v1.27.16, v1.30.14, v1.31.14, v1.37.1
+pkg/kubelet/apis/config/validation/validation_windows.go, validateKubeletOSConfiguration."""
 _HOST_NETWORK_CONTAINERD = Version.parse("1.7.0")
 
 
@@ -317,7 +321,12 @@ def _values(line: CommandLine, version: Line) -> list[str]:
     """Values that a kubelet on Windows does not start with, or that cannot be meant."""
     found = []
     allocatable = line.last("enforce-node-allocatable")
-    if allocatable and allocatable.value not in {"", "none"}:
+    if allocatable and allocatable.value == "none" and version < _NONE_IS_TAKEN:
+        found.append(
+            f"{allocatable.place}: {allocatable.text}: a kubelet {version} on Windows takes an empty list only (none "
+            f"is taken from {_NONE_IS_TAKEN} on); write --enforce-node-allocatable= with nothing behind it."
+        )
+    elif allocatable and allocatable.value not in {"", "none"}:
         found.append(
             f"{allocatable.place}: {allocatable.text}: Windows has no cgroups to enforce anything with; write "
             "--enforce-node-allocatable= with nothing behind it."

@@ -161,24 +161,58 @@ def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
         check_gates("kubelet", version, gates)
     except FlagError as error:
         raise ExitError(f"failed to set feature gates from initial flags-based config: {error}") from error
-    problems = []
     qos = flags.on("cgroups-per-qos", bool(document.get("cgroupsPerQOS", True)))
-    enforce = document.get("enforceNodeAllocatable", ["pods"])
+    enforce = [str(item) for item in document.get("enforceNodeAllocatable", ["pods"])]
     if flags.given("enforce-node-allocatable"):
         enforce = [part for part in flags.text("enforce-node-allocatable").strip('"').split(",") if part]
-    if qos:
-        problems.append("invalid configuration: CgroupsPerQOS (--cgroups-per-qos) true is not supported on Windows")
-    if enforce:
-        shown = " ".join(str(item) for item in enforce)
-        problems.append(
-            f"invalid configuration: EnforceNodeAllocatable (--enforce-node-allocatable) [{shown}] is not supported "
-            "on Windows"
-        )
+    cgroups = {f"{key}-reserved": document.get(f"{key}ReservedCgroup") for key in ("system", "kube")}
+    cgroups = {key: flags.text(f"{key}-cgroup", str(value or "")) for key, value in cgroups.items()}
+    problems = _enforced(int(version.split(".")[1]), qos, enforce, cgroups)
     if problems:
         said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         raise ExitError(
             f"failed to validate kubelet configuration, error: {said}, path: &TypeMeta{{Kind:,APIVersion:,}}"
         )
+
+
+def _enforced(minor: int, qos: bool, enforce: list[str], cgroups: dict[str, str]) -> list[str]:
+    """What it says of cgroups: up to 1.30 it refuses them on Windows, `none` too; from 1.31 on it ignores them there.
+
+    Sources: kubernetes v1.22.17, v1.30.14, v1.31.14 pkg/kubelet/apis/config/validation/validation{,_windows}.go.
+    """
+    name = "(--enforce-node-allocatable)"
+    problems = []
+    if minor < 31 and not qos and enforce:
+        problems.append(
+            f"invalid configuration: enforceNodeAllocatable {name} is not supported unless cgroupsPerQOS "
+            "(--cgroups-per-qos) is set to true"
+        )
+    for value in enforce:
+        if value == "none":
+            if len(enforce) > 1:
+                problems.append(
+                    f"invalid configuration: enforceNodeAllocatable {name} may not contain additional enforcements "
+                    'when "none" is specified'
+                )
+            continue
+        if value not in {"pods", *cgroups}:
+            problems.append(f'invalid configuration: option "{value}" specified for enforceNodeAllocatable {name}.')
+        elif not cgroups.get(value, "/"):
+            problems.append(
+                f"invalid configuration: {value.partition('-')[0]}ReservedCgroup (--{value}-cgroup) must be specified "
+                f'when "{value}" contained in enforceNodeAllocatable {name}'
+            )
+        if minor >= 31 and not qos:
+            problems.append(
+                f'invalid configuration: cgroupsPerQOS (--cgroups-per-qos) must be set to true when "{value}" '
+                f"contained in enforceNodeAllocatable {name}"
+            )
+    if minor < 31 and qos:
+        problems.append("invalid configuration: CgroupsPerQOS (--cgroups-per-qos) true is not supported on Windows")
+    if minor < 31 and enforce:
+        shown = " ".join(enforce)
+        problems.append(f"invalid configuration: EnforceNodeAllocatable {name} [{shown}] is not supported on Windows")
+    return problems
 
 
 def _check_labels(labels: dict[str, str]) -> None:

@@ -98,6 +98,7 @@ def test_it_ends_within_seconds_without_what_it_needs(make: Make) -> None:
     ("config", "arguments", "said"),
     [
         ("enforceNodeAllocatable: []", (), "CgroupsPerQOS (--cgroups-per-qos) true is not supported on Windows"),
+        ("cgroupsPerQOS: false\nenforceNodeAllocatable: [none]", (), "[none] is not supported on Windows"),
         ("cgroupsPerQOS: false", (), "(--enforce-node-allocatable) [pods] is not supported on Windows"),
         ("featureGates: {Nonsense: true}", (), "unrecognized feature gate: Nonsense"),
         ("", ("--feature-gates=IdentifyPodOS=true",), "unrecognized feature gate: IdentifyPodOS"),
@@ -111,6 +112,30 @@ def test_a_configuration_that_is_refused(make: Make, config: str, arguments: tup
     kube.write(CONFIG, f"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n{config}\n")
     found = kube.run("kubelet", *NORMAL, *arguments)
     assert (found.exit_code, said in found.stderr.decode()) == (1, True), found.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("{}", ""),
+        ("cgroupsPerQOS: false\nenforceNodeAllocatable: [none]", ""),
+        ("cgroupsPerQOS: false", '(--cgroups-per-qos) must be set to true when "pods" contained'),
+        ("enforceNodeAllocatable: [none, pods]", "may not contain additional enforcements"),
+        ("enforceNodeAllocatable: [kube-reserved]", "kubeReservedCgroup (--kube-reserved-cgroup) must be specified"),
+        ("enforceNodeAllocatable: [all]", 'option "all" specified'),
+    ],
+)
+def test_from_1_31_on_cgroups_are_passed_over_on_windows(make: Make, config: str, said: str) -> None:
+    """The lab refused all of it in every release; up to 1.30 it took no notice of `none`."""
+    kube = with_kubeconfig(make("1.31.14"))
+    header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    kube.write(CONFIG, header + ("" if config == "{}" else config) + "\n")
+    if said:
+        found = kube.run("kubelet", *NORMAL)
+        assert (found.exit_code, said in found.stderr.decode()) == (1, True), found.stderr
+    else:
+        kube.start("kubelet", *NORMAL)
+        kube.wait_for(lambda: "win1" in kube.cluster.nodes)
 
 
 def test_the_same_settings_come_from_flags_or_a_drop_in(make: Make) -> None:
