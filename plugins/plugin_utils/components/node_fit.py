@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..facts import feature_gates
-from ..facts.containerd import UnsupportedVersionError
+from ..facts.containerd import UnsupportedVersionError, takes_earlier_ltsc
 from ..facts.flag_table import OLDEST as OLDEST_LINE
 from ..facts.kubernetes import (
     FROZEN_REPOSITORY,
@@ -29,8 +29,10 @@ from ..facts.windows import (
     FULLY_SUPPORTED_BUILD,
     LAST_WITH_ONE_FULLY_SUPPORTED,
     OLDEST_BUILD,
+    images_of,
     overlay_floor,
     release_of,
+    runs_image,
     supported_builds,
 )
 
@@ -161,7 +163,7 @@ def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warn
     if line <= LAST_WITH_ONE_FULLY_SUPPORTED and machine.build != FULLY_SUPPORTED_BUILD:
         warnings.append(
             f"Kubernetes {line} fully supports only containers of Windows Server 2019; this node is {machine.name} "
-            "and runs images of its own build."
+            f"and runs images of {images_of(machine.build)}."
         )
 
 
@@ -180,27 +182,34 @@ def _containerd(line: Line, containerd: str, warnings: list[str]) -> Iterator[st
 
 
 def _pause(machine: Machine, line: Line | None, wanted: Wanted, warnings: list[str]) -> Iterator[str]:
-    """Process isolation: an image runs only on a host of its own build, so its manifest has to have that build."""
-    if not wanted.pause_image:
+    """Process isolation: a host runs images of its own build, or back to the LTSC release before it."""
+    chosen = wanted.pause_image
+    if not chosen:
         if line is None:
             return
         try:
-            known_image(line, wanted.pause_image_source, machine.build)
+            chosen = known_image(line, wanted.pause_image_source, machine.build)
         except NoPauseImageError as error:
             if machine.build >= OLDEST_BUILD:
                 yield str(error)
-        return
-    image = _known(wanted.pause_image)
-    if image is not None and machine.build not in image.builds:
+            return
+    image = _known(chosen)
+    if image is None:
+        warnings.append(
+            f"Whether the pause image {chosen} runs on {machine.name} is not known here: it has to have a manifest "
+            f"for {images_of(machine.build)}."
+        )
+    elif not any(runs_image(machine.build, build) for build in image.builds):
         builds = ", ".join(str(build) for build in image.builds)
         yield (
-            f"The pause image {wanted.pause_image} has no manifest for {machine.name}, only for the builds {builds}: "
-            "every pod would stay in ContainerCreating. Leave winkube_pause_image empty, or name one for this build."
+            f"The pause image {chosen} has no manifest for {machine.name}, only for the builds {builds}: every pod "
+            "would stay in ContainerCreating. Leave winkube_pause_image empty, or name one for this build."
         )
-    elif image is None:
-        warnings.append(
-            f"Whether the pause image {wanted.pause_image} runs on {machine.name} is not known here: it has to have a "
-            f"manifest for build {machine.build}."
+    elif machine.build not in image.builds and _by_the_equal_build(wanted.containerd):
+        builds = ", ".join(str(build) for build in image.builds)
+        yield (
+            f"The pause image {chosen} is for the builds {builds}, and containerd {wanted.containerd} runs images of "
+            f"the node's own build alone, here {machine.build}. Take containerd 1.7.6 or newer."
         )
 
 
@@ -211,6 +220,13 @@ def _known(reference: str) -> PauseImage | None:
         if image.tag == tag and repository in {PAUSE_REPOSITORY, FROZEN_REPOSITORY, image.microsoft}:
             return image
     return None
+
+
+def _by_the_equal_build(containerd: str) -> bool:
+    try:
+        return bool(containerd) and not takes_earlier_ltsc(Version.parse(containerd))
+    except VersionError:  # said elsewhere
+        return False
 
 
 def _overlay(machine: Machine) -> Iterator[str]:

@@ -300,6 +300,21 @@ def release_line(version: Version) -> ReleaseLine:
     )
 
 
+_EARLIER_LTSC = (Version.parse("1.6.23"), Version.parse("1.7.6"))
+"""The first release of the last lines that went by the equal build.
+
+Source: platforms/defaults_windows.go, windowsmatcher.Match, at v1.6.22, v1.6.23, v1.7.5, v1.7.6; newer lines have
+containerd/platforms, whose first release has the rule.
+"""
+
+
+def takes_earlier_ltsc(version: Version) -> bool:
+    """Whether this containerd pulls and runs images of an earlier LTSC release where Windows can (windows.runs_image);
+    older ones want the host's own build."""
+    first = next((first for first in _EARLIER_LTSC if first.line == version.line), _EARLIER_LTSC[-1])
+    return version >= first
+
+
 # --- release archive -----------------------------------------------------------------------------------------------
 
 ARCHIVE_MEMBERS = ("bin/containerd.exe", "bin/ctr.exe", "bin/containerd-shim-runhcs-v1.exe")

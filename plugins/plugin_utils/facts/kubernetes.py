@@ -11,6 +11,7 @@ from typing import Literal
 
 from . import containerd as containerd_facts
 from .version import Line, Version
+from .windows import runs_image
 
 Verdict = Literal["fits", "untested", "refused"]
 
@@ -200,7 +201,8 @@ def pause_image(line: Line, source: str = "kubernetes", build: int | None = None
     """The pause image for Windows nodes of this Kubernetes line.
 
     `source`: `kubernetes` or `microsoft` (signed programs). With `build`, the tag is the next one that has a manifest
-    for that build of Windows: 1.35's own has none for Windows Server 2025. NoPauseImageError if there is none.
+    for that build of Windows: 1.35's own has none for Windows Server 2025. Where none has one, it is the first whose
+    manifests the host can run all the same (23H2 runs those of 2022). NoPauseImageError if there is none.
     """
     row = kubernetes_line(line)
     if row is None:
@@ -209,9 +211,11 @@ def pause_image(line: Line, source: str = "kubernetes", build: int | None = None
             f"No pause image is known for Kubernetes {line} (known: {known}); set winkube_pause_image."
         )
     tags = [image.tag for image in PAUSE_IMAGES]
-    for image in PAUSE_IMAGES[tags.index(row.pause) :]:
-        repository = _repository(image, source)
-        if repository and (build is None or build in image.builds):
+    images = PAUSE_IMAGES[tags.index(row.pause) :]
+    exact = [image for image in images if build is None or build in image.builds]
+    running = [image for image in images if build is not None and any(runs_image(build, one) for one in image.builds)]
+    for image in (*exact, *running):
+        if repository := _repository(image, source):
             return f"{repository}:{image.tag}"
     raise NoPauseImageError(
         f"No pause image for Kubernetes {line} from the source '{source}' has a manifest for Windows build {build}; "

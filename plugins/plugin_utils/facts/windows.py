@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Releases of Windows Server, and which of them each Kubernetes release line supports as a node.
 
-The host's build must equal the build of the images it runs (process isolation), so all tables speak of builds.
+Which images a host runs in process isolation hangs on both builds (`runs_image`), so all tables speak of builds.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ WINDOWS_RELEASES: tuple[WindowsRelease, ...] = (
     WindowsRelease("Windows Server, version 23H2", 25398, "AC", _HCSSHIM),
     WindowsRelease("Windows Server 2025", 26100, "LTSC", _HCSSHIM),
 )
+
+STABLE_ABI = (20348, 26100)
+"""LTSC releases whose containers later hosts run in process isolation, oldest first: compatLTSCReleases.
+
+Sources: microsoft/hcsshim v0.15.0-rc.4 osversion/platform_compat_windows.go, CheckHostAndContainerCompat;
+containerd/platforms v1.0.0-rc.4 (containerd v2.3.4) platform_windows_compat.go, checkWindowsHostAndContainerCompat.
+"""
 
 OLDEST_BUILD = 17763
 """Older ones lack what Kubernetes' networking needs. Source: Kubernetes enhancement 116, Windows node support."""
@@ -182,6 +189,26 @@ def overlay_floor(build: int) -> OverlayFloor | None:
 def release_of(build: int) -> WindowsRelease | None:
     """The release with this build, None if the table has none."""
     return next((release for release in WINDOWS_RELEASES if release.build == build), None)
+
+
+def oldest_image(host: int) -> int:
+    """The oldest build whose images a host of this build runs: from 20348 on the LTSC release before it (20348 itself
+    has none), before that its own. The newest is always its own."""
+    if host < STABLE_ABI[0]:
+        return host
+    return max((build for build in STABLE_ABI if build < host), default=STABLE_ABI[0])
+
+
+def runs_image(host: int, image: int) -> bool:
+    """Whether a host runs an image of this build in process isolation, under a containerd that knows of it
+    (containerd.takes_earlier_ltsc)."""
+    return oldest_image(host) <= image <= host
+
+
+def images_of(host: int) -> str:
+    """For people: the builds whose images a host of this build runs."""
+    oldest = oldest_image(host)
+    return f"build {host}" if oldest == host else f"the builds {oldest} to {host}"
 
 
 def supported_builds(kubernetes: Line) -> tuple[int, ...]:

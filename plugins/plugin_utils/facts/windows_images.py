@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The names that images for a build of Windows go by, and the name of its RuntimeClass.
 
-A container's build has to equal its node's (process isolation), so every name here is a build.
+Every name here is a build: which builds a node runs is said in windows.py (`runs_image`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .version import Line
-from .windows import release_of
+from .windows import release_of, runs_image
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ RUNTIME_CLASS_SINCE = Line(1, 20)
 
 
 def image_names(build: int) -> ImageNames | None:
-    """The row of a build, None for one that is not in the table."""
-    return next((row for row in IMAGE_NAMES if row.build == build), None)
+    """The row of the newest images that a host of this build runs: its own, or those of the LTSC release before it."""
+    return next((row for row in reversed(IMAGE_NAMES) if runs_image(build, row.build)), None)
 
 
 def short_name(build: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .levels import Level, always, by_minor
@@ -106,8 +107,9 @@ def _selected_build_differs(case: PodCase) -> Iterator[Hit]:
         return
     for container in case.pod.containers:
         build = image_build(container.image)
-        if build is not None and build != case.target.build:
+        if build is not None and not runs_image(case.target.build, build):
             values = {"value": container.image, "image": build_title(build), "node": build_title(case.target.build)}
+            values["runs"] = images_of(case.target.build)
             yield Hit((*container.path, "image"), values, container.name)
 
 
@@ -117,7 +119,7 @@ def _unselected_build_differs(case: PodCase) -> Iterator[Hit]:
         return
     for container in case.pod.containers:
         build = image_build(container.image)
-        others = [each for each in case.catalog.builds if each != build]
+        others = [each for each in case.catalog.builds if build is not None and not runs_image(each, build)]
         if build is not None and others:
             nodes = ", ".join(map(build_title, others))
             values = {"value": container.image, "image": build_title(build), "node": nodes}
@@ -315,12 +317,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="LM-61",
-        title="Image and selected node have different builds",
+        title="Image that the selected build does not run",
         level=always(Severity.ERROR),
         find=_selected_build_differs,
-        message="{value} is made for {image}, the pod selects {node}: process isolation needs the same build.",
-        remedy="Use the image of that build, or select nodes of the image's.",
-        source=_DOC + " (S2 L332; S3 L338, L558)",
+        message="{value} is made for {image}, the pod selects {node}, which runs images of {runs} only.",
+        remedy="Use an image of such a build, or select nodes of the image's.",
+        source=_DOC + " (S2 L332; S3 L338, L558); microsoft/hcsshim osversion/platform_compat_windows.go",
         paths=(f"{ALL_CONTAINERS}.image", f"spec.nodeSelector[{BUILD_LABEL}]"),
     ),
     Rule(
@@ -330,7 +332,7 @@ RULES: tuple[Rule, ...] = (
         find=_unselected_build_differs,
         message="{value} is made for {image}, the pod selects no build, and the cluster also has {node}.",
         remedy=f"Select the build with {BUILD_LABEL}, or use an image of all builds.",
-        source=_GUIDE + " (S3 L558)",
+        source=_GUIDE + " (S3 L558); microsoft/hcsshim osversion/platform_compat_windows.go",
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(

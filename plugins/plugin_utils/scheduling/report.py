@@ -72,7 +72,7 @@ def rows(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
 
 
 def image(build: int | None) -> str:
-    """The Server Core image that runs on this build; empty where none is known."""
+    """The newest Server Core image that runs on this build; empty where none is known."""
     known = image_names(build) if build is not None else None
     return f"{SERVERCORE}:{known.servercore}" if known else ""
 

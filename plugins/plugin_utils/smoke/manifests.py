@@ -58,7 +58,7 @@ class Wish:
 
 
 def image(wish: Wish, build: int) -> str:
-    """The image for nodes of this build: a container's build has to be its node's. NoImageError."""
+    """The newest image that nodes of this build run. NoImageError."""
     tag = (wish.tags or {}).get(str(build))
     names = image_names(build)
     if not tag and names is None:

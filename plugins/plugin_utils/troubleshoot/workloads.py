@@ -20,7 +20,7 @@ from ..cri.verdict import BUSY_MILLICORES
 from ..facts import containerd as containerd_facts
 from ..facts.kubernetes import PAUSE_IMAGES, NoPauseImageError, pause_image
 from ..facts.version import Line, Version, VersionError
-from ..facts.windows import release_of
+from ..facts.windows import images_of, release_of, runs_image
 from ..lint.images import image_build
 from .evidence import Evidence, Object, Stats, moment, named, pods_of
 from .model import Answer, broken, cannot_tell, does_not_apply, known_limitation, ok
@@ -142,12 +142,12 @@ def _advice(pod: Object, build: int | None) -> Iterator[str]:
     for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
         image = str(container.get("image") or "")
         made_for = image_build(image)
-        if made_for and build and made_for != build:
+        if made_for and build and not runs_image(build, made_for):
             own = True
             yield (
-                f"{image} is made for {_release(made_for)} (build {made_for}), the node is {_release(build)} (build "
-                f"{build}): take the image of the node's build, as instructions for one Windows have to be adjusted to "
-                "another."
+                f"{image} is made for {_release(made_for)} (build {made_for}), the node is {_release(build)} and runs "
+                f"images of {images_of(build)}: take such an image, as instructions for one Windows have to be "
+                "adjusted to another."
             )
     if not own:
         metadata = pod.get("metadata") or {}

@@ -21,6 +21,8 @@ Object = dict[str, Any]
 OS_MISMATCH = "The container operating system does not match the host operating system."
 # Tags of images that are for one build of Windows. Source: learn.microsoft.com, container base images.
 BUILDS = {"ltsc2019": 17763, "1809": 17763, "20h2": 19042, "ltsc2022": 20348, "ltsc2025": 26100}
+_LONG_TERM = (20348, 26100)
+"""Windows Server 2022 and 2025, whose containers later hosts start."""
 
 
 @dataclass(frozen=True)
@@ -52,25 +54,25 @@ class Pods:
         self.shown: set[str] = set()
         """The ids that containerd was given."""
 
-    def sync(self, wanted: Iterable[Object], subnet: str) -> dict[str, Object]:
-        """Makes and removes sandboxes; the new status of each wanted pod by its uid."""
+    def sync(self, wanted: Iterable[Object], subnet: str, runtime: str = "") -> dict[str, Object]:
+        """Makes and removes sandboxes; the new status of each wanted pod by its uid. runtime: containerd's."""
         pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
         for uid in [uid for uid in self.sandboxes if uid not in pods]:
             self._remove(self.sandboxes.pop(uid))
-        return {uid: self._status(pod, subnet) for uid, pod in pods.items()}
+        return {uid: self._status(pod, subnet, runtime) for uid, pod in pods.items()}
 
     def lost(self) -> None:
         """The machine was restarted, or HNS was: what hung on it is gone."""
         self.sandboxes.clear()
 
-    def _status(self, pod: Object, subnet: str) -> Object:
+    def _status(self, pod: Object, subnet: str, runtime: str) -> Object:
         node, uid = self._node, str(pod["metadata"]["uid"])
         found = self.sandboxes.get(uid)
         if found is not None and not _has(node.hns.endpoints, found.endpoint):
             del self.sandboxes[uid]
             found = None
         if found is None:
-            problem = image_problem(pod, node.release.build, self.unpullable)
+            problem = image_problem(pod, node.release.build, self.unpullable, runtime)
             if problem is not None:
                 return waiting(pod, *problem)
             try:
@@ -132,7 +134,9 @@ def _within(subnet: str, prefix: str) -> bool:
     )
 
 
-def image_problem(pod: Object, build: int | None, unpullable: Iterable[str] = ()) -> tuple[str, str] | None:
+def image_problem(
+    pod: Object, build: int | None, unpullable: Iterable[str] = (), runtime: str = ""
+) -> tuple[str, str] | None:
     """Why a container of this pod does not start on this build of Windows (None: on Linux): reason and message."""
     for container in pod["spec"].get("containers") or []:
         image = str(container.get("image") or "")
@@ -140,9 +144,26 @@ def image_problem(pod: Object, build: int | None, unpullable: Iterable[str] = ()
             return "ImagePullBackOff", f'Back-off pulling image "{image}": dial tcp: i/o timeout'
         tag = image.rpartition(":")[2].lower()
         wanted = next((number for name, number in BUILDS.items() if tag.endswith(name)), None)
-        if build is not None and wanted is not None and wanted != build:
+        if build is not None and wanted is not None and not starts(build, wanted, runtime):
             return "CreateContainerError", OS_MISMATCH
     return None
+
+
+def starts(host: int, image: int, runtime: str = "") -> bool:
+    """Whether a host starts process-isolated containers of an image of this build. `runtime`: containerd's release,
+    empty for one that is new.
+
+    Up to Windows Server 2019 the builds are equal; from 2022 on a host takes all from the long-term release before it
+    (from its own, if it is 2022) to itself. containerd went by the equal build up to 1.6.22 and 1.7.5.
+    Sources: microsoft/hcsshim osversion/platform_compat_windows.go; containerd platforms/defaults_windows.go at
+    v1.6.22, v1.6.23, v1.7.5, v1.7.6.
+    """
+    release = tuple(int(part) for part in runtime.partition("-")[0].split(".")) if runtime else (99,)
+    old = release < (1, 6, 23) or (1, 7) <= release < (1, 7, 6)
+    if old or host < _LONG_TERM[0]:
+        return host == image
+    earlier = [build for build in _LONG_TERM if build < host]
+    return (earlier[-1] if earlier else _LONG_TERM[0]) <= image <= host
 
 
 def waiting(pod: Object, reason: str, message: str) -> Object:

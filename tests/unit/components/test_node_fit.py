@@ -37,7 +37,7 @@ REFUSALS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("VC-03", {"kind": "Client"}, {}, "kind 'Client' .*nodes are Windows Server"),
     ("VC-03", {"kind": "Nano Server"}, {}, "kind 'Nano Server'"),
     ("VC-03", {"architecture": "arm64"}, {}, "processor is arm64; .* amd64 alone"),
-    ("VC-05", {"build": 26100}, {}, r"pause:3.10.1 has no manifest for Windows Server 2025 .*17763, 20348"),
+    ("VC-05", {}, {"pause_image": "registry.k8s.io/pause:3.5"}, r"pause:3.5 has no manifest for Windows Server 2022"),
     ("NW-12", {"build": 17134}, {}, "overlay cannot be had on Windows Server, version 1803 .*service addresses"),
     ("VC-09", {}, {"containerd": "1.3.9"}, "containerd 1.3.9"),
     ("VC-09", {}, {"containerd": "1.6.36", "kubernetes": "1.36.1", "pause_image": ""}, "1.35 was the last for"),
@@ -106,7 +106,7 @@ def test_later_lines_do_not() -> None:
         ("registry.k8s.io/pause:3.5", 20348),
         ("k8s.gcr.io/pause:3.5", 20348),
         ("mcr.microsoft.com/oss/kubernetes/pause:3.5", 20348),
-        ("mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.1", 26100),
+        ("mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.1", 19042),
     ],
 )
 def test_a_published_pause_image_is_known_by_each_of_its_names(image: str, build: int) -> None:
@@ -114,6 +114,28 @@ def test_a_published_pause_image_is_known_by_each_of_its_names(image: str, build
     assert sentence.startswith(f"The pause image {image} has no manifest for ")
     assert "every pod would stay in ContainerCreating" in sentence
     assert problems(Machine(17763, 1), Wanted(pause_image=image)) == Fit()
+
+
+@pytest.mark.row("VC-05")
+@pytest.mark.parametrize(
+    ("build", "containerd", "fits"),
+    [
+        (26100, "", True),
+        (26100, "2.3.4", True),
+        (26100, "1.7.6", True),
+        (26100, "1.7.5", False),
+        (26100, "1.6.22", False),
+        (25398, "2.3.4", True),
+        (20348, "1.6.22", True),
+    ],
+)
+def test_from_windows_server_2022_on_the_manifest_of_the_ltsc_before_it_does(
+    build: int, containerd: str, fits: bool
+) -> None:
+    """Equal builds were wanted on every Windows."""
+    wanted = Wanted(pause_image="registry.k8s.io/pause:3.10.1", containerd=containerd)
+    found = problems(Machine(build, 1), wanted).refusals
+    assert found == () if fits else "runs images of the node's own build alone, here 26100" in found[0]
 
 
 @pytest.mark.row("VC-05")

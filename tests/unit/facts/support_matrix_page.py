@@ -57,6 +57,13 @@ CONTAINERD = """\
 For the newest release of each line of containerd.
 """
 
+IMAGES = """\
+## Node and image
+
+Containers run in process isolation. Which image starts on which node, with containerd 1.6.23, 1.7.6 or newer; older
+ones start images of the node's own build alone.
+"""
+
 NETWORK = """\
 ## Network mode and Windows
 
@@ -159,7 +166,7 @@ def manager_cell(program: str, manager: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, windows
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import short_name
 
@@ -178,6 +185,17 @@ def page() -> str:
             table(
                 ("Kubernetes", *(str(line) for line in runtimes)),
                 ((str(line), *(pair_cell(line, runtime) for runtime in runtimes)) for line in lines()),
+            ),
+            IMAGES,
+            table(
+                ("node", *(f"image of {short_name(image.build)}" for image in hosts)),
+                (
+                    (
+                        f"{host.name} ({host.build})",
+                        *("yes" if windows.runs_image(host.build, image.build) else "-" for image in hosts),
+                    )
+                    for host in hosts
+                ),
             ),
             NETWORK,
             table(

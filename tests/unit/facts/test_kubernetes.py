@@ -60,11 +60,16 @@ def test_with_the_nodes_build_the_tag_is_one_that_has_a_manifest_for_it(line: st
     assert pause_image(Line.parse(line), build=build) == f"registry.k8s.io/pause:{tag}"
 
 
+def test_a_build_without_a_manifest_of_its_own_takes_what_it_runs() -> None:
+    """23H2 had no pause image at all, although it runs the one of 2022."""
+    assert pause_image(Line(1, 34), build=25398) == "registry.k8s.io/pause:3.10.1"
+
+
 def test_a_build_without_a_pause_image_is_said_so() -> None:
     with pytest.raises(
-        kubernetes.NoPauseImageError, match=r"Kubernetes 1\.36 from the source 'kubernetes' .* build 25398"
+        kubernetes.NoPauseImageError, match=r"Kubernetes 1\.36 from the source 'kubernetes' .* build 18363"
     ):
-        pause_image(Line(1, 36), build=25398)
+        pause_image(Line(1, 36), build=18363)
     with pytest.raises(kubernetes.NoPauseImageError, match=r"No pause image is known for Kubernetes 1\.99"):
         pause_image(Line(1, 99))
 

@@ -57,7 +57,10 @@ PAUSE = """\
 WINDOWS = """\
 ## Windows Server
 
-The build of a node must equal the build of the images it runs.
+A node runs images (process isolation) of the builds in the last column. Before Windows Server 2022 that is its own
+alone; from then on it is everything from the LTSC release before it to itself. containerd up to 1.6.22, and 1.7.0 to
+1.7.5, wants the node's own build on every Windows. A Windows that has no image of its own, such as 23H2, so takes the
+ones of 2022.
 """
 
 
@@ -128,9 +131,14 @@ def page() -> str:
             ),
             WINDOWS,
             table(
-                ("release", "version", "channel"),
+                ("release", "version", "channel", "runs images of"),
                 (
-                    (f"{release.name}{doubt(release.unverified)}", f"10.0.{release.build}", release.channel)
+                    (
+                        f"{release.name}{doubt(release.unverified)}",
+                        f"10.0.{release.build}",
+                        release.channel,
+                        windows.images_of(release.build),
+                    )
                     for release in reversed(windows.WINDOWS_RELEASES)
                 ),
             ),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.lab.cluster.flows import Place, SilenceError
 from tests.lab.cluster.pod_programs import run, run_on_linux
+from tests.lab.machine.pods import starts
 from tests.lab.programs.builds import build
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, Kube
@@ -100,6 +101,32 @@ def test_an_image_of_another_build_does_not_start(kube: Kube) -> None:
     (state,) = [item["state"]["waiting"] for item in pods(kube)[0]["status"]["containerStatuses"]]
     assert "does not match the host operating system" in state["message"]
     assert not kube.node.pods.sandboxes
+
+
+@pytest.mark.parametrize(
+    ("host", "image", "runtime", "runs"),
+    [
+        (17763, 17763, "2.3.4", True),
+        (20348, 17763, "2.3.4", False),
+        (20348, 20348, "2.3.4", True),
+        (20348, 26100, "2.3.4", False),
+        (25398, 20348, "2.3.4", True),
+        (26100, 17763, "2.3.4", False),
+        (26100, 20348, "2.3.4", True),
+        (26100, 25398, "2.3.4", True),
+        (26100, 20348, "2.0.0", True),
+        (26100, 20348, "1.7.6", True),
+        (26100, 20348, "1.7.5", False),
+        (26100, 20348, "1.6.23", True),
+        (26100, 20348, "1.6.22", False),
+        (26100, 26100, "1.6.22", True),
+    ],
+)
+def test_from_windows_server_2022_on_a_host_runs_the_ltsc_before_it(
+    host: int, image: int, runtime: str, runs: bool
+) -> None:
+    """The lab wanted equal builds everywhere."""
+    assert starts(host, image, runtime) == runs
 
 
 def test_a_registry_that_the_machine_does_not_reach(kube: Kube) -> None:

@@ -333,6 +333,27 @@ def test_the_build_of_an_image_and_of_the_node(tag: str, build: int) -> None:
 
 
 @pytest.mark.row("LM-61", "SC-11")
+@pytest.mark.parametrize(
+    ("tag", "node", "runs"),
+    [
+        ("ltsc2022", 26100, True),
+        ("ltsc2022", 25398, True),
+        ("ltsc2019", 26100, False),
+        ("ltsc2019", 20348, False),
+        ("ltsc2025", 20348, False),
+        ("ltsc2025", 25398, False),
+    ],
+)
+def test_from_windows_server_2022_on_a_node_runs_the_ltsc_before_it(tag: str, node: int, runs: bool) -> None:
+    """Equal builds were wanted everywhere: ltsc2022 on 23H2 and 2025 was an error."""
+    image = {"containers": [{"image": f"mcr.microsoft.com/windows/servercore:{tag}"}]}
+    path = "spec.containers[0].image"
+    selecting = {"spec": {**image, "nodeSelector": {BUILD: f"10.0.{node}"}}}
+    assert places("LM-61", selecting) == ([] if runs else [f"E {path}"])
+    assert places("SC-11", {"spec": image}, builds=[node]) == ([] if runs else [f"W {path}"])
+
+
+@pytest.mark.row("LM-61", "SC-11")
 def test_a_host_process_runs_on_the_host_s_own_system() -> None:
     options = {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\SYSTEM"}}
     image = [{"image": "mcr.microsoft.com/windows/nanoserver:ltsc2022"}]

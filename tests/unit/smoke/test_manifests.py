@@ -161,10 +161,11 @@ def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
 
 
 def test_a_build_without_an_image_is_refused_unless_one_is_named() -> None:
-    with pytest.raises(NoImageError, match="Windows build 25398; winkube_smoke_image_tags"):
-        manifests.objects(Wish("smoke", "", {25398: 1}))
-    named = Wish("smoke", "", {25398: 1}, tags={"25398": "1.2"})
-    assert manifests.image(named, 25398) == "mcr.microsoft.com/windows/servercore:1.2"
+    with pytest.raises(NoImageError, match="Windows build 18363; winkube_smoke_image_tags"):
+        manifests.objects(Wish("smoke", "", {18363: 1}))
+    named = Wish("smoke", "", {18363: 1}, tags={"18363": "1.2"})
+    assert manifests.image(named, 18363) == "mcr.microsoft.com/windows/servercore:1.2"
+    assert manifests.image(Wish("smoke", "", {25398: 1}), 25398).endswith(":ltsc2022")
 
 
 @pytest.mark.row("KE-14")

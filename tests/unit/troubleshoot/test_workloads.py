@@ -84,11 +84,11 @@ def test_a_pause_image_that_does_not_run_on_this_windows() -> None:
     node.parts["system"]["os"]["build"] = 26100
     config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
     assert node.answer("TS-06").verdict == "ok"
-    node.file(LAYOUT.containerd_config, config.replace("pause:3.10.2", "pause:3.9"))
+    node.file(LAYOUT.containerd_config, config.replace("pause:3.10.2", "pause:3.5"))
     broken(
         node,
         "TS-06",
-        "registry.k8s.io/pause:3.9 has no manifest for Windows Server 2025",
+        "registry.k8s.io/pause:3.5 has no manifest for Windows Server 2025",
         remedy="Needed is registry.k8s.io/pause:3.10.2",
     )
 
@@ -106,7 +106,7 @@ def test_an_image_for_another_windows_is_to_be_adjusted() -> None:
     broken(node, "TS-06", "does not match the host operating system", remedy="servercore:1803 is made for")
     assert [check.id for check in table.about(node.events[0]["message"])] == ["TS-06"]
     answer = node.answer("TS-06")
-    assert "(build 17134), the node is Windows Server 2022 (build 20348)" in answer.remedy
+    assert "(build 17134), the node is Windows Server 2022 and runs images of build 20348" in answer.remedy
     assert "have to be adjusted" in answer.remedy
     assert "kubectl describe" not in answer.remedy
     node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2025"
