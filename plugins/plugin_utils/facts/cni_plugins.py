@@ -56,19 +56,48 @@ IGNORED_KEYS = {
 """Keys that nobody reads, in lower case. Source: containerd internal/cri/server/sandbox_run.go (capabilities that are
 passed), microsoft/windows-container-networking example/."""
 
-POLICY_TYPES = (
+ENDPOINT_POLICIES = (
+    "PortMapping",
+    "ACL",
+    "QOS",
+    "L2Driver",
     "OutBoundNAT",
     "SDNRoute",
-    "ProviderAddress",
-    "ACL",
-    "PortMapping",
     "L4Proxy",
     "L4WFPPROXY",
+    "PortName",
     "EncapOverhead",
-    "NetworkACL",
-    "IOV",
+    "Iov",
+    "ProviderAddress",
+    "InterfaceConstraint",
+    "TierAcl",
 )
-"""Types of endpoint policies under apiVersion 2. Source: hcsshim hcn/hcnpolicy.go EndpointPolicyType."""
+"""What an endpoint may have under apiVersion 2, the only level that a CNI configuration speaks of. Source: hcsshim
+v0.15.0-rc.4 hcn/hcnpolicy.go, EndpointPolicyType."""
+
+NETWORK_POLICIES = (
+    "SourceMacAddress",
+    "NetAdapterName",
+    "VSwitchExtension",
+    "DrMacAddress",
+    "AutomaticDNS",
+    "InterfaceConstraint",
+    "ProviderAddress",
+    "RemoteSubnetRoute",
+    "VxlanPort",
+    "HostRoute",
+    "SetPolicy",
+    "L4Proxy",
+    "LayerConstraint",
+    "NetworkACL",
+)
+"""What a network may have. Source: the same file, NetworkPolicyType."""
+
+SUBNET_POLICIES = ("VLAN", "VSID")
+"""What a subnet of a network may have. Source: the same file, SubnetPolicyType."""
+
+POLICY_LEVELS = {"endpoint": ENDPOINT_POLICIES, "network": NETWORK_POLICIES, "subnet": SUBNET_POLICIES}
+"""The types of policies by what has them."""
 
 OLD_POLICY_TYPES = ("OutBoundNAT", "ROUTE", "PA", "NAT", "ACL", "QOS", "VLAN", "VSID", "L2Driver", "PROXY")
 """The same without apiVersion. Source: hcsshim internal/hns/hnspolicy.go PolicyType."""

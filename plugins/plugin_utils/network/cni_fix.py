@@ -105,7 +105,7 @@ def _policy(value: Object) -> Object:
     kind = str(value.get(_key(value, "Type")) or "")
     if not kind:
         return value
-    right = cased(kind, (*cni_plugins.POLICY_TYPES, *cni_plugins.OLD_POLICY_TYPES)) or kind
+    right = cased(kind, (*cni_plugins.ENDPOINT_POLICIES, *cni_plugins.OLD_POLICY_TYPES)) or kind
     inner = value.get("Settings")
     settings: Object = dict(inner) if isinstance(inner, dict) else {}
     rest = {key: each for key, each in value.items() if key.casefold() != "type" and key != "Settings"}

@@ -143,6 +143,12 @@ RULES: Mapping[str, Rule] = {
         "NW-26",
         "projectcalico/calico#8465",
     ),
+    "conf-policy-level": Rule(
+        ERROR,
+        "A CNI plugin gives its policies to the pods' endpoints, and an endpoint has none of this type.",
+        "Take it out; the HNS network or its subnet gets it from whoever makes the network.",
+        "NW-26",
+    ),
     "conf-policies-key": Rule(
         ERROR,
         "The plugin reads its policies from another key; these are passed over without a word.",
@@ -329,9 +335,13 @@ def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterat
         return
     if key != "Type":
         yield _finding("conf-policy-case", subject, policy.path, f"the key is '{key}'", "'Type'")
-    types = cni_plugins.POLICY_TYPES if api_version == 2 else cni_plugins.OLD_POLICY_TYPES
-    right = cased(kind, (*types, *cni_plugins.OLD_POLICY_TYPES))
-    if not right:
+    new = api_version == 2
+    types = cni_plugins.ENDPOINT_POLICIES if new else cni_plugins.OLD_POLICY_TYPES
+    right = cased(kind, (*types, *OLD_KEYS))
+    if not right and new and (level := _level(kind)):
+        seen = f"the type {_show(kind)} is one of a {level}"
+        yield _finding("conf-policy-level", subject, policy.path, seen, listed(types))
+    elif not right:
         yield _finding("conf-policy-unknown", subject, policy.path, f"the type is {_show(kind)}", listed(types))
     elif right != kind:
         yield _finding("conf-policy-case", subject, policy.path, f"the type is '{kind}'", f"'{right}'")
@@ -340,6 +350,11 @@ def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterat
     if api_version != 2 and "Settings" in policy.value:
         yield _finding("conf-new-form", subject, policy.path, "'Settings' is the form of apiVersion 2", "no 'Settings'")
     yield from _networks(policy, subject)
+
+
+def _level(kind: str) -> str:
+    """What has policies of this type; empty for a type that nothing has."""
+    return next((level for level, types in cni_plugins.POLICY_LEVELS.items() if cased(kind, types)), "")
 
 
 def cased(kind: str, types: tuple[str, ...]) -> str:

@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.machine import hns_errors as errors
 from tests.lab.machine.adapters import Adapter, Address, Settings
 from tests.lab.machine.hns_errors import HnsError
-from tests.lab.machine.hns_subnets import check_address, check_policies, free_address, prefix_of, read_subnet
+from tests.lab.machine.hns_subnets import (
+    ENDPOINT,
+    LIST,
+    check_address,
+    check_policies,
+    free_address,
+    prefix_of,
+    read_subnet,
+)
 from tests.lab.machine.switches import Switches
 
 if TYPE_CHECKING:
@@ -204,7 +212,7 @@ class Hns:
         self._fail_if_told("POST /endpoints/")
         network = self._get("networks", str(request.get("VirtualNetwork") or ""))
         remote = bool(request.get("IsRemoteEndpoint"))
-        check_policies(request.get("Policies") or [])
+        check_policies(request.get("Policies") or [], ENDPOINT)
         subnet = network["Subnets"][0] if network["Subnets"] else {}
         taken = {str(one.get("IPAddress")) for one in self.endpoints_of(network["ID"])}
         address = str(request.get("IPAddress") or "") or free_address(network, taken)
@@ -275,7 +283,7 @@ class Hns:
     def create_policy_list(self, request: Object) -> Object:
         """`References` are `/endpoints/<ID>` of endpoints that are there (0x80070490); `Policies` of known types."""
         self._fail_if_told("POST /policylists/")
-        check_policies(request.get("Policies") or [])
+        check_policies(request.get("Policies") or [], LIST)
         for reference in request.get("References") or []:
             self._get("endpoints", str(reference).rpartition("/")[2])
         item = {

@@ -10,9 +10,17 @@ from tests.lab.machine import hns_errors as errors
 from tests.lab.machine.hns_errors import HnsError
 
 Object = dict[str, Any]
-# v1 policies of endpoints and policy lists. Source: hcsshim internal/hns, hnspolicy.go (PolicyType).
-POLICIES = frozenset(
-    {"ELB", "ROUTE", "OutBoundNAT", "SDNRoute", "NAT", "ACL", "PA", "L2Driver", "QOS", "VLAN", "VSID", "L4WFPPROXY"}
+# v1 policies of endpoints and of policy lists. Source: hcsshim internal/hns, hnspolicy.go (PolicyType) and
+# hnspolicylist.go. HNS shows SDNRoute and L4WFPPROXY of the v2 API as they are.
+ENDPOINT = frozenset(
+    {"ROUTE", "OutBoundNAT", "SDNRoute", "NAT", "ACL", "PA", "L2Driver", "QOS", "VLAN", "VSID", "PROXY", "L4WFPPROXY"}
+)
+LIST = frozenset({"ELB", "ROUTE", "L4WFPPROXY"})
+# v2 policies of endpoints. Source: hcsshim v0.15.0-rc.4 hcn/hcnpolicy.go (EndpointPolicyType). That HNS refuses the
+# types of networks and subnets there as it does unknown ones is unverified.
+HCN_ENDPOINT = frozenset(
+    {"PortMapping", "ACL", "QOS", "L2Driver", "OutBoundNAT", "SDNRoute", "L4Proxy", "L4WFPPROXY", "PortName"}
+    | {"EncapOverhead", "Iov", "ProviderAddress", "InterfaceConstraint", "TierAcl"}
 )
 
 
@@ -65,7 +73,7 @@ def free_address(network: Object, taken: set[str]) -> str:
     raise HnsError(errors.ADDRESS_RESERVED)
 
 
-def check_policies(policies: list[Object]) -> None:
-    """Error: 0x803b000d for a type that HNS does not know."""
-    if any(str(item.get("Type")) not in POLICIES for item in policies):
+def check_policies(policies: list[Object], known: frozenset[str]) -> None:
+    """Error: 0x803b000d for a type that is not known there."""
+    if any(str(item.get("Type")) not in known for item in policies):
         raise HnsError(errors.INVALID_POLICY)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.hns_errors import HnsError
+from tests.lab.machine.hns_subnets import HCN_ENDPOINT, check_policies
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -51,11 +52,18 @@ class Pods:
         self._node = node
         self.sandboxes: dict[str, Sandbox] = {}
         self.unpullable: set[str] = set()
+        self._policies: list[Object] = []
         self.shown: set[str] = set()
         """The ids that containerd was given."""
 
-    def sync(self, wanted: Iterable[Object], subnet: str, runtime: str = "") -> dict[str, Object]:
-        """Makes and removes sandboxes; the new status of each wanted pod by its uid. runtime: containerd's."""
+    def sync(
+        self, wanted: Iterable[Object], subnet: str, runtime: str = "", policies: Iterable[Object] = ()
+    ) -> dict[str, Object]:
+        """Makes and removes sandboxes; the new status of each wanted pod by its uid.
+
+        `runtime`: containerd's release; `policies`: of the endpoints, as the CNI configuration has them (HCN's form).
+        """
+        self._policies = list(policies)
         pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
         for uid in [uid for uid in self.sandboxes if uid not in pods]:
             self._remove(self.sandboxes.pop(uid))
@@ -92,6 +100,7 @@ class Pods:
             if not subnet or not any(_within(subnet, one) for one in ranges):
                 continue
             metadata = pod["metadata"]
+            check_policies(self._policies, HCN_ENDPOINT)
             endpoint = hns.create_endpoint(
                 {"VirtualNetwork": network["ID"], "Name": f"{metadata['uid']}_{network['Name']}"}
             )

@@ -56,6 +56,26 @@ def network_problem(node: SimulatedNode, runtime: Runtime) -> str:
     )
 
 
+def endpoint_policies(node: SimulatedNode, runtime: Runtime) -> list[dict[str, Any]]:
+    """What win-bridge and win-overlay give to each pod's endpoint under apiVersion 2; others' policies are not read.
+
+    Source: containernetworking/plugins pkg/hns/netconf_windows.go, GetHostComputeEndpointPolicies.
+    """
+    for name in _configurations(node, runtime.conf_dir)[:1]:
+        try:
+            document: Any = json.loads(node.drive.read(f"{runtime.conf_dir}\\{name}"))
+        except (WinError, ValueError):
+            return []
+        worker = document.get("delegate", document) if isinstance(document, dict) else None
+        if not isinstance(worker, dict) or worker.get("apiVersion") != 2:
+            return []
+        entries = [item for item in worker.get("policies") or [] if isinstance(item, dict)]
+        lower = [{key.lower(): value for key, value in item.items()} for item in entries]
+        values = [item.get("value") for item in lower if str(item.get("name", "")).lower() == "endpointpolicy"]
+        return [value for value in values if isinstance(value, dict)]
+    return []
+
+
 def _configurations(node: SimulatedNode, folder: str) -> list[str]:
     if not folder or not node.drive.is_dir(windows(folder, "C:")):
         return []

@@ -165,8 +165,10 @@ def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
     enforce = [str(item) for item in document.get("enforceNodeAllocatable", ["pods"])]
     if flags.given("enforce-node-allocatable"):
         enforce = [part for part in flags.text("enforce-node-allocatable").strip('"').split(",") if part]
-    cgroups = {f"{key}-reserved": document.get(f"{key}ReservedCgroup") for key in ("system", "kube")}
-    cgroups = {key: flags.text(f"{key}-cgroup", str(value or "")) for key, value in cgroups.items()}
+    cgroups = {
+        f"{key}-reserved": flags.text(f"{key}-reserved-cgroup", str(document.get(f"{key}ReservedCgroup") or ""))
+        for key in ("system", "kube")
+    }
     problems = _enforced(int(version.split(".")[1]), qos, enforce, cgroups)
     if problems:
         said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

@@ -14,7 +14,7 @@ from tests.lab.cluster.pod_programs import run, run_on_linux
 from tests.lab.machine.pods import starts
 from tests.lab.programs.builds import build
 from tests.unit.lab import kube_machine
-from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, Kube
+from tests.unit.lab.kube_machine import CNI_CONF, CONFIG, KUBECONFIG, Kube
 
 PROXY = "C:\\k\\kube-proxy.conf"
 LINUX = Place("linux", "control-plane", "192.168.122.10")
@@ -127,6 +127,20 @@ def test_from_windows_server_2022_on_a_host_runs_the_ltsc_before_it(
 ) -> None:
     """The lab wanted equal builds everywhere."""
     assert starts(host, image, runtime) == runs
+
+
+@pytest.mark.parametrize(("kind", "runs"), [("TierAcl", True), ("NetworkACL", False), ("VSID", False)])
+def test_a_policy_that_no_endpoint_has_keeps_pods_from_starting(kube: Kube, kind: str, runs: bool) -> None:
+    """The lab made every pod's endpoint, whatever cni.conf says."""
+    value = {"Type": kind, "Settings": {}}
+    policies = [{"Name": "EndpointPolicy", "Value": value}]
+    conf = {"name": "cbr0", "cniVersion": "1.0.0", "type": "win-bridge", "apiVersion": 2, "policies": policies}
+    kube.write(f"{CNI_CONF}\\cni.conf", json.dumps(conf))
+    deploy(kube)
+    (container,) = pods(kube)[0]["status"]["containerStatuses"]
+    assert ("running" in container["state"]) == runs, container
+    if not runs:
+        assert "The policy is invalid" in container["state"]["waiting"]["message"]
 
 
 def test_a_registry_that_the_machine_does_not_reach(kube: Kube) -> None:

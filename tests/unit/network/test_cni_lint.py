@@ -111,6 +111,11 @@ CASES: list[tuple[Callable[[Object], object], list[str], list[str]]] = [
     (lambda data: value(data).update(Type="outboundnat"), ["conf-policy-case", "conf-exceptions"], []),
     (lambda data: value(data, 1).update(Type="SDNROUTE"), ["conf-policy-case"], []),
     (lambda data: value(data, 1).update(Type="SDNRoutes"), ["conf-policy-unknown"], ["conf-policy-unknown"]),
+    (lambda data: value(data, 1).update(Type="TierAcl"), [], []),
+    (lambda data: value(data, 1).update(Type="iov"), ["conf-policy-case"], []),
+    (lambda data: value(data, 1).update(Type="NetworkACL"), ["conf-policy-level"], ["conf-policy-level"]),
+    (lambda data: value(data, 1).update(Type="VSID"), ["conf-policy-level"], ["conf-policy-level"]),
+    (lambda data: value(data, 1).update(Type="NAT"), ["conf-policy-unknown"], ["conf-policy-unknown"]),
     (lambda data: value(data).pop("Type"), ["conf-policy-skipped", "conf-exceptions"], ["conf-policy-skipped"]),
     (
         lambda data: data["delegate"]["policies"][0].update(Name="Policy"),
