@@ -68,7 +68,7 @@ real: setup ## config.toml against real containerd of several releases (needs Go
 	@$(PYTHON) tests/real/build.py
 	@$(PYTHON) -m pytest tests/real $(PYTEST_ARGS)
 
-wine: setup ## plans against the real nssm.exe and Wine's sc.exe; installs Wine where it can (root, Debian)
+wine: setup ## plans against the real nssm.exe and Wine's sc.exe; sets Wine 10 up in a cache folder where it can (root, apt-get)
 	@.ci/wine
 	@$(PYTHON) -m pytest tests/wine $(PYTEST_ARGS)
 

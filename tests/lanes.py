@@ -5,6 +5,7 @@ tests/lanes.yml is the table, and says how a test gets into a lane.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -33,18 +34,20 @@ class Lane:
     due: bool
     folders: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
-    any_program: tuple[str, ...] = ()
     any_variable: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """What this machine lacks for the lane, as a phrase; None when all is there."""
         absent = [program for program in self.programs if shutil.which(program) is None]
         if absent:
             return f"{' and '.join(absent)} not on PATH"
-        if self.any_program and not any(shutil.which(program) for program in self.any_program):
-            return f"none of {', '.join(self.any_program)} on PATH"
         if self.any_variable and not any(os.environ.get(name) for name in self.any_variable):
             return f"none of {', '.join(self.any_variable)} is set"
+        for module in self.asks:
+            phrase: str | None = importlib.import_module(module).missing()
+            if phrase is not None:
+                return phrase
         return None
 
 
@@ -56,7 +59,7 @@ def load_lanes(path: Path = TABLE) -> dict[str, Lane]:
             raise ValueError(f"{path.name}: lane {name} needs exactly folders, needs, due and why")
         if not (isinstance(entry["due"], bool) and isinstance(entry["why"], str) and entry["why"]):
             raise ValueError(f"{path.name}: lane {name} needs due: true or false, and a why")
-        unknown = set(entry["needs"]) - {"programs", "any_program", "any_variable"}
+        unknown = set(entry["needs"]) - {"programs", "any_variable", "asks"}
         if unknown:
             raise ValueError(f"{path.name}: lane {name} needs {', '.join(sorted(unknown))}, which nothing looks for")
         needs = {key: tuple(value) for key, value in entry["needs"].items()}

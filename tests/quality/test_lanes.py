@@ -13,7 +13,7 @@ pytest_plugins = ["pytester"]
 
 _TABLE = """
 lab: {folders: [lab], needs: {programs: [sh]}, due: true, why: the lab}
-wine: {folders: [], needs: {any_program: [no-such-program]}, due: false, why: wine}
+wine: {folders: [], needs: {programs: [no-such-program]}, due: false, why: wine}
 must: {folders: [], needs: {any_variable: [NO_SUCH_VARIABLE]}, due: true, why: it must run}
 oldest: {folders: [], needs: {}, due: true, why: a run of its own}
 """
@@ -80,7 +80,7 @@ def test_one_line_per_lane(pytester: pytest.Pytester, options: tuple[str, ...]) 
     result.stdout.fnmatch_lines(
         [
             "lab     2 passed",
-            "wine    1 skipped: none of no-such-program on PATH (not due)",
+            "wine    1 skipped: no-such-program not on PATH (not due)",
             "must    not run here, none of NO_SUCH_VARIABLE is set",
             "oldest  *",
         ]

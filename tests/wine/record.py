@@ -70,8 +70,7 @@ def record_wine() -> None:
     """nssm.exe, each build at hand, and sc.exe."""
     today = datetime.date.today().isoformat()
     with tempfile.TemporaryDirectory() as folder, Prefix(Path(folder) / "prefix") as prefix:
-        said = subprocess.run([prefix.loader, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-        wine = said.split()[0].removeprefix("wine-")
+        wine = prefix.version()
         on = f"Wine {wine}, {platform.machine()}"
         by = "python -m tests.wine.record wine"
         for build in nssm.BUILDS.values():

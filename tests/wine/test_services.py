@@ -23,8 +23,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.programs.builds import build
 from tests.lab.twin.ops import execute_op
-from tests.wine import nssm
-from tests.wine.prefix import REG, SC, Prefix, Registry, loader
+from tests.wine import chroot, nssm
+from tests.wine.prefix import REG, SC, Prefix, Registry
 
 SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
 NSSM = r"C:\k\nssm.exe"
@@ -103,8 +103,8 @@ def wine(request: pytest.FixtureRequest, prefix: Prefix) -> Prefix:
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefix]:
     """One prefix for all."""
-    if loader() is None:
-        pytest.skip("lane wine: Wine is not there (Debian: apt install wine64)")
+    if (why := chroot.missing()) is not None:
+        pytest.skip(f"lane wine: {why}")
     with Prefix(tmp_path_factory.mktemp("wine") / "prefix") as prefix:
         yield prefix
 
