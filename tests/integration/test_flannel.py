@@ -322,9 +322,24 @@ def test_a_network_of_the_clusters_own_is_only_looked_at(bench: Bench) -> None:
     cluster.store.create(BY_NAME["DaemonSet"], "kube-flannel", daemon_set("kube-flannel-ds-windows", "windows"))
     run = converge(bench, cluster, winkube_cni_managed_by="cluster")
     assert run.recap["win1"].changed == 1, "the folders"
-    assert host.in_turn(lambda: host.node.drive.listdir(r"C:\k\cni")) == ["config"]
+    assert host.in_turn(lambda: host.node.drive.is_dir(r"C:\etc\cni\net.d")), "where DaemonSets of networks write to"
+    assert not host.in_turn(lambda: host.node.drive.exists(r"C:\k\cni"))
     assert networks(host) == {}
     assert converge(bench, cluster, winkube_cni_managed_by="cluster").recap["win1"].changed == 0
+
+
+@pytest.mark.row("FL-15")
+def test_a_daemon_set_that_writes_elsewhere_than_containerd_looks_is_named(bench: Bench) -> None:
+    cluster = bench.cluster()
+    node(bench, cluster)
+    windows = daemon_set("kube-flannel-ds-windows", "windows")
+    (container,) = windows["spec"]["template"]["spec"]["containers"]
+    container["env"] = [{"name": "CNI_CONFIG_PATH", "value": "C:\\\\etc\\\\cni\\\\net.d"}]
+    cluster.store.create(BY_NAME["DaemonSet"], "kube-flannel", windows)
+    found = {"winkube_cni_managed_by": "cluster", "winkube_cni_conf_dir": "C:\\own\\net.d"}
+    run = flannel(bench, cluster, **found)
+    assert run.rc != 0
+    assert "writes to C:\\etc\\cni\\net.d, but containerd on this node looks in C:\\own\\net.d" in run.output, run
 
 
 def test_without_a_way_to_the_cluster_it_says_what_it_did_not_look_at(bench: Bench) -> None:

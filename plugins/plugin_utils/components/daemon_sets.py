@@ -46,6 +46,54 @@ def runs_on(daemon_set: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     return any(_matches(term, labels) for term in required.get("nodeSelectorTerms") or ())
 
 
+CNI_VARIABLES = {
+    "CNI_BIN_PATH": "bin",
+    "CNI_CONFIG_PATH": "conf",
+    "CNI_BIN_DIR": "bin",
+    "CNI_NET_DIR": "conf",
+}
+"""Variables by which containers of a network's DaemonSet are told where to write plugins and configuration.
+
+Sources: kubernetes-sigs/sig-windows-tools 729ae7cd^ hostprocess/flannel/flanneld/flannel-overlay.yml (729ae7cd took
+the example out); projectcalico/calico manifests/calico-windows-vxlan.yaml, install-cni.
+"""
+
+_HOST_PATHS = {"cni/bin": "bin", "cni/net.d": "conf"}
+"""Ends of host paths that are such folders. Source: the volumes cni-bin-dir and cni-net-dir of the same manifests."""
+
+
+def cni_folders(
+    daemon_sets: Iterable[Mapping[str, Any]], programs: Iterable[str], labels: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    r"""Where the DaemonSet of a network that runs on such a node writes to: `bin` and `conf` -> (DaemonSet, Windows
+    path such as `C:\opt\cni\bin`); what it does not tell is not there."""
+    found: dict[str, tuple[str, str]] = {}
+    words = tuple(programs)
+    for each in daemon_sets:
+        if not any(_is_of(each, word) for word in words) or not runs_on(each, labels):
+            continue
+        spec = _pod_spec(each)
+        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+            for variable in container.get("env") or ():
+                what, value = CNI_VARIABLES.get(str(variable.get("name"))), str(variable.get("value") or "")
+                if what and "$" not in value and (path := _windows(value)):
+                    found.setdefault(what, (named(each), path))
+        for volume in spec.get("volumes") or ():
+            path = str((volume.get("hostPath") or {}).get("path") or "").replace("\\", "/").rstrip("/")
+            what = next((what for end, what in _HOST_PATHS.items() if path.endswith(end)), None)
+            if what:
+                found.setdefault(what, (named(each), _windows(path)))
+    return found
+
+
+def _windows(path: str) -> str:
+    r"""A path as a DaemonSet may write it (`/opt/cni/bin`, `C:\\opt\\cni\\bin`) as Windows takes it; empty for none."""
+    parts = [part for part in path.replace("\\", "/").split("/") if part]
+    if not parts:
+        return ""
+    return "\\".join(parts if parts[0].endswith(":") else ["C:", *parts])
+
+
 def _is_of(daemon_set: Mapping[str, Any], program: str) -> bool:
     containers = _pod_spec(daemon_set).get("containers") or ()
     texts = [daemon_set.get("metadata", {}).get("name", "")]

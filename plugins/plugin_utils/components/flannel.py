@@ -253,6 +253,14 @@ def cluster_managed_problems(
             f"winkube_cni_managed_by is cluster, but no DaemonSet of a network ({', '.join(NETWORKS)}) runs on this "
             "node: pods would never get an address. Install one that has a Windows part, or take service."
         )
+    for what, (daemon_set, path) in daemon_sets.cni_folders(sets or (), NETWORKS, labels).items():
+        option = f"winkube_cni_{what}_dir"
+        present = layout.cni_bin_dir if what == "bin" else layout.cni_conf_dir
+        if not windows_path.same(path, present):
+            problems.append(
+                f"winkube_cni_managed_by is cluster, and the DaemonSet {daemon_set} writes to {path}, but containerd "
+                f"on this node looks in {present}: pods would never get an address. Set {option} to {path}."
+            )
     return tuple(problems)
 
 

@@ -421,6 +421,19 @@ def test_a_network_of_the_clusters_own() -> None:
     for name in ("kube-flannel-ds-windows", "calico-node-windows", "antrea-agent-windows", "ovnkube-node-windows"):
         there = [daemon_set(name, "windows")]
         assert flannel.cluster_managed_problems(LAYOUT, gone, there, None, "win1") == (), name
+    told = daemon_set("kube-flannel-ds-windows", "windows")
+    pod = told["spec"]["template"]["spec"]
+    for env, volumes, expected in (
+        ({"CNI_BIN_PATH": LAYOUT.cni_bin_dir.replace("\\", "\\\\"), "CNI_CONFIG_PATH": LAYOUT.cni_conf_dir}, (), 0),
+        ({"CNI_BIN_PATH": "C:\\opt\\cni\\bin", "CNI_CONFIG_PATH": LAYOUT.cni_conf_dir}, (), 1),
+        ({"CNI_BIN_DIR": "/opt/cni/bin", "CNI_NET_DIR": "/etc/cni/net.d"}, (), 2),
+        ({}, ("/opt/cni/bin", "/etc/cni/net.d", "/var/run/calico"), 2),
+    ):
+        pod["containers"][0]["env"] = [{"name": name, "value": value} for name, value in env.items()]
+        pod["volumes"] = [{"name": str(number), "hostPath": {"path": path}} for number, path in enumerate(volumes)]
+        found = flannel.cluster_managed_problems(LAYOUT, gone, [told], None, "win1")
+        assert len(found) == expected, (env, volumes)
+        assert all("but containerd on this node looks in" in sentence for sentence in found)
     (nobody,) = flannel.cluster_managed_problems(LAYOUT, gone, [], None, "win1")
     assert "no DaemonSet of a network" in nobody
 
