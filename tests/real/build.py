@@ -1,127 +1,303 @@
-"""Gets the containerd programs of lane `real` into .cache/real.
+"""Builds upstream's Go programs from their module sources, for Linux (lane `real`) and for Windows (lane `windows`).
 
-    python tests/real/build.py                 Debian's 1.6, and every version of VERSIONS that is not there yet
-    python tests/real/build.py 1.7.35 2.3.7    these only
-    python tests/real/build.py grpcurl         the client of the documentation's commands
+    python -m tests.real.build                               what lane real uses and is not there yet
+    python -m tests.real.build --windows                     what lane windows uses
+    python -m tests.real.build --windows containerd@2.3.7    these only: programs or projects, each with a version
+    python -m tests.real.build --record kubelet@1.37.1       writes tests/recorded/<program>-<version>.help.txt as well
 
-Debian's is its package, unpacked and not installed. The others are built from their module sources: each takes some
-minutes of one core and about 1 GB of Go's caches, so no test and no CI starts that. Not by `go install module@version`:
-containerd 1.x has `exclude` lines in its go.mod and is refused. A small module of our own that requires the release
-builds both lines.
+They lie in the cache that clones share (tests/cache.py), by version. Debian's containerd 1.6 is its package, unpacked
+and not installed. A release line of Kubernetes takes minutes of a core and some GB of Go's caches.
+
+Not by `go install module@version`: what replaces or excludes modules in its go.mod is refused, and Kubernetes' own
+libraries stand in there at v0.0.0, replaced by folders that a module's archive does not hold. A module of our own
+requires the release and replaces what it replaces, those folders by their releases (k8s.io/api v0.29.3 for 1.29.3).
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-CACHE = Path(__file__).resolve().parents[2] / ".cache" / "real"
+from tests.cache import locked, shared
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "tests" / "recorded"
+GO_CACHE = shared("go")
 
 DEBIAN = "1.6"
-"""Debian 12's package, whatever its patch number is today."""
+"""Debian 12's package of containerd, whatever its patch number is today."""
+
+CONTAINERD_VERSIONS = ("1.7.35", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
+"""One for each release line whose configuration we render."""
+
+KUBERNETES_VERSIONS = ("1.22.17", "1.24.17", "1.27.4", "1.30.4", "1.33.13", "1.35.4", "1.37.1")
+"""The documents' two minors, those around each change of flags, and the newest."""
+
+SERVER_VERSIONS = ("1.33.13", "1.37.1")
+"""kube-apiserver, the judge of the linter: the minors of tests/fixtures/lint/apiserver."""
 
 GRPCURL = "1.9.3"
 
-VERSIONS = ("1.7.35", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
-"""One for each release line whose configuration we render."""
+HELP = {"kubelet": ("--help",), "kube-proxy": ("--help",), "kubeadm": ("join", "--help")}
+"""What is recorded. A node runs kubeadm only to join."""
+
+KUBERNETES = "k8s.io/kubernetes"
 
 
-def module_of(version: str) -> str:
-    """The Go module of a containerd release. Source: go.mod of containerd v1.7.35 and v2.3.7."""
-    return "github.com/containerd/containerd" + ("/v2" if int(version.split(".")[0]) >= 2 else "")
+@dataclass(frozen=True)
+class Project:
+    """One source tree: its module, its programs as package paths (below the module, or whole), the variable that holds
+    the version and how it is written there."""
+
+    module: str
+    programs: Mapping[str, str]
+    stamp: str
+    v: bool = True
+    second: str = ""
+    """The module's name from major version 2 on, where it is another."""
+
+    def module_of(self, version: str) -> str:
+        return self.second if self.second and int(version.split(".")[0]) >= 2 else self.module
+
+    def package(self, name: str, version: str) -> str:
+        below = self.programs[name]
+        head = below.split("/")[0]
+        return below if "." in head else "/".join(filter(None, (self.module_of(version), below)))
 
 
-def program(version: str) -> Path:
-    """Where the containerd of `version` lies, or will."""
-    return CACHE / f"containerd-{version}" / "containerd"
+PROJECTS = {
+    "containerd": Project(
+        "github.com/containerd/containerd",
+        {
+            "containerd": "cmd/containerd",
+            "ctr": "cmd/ctr",
+        },
+        "{module}/version.Version",
+        second="github.com/containerd/containerd/v2",
+    ),
+    # Its shim is in containerd's own releases for Windows: the version that containerd's go.mod requires.
+    "hcsshim": Project(
+        "github.com/Microsoft/hcsshim", {"containerd-shim-runhcs-v1": "cmd/containerd-shim-runhcs-v1"}, "main.version"
+    ),
+    "kubernetes": Project(
+        KUBERNETES,
+        {
+            **{name: f"cmd/{name}" for name in ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-apiserver")},
+            "kube-log-runner": "k8s.io/component-base/logs/kube-log-runner",
+        },
+        "k8s.io/component-base/version.gitVersion",
+    ),
+    "cri-tools": Project("sigs.k8s.io/cri-tools", {"crictl": "cmd/crictl"}, "{module}/pkg/version.Version", v=False),
+    "flannel": Project("github.com/flannel-io/flannel", {"flanneld": ""}, "{module}/pkg/version.Version"),
+    "cni-plugins": Project(
+        "github.com/containernetworking/plugins",
+        {
+            "win-bridge": "plugins/main/windows/win-bridge",
+            "win-overlay": "plugins/main/windows/win-overlay",
+            "host-local": "plugins/ipam/host-local",
+        },
+        "{module}/pkg/utils/buildversion.BuildVersion",
+    ),
+    "flannel-cni": Project("github.com/flannel-io/cni-plugin", {"flannel": ""}, "main.Version"),
+    "csi-proxy": Project("github.com/kubernetes-csi/csi-proxy", {"csi-proxy": "cmd/csi-proxy"}, "main.version"),
+    "grpcurl": Project("github.com/fullstorydev/grpcurl", {"grpcurl": "cmd/grpcurl"}, "main.version"),
+}
+
+OF_NODES = ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner")
+
+LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    *(("containerd", version, ("containerd",)) for version in (DEBIAN, *CONTAINERD_VERSIONS)),
+    *(("kubernetes", version, ("kubelet", "kube-proxy", "kubeadm")) for version in KUBERNETES_VERSIONS),
+)
+
+WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("containerd", "2.3.7", ("containerd", "ctr")),
+    ("kubernetes", "1.37.1", OF_NODES),
+    ("containerd", "2.2.9", ("containerd", "ctr")),
+    ("cni-plugins", "1.9.0", ("win-bridge", "win-overlay", "host-local")),
+    ("flannel-cni", "1.2.0-flannel1", ("flannel",)),
+    ("flannel", "0.28.0", ("flanneld",)),
+    ("csi-proxy", "1.2.1", ("csi-proxy",)),
+    ("cri-tools", "1.37.0", ("crictl",)),
+    ("hcsshim", "0.15.0-rc.1", ("containerd-shim-runhcs-v1",)),
+    ("kubernetes", "1.36.3", OF_NODES),
+    ("kubernetes", "1.35.4", OF_NODES),
+    ("containerd", "1.7.35", ("containerd", "ctr")),
+    ("kubernetes", "1.31.14", OF_NODES),
+    ("containerd", "2.4.2", ("containerd", "ctr")),
+    ("containerd", "2.1.9", ("containerd", "ctr")),
+    ("containerd", "2.0.14", ("containerd", "ctr")),
+    ("kubernetes", "1.22.17", OF_NODES),
+)
+"""Project, version, programs; what is asked for first stands first."""
+
+
+def project_of(name: str) -> str:
+    """The project that a program belongs to. KeyError for a program that nothing builds."""
+    return next(project for project, found in PROJECTS.items() if name in found.programs)
+
+
+def program(name: str, version: str, system: str = "linux") -> Path:
+    """Where a program of `version` lies, or will."""
+    suffix = ".exe" if system == "windows" else ""
+    return shared("programs") / system / f"{project_of(name)}-{version}" / f"{name}{suffix}"
+
+
+def library_version(version: str) -> str:
+    """The tag of k8s.io/api and its like that belongs to a release: v0.29.3 for 1.29.3."""
+    major, rest = version.split(".", 1)
+    if major != "1":
+        raise ValueError(f"{version!r} is no version of Kubernetes 1.x")
+    return f"v0.{rest}"
+
+
+def go(*arguments: str, cwd: Path, capture: bool = False, system: str = "linux") -> str:
+    """Runs go at low priority; CalledProcessError if it fails."""
+    nice = ["nice", "-n", "15"] if shutil.which("nice") else []
+    environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false", "CGO_ENABLED": "0", "GOWORK": "off"}
+    done = subprocess.run(
+        [*nice, "go", *arguments],
+        cwd=cwd,
+        env={**environment, "GOOS": system, "GOARCH": "amd64"} if system != "linux" else environment,
+        check=True,
+        text=True,
+        stdout=subprocess.PIPE if capture else None,
+    )
+    return done.stdout or ""
+
+
+def go_mod(upstream: Mapping[str, Any], module: str, version: str) -> str:
+    """Our go.mod: upstream's replacements, its local folders replaced by the released libraries.
+
+    `upstream` is what `go mod edit -json` says of the project's own go.mod.
+    """
+    lines = ["module winkube.invalid/build", "", f"go {upstream.get('Go', '1.16')}", "", f"require {module} v{version}"]
+    required = {item["Path"]: item["Version"] for item in upstream.get("Require") or []}
+    local = {path for path, found in required.items() if found == "v0.0.0"}
+    for item in upstream.get("Replace") or []:
+        old, new = item["Old"]["Path"], item["New"]
+        if new.get("Version"):
+            lines.append(f"replace {old} => {new['Path']} {new['Version']}")
+        elif module == KUBERNETES:
+            local.add(old)
+    if module == KUBERNETES:
+        lines += [f"replace {path} => {path} {library_version(version)}" for path in sorted(local)]
+    lines += [f"exclude {item['Path']} {item['Version']}" for item in upstream.get("Exclude") or []]
+    return "\n".join(lines) + "\n"
+
+
+def prepare(project: str, version: str) -> Path:
+    """A folder with our module for `version`."""
+    source = GO_CACHE / f"{project}-{version}"
+    shutil.rmtree(source, ignore_errors=True)
+    source.mkdir(parents=True)
+    module = PROJECTS[project].module_of(version)
+    (source / "go.mod").write_text("module winkube.invalid/build\n")
+    found = json.loads(go("mod", "download", "-json", f"{module}@v{version}", cwd=source, capture=True))
+    upstream = json.loads(go("mod", "edit", "-json", found["GoMod"], cwd=source, capture=True))
+    (source / "go.mod").write_text(go_mod(upstream, module, version))
+    return source
+
+
+def build(project: str, version: str, names: Sequence[str], system: str = "linux") -> list[Path]:
+    """Builds what is not there; returns the paths of all. OSError or CalledProcessError if that fails."""
+    paths = [program(name, version, system) for name in names]
+    if all(path.exists() for path in paths):
+        return paths
+    if (project, version) == ("containerd", DEBIAN):
+        return [unpack_debian()]
+    with locked(f"{project}-{version}"):
+        missing = [(name, path) for name, path in zip(names, paths, strict=True) if not path.exists()]
+        source = prepare(project, version) if missing else GO_CACHE
+        known = PROJECTS[project]
+        stamp = known.stamp.format(module=known.module_of(version))
+        for name, path in missing:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_suffix(".part")
+            flags = f"-s -w -X {stamp}={'v' if known.v else ''}{version}"
+            package = known.package(name, version)
+            go("build", "-ldflags", flags, "-o", str(unfinished), package, cwd=source, system=system)
+            unfinished.rename(path)
+            print(f"{name} {version}: {path}", flush=True)
+    return paths
 
 
 def unpack_debian() -> Path:
     """Debian's containerd, without installing it. OSError or CalledProcessError where there is no apt or no network."""
-    target = program(DEBIAN)
+    target = program("containerd", DEBIAN)
     if target.exists():
         return target
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         quiet = {"cwd": folder, "check": True, "capture_output": True, "timeout": 120}
         subprocess.run(["apt-get", "download", "containerd"], **quiet)  # type: ignore[call-overload]
         package = next(Path(folder).glob("containerd_*.deb"))
         subprocess.run(["dpkg", "-x", str(package), "unpacked"], **quiet)  # type: ignore[call-overload]
-        target.parent.mkdir(parents=True, exist_ok=True)
         (Path(folder) / "unpacked" / "usr" / "bin" / "containerd").rename(target)
     return target
 
 
-def go(*arguments: str, cwd: Path) -> None:
-    """Runs go at low priority; CalledProcessError if it fails."""
-    nice = ["nice", "-n", "15"] if shutil.which("nice") else []
-    environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false", "CGO_ENABLED": "0"}
-    subprocess.run([*nice, "go", *arguments], cwd=cwd, env=environment, check=True)
+def record(name: str, version: str, today: datetime.date) -> None:
+    """Writes what a program for Linux says to --help, under a header that says what it is."""
+    toolchain = subprocess.run(["go", "env", "GOVERSION"], check=True, capture_output=True, text=True).stdout.strip()
+    command = (str(program(name, version)), *HELP[name])
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env={"HOME": "/"})
+    text = re.sub(r"[ \t]+$", "", said.stdout, flags=re.MULTILINE).strip("\n")
+    header = (
+        f"# {name} {version}, command: {name} {' '.join(HELP[name])}, recorded {today.isoformat()}, "
+        f"Linux build (amd64, {toolchain}, from {KUBERNETES}@v{version}); flags of Windows builds only are not in it"
+    )
+    RECORDED.mkdir(parents=True, exist_ok=True)
+    (RECORDED / f"{name}-{version}.help.txt").write_text(f"{header}\n{text}\n", encoding="utf-8")
 
 
-def build(version: str) -> Path:
-    """Builds containerd of `version` unless it is there; returns its path."""
-    target = program(version)
-    if target.exists():
-        return target
-    module = module_of(version)
-    source = CACHE / "src" / f"containerd-{version}"
-    shutil.rmtree(source, ignore_errors=True)
-    source.mkdir(parents=True)
-    (source / "build.go").write_text(f'package build\n\nimport _ "{module}/version"\n')
-    go("mod", "init", "winkube.invalid/build", cwd=source)
-    go("get", f"{module}/cmd/containerd@v{version}", cwd=source)
-    stamp = f"-s -w -X {module}/version.Version=v{version}"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_suffix(".part")
-    go("build", "-p", "1", "-ldflags", stamp, "-o", str(unfinished), f"{module}/cmd/containerd", cwd=source)
-    unfinished.rename(target)
-    return target
+def chosen(words: Sequence[str], system: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """What `project@version` or `program@version` stand for; without words all that the lane of `system` uses.
 
-
-def grpcurl() -> Path:
-    """Where grpcurl lies, or will."""
-    return CACHE / f"grpcurl-{GRPCURL}" / "grpcurl"
-
-
-def build_grpcurl() -> Path:
-    """Builds it unless it is there; its module has no `exclude` lines, so `go install` takes it."""
-    target = grpcurl()
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0", "GOBIN": str(target.parent)}
-        module = f"github.com/fullstorydev/grpcurl/cmd/grpcurl@v{GRPCURL}"
-        subprocess.run(["go", "install", module], env=environment, check=True)
-    return target
-
-
-def get(version: str) -> Path:
-    """Debian's or a built one; or grpcurl."""
-    if version == "grpcurl":
-        return build_grpcurl()
-    return unpack_debian() if version == DEBIAN else build(version)
-
-
-def label(version: str) -> str:
-    """For people."""
-    return version if version == "grpcurl" else f"containerd {version}"
+    KeyError for a name that nothing builds, ValueError for a word without a version.
+    """
+    if not words:
+        yield from WINDOWS if system == "windows" else LINUX
+    for word in words:
+        name, _, version = word.partition("@")
+        if not version:
+            raise ValueError(f"{word!r}: which version? Say {word}@1.2.3")
+        table = WINDOWS if system == "windows" else LINUX
+        listed = [names for project, _, names in table if project == name]
+        if name in PROJECTS and name not in PROJECTS[name].programs:
+            yield name, version, listed[0] if listed else tuple(PROJECTS[name].programs)
+        else:
+            yield project_of(name), version, (name,)
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("versions", nargs="*", default=[DEBIAN, *VERSIONS])
+    parser.add_argument("what", nargs="*", metavar="PROGRAM@VERSION")
+    parser.add_argument("--windows", action="store_true", help="builds for windows/amd64")
+    parser.add_argument("--record", action="store_true", help="write tests/recorded/*.help.txt")
+    options = parser.parse_args(arguments)
+    system = "windows" if options.windows else "linux"
     failed = 0
-    for version in parser.parse_args(arguments).versions:
+    for project, version, names in chosen(options.what, system):
         try:
-            print(f"{label(version)}: {get(version)}", flush=True)
-        except (OSError, subprocess.SubprocessError) as error:
+            build(project, version, names, system)
+            for name in names if options.record and system == "linux" else ():
+                if name in HELP:
+                    record(name, version, datetime.datetime.now(tz=datetime.UTC).date())
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             failed += 1
-            print(f"{label(version)}: {error}", file=sys.stderr, flush=True)
+            print(f"{project} {version}: {error}", file=sys.stderr, flush=True)
     return 1 if failed else 0
 
 

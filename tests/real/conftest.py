@@ -1,4 +1,4 @@
-"""Lane `real`: upstream's own programs. What is not in .cache/real is skipped, naming the command that gets it."""
+"""Lane `real`: upstream's own programs. What is not in the shared cache is skipped, naming the command that gets it."""
 
 from __future__ import annotations
 
@@ -35,19 +35,21 @@ class RealContainerd:
 
 
 def _find(version: str) -> RealContainerd:
-    program = build.program(version)
+    program = build.program("containerd", version)
     if not program.exists() and version == build.DEBIAN and shutil.which("apt-get") and shutil.which("dpkg"):
         try:
             program = build.unpack_debian()
         except (OSError, subprocess.SubprocessError) as error:
             pytest.skip(f"lane real: Debian's containerd could not be fetched: {error}")
     if not program.exists():
-        pytest.skip(f"lane real: containerd {version} is not there; `python tests/real/build.py {version}` gets it")
+        pytest.skip(
+            f"lane real: containerd {version} is not there; `python -m tests.real.build containerd@{version}` gets it"
+        )
     shown = subprocess.run([str(program), "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     return RealContainerd(shown.split()[2], program)
 
 
-@pytest.fixture(scope="session", params=[build.DEBIAN, *build.VERSIONS])
+@pytest.fixture(scope="session", params=[build.DEBIAN, *build.CONTAINERD_VERSIONS])
 def containerd(request: pytest.FixtureRequest) -> RealContainerd:
     """Each containerd of the lane in turn, or those that a test names (`indirect`)."""
     return _find(request.param)

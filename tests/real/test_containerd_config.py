@@ -28,8 +28,8 @@ TEMPLATE = Path(__file__).parents[2] / "roles" / "containerd" / "templates" / "c
 PIPE = r"\\.\pipe\winkube-test"
 CERTS = r"C:\ProgramData\containerd\certs.d"
 
-MAJOR_1 = [build.DEBIAN, *(version for version in build.VERSIONS if version.startswith("1."))]
-MAJOR_2 = [version for version in build.VERSIONS if version.startswith("2.")]
+MAJOR_1 = [build.DEBIAN, *(version for version in build.CONTAINERD_VERSIONS if version.startswith("1."))]
+MAJOR_2 = [version for version in build.CONTAINERD_VERSIONS if version.startswith("2.")]
 CONFIG_4 = [version for version in MAJOR_2 if version.startswith(("2.3.", "2.4."))]
 # Which containerd reads which older file of ours: the one we write for the other version.
 OLDER = [

@@ -220,7 +220,7 @@ def test_our_fields_are_those_of_every_published_api() -> None:
     """What the building of the programs of this lane has left in Go's module cache."""
     releases = published()
     if not releases:
-        pytest.skip("lane real: Go's module cache has no k8s.io/cri-api; `python tests/real/build.py` gets it")
+        pytest.skip("lane real: Go's module cache has no k8s.io/cri-api; `python -m tests.real.build` gets it")
     newest = releases[max(releases)]
     for message, fields in descriptors.schema().messages.items():
         for ours in fields:

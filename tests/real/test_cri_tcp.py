@@ -190,14 +190,15 @@ def page_commands(page: str, listener: Listener) -> list[list[str]]:
 def test_the_documentations_grpcurl_call_works_against_what_was_configured(
     containerd: RealContainerd, folder: Path, page: str, method: str, answers: set[str]
 ) -> None:
-    if not build.grpcurl().exists():
-        pytest.skip("lane real: grpcurl is not there; `python tests/real/build.py grpcurl` gets it")
+    grpcurl = build.program("grpcurl", build.GRPCURL)
+    if not grpcurl.exists():
+        pytest.skip(f"lane real: grpcurl is not there; `python -m tests.real.build grpcurl@{build.GRPCURL}` gets it")
     listener = Listener(Address("127.0.0.1", free_port()))
     (command,) = page_commands(page, listener)
     assert command[-1] == f"runtime.v1.RuntimeService/{method}"
     with running(containerd, folder, edited(base(containerd, folder), listener)):
         done = subprocess.run(
-            [str(build.grpcurl()), *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+            [str(grpcurl), *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
         )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

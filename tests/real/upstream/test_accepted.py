@@ -21,7 +21,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kube_proxy_flag
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
-from tests.real.upstream import build
+from tests.real import build
 
 
 def run(name: str, version: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -29,7 +29,7 @@ def run(name: str, version: str, arguments: Sequence[str]) -> subprocess.Complet
     program = build.program(name, version)
     if not program.exists():
         pytest.skip(
-            f"lane real: {name} {version} is not there; `python tests/real/upstream/build.py {version}` builds it"
+            f"lane real: {name} {version} is not there; `python -m tests.real.build {name}@{version}` builds it"
         )
     command = [str(program), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={"HOME": "/"})
@@ -41,7 +41,7 @@ def for_linux(arguments: Sequence[str], table: FlagTable) -> list[str]:
     return [argument for argument in arguments if argument[2:].partition("=")[0] not in windows]
 
 
-@pytest.mark.parametrize("version", build.VERSIONS)
+@pytest.mark.parametrize("version", build.KUBERNETES_VERSIONS)
 def test_a_real_kubelet_takes_our_arguments(version: str) -> None:
     wanted = KubeletSettings(
         Version.parse(version),
@@ -63,7 +63,7 @@ def test_a_real_kubelet_takes_our_arguments(version: str) -> None:
         assert done.stdout.strip() == f"Kubernetes v{version}"
 
 
-@pytest.mark.parametrize("version", build.VERSIONS)
+@pytest.mark.parametrize("version", build.KUBERNETES_VERSIONS)
 def test_a_real_kube_proxy_takes_our_arguments(version: str) -> None:
     wanted = KubeProxySettings(Version.parse(version), "win1", mode="overlay", source_vip="10.244.2.3")
     done = run("kube-proxy", version, [*for_linux(kube_proxy_args.arguments(wanted), KUBE_PROXY), "--version"])
@@ -71,7 +71,7 @@ def test_a_real_kube_proxy_takes_our_arguments(version: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "table"), [("kubelet", KUBELET), ("kube-proxy", KUBE_PROXY)])
-@pytest.mark.parametrize("version", build.VERSIONS)
+@pytest.mark.parametrize("version", build.KUBERNETES_VERSIONS)
 def test_each_flag_is_known_or_refused_as_the_table_says(version: str, name: str, table: FlagTable) -> None:
     """Also those that --help hides. A value that no flag takes tells a known flag from an unknown one as well."""
     known = table.known(Line.parse(version), "linux") - {"help", "version"}
@@ -81,7 +81,7 @@ def test_each_flag_is_known_or_refused_as_the_table_says(version: str, name: str
         assert ("unknown flag" in done.stderr) is (flag not in known), f"--{flag}: {done.stderr[:300]}"
 
 
-@pytest.mark.parametrize("version", build.VERSIONS)
+@pytest.mark.parametrize("version", build.KUBERNETES_VERSIONS)
 @pytest.mark.parametrize(
     ("gate", "value"),
     [

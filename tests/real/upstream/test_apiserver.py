@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.upstream import build
+from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running
 from tests.unit.lint.judged import judged_pods
 from tests.unit.lint.test_apiserver import ours
@@ -41,7 +41,7 @@ def test_the_running_server_rejects_what_we_call_an_error(
     if not program.exists() or shutil.which("etcd") is None:
         pytest.skip(
             f"lane real: kube-apiserver {version} or etcd is not there; "
-            f"`python tests/real/upstream/build.py --server {version}` and `apt install etcd-server` bring them"
+            f"`python -m tests.real.build kube-apiserver@{version}` and `apt install etcd-server` bring them"
         )
     line = version.rsplit(".", 1)[0]
     minor = int(line.split(".")[1])

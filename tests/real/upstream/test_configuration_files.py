@@ -27,7 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates i
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
-from tests.real.upstream import build
+from tests.real import build
 from tests.real.upstream.test_accepted import for_linux, run
 
 SOCKET = "unix:///run/containerd/containerd.sock"
@@ -37,12 +37,12 @@ HAS_VALIDATE = Line(1, 28)
 Source: kubernetes v1.27.16 (without), v1.28.0 (with) cmd/kubeadm/app/cmd/config.go.
 """
 
-THAT_PRINT = [version for version in build.VERSIONS if Line.parse(version) >= Line(1, 24)]
+THAT_PRINT = [version for version in build.KUBERNETES_VERSIONS if Line.parse(version) >= Line(1, 24)]
 """kubeadm 1.22 was written for an older Go: built with a newer one, it crashes as it prints a document.
 
 Its reflect2 v1.0.1 does.
 """
-WITH_DROP_INS = [version for version in build.VERSIONS if Line.parse(version) >= kubelet_args.DROP_INS]
+WITH_DROP_INS = [version for version in build.KUBERNETES_VERSIONS if Line.parse(version) >= kubelet_args.DROP_INS]
 
 _DUMP = re.compile(r'KubeletConfiguration" config(?:uration)?=<\n(.*?)\n >', re.DOTALL)
 _NAMES_WITHIN = {"resolvconf": "resolverconfig"}

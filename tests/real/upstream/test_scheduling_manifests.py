@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes impo
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION, runtime_class
 from ansible_collections.winkube.node.plugins.plugin_utils.workloads.iis import iis
 
-from tests.real.upstream import build
+from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running
 from tests.unit.scheduling.objects import windows
 
@@ -36,7 +36,8 @@ def test_a_running_server_takes_what_we_make(version: str, tmp_path: Path) -> No
     program = build.program("kube-apiserver", version)
     if not program.exists() or shutil.which("etcd") is None:
         pytest.skip(
-            f"lane real: kube-apiserver {version} or etcd is not there; see tests/real/upstream/build.py --server"
+            "lane real: kube-apiserver or etcd is not there; "
+            f"`python -m tests.real.build kube-apiserver@{version}` and `apt install etcd-server` bring them"
         )
     node = windows_node(windows("win1", 20348, kubelet=version))
     wish = plan.Wish("winkube-density-a", "2026-11-21T00:00:00Z", 1)

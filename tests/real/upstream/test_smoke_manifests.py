@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests
 
-from tests.real.upstream import build
+from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "fixtures" / "smoke" / "win-webserver.yaml"
@@ -30,7 +30,7 @@ def test_the_running_server_takes_what_the_smoke_test_makes(
     if not program.exists() or shutil.which("etcd") is None:
         pytest.skip(
             f"lane real: kube-apiserver {version} or etcd is not there; "
-            f"`python tests/real/upstream/build.py --server {version}` and `apt install etcd-server` bring them"
+            f"`python -m tests.real.build kube-apiserver@{version}` and `apt install etcd-server` bring them"
         )
     taken = 0
     with running(program, tmp_path) as server:
