@@ -134,6 +134,7 @@ WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("kubernetes", "1.36.3", OF_NODES),
     ("kubernetes", "1.35.4", OF_NODES),
     ("containerd", "1.7.35", ("containerd", "ctr")),
+    ("containerd", "1.6.39", ("containerd",)),
     ("kubernetes", "1.31.14", OF_NODES),
     ("containerd", "2.4.2", ("containerd", "ctr")),
     ("containerd", "2.1.9", ("containerd", "ctr")),

@@ -21,6 +21,10 @@ class RealContainerd:
     version: str
     program: Path
 
+    def path(self, path: Path) -> str:
+        """How this containerd names a file of this machine."""
+        return str(path)
+
     def dump(self, config: Path, command: str = "dump") -> dict[str, Any]:
         """What containerd makes of a file, with its defaults, migrated. AssertionError with its words if it refuses."""
         done = self.run(config, command)

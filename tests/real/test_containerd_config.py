@@ -246,7 +246,7 @@ def test_drop_ins_are_read_only_if_the_file_names_them(containerd: RealContainer
     drop_in = tmp_path / "conf.d" / "x.toml"
     drop_in.parent.mkdir()
     drop_in.write_text(f"version = 2\n[{table}]\n  enable_selinux = true\n")
-    imports = f"imports = ['{drop_in.parent}/*.toml']\n" if said else ""
+    imports = f"imports = ['{containerd.path(drop_in.parent / '*.toml')}']\n" if said else ""
     text = f"version = 2\n{imports}[{table}]\n  sandbox_image = 'ours:1'\n"
     done = containerd.run(written(tmp_path, text))
     assert done.returncode == 0

@@ -56,9 +56,11 @@ class Running:
         """Until it ends by itself; subprocess.TimeoutExpired if it does not."""
         return self._process.wait(timeout=timeout)
 
-    def wait_for(self, text: str, timeout: float = RUN_S) -> None:
-        """Until its output has that text. AssertionError with what it said when it ends or the time is up before."""
-        self._until(lambda: text in self.said(), f"{text!r}", timeout)
+    def wait_for(self, texts: str | Sequence[str], timeout: float = RUN_S) -> None:
+        """Until its output has that text, or one of them. AssertionError with what it said when it ends or the time is
+        up before."""
+        wanted = (texts,) if isinstance(texts, str) else tuple(texts)
+        self._until(lambda: any(text in self.said() for text in wanted), " or ".join(map(repr, wanted)), timeout)
 
     def wait_for_port(self, port: int, timeout: float = RUN_S) -> None:
         """Until something listens on that port of 127.0.0.1."""

@@ -1,0 +1,68 @@
+"""Programs in one prefix for the whole run, and what each has been found to do (`judged`)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real import build
+from tests.real.conftest import RealContainerd
+from tests.windows import programs
+from tests.windows.programs import Programs
+from tests.wine.prefix import Prefix
+
+CONTAINERDS = sorted({version for project, version, _ in build.WINDOWS if project == "containerd"})
+
+
+@pytest.fixture(scope="session")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+    """One prefix for all."""
+    if (why := programs.missing()) is not None:
+        pytest.skip(f"lane windows: {why}")
+    with Prefix(tmp_path_factory.mktemp("windows") / "prefix") as prefix:
+        yield Programs(prefix)
+
+
+class WindowsContainerd(RealContainerd):
+    """containerd.exe, asked as the tests ask a containerd for Linux."""
+
+    windows: Programs
+
+    def path(self, path: Path) -> str:
+        return programs.windows_path(path)
+
+    def run(self, config: Path, command: str = "dump") -> subprocess.CompletedProcess[str]:
+        assert config.is_file()
+        line = ["--config", programs.windows_path(config), "config", command]
+        return programs.as_completed(self.windows.run("containerd", self.version, line), line)
+
+
+@pytest.fixture(params=CONTAINERDS)
+def containerd(request: pytest.FixtureRequest, windows: Programs) -> RealContainerd:
+    """Each containerd.exe in turn, or those that a test names (`indirect`)."""
+    version = "1.6.39" if request.param == build.DEBIAN else request.param
+    program = require("containerd", version)
+    found = WindowsContainerd(version, program)
+    object.__setattr__(found, "windows", windows)
+    return found
+
+
+def require(name: str, version: str) -> Path:
+    """The program; the test is skipped where it was not built."""
+    program = build.program(name, version, "windows")
+    if not program.exists():
+        pytest.skip(f"lane windows: {name} {version} is not built; `make windows` builds it")
+    return program
+
+
+@pytest.fixture
+def judged(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Notes for the table what a program did: judged(program, version, reached, compared, differed)."""
+
+    def note(program: str, version: str, reached: str, compared: str, differed: str = "") -> None:
+        request.node.user_properties.append(("judged", (program, version, reached, compared, differed)))
+
+    return note
