@@ -16,12 +16,15 @@ if str(ROOT) not in sys.path:
 from tests.lanes import LanesPlugin, load_lanes  # noqa: E402
 from tests.rows.record import OPTION, RowsPlugin  # noqa: E402
 from tests.rows.table import load_rows  # noqa: E402
+from tests.times import OPTION as TIMES_OPTION  # noqa: E402
+from tests.times import TimesPlugin  # noqa: E402
 
 UNIT = ROOT / "tests" / "unit"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(OPTION, metavar="FILE", help="write what the tests say about the rows to this file")
+    parser.addoption(TIMES_OPTION, metavar="FILE", type=Path, help="write what each test costs to this file, a JSON line each")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
     strict = os.environ.get("CI") == "true"
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
+    # A worker of pytest-xdist measures; the file is written by the process that they report to.
+    times = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)
+    config.pluginmanager.register(TimesPlugin(strict=strict, file=times), "winkube-times")
 
 
 def _import_as_collection() -> None:
