@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
-.PHONY: help setup setup-oldest demo lab test test-main test-oldest quick lint sanity real wine rows molecule bench mutate check build clean cuts
+.PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine rows molecule bench mutate check build clean cuts
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -36,27 +36,29 @@ demo: setup ## a simulated Windows node gets containerd, step by step
 lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them
 	@$(PYTHON) -m tests.demo.lab
 
-test: setup ## every test, in the oldest environment (where it can be had) and in the newest
-	@status=0; $(MAKE) test-oldest || status=1; $(MAKE) test-main || status=1; exit $$status
+# What belongs to lane wine and is exhaustive (a marker; tests/conftest.py) is left to `make check`.
+test: setup ## every test but the exhaustive ones; FILES="plugins/... roles/..." for those that belong to a change
+	@if [ -n "$(FILES)" ]; then \
+	  chosen=$$($(PYTHON) -m tests.select $(FILES)) && $(PYTHON) $(PYTEST) -m 'not exhaustive' $$chosen $(PYTEST_ARGS); \
+	else $(PYTHON) $(PYTEST) -m 'not exhaustive' $(PYTEST_ARGS); fi
 
-test-main: setup ## every test, in the newest environment only
+test-whole: setup ## every test, the exhaustive ones too
 	@$(PYTHON) $(PYTEST) $(PYTEST_ARGS)
 
 # Exit status 3 of .ci/setup: no Python 3.11 here. A developer is told and goes on; CI has to have it.
-# tests/quality is about the files, not about what runs, and wants the linters; tests/real and tests/wine have no use for
-# Ansible. Of the scenarios on the lab those are left out that vary one component's work on the node: it does not depend on
-# ansible-core, and test_demo.py has every component.
-OLDEST_WITHOUT = quality real wine $(addprefix integration/test_,$(addsuffix .py,bundle collect_logs conversion cri_tcp cuts flannel \
-	folders host images join kube_proxy kubelet lab_machine molecule network nssm privilege promises provisioner registries \
-	rejoin reset secrets setup smoke troubleshoot upgrade verify whole_node))
-test-oldest: ## the unit and lab tests on ansible-core 2.19
+# A sample: Python 3.11 (the unit tests that are quick, the contract), and what ansible-core itself does for the collection:
+# connections and payloads, facts between tasks, inventory, no_log, and both whole nodes once.
+OLDEST_WITH = unit contract $(addprefix integration/test_,$(addsuffix .py,demo first_landing inventory lab_reaches_ansible \
+	node_info seams secrets stale winrm))
+test-oldest: ## a sample of the tests on ansible-core 2.19 and Python 3.11
 	@status=0; .ci/setup oldest || status=$$?; \
 	if [ $$status -eq 3 ] && [ "$${CI:-}" != true ]; then echo "lane oldest: skipped, no CPython 3.11 at hand"; exit 0; fi; \
 	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
-	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) $(addprefix --ignore=tests/,$(OLDEST_WITHOUT)) $(PYTEST_ARGS)
+	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) -m 'not slow and not exhaustive' $(addprefix tests/,$(OLDEST_WITH)) $(PYTEST_ARGS)
 
-quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 90 seconds
-	@$(PYTHON) $(PYTEST) -m 'quick' $(PYTEST_ARGS)
+# By name: collecting all the others would take longer than running these.
+quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 60 seconds
+	@$(PYTHON) $(PYTEST) -m quick tests/unit tests/quality tests/integration/test_first_landing.py $(PYTEST_ARGS)
 
 lint: setup ## ruff, mypy, yamllint, ansible-lint, documentation, ansible-test sanity
 	@$(PYTHON) -m tests.quality.lint
@@ -87,7 +89,8 @@ bench: setup ## what site.yml costs, as one JSON object (minutes)
 mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
 	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
-check: lint test ## what CI runs
+check: ## what CI runs: linters, the sample on the oldest ansible-core, every test; all of them, even if one fails
+	@status=0; for target in lint test-oldest test-whole; do $(MAKE) $$target || status=1; done; exit $$status
 
 build: setup ## the collection archive, in build/
 	@.venv/bin/ansible-galaxy collection build --force --output-path build

@@ -24,7 +24,7 @@ UNIT = ROOT / "tests" / "unit"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(OPTION, metavar="FILE", help="write what the tests say about the rows to this file")
-    parser.addoption(TIMES_OPTION, metavar="FILE", type=Path, help="write what each test costs to this file, a JSON line each")
+    parser.addoption(TIMES_OPTION, metavar="FILE", help="write what each test costs to this file, JSON lines")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "lane(name): the lane of tests/lanes.yml that this test belongs to",
         "quick: part of `make quick`; every test in tests/unit is that is not slow",
         "slow: takes many seconds (a file of tests/unit); left out of `make quick`",
+        "exhaustive: part of `make check` only, as is lane wine: more of what `make test` shows already",
     ):
         config.addinivalue_line("markers", marker)
     _import_as_collection()
@@ -40,8 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
     # A worker of pytest-xdist measures; the file is written by the process that they report to.
-    times = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)
-    config.pluginmanager.register(TimesPlugin(strict=strict, file=times), "winkube-times")
+    file = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)
+    config.pluginmanager.register(TimesPlugin(strict=strict, file=Path(file) if file else None), "winkube-times")
 
 
 def _import_as_collection() -> None:
@@ -57,3 +58,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(UNIT) and item.get_closest_marker("slow") is None:
             item.add_marker("quick")
+        lane = item.get_closest_marker("lane")
+        if lane is not None and "wine" in lane.args:
+            item.add_marker("exhaustive")

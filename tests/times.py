@@ -1,10 +1,10 @@
-"""What each test costs, as a pytest plugin: a line with the slowest ten and the total, and no slow test in `make quick`.
+"""What each test costs, as a pytest plugin: at the end the slowest ten and the total; the limit of `make quick`.
 
-A test's figure is **processor time**: that of the process that runs it (the simulated nodes live in there) and of all processes
-that it started and waited for (Ansible and its workers). Time of day is kept beside it and judges nothing: on a machine that does
-other things as well it says how busy the machine was. What a test waits for by `time.sleep` in its own process is told, too.
-Setting up and taking down count; what a fixture of a module or a session makes counts for the first test that asks for it.
-Not seen: a process that outlives its test or that nobody waited for (an SSH master connection: some 0.05 s each).
+A test's figure is **processor time**: of the process that runs it (the simulated nodes live in there) and of all
+processes that it started and waited for (Ansible and its workers). Time of day is kept beside it and judges nothing:
+it says how busy the machine was. What a test waits for by `time.sleep` in its own process is told, too.
+Setting up and taking down count; what a fixture of a module or a session makes counts for the first test that asks
+for it. Not seen: a process that outlives its test or that nobody waited for (an SSH master connection).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.integration.warm import Warm
 
 OPTION = "--times"
 PROPERTY = "times"
@@ -36,9 +38,9 @@ class Times:
 
 
 def cpu_s() -> float:
-    """Processor seconds, user and system, of this process and of its ended children."""
+    """Processor seconds, user and system, of this process, of its ended children and of Ansible's runs."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+    return sum(usage.ru_utime + usage.ru_stime for usage in both) + Warm.cpu_s
 
 
 class _Sleeps:
@@ -46,20 +48,19 @@ class _Sleeps:
 
     def __init__(self) -> None:
         self.total = 0.0
-        self._sleep = time.sleep
+        self._before = time.sleep
         self._thread = threading.get_ident()
 
     def install(self) -> None:
-        time.sleep = self
+        time.sleep = self._sleep  # type: ignore[assignment]
 
     def remove(self) -> None:
-        if time.sleep is self:
-            time.sleep = self._sleep
+        time.sleep = self._before
 
-    def __call__(self, seconds: float, /) -> None:
+    def _sleep(self, seconds: float, /) -> None:
         if threading.get_ident() == self._thread:
             self.total += seconds
-        self._sleep(seconds)
+        self._before(seconds)
 
 
 class TimesPlugin:

@@ -36,7 +36,7 @@ class Fleet:
     """Nodes `win001`, `win002`, ... and one cluster. Their names and addresses are equally long: so is what is sent."""
 
     def __init__(self, directory: Path, kind: Kind, *, whole: bool = True) -> None:
-        self.bench = Bench(directory)
+        self.bench = Bench(directory, warm=False)
         self._sums = write_sums(self.bench.lab.sources, directory, kind)
         self._variables: dict[str, Any] = {
             "winkube_hosts": "windows",

@@ -173,7 +173,7 @@ def transfer(pair: tuple[Path, Path]) -> dict[str, Any]:
     """
     old, new = pair
     with tempfile.TemporaryDirectory(prefix="wkt") as name:
-        bench = Bench(Path(name))
+        bench = Bench(Path(name), warm=False)
         try:
             bench.node("win1")
             drive = bench.lab.host("win1").node.drive

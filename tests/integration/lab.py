@@ -6,7 +6,8 @@
         assert run.recap["win1"].changed == 1
         assert bench.calls("win1") == 1
 
-Ansible is that of the Python that runs pytest; it is a process of its own, the nodes live in pytest's process.
+Ansible is that of the Python that runs pytest; it is a process of its own (warm.py says which), the nodes live in
+pytest's process.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.integration.warm import warm
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
 from tests.lab.server.host import NodeHost
@@ -75,13 +77,16 @@ class Run:
 class Bench:
     """A lab, a folder for playbooks and inventories, and what one needs to look at both."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, warm: bool = True) -> None:
         self.directory = directory
+        self.warm = warm
+        """Whether Ansible is a copy of a process that has imported it already, with a clock of its own."""
         self.patience_s = TIMEOUT_S
         """Seconds that one run of Ansible may take."""
         self.runs: list[Run] = []
         self.files: set[Path] = set()
         """What the test itself has written: Ansible's input, which may hold secrets."""
+        self._environments: list[dict[str, str]] = []
         self.planted: dict[str, str] = {}
         self.lawful: dict[str, tuple[str, ...]] = {}
         self.lab = Lab(directory / "lab").start()
@@ -90,6 +95,8 @@ class Bench:
         directory.joinpath("home").mkdir()
 
     def close(self) -> None:
+        for environment in self._environments:
+            warm().forget(environment)
         self.lab.stop()
         shutil.rmtree(self._control_paths, ignore_errors=True)
 
@@ -190,11 +197,25 @@ class Bench:
         if not {"-i", "--inventory"} & set(words):
             words = ["-i", str(self.inventory()), *words]
         line = [str(SCRIPTS / command), *words]
+        environment = {**self.environment(), **(env or {})}
         started = time.monotonic()
+        if self.warm:
+            self._environments.append(environment)
+            ended = warm().run(command, words, environment, cwd or self.directory, self.patience_s)
+            stdout, stderr, rc = ended.stdout, ended.stderr, ended.rc
+        else:
+            stdout, stderr, rc = self._start(line, environment, cwd or self.directory)
+        seconds = time.monotonic() - started
+        run = Run((command, *words), rc, stdout, stderr, seconds, parse_recap(stdout))
+        self.runs.append(run)
+        return run
+
+    def _start(self, line: list[str], environment: Mapping[str, str], cwd: Path) -> tuple[str, str, int]:
+        """A new process, as a user starts it."""
         with subprocess.Popen(
             line,
-            cwd=cwd or self.directory,
-            env={**self.environment(), **(env or {})},
+            cwd=cwd,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -206,10 +227,7 @@ class Bench:
             except BaseException:
                 _end(process)
                 raise
-        seconds = time.monotonic() - started
-        run = Run((command, *words), process.returncode, stdout, stderr, seconds, parse_recap(stdout))
-        self.runs.append(run)
-        return run
+        return stdout, stderr, process.returncode
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -17,6 +17,8 @@ from tests.rows.table import Row
 
 RESULTS = Path(".cache") / "rows.json"
 OPTION = "--rows-to"
+ALL_OF_MAKE_TEST = "not exhaustive"
+"""The marker expression of `make test`: what it leaves out is more of the same."""
 
 
 def rows_of(item: pytest.Item) -> tuple[str, ...]:
@@ -80,6 +82,7 @@ class RowsPlugin:
         if asked:
             return Path(asked)
         options = self._config.option
-        narrowed = options.keyword or options.markexpr or options.collectonly or options.deselect or options.ignore
+        chosen = options.markexpr not in ("", ALL_OF_MAKE_TEST)
+        narrowed = options.keyword or chosen or options.collectonly or options.deselect or options.ignore
         whole = self._config.args_source is not pytest.Config.ArgsSource.ARGS and not narrowed
         return self._config.rootpath / RESULTS if whole else None

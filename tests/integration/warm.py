@@ -1,0 +1,305 @@
+"""Ansible's commands, started from a process that has imported Ansible already.
+
+Importing takes a third of a short run's processor time, and the scenarios run Ansible a thousand times. Processes:
+
+    server      one for each process of pytest; has imported what Ansible and the collection import of other projects
+    template    one for each environment (that is, each bench): a copy of the server that has set the environment and
+                imported Ansible, which reads it, and ansible.cfg, while it is imported
+    run         a copy of the template: working folder, streams, arguments; from there on Ansible's own `main`
+
+No module of the collection is imported before the run. What is not proven in this way is the start itself: that is done
+by tests/integration/test_demo.py and test_three_ways.py, which start the commands as a user does, by the real clock.
+
+**The clock of a run goes on by itself while it sleeps.** A pause of 0.05 s or more is over at once, and
+`time.monotonic` says that it has passed: nothing that the collection waits for takes real time, since nodes and cluster
+have clocks of their own, which go on when they are asked something. Not with `WINKUBE_REAL_CLOCK=1` in the environment
+of the run.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+REAL_CLOCK = "WINKUBE_REAL_CLOCK"
+MAINS = {"ansible": "ansible.cli.adhoc", "ansible-playbook": "ansible.cli.playbook"}
+SHORT_S = 0.05
+"""A pause below this is real: it is how Ansible lets its own threads and processes work."""
+STEP_S = 0.002
+"""What a longer one takes really: others get their turn."""
+OTHERS = (
+    *("jinja2", "jinja2.nativetypes", "jinja2.sandbox", "yaml", "packaging.version", "resolvelib", "logging.config"),
+    *("cryptography.hazmat.primitives.ciphers.algorithms", "cryptography.hazmat.primitives.asymmetric.ed25519"),
+    *("cryptography.hazmat.backends", "cryptography.x509", "asyncio", "multiprocessing.queues", "getpass", "curses"),
+    *("kubernetes", "kubernetes.config", "kubernetes.stream", "winrm", "requests", "pydantic", "tomllib", "zipfile"),
+    *("tarfile", "http.client", "urllib.request", "pty", "pickle", "fractions", "concurrent.futures.process"),
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """One run: exit status, output, its processor seconds with all its workers."""
+
+    rc: int
+    stdout: str
+    stderr: str
+    cpu_s: float
+
+
+# -- in the process of pytest ------------------------------------------------------------------------------------------
+
+
+class Warm:
+    """The server of this process."""
+
+    cpu_s = 0.0
+    """Processor seconds of all runs so far: they are nobody's children here."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE", "PYTHON"))}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-W", "ignore", __file__, str(theirs.fileno())],
+                env={**environment, "LANG": "C.UTF-8"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+        self._door = ours
+        self._pid = os.getpid()
+
+    def run(
+        self, command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path, timeout_s: float
+    ) -> Ended:
+        """A run to its end; subprocess.TimeoutExpired, as of `subprocess`."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            with theirs:
+                _send(self._door, dict(environment), [theirs.fileno()])
+            _send(ours, {"line": [command, *arguments], "cwd": str(cwd)}, [out.fileno(), err.fileno()])
+            pid = _receive(ours)[0]["pid"]
+            ours.settimeout(timeout_s)
+            try:
+                said, _ = _receive(ours)
+            except BaseException as error:
+                _end(pid, ours)
+                if isinstance(error, TimeoutError):
+                    raise subprocess.TimeoutExpired([command, *arguments], timeout_s) from error
+                raise
+            Warm.cpu_s += said["cpu_s"]
+            texts = []
+            for stream in (out, err):
+                stream.seek(0)
+                texts.append(stream.read().decode(errors="replace").replace("\r\n", "\n"))
+        return Ended(said["rc"], texts[0], texts[1], said["cpu_s"])
+
+    def forget(self, environment: Mapping[str, str]) -> None:
+        """The template of this environment is not needed any more."""
+        with contextlib.suppress(OSError):
+            _send(self._door, {"forget": dict(environment)}, [])
+
+    def close(self) -> None:
+        if os.getpid() == self._pid:
+            self._door.close()
+            self._process.wait(timeout=30)
+
+
+def _end(pid: int, door: socket.socket) -> None:
+    """Ask Ansible to end: its workers are in sessions of their own, so that only Ansible itself can end them."""
+    for which in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(OSError):
+            os.kill(pid, which)
+        door.settimeout(10)
+        with contextlib.suppress(OSError, EOFError):
+            _receive(door)
+            return
+
+
+_WARM: list[Warm] = []
+
+
+def warm() -> Warm:
+    """The one of this process."""
+    if not _WARM:
+        _WARM.append(Warm())
+        atexit.register(_WARM[0].close)
+    return _WARM[0]
+
+
+# -- messages: JSON, and files -----------------------------------------------------------------------------------------
+
+LONGEST = 150_000
+
+
+def _send(door: socket.socket, message: Any, files: Sequence[int]) -> None:
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))] if files else []
+    door.sendmsg([json.dumps(message).encode()], rights)
+
+
+def _receive(door: socket.socket) -> tuple[Any, list[int]]:
+    """EOFError when the other side has gone."""
+    data, files, _, _ = socket.recv_fds(door, LONGEST, 4)
+    if not data:
+        raise EOFError
+    return json.loads(data), files
+
+
+# -- the server --------------------------------------------------------------------------------------------------------
+
+
+def _serve(door: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends its runs and then this
+    for name in OTHERS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    templates: dict[str, socket.socket] = {}
+    while True:
+        try:
+            message, files = _receive(door)
+        except EOFError:
+            return
+        if "forget" in message:
+            if gone := templates.pop(json.dumps(message["forget"], sort_keys=True), None):
+                gone.close()
+            continue
+        key = json.dumps(message, sort_keys=True)
+        if key not in templates:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            if os.fork() == 0:
+                for other in (door, ours, *templates.values()):
+                    other.close()
+                _as_template(theirs, message)
+            theirs.close()
+            templates[key] = ours
+        _send(templates[key], {}, files)
+        for file in files:
+            os.close(file)
+
+
+def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoReturn:
+    try:
+        os.environ.clear()
+        os.environ.update(environment)
+        if REAL_CLOCK not in environment:
+            _let_the_clock_go_on()
+        imported = False
+        while True:
+            try:
+                _, files = _receive(door)
+            except EOFError:
+                os._exit(0)
+            client = socket.socket(fileno=files[0])
+            request, streams = _receive(client)
+            if not imported:
+                # Ansible looks for ansible.cfg in the working folder, while it is imported.
+                os.chdir(request["cwd"])
+                for main in MAINS.values():
+                    importlib.import_module(main)
+                from ansible.config.manager import cleanup_tmp_file
+
+                atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
+                imported = True
+            if os.fork() == 0:
+                door.close()
+                _watch(client, request, streams)
+            client.close()
+            for file in streams:
+                os.close(file)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _watch(client: socket.socket, request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
+    """Says which process the run is, waits for it and says how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    began = time.thread_time()
+    pid = os.fork()
+    if pid == 0:
+        client.close()
+        _as_ansible(request, streams)
+    with contextlib.suppress(OSError):
+        _send(client, {"pid": pid}, [])
+        _, status, usage = os.wait4(pid, 0)
+        rc = os.waitstatus_to_exitcode(status)
+        cpu_s = usage.ru_utime + usage.ru_stime + time.thread_time() - began
+        _send(client, {"rc": rc, "cpu_s": cpu_s}, [])
+    os._exit(0)
+
+
+def _as_ansible(request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
+    rc: Any = 1
+    try:
+        command, *arguments = request["line"]
+        for number, stream in enumerate(streams, start=1):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.chdir(request["cwd"])
+        sys.argv = [str(Path(sys.executable).parent / command), *arguments]
+        _own_local_folder()
+        try:
+            rc = sys.modules[MAINS[command]].main()
+        except SystemExit as ended:
+            rc = ended.code
+        except KeyboardInterrupt:
+            rc = 130
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(rc if isinstance(rc, int) else int(rc is not None))
+
+
+def _own_local_folder() -> None:
+    """The folder for temporary files, which Ansible makes while it is imported: one for each run, gone at its end."""
+    from ansible import constants
+    from ansible.config.manager import cleanup_tmp_file
+
+    folder = tempfile.mkdtemp(prefix=f"ansible-local-{os.getpid()}", dir=Path(constants.DEFAULT_LOCAL_TMP).parent)
+    constants.DEFAULT_LOCAL_TMP = folder
+    atexit.register(cleanup_tmp_file, folder, warn=True)
+
+
+def _let_the_clock_go_on() -> None:
+    real_sleep, real_monotonic = time.sleep, time.monotonic
+    passed = 0.0
+
+    def sleep(seconds: float, /) -> None:
+        nonlocal passed
+        if seconds < SHORT_S:
+            real_sleep(seconds)
+        else:
+            real_sleep(STEP_S)
+            passed += seconds
+
+    def monotonic() -> float:
+        return real_monotonic() + passed
+
+    time.sleep, time.monotonic = sleep, monotonic  # type: ignore[assignment]
+
+
+if __name__ == "__main__":
+    # A script's folder is looked into for modules, and this one has files that are called like other projects' modules.
+    sys.path.pop(0)
+    _serve(socket.socket(fileno=int(sys.argv[1])))
