@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
-.PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine rows molecule bench mutate check build clean cuts
+.PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -73,6 +73,9 @@ real: setup ## config.toml against real containerd of several releases (needs Go
 wine: setup ## plans against the real nssm.exe and Wine's sc.exe; sets Wine 10 up in a cache folder where it can (root, apt-get)
 	@.ci/wine
 	@$(PYTHON) -m pytest tests/wine $(PYTEST_ARGS)
+
+windows: setup ## upstream's programs for Windows judge on Wine what we render for them (needs Go; builds for an hour; ARGS="--newest", "--judge -k ...")
+	@$(PYTHON) -m tests.windows $(ARGS)
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

@@ -44,6 +44,9 @@ CONTAINERD_VERSIONS = ("1.7.35", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
 KUBERNETES_VERSIONS = ("1.22.17", "1.24.17", "1.27.4", "1.30.4", "1.33.13", "1.35.4", "1.37.1")
 """The documents' two minors, those around each change of flags, and the newest."""
 
+EVERY_KUBERNETES = (*KUBERNETES_VERSIONS[:4], "1.31.14", *KUBERNETES_VERSIONS[4:6], "1.36.3", *KUBERNETES_VERSIONS[6:])
+"""With those that are built for Windows alone."""
+
 SERVER_VERSIONS = ("1.33.13", "1.37.1")
 """kube-apiserver, the judge of the linter: the minors of tests/fixtures/lint/apiserver."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.real import build
 from tests.real.conftest import RealContainerd
+from tests.real.upstream.programs import Upstream
 from tests.windows import programs
 from tests.windows.programs import Programs
 from tests.wine.prefix import Prefix
@@ -56,6 +57,29 @@ def require(name: str, version: str) -> Path:
     if not program.exists():
         pytest.skip(f"lane windows: {name} {version} is not built; `make windows` builds it")
     return program
+
+
+class WindowsUpstream(Upstream):
+    """Builds for Windows."""
+
+    system = "windows"
+    runtime = ""
+
+    def __init__(self, windows: Programs) -> None:
+        self._windows = windows
+
+    def run(self, name: str, version: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        require(name, version)
+        return programs.as_completed(self._windows.run(name, version, arguments), arguments)
+
+    def path(self, path: Path) -> str:
+        return programs.windows_path(path)
+
+
+@pytest.fixture
+def upstream(windows: Programs) -> Upstream:
+    """Kubernetes' programs."""
+    return WindowsUpstream(windows)
 
 
 @pytest.fixture

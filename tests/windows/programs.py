@@ -88,9 +88,10 @@ class Programs:
         arguments: Sequence[str],
         signs: Sequence[str],
         timeout: float = RUN_S,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[str, str]:
         """Runs it until its output has one of `signs` or it ends: the sign ("" for none) and all that it said."""
-        running = self.prefix.start(self.place(name, version), arguments)
+        running = self.prefix.start(self.place(name, version), arguments, environment=environment)
         with contextlib.suppress(AssertionError):
             running.wait_for(signs, timeout)
         said = running.said()

@@ -1,8 +1,8 @@
-"""Lane `real`: kubeadm reads our JoinConfiguration, and a kubelet starts with the values of our drop-in.
+"""Lanes `real` and `windows`: kubeadm reads our JoinConfiguration, and a kubelet starts with the values of our drop-in.
 
 Both programs pass over a field that they do not know, some with a warning, some without a word. That they end well
 says little, so what they have read is compared with what we wrote, and a broken twin of each file shows that this would
-find a mistake. They are Linux builds, hence the paths, and for kubeadm the runtime's address, are those of Linux.
+find a mistake. To a build for Linux the paths, and for kubeadm the runtime's address, are given as on Linux.
 """
 
 from __future__ import annotations
@@ -28,21 +28,20 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags i
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.real import build
-from tests.real.upstream.test_accepted import for_linux, run
+from tests.real.upstream.programs import Upstream
 
-SOCKET = "unix:///run/containerd/containerd.sock"
 HAS_VALIDATE = Line(1, 28)
 """The first line with `kubeadm config validate`.
 
 Source: kubernetes v1.27.16 (without), v1.28.0 (with) cmd/kubeadm/app/cmd/config.go.
 """
 
-THAT_PRINT = [version for version in build.KUBERNETES_VERSIONS if Line.parse(version) >= Line(1, 24)]
+THAT_PRINT = [version for version in build.EVERY_KUBERNETES if Line.parse(version) >= Line(1, 24)]
 """kubeadm 1.22 was written for an older Go: built with a newer one, it crashes as it prints a document.
 
 Its reflect2 v1.0.1 does.
 """
-WITH_DROP_INS = [version for version in build.KUBERNETES_VERSIONS if Line.parse(version) >= kubelet_args.DROP_INS]
+WITH_DROP_INS = [version for version in build.EVERY_KUBERNETES if Line.parse(version) >= kubelet_args.DROP_INS]
 
 _DUMP = re.compile(r'KubeletConfiguration" config(?:uration)?=<\n(.*?)\n >', re.DOTALL)
 _NAMES_WITHIN = {"resolvconf": "resolverconfig"}
@@ -50,8 +49,8 @@ _NAMES_WITHIN = {"resolvconf": "resolverconfig"}
 pkg/kubelet/apis/config/types.go."""
 
 
-def join(version: str) -> dict[str, Any]:
-    """Our document for this release of kubeadm, with a runtime's address that a Linux build takes."""
+def join(version: str, upstream: Upstream) -> dict[str, Any]:
+    """Our document for this release of kubeadm, with a runtime's address that this build takes."""
     text = join_configuration(
         JoinSettings(
             version=Version.parse(version),
@@ -66,7 +65,7 @@ def join(version: str) -> dict[str, Any]:
     )
     document: dict[str, Any] = json.loads(text)
     assert document["nodeRegistration"]["criSocket"] == kubelet_args.endpoint("containerd-containerd")
-    document["nodeRegistration"]["criSocket"] = SOCKET
+    document["nodeRegistration"]["criSocket"] = upstream.runtime or document["nodeRegistration"]["criSocket"]
     return document
 
 
@@ -78,36 +77,36 @@ def written(folder: Path, name: str, document: Mapping[str, Any]) -> Path:
 
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("version", THAT_PRINT)
-def test_a_real_kubeadm_reads_our_join_configuration(version: str, tmp_path: Path) -> None:
+def test_a_real_kubeadm_reads_our_join_configuration(version: str, tmp_path: Path, upstream: Upstream) -> None:
     """`config migrate` prints the document as it was read, in the newest form that this release writes: ours."""
-    ours = join(version)
+    ours = join(version, upstream)
     file = written(tmp_path, "join.json", ours)
-    done = run("kubeadm", version, ["config", "migrate", "--old-config", str(file)])
+    done = upstream.run("kubeadm", version, ["config", "migrate", "--old-config", upstream.path(file)])
     assert done.returncode == 0, done.stderr
     assert "unknown field" not in done.stderr
     read = yaml.safe_load(done.stdout)
     assert read["apiVersion"] == ours["apiVersion"]
     assert missing(ours, read) == []
     if Line.parse(version) >= HAS_VALIDATE:
-        done = run("kubeadm", version, ["config", "validate", "--config", str(file)])
+        done = upstream.run("kubeadm", version, ["config", "validate", "--config", upstream.path(file)])
         assert (done.returncode, done.stdout.strip()) == (0, "ok"), done.stderr
 
 
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("version", THAT_PRINT)
-def test_a_real_kubeadm_sees_a_field_that_is_none(version: str, tmp_path: Path) -> None:
-    broken = join(version)
+def test_a_real_kubeadm_sees_a_field_that_is_none(version: str, tmp_path: Path, upstream: Upstream) -> None:
+    broken = join(version, upstream)
     broken["nodeRegistration"]["criSocke"] = broken["nodeRegistration"].pop("criSocket")
     file = written(tmp_path, "join.json", broken)
-    done = run("kubeadm", version, ["config", "migrate", "--old-config", str(file)])
+    done = upstream.run("kubeadm", version, ["config", "migrate", "--old-config", upstream.path(file)])
     assert "unknown field" in done.stderr
     if Line.parse(version) >= HAS_VALIDATE:
-        done = run("kubeadm", version, ["config", "validate", "--config", str(file)])
+        done = upstream.run("kubeadm", version, ["config", "validate", "--config", upstream.path(file)])
         assert done.returncode == 1
         assert 'unknown field "nodeRegistration.criSocke"' in done.stderr
 
 
-def of_kubeadm(version: str, folder: Path) -> KubeletSettings:
+def of_kubeadm(version: str, folder: Path, upstream: Upstream) -> KubeletSettings:
     """A kubelet whose configuration kubeadm has written, and whose kubeconfig is not there: with it the kubelet ends
     after it has logged its configuration (from -v 5 on), before it touches the machine."""
     line = Line.parse(version)
@@ -117,16 +116,16 @@ def of_kubeadm(version: str, folder: Path) -> KubeletSettings:
         "clusterDNS": ["10.96.0.99"],
         "maxPods": 77,
     }
-    if "fail-cgroupv1" in KUBELET.known(line, "linux"):
+    if "fail-cgroupv1" in KUBELET.known(line, upstream.system):
         kubeadms["failCgroupV1"] = False
     (folder / "kubelet.conf.d").mkdir()
     return KubeletSettings(
         Version.parse(version),
         "win1",
-        kubeconfig=str(folder / "absent"),
-        cert_dir=str(folder / "pki"),
-        config_file=str(written(folder, "config.yaml", kubeadms)),
-        drop_in_dir=str(folder / "kubelet.conf.d"),
+        kubeconfig=upstream.path(folder / "absent"),
+        cert_dir=upstream.path(folder / "pki"),
+        config_file=upstream.path(written(folder, "config.yaml", kubeadms)),
+        drop_in_dir=upstream.path(folder / "kubelet.conf.d"),
         image_pipe="containerd-containerd",
         kube_reserved={"cpu": "200m"},
         eviction_hard={"memory.available": "500Mi"},
@@ -139,12 +138,13 @@ def of_kubeadm(version: str, folder: Path) -> KubeletSettings:
     )
 
 
-def started(wanted: KubeletSettings, drop_in: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
-    """A kubelet with the arguments of `wanted` and this drop-in."""
-    folder = Path(wanted.drop_in_dir)
-    written(folder, kubelet_args.DROP_IN_NAME, drop_in)
-    arguments = for_linux(kubelet_args.arguments(wanted), KUBELET)
-    return run("kubelet", str(wanted.version), [*arguments, f"--root-dir={folder.parent / 'root'}"])
+def started(
+    wanted: KubeletSettings, drop_in: Mapping[str, Any], folder: Path, upstream: Upstream
+) -> subprocess.CompletedProcess[str]:
+    """A kubelet with the arguments of `wanted`, whose files are in `folder`, and this drop-in."""
+    written(folder / "kubelet.conf.d", kubelet_args.DROP_IN_NAME, drop_in)
+    arguments = upstream.own(kubelet_args.arguments(wanted), KUBELET)
+    return upstream.run("kubelet", str(wanted.version), [*arguments, f"--root-dir={upstream.path(folder / 'root')}"])
 
 
 def effective(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -186,10 +186,10 @@ def _is_list(value: Any) -> bool:
 
 @pytest.mark.row("KU-32")
 @pytest.mark.parametrize("version", WITH_DROP_INS)
-def test_a_real_kubelet_takes_every_setting_of_a_kubeadm_node(version: str, tmp_path: Path) -> None:
+def test_a_real_kubelet_takes_every_setting_of_a_kubeadm_node(version: str, tmp_path: Path, upstream: Upstream) -> None:
     """Whether it stands in the drop-in or in the arguments: the values are those of a node without kubeadm."""
-    wanted = of_kubeadm(version, tmp_path)
-    done = started(wanted, kubelet_args.configuration(wanted))
+    wanted = of_kubeadm(version, tmp_path, upstream)
+    done = started(wanted, kubelet_args.configuration(wanted), tmp_path, upstream)
     assert "failed to run Kubelet: invalid kubeconfig" in done.stderr, done.stderr[-2000:]
     logged = effective(done)
     ours = {"resolvConf": "", **kubelet_args.configuration(wanted)}  # an argument up to 1.32
@@ -199,12 +199,12 @@ def test_a_real_kubelet_takes_every_setting_of_a_kubeadm_node(version: str, tmp_
 
 @pytest.mark.row("KU-32")
 @pytest.mark.parametrize("version", WITH_DROP_INS)
-def test_a_real_kubelet_shows_a_broken_drop_in(version: str, tmp_path: Path) -> None:
-    wanted = of_kubeadm(version, tmp_path)
+def test_a_real_kubelet_shows_a_broken_drop_in(version: str, tmp_path: Path, upstream: Upstream) -> None:
+    wanted = of_kubeadm(version, tmp_path, upstream)
     ours = kubelet_args.configuration(wanted)
-    done = started(wanted, {**ours, "clusterDNS": "10.96.0.10"})
+    done = started(wanted, {**ours, "clusterDNS": "10.96.0.10"}, tmp_path, upstream)
     assert "failed to merge kubelet configs" in done.stderr
     assert "clusterdns of type []string" in done.stderr.lower()
     misspelt = {("clusterDN" if name == "clusterDNS" else name): value for name, value in ours.items()}
-    logged = effective(started(wanted, misspelt))
+    logged = effective(started(wanted, misspelt, tmp_path, upstream))
     assert ".clusterdns[0]: '10.96.0.10' became '10.96.0.99'" in missing(as_it_logs(ours, logged), logged)

@@ -1,0 +1,188 @@
+"""The command lines that the roles render, and the files they name: per program and release, each distinct one once."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import jinja2
+from ansible_collections.winkube.node.plugins.plugin_utils.components import (
+    containerd_config,
+    crictl,
+    kube_proxy_args,
+    kubelet,
+    kubelet_args,
+    subnet_env,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import ContainerdSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.real.build import ROOT
+from tests.unit.components.nodes import LAYOUT
+
+JOINS = ("kubeadm", "bootstrap_kubeconfig", "kubeconfig")
+MANAGERS = ("nssm", "sc")
+NOBODY = "https://127.0.0.1:9"
+"""An API server that refuses each connection at once."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One command line; `said` is how it comes about, one phrase for each way."""
+
+    program: str
+    version: str
+    arguments: tuple[str, ...]
+    said: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def of_scm(self) -> bool:
+        """Whether only the service manager can start it."""
+        return "--windows-service" in self.arguments or "--run-service" in self.arguments
+
+
+def distinct(lines: Iterator[Line]) -> list[Line]:
+    """Equal ones joined."""
+    found: dict[tuple[Any, ...], Line] = {}
+    for line in lines:
+        key = (line.program, line.version, line.arguments, tuple(sorted(line.environment.items())))
+        before = found[key].said if key in found else ()
+        found[key] = Line(line.program, line.version, line.arguments, (*before, *line.said), line.environment)
+    return list(found.values())
+
+
+def _service(component: str, program: str, manager: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """What the manager starts the program with."""
+    made = definition(
+        ServiceArgs(component, component, manager, program, arguments, component, LAYOUT.root, LAYOUT.nssm)
+    )
+    return tuple(made.arguments)  # type: ignore[attr-defined]
+
+
+def of_kubelet(version: str) -> Iterator[Line]:
+    """Each join and manager, with little and with everything set."""
+    full: dict[str, Any] = {
+        "pause_image": "registry.k8s.io/pause:3.9",
+        "image_pipe": LAYOUT.containerd_pipe,
+        "kube_reserved": {"cpu": "200m", "memory": "1Gi"},
+        "eviction_hard": {"memory.available": "500Mi"},
+        "eviction_soft": {"memory.available": "1Gi"},
+        "eviction_soft_grace_period": {"memory.available": "1m0s"},
+        "taints": ("os=windows:NoSchedule", "gpu:NoExecute"),
+        "labels": {"tier": "web"},
+        "node_ip": "127.0.0.1",
+    }
+    for join, manager, (name, more) in product(JOINS, MANAGERS, (("defaults", {}), ("every setting", full))):
+        settings = KubeletSettings(Version.parse(version), "win1", **kubelet.places(LAYOUT, join), **more)
+        arguments = _service("kubelet", LAYOUT.kubelet_binary, manager, kubelet_args.arguments(settings))
+        yield Line("kubelet", version, arguments, (f"{join}, {manager}, {name}",))
+
+
+def of_kube_proxy(version: str) -> Iterator[Line]:
+    """Each mode and manager, with and without direct server return."""
+    modes: tuple[tuple[kube_proxy_args.Mode, str], ...] = (("l2bridge", ""), ("overlay", "10.244.2.3"))
+    for (mode, vip), manager, dsr in product(modes, MANAGERS, (False, True)):
+        settings = KubeProxySettings(
+            Version.parse(version), "win1", mode, source_vip=vip, kubeconfig=LAYOUT.kube_proxy_kubeconfig, dsr=dsr
+        )
+        arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
+        environment = dict(pair.split("=", 1) for pair in kube_proxy_args.environment(settings))
+        said = (f"{mode}, {manager}{', DSR' if dsr else ''}",)
+        yield Line("kube-proxy", version, arguments, said, environment)
+
+
+def of_flanneld(version: str) -> Iterator[Line]:
+    """Both modes have the same line."""
+    arguments = (
+        f"--kubeconfig-file={LAYOUT.flanneld_kubeconfig}",
+        "--iface=127.0.0.1",
+        "--ip-masq=1",
+        "--kube-subnet-mgr=1",
+    )
+    yield Line("flanneld", version, arguments, ("nssm",), {"NODE_NAME": "win1"})
+
+
+def of_containerd(version: str) -> Iterator[Line]:
+    """nssm's line, and the native one without what only the service manager can do."""
+    short = ("--config", LAYOUT.containerd_config)
+    yield Line("containerd", version, short, ("nssm",))
+
+
+def of(program: str, version: str) -> list[Line]:
+    """All of a program."""
+    found = {"kubelet": of_kubelet, "kube-proxy": of_kube_proxy, "flanneld": of_flanneld, "containerd": of_containerd}
+    return distinct(found[program](version))
+
+
+def config_toml(version: str, **more: Any) -> str:
+    """containerd's configuration as the role renders it."""
+    settings = ContainerdSettings(
+        **{
+            "version": version,
+            "sandbox_image": "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2",
+            "cni_bin_dir": LAYOUT.cni_bin_dir,
+            "cni_conf_dir": LAYOUT.cni_conf_dir,
+            "grpc_address": rf"\\.\pipe\{LAYOUT.containerd_pipe}",
+            **more,
+        }
+    )
+    template = (ROOT / "roles" / "containerd" / "templates" / "config.toml.j2").read_text(encoding="utf-8")
+    jinja = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    return jinja.from_string(template).render(containerd_config.template_variables(settings))
+
+
+def ca() -> bytes:
+    """A certificate authority's certificate; nobody has its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "kubernetes")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=30))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def files(kubernetes: str) -> dict[str, str]:
+    """Windows path -> text: what a joined node has, for a Kubernetes of this release."""
+    authority = ca()
+    settings = KubeletSettings(Version.parse(kubernetes), "win1", **kubelet.places(LAYOUT, "kubeadm"))
+    kubeadms = {
+        "kind": "KubeletConfiguration",
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "authentication": {"anonymous": {"enabled": False}, "x509": {"clientCAFile": kubelet.ca_file(LAYOUT)}},
+        "clusterDNS": ["10.96.0.10"],
+    }
+    kubeconfigs = (
+        *(LAYOUT.kubelet_kubeconfig, LAYOUT.kube_proxy_kubeconfig, LAYOUT.flanneld_kubeconfig),
+        rf"{LAYOUT.kubernetes_dir}\bootstrap-kubelet.conf",
+    )
+    drop_in = rf"{kubelet.drop_in_dir(LAYOUT)}\{kubelet_args.DROP_IN_NAME}"
+    return {
+        kubelet.config_file(LAYOUT): json.dumps(kubeadms),
+        drop_in: json.dumps(kubelet_args.configuration(settings)),
+        kubelet.ca_file(LAYOUT): authority.decode(),
+        **{path: with_token(NOBODY, authority, "win1", "abc") for path in kubeconfigs},
+        subnet_env.path(LAYOUT): "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1450\n"
+        "FLANNEL_IPMASQ=true\n",
+        crictl.config_path(LAYOUT): crictl.config(LAYOUT),
+    }

@@ -1,0 +1,78 @@
+"""Every command line that the roles render is accepted by the program for Windows, and goes as far as Wine lets it.
+
+reached.yml says how far that is. What only the service manager can start is parsed to its end, by --version behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.real import build
+from tests.unit.components.nodes import LAYOUT
+from tests.windows import lines
+from tests.windows.conftest import require
+from tests.windows.programs import Programs
+from tests.wine.prefix import Running
+
+REACHED: dict[str, dict[str, list[str]]] = yaml.safe_load(
+    Path(__file__).with_name("reached.yml").read_text(encoding="utf-8")
+)
+OF_ROLES = ("containerd", "kubelet", "kube-proxy", "flanneld")
+RELEASES = [(name, version) for _, version, names in build.WINDOWS for name in names if name in OF_ROLES]
+START_S = 90
+
+
+@pytest.fixture(scope="module")
+def running(windows: Programs) -> Iterator[Running]:
+    """A containerd with the role's configuration, for those that want one."""
+    require("containerd", "2.3.7")
+    write(windows, {LAYOUT.containerd_config: lines.config_toml("2.3.7")})
+    containerd = windows.prefix.start(windows.place("containerd", "2.3.7"), ["--config", LAYOUT.containerd_config])
+    containerd.wait_for("containerd successfully booted", START_S)
+    yield containerd
+    containerd.stop()
+
+
+def write(windows: Programs, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        target = windows.prefix.path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("program", "version"), RELEASES)
+def test_each_line_is_parsed(program: str, version: str, windows: Programs, judged: Callable[..., None]) -> None:
+    """With --version behind it: both before it and behind it the program ends for a flag that it does not know."""
+    require(program, version)
+    every = lines.of(program, version)
+    for line in every:
+        done = windows.run(program, version, [*line.arguments, "--version"])
+        assert "unknown flag" not in done.said, (line.said, done.said[:500])
+        assert (done.exit, version in done.out or program == "flanneld") == (0, True), (line.said, done.said[:500])
+    judged(program, version, "", f"{len(every)} command lines parsed")
+
+
+@pytest.mark.parametrize(("program", "version"), RELEASES)
+def test_each_line_goes_as_far_as_wine_lets_it(
+    program: str, version: str, windows: Programs, request: pytest.FixtureRequest, judged: Callable[..., None]
+) -> None:
+    require(program, version)
+    if program == "containerd":
+        write(windows, {LAYOUT.containerd_config: lines.config_toml(version)})
+    else:
+        request.getfixturevalue("running")
+        write(windows, lines.files(version))
+    points = REACHED.get(program, {}).get(version, [])
+    met = set()
+    for line in lines.of(program, version):
+        if line.of_scm:
+            continue
+        point, said = windows.until(program, version, line.arguments, points, START_S, line.environment)
+        assert point, f"{program} {version}, {line.said}: {' '.join(line.arguments)}\n{said[-6000:]}"
+        met.add(point)
+    assert met == set(points), f"reached.yml has for {program} {version} what no line reaches"
+    judged(program, version, " / ".join(points), "")

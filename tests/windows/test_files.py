@@ -1,0 +1,167 @@
+"""Files and requests that we render, as the programs for Windows read them: kubeconfigs, crictl.yaml, cni.conf, what
+host-local is asked for the source VIP, kubeadm's dry run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import crictl, source_vip
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join_configuration import (
+    JoinSettings,
+    join_configuration,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+from tests.real import build
+from tests.unit.components import test_cni_conf
+from tests.unit.components.nodes import LAYOUT
+from tests.windows import lines
+from tests.windows.conftest import require
+from tests.windows.programs import Answer, Programs
+from tests.windows.test_command_lines import running, write  # noqa: F401
+
+CNI = "1.9.0"
+FLANNEL_CNI = "1.2.0-flannel1"
+VIP = source_vip.VipArgs(LAYOUT, "vxlan0", r"C:\var\lib\cni\networks")
+KUBECONFIG = r"C:\tests\kubeconfig"
+JOIN = r"C:\tests\join.json"
+
+
+def of(program: str) -> list[str]:
+    """The releases of a program in the table of the builds."""
+    return [version for _, version, names in build.WINDOWS if program in names]
+
+
+@pytest.mark.parametrize("version", of("kubectl"))
+def test_a_kubeconfig_is_read_as_it_was_meant(version: str, windows: Programs, judged: Callable[..., None]) -> None:
+    require("kubectl", version)
+    ours = with_token(lines.NOBODY, lines.ca(), "system:node:win1", "abc.def")
+    write(windows, {KUBECONFIG: ours})
+    done = windows.run("kubectl", version, ["--kubeconfig", KUBECONFIG, "config", "view", "--raw", "-o", "json"])
+    assert done.exit == 0, done.said
+    read = json.loads(done.out)
+    read.pop("preferences", None)
+    assert read == json.loads(ours)
+    asked = windows.run("kubectl", version, ["--kubeconfig", KUBECONFIG, "get", "--raw", "/healthz"])
+    assert asked.exit != 0
+    assert "127.0.0.1:9" in asked.error, asked.said
+    judged("kubectl", version, "asks the API server of the kubeconfig", "kubeconfig, all fields")
+
+
+@pytest.mark.parametrize("version", of("crictl"))
+def test_crictl_reads_its_file(
+    version: str,
+    windows: Programs,
+    running: object,  # noqa: F811
+    judged: Callable[..., None],
+) -> None:
+    require("crictl", version)
+    where = crictl.config_path(LAYOUT)
+    write(windows, {where: crictl.config(LAYOUT)})
+    done = windows.run("crictl", version, ["--config", where, "version"])
+    assert done.exit == 0, done.said
+    assert "RuntimeName:  containerd" in done.out
+    other = crictl.config(LAYOUT).replace(LAYOUT.containerd_pipe, "nobody")
+    write(windows, {where: other})
+    done = windows.run("crictl", version, ["--config", where, "version"])
+    assert done.exit != 0
+    assert "nobody" in done.said
+    judged("crictl", version, "answered by containerd over the pipe of crictl.yaml", "crictl.yaml")
+
+
+@pytest.mark.parametrize("version", of("crictl"))
+def test_crictl_finds_its_file_beside_itself(version: str, windows: Programs) -> None:
+    """As long as the user's folder has none. Where the roles put it."""
+    program = require("crictl", version)
+    windows.prefix.place(program, crictl.path(LAYOUT))
+    write(windows, {crictl.config_path(LAYOUT): crictl.config(LAYOUT).replace(LAYOUT.containerd_pipe, "nobody")})
+    done = windows.prefix.run(crictl.path(LAYOUT), ["version"])
+    assert done.returncode != 0
+    assert b"nobody" in done.stdout + done.stderr, done
+
+
+def plugin(windows: Programs, name: str, version: str, command: str, conf: str = "", **more: str) -> Answer:
+    """A CNI plugin, asked as containerd asks it."""
+    environment = {
+        "CNI_COMMAND": command,
+        "CNI_CONTAINERID": "c0ffee",
+        "CNI_NETNS": "0f0f0f0f-1111-2222-3333-444444444444",
+        "CNI_IFNAME": "eth0",
+        "CNI_PATH": LAYOUT.cni_bin_dir,
+        **more,
+    }
+    return windows.run(name, version, [], environment=environment, stdin=conf.encode())
+
+
+@pytest.mark.parametrize("name", ["win-bridge", "win-overlay", "host-local", "flannel"])
+def test_a_plugin_says_which_versions_it_speaks(name: str, windows: Programs, judged: Callable[..., None]) -> None:
+    version = FLANNEL_CNI if name == "flannel" else CNI
+    require(name, version)
+    done = plugin(windows, name, version, "VERSION", '{"cniVersion": "1.0.0"}')
+    assert done.exit == 0, done.said
+    spoken = json.loads(done.out)["supportedVersions"]
+    for mode in ("l2bridge", "overlay"):
+        assert test_cni_conf.data(mode=mode)["cniVersion"] in spoken
+    judged(name, version, "", "cniVersion of cni.conf")
+
+
+@pytest.mark.parametrize("mode", ["l2bridge", "overlay"])
+def test_cni_conf_is_taken_until_hns_is_asked(mode: str, windows: Programs, judged: Callable[..., None]) -> None:
+    """flannel.exe reads the file and subnet.env, and starts the delegate with what it has made of them; that one reads
+    it, has host-local reserve an address where it is its business, and loads the DLL of HNS, which Wine has not."""
+    delegate = "win-bridge" if mode == "l2bridge" else "win-overlay"
+    for name, version in (("flannel", FLANNEL_CNI), (delegate, CNI), ("host-local", CNI)):
+        windows.prefix.place(require(name, version), rf"{LAYOUT.cni_bin_dir}\{name}.exe")
+    write(windows, lines.files("1.37.1"))
+    conf = test_cni_conf.render(test_cni_conf.settings(mode=mode))
+    done = plugin(windows, "flannel", FLANNEL_CNI, "ADD", conf)
+    assert done.exit != 0
+    assert re.search(r"vmcompute\.dll|computenetwork\.dll|HNS|hcn", done.said), done.said
+    judged("flannel", FLANNEL_CNI, f"{delegate} asks HNS", "cni.conf")
+    judged(delegate, CNI, "asks HNS", "what flannel.exe makes of cni.conf")
+    broken = conf.replace('"delegate"', '"delegat"')
+    assert not re.search(
+        r"vmcompute\.dll|computenetwork\.dll", plugin(windows, "flannel", FLANNEL_CNI, "ADD", broken).said
+    )
+
+
+def test_host_local_gives_the_source_vip(windows: Programs, judged: Callable[..., None]) -> None:
+    require("host-local", CNI)
+    asked: Any = source_vip._request(VIP, "10.244.2.0/24")
+    op = source_vip._host_local(VIP, "ADD", json.dumps(asked))
+    environment = {name: str(value) for name, value in op.args["env"].items()}
+    done = windows.run("host-local", CNI, [], environment=environment, stdin=json.dumps(asked).encode())
+    assert done.exit == 0, done.said
+    vip = source_vip.reserved({"results": [{"op": "run", "stdout": done.out}]}, "10.244.2.0/24")
+    assert vip == "10.244.2.2"
+    taken = windows.prefix.path(rf"{VIP.folder}\{vip}")
+    assert taken.exists()
+    judged("host-local", CNI, "gives an address", "request for the source VIP; the file of the address")
+
+
+@pytest.mark.parametrize("version", of("kubeadm"))
+def test_kubeadms_dry_run_gets_to_the_api_server(version: str, windows: Programs, judged: Callable[..., None]) -> None:
+    """Its preflight checks on Windows are all passed but those that Wine has no answer to."""
+    require("kubeadm", version)
+    text = join_configuration(
+        JoinSettings(
+            version=Version.parse(version),
+            node_name="win1",
+            pipe=LAYOUT.containerd_pipe,
+            api_server=lines.NOBODY.removeprefix("https://"),
+            token="abcdef.0123456789abcdef",
+            ca_hash=f"sha256:{'0' * 64}",
+            taints=("os=windows:NoSchedule",),
+            kubelet_extra_args={"node-ip": "127.0.0.1"},
+        )
+    )
+    write(windows, {JOIN: text})
+    arguments = ["join", "--config", JOIN, "--dry-run", "--ignore-preflight-errors=all", "--v=5"]
+    sign, said = windows.until("kubeadm", version, arguments, ["connection refused", "actively refused"], 60)
+    assert sign, said[-3000:]
+    judged("kubeadm", version, "join --dry-run asks the API server", "JoinConfiguration")
