@@ -2,16 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# FOR INTERNAL COLLECTION USE ONLY. Files and folders: what is at a path, its hash, its ACL, and replacing it in one step.
+# FOR INTERNAL COLLECTION USE ONLY. Files and folders: what is at a path, its hash, and replacing it in one step.
 
 #AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Security
 
 Set-StrictMode -Version 2.0
-
-function Test-NodeWindows {
-    <# .SYNOPSIS False on Linux, where a part of the operations works for tests; $IsWindows does not exist on 5.1. #>
-    return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
-}
 
 function Join-NodePath {
     param([string]$Folder, [string]$Name)
@@ -91,103 +87,6 @@ function Get-NodeFileHash {
     }
 }
 
-function Get-NodeSection {
-    <# .SYNOPSIS Which parts (owner, group, DACL) an SDDL text speaks of. #>
-    param([string]$Sddl)
-
-    $descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
-    $sections = [System.Security.AccessControl.AccessControlSections]::None
-    if ($null -ne $descriptor.Owner) {
-        $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
-    }
-    if ($null -ne $descriptor.Group) {
-        $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
-    }
-    if ($null -ne $descriptor.DiscretionaryAcl) {
-        $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
-    }
-    return [System.Security.AccessControl.AccessControlSections]$sections
-}
-
-function Get-NodeSecurity {
-    <# .SYNOPSIS The security of a file or folder as an object: the parts named in Sections. #>
-    param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
-
-    if ([System.IO.Directory]::Exists($Path)) {
-        return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
-    }
-    return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
-}
-
-function Get-NodeSddl {
-    <# .SYNOPSIS Owner and DACL of a file or folder as SDDL; null where there is no such thing (not Windows). #>
-    param([string]$Path)
-
-    if (-not (Test-NodeWindows)) {
-        return $null
-    }
-    $sections = [System.Security.AccessControl.AccessControlSections]'Owner, Access'
-    $security = Get-NodeSecurity -Path $Path -Sections $sections
-    return [string]$security.GetSecurityDescriptorSddlForm($sections)
-}
-
-function Get-NodeOwner {
-    <# .SYNOPSIS The SID of a path's owner, as text. #>
-    param([string]$Path)
-
-    $security = Get-NodeSecurity -Path $Path -Sections ([System.Security.AccessControl.AccessControlSections]::Owner)
-    return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
-}
-
-function ConvertTo-NodeSecurity {
-    <# .SYNOPSIS The parts of an SDDL text as the security object of a file or of a folder. #>
-    param([string]$Sddl, [bool]$IsFolder)
-
-    if ($IsFolder) {
-        $security = New-Object System.Security.AccessControl.DirectorySecurity
-    }
-    else {
-        $security = New-Object System.Security.AccessControl.FileSecurity
-    }
-    $security.SetSecurityDescriptorSddlForm($Sddl, (Get-NodeSection -Sddl $Sddl))
-    return $security
-}
-
-function Test-NodeSddl {
-    <# .SYNOPSIS Whether a file or folder has the owner, group and DACL that an SDDL text names. Both as .NET writes them. #>
-    param([string]$Path, [string]$Sddl)
-
-    if (-not (Test-NodeWindows)) {
-        return $true
-    }
-    $sections = Get-NodeSection -Sddl $Sddl
-    $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
-    $present = Get-NodeSecurity -Path $Path -Sections $sections
-    return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
-}
-
-function Set-NodeSddl {
-    <# .SYNOPSIS Gives a file or folder the owner and DACL of an SDDL text; nothing is written if it has them. #>
-    param([string]$Path, [string]$Sddl)
-
-    if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
-        return
-    }
-    $isFolder = [System.IO.Directory]::Exists($Path)
-    $item = New-Object System.IO.FileInfo($Path)
-    if ($isFolder) {
-        $item = New-Object System.IO.DirectoryInfo($Path)
-    }
-    $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder
-    if ($PSVersionTable.PSVersion.Major -ge 6) {
-        # On .NET (Core) these are extension methods, which PowerShell does not find on the object.
-        [System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
-    }
-    else {
-        $item.SetAccessControl($wanted)
-    }
-}
-
 function New-NodeFolder {
     <#
     .SYNOPSIS
@@ -214,9 +113,9 @@ function New-NodeFolder {
             throw "$folder is a file, a folder is wanted there. Remove it or choose another path."
         }
         if ($kind -ceq 'absent') {
-            if ($folder -ceq $full -and $Sddl -ne '' -and (Test-NodeWindows)) {
-                # Made with its ACL, so that nobody can put anything into it before the ACL is set.
-                $security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true
+            if ($folder -ceq $full -and $Sddl -match 'D:' -and (Test-NodeWindows)) {
+                # Made with its DACL, so that nobody can put anything into it before; the owner follows below.
+                $security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true -Sections (Get-NodeSectionButOwner -Sddl $Sddl)
                 if ($PSVersionTable.PSVersion.Major -ge 6) {
                     $null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
                 }
@@ -241,7 +140,7 @@ function Invoke-NodeRetry {
 
     .NOTES
     32, 33: sharing. 5: access denied. 145: a folder whose files are deleted but still open somewhere. 1175, 1176, 1177: ReplaceFile
-    could not remove or rename what is held. After 1176 and 1177 nothing may be at the destination; Move-NodeFileIn then moves.
+    could not remove or rename what is held. After 1177 nothing is at the destination; Move-NodeFileIn then moves.
     #>
     param([scriptblock]$Block)
 
@@ -262,21 +161,6 @@ function Invoke-NodeRetry {
     }
 }
 
-function Move-NodeFileIn {
-    <# .SYNOPSIS Renames a finished file to its real name, replacing what is there (which hands its ACL on). #>
-    param([string]$Source, [string]$Path)
-
-    $block = {
-        if ([System.IO.File]::Exists($Path)) {
-            [System.IO.File]::Replace($Source, $Path, [NullString]::Value)
-        }
-        else {
-            [System.IO.File]::Move($Source, $Path)
-        }
-    }
-    Invoke-NodeRetry -Block $block
-}
-
 function Remove-NodeFileQuietly {
     <# .SYNOPSIS Deletes a leftover of our own (.winkube-new, .part) if it can; a failure is no error. #>
     param([string]$Path)
@@ -288,6 +172,54 @@ function Remove-NodeFileQuietly {
     }
     catch {
         $null = $_
+    }
+}
+
+function Clear-NodeReplaced {
+    <#
+    .SYNOPSIS
+    What replacing a file may have left: the old content gets its name back if nothing has it, else it goes.
+    #>
+    param([string]$Path)
+
+    $old = $Path + '.winkube-old'
+    if (-not [System.IO.File]::Exists($old)) {
+        return
+    }
+    if ([System.IO.File]::Exists($Path)) {
+        Remove-NodeFileQuietly -Path $old
+    }
+    else {
+        [System.IO.File]::Move($old, $Path)
+    }
+}
+
+function Move-NodeFileIn {
+    <#
+    .SYNOPSIS
+    Renames a finished file to its real name, replacing what is there (which hands its ACL on).
+
+    .NOTES
+    ReplaceFile that is given no name for the old file can fail half-way and leave nothing under the real name. With one, the old content
+    is always there, under one of the two. Source: Microsoft, ReplaceFile, ERROR_UNABLE_TO_MOVE_REPLACEMENT and _2.
+    #>
+    param([string]$Source, [string]$Path)
+
+    Clear-NodeReplaced -Path $Path
+    $old = $Path + '.winkube-old'
+    $block = {
+        if ([System.IO.File]::Exists($Path)) {
+            [System.IO.File]::Replace($Source, $Path, $old)
+        }
+        else {
+            [System.IO.File]::Move($Source, $Path)
+        }
+    }
+    try {
+        Invoke-NodeRetry -Block $block
+    }
+    finally {
+        Clear-NodeReplaced -Path $Path
     }
 }
 
@@ -327,10 +259,7 @@ function Write-NodeFile {
         if ($null -ne $stream) {
             $stream.Dispose()
         }
-        if (-not $replaces -or [System.IO.File]::Exists($Path)) {
-            Remove-NodeFileQuietly -Path $fresh
-        }
-        # Else ReplaceFile has given up half-way (1176, 1177): the old content has lost its name, the new one is all there is.
+        Remove-NodeFileQuietly -Path $fresh
         throw $failure
     }
 }
@@ -420,8 +349,7 @@ function Write-NodeJsonFile {
 }
 
 Export-ModuleMember -Function @(
-    'Test-NodeWindows', 'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeTextHash', 'Get-NodeFileHash', 'Get-NodeSddl',
-    'Get-NodeOwner', 'Test-NodeSddl', 'Set-NodeSddl',
-    'Get-NodeSecurity', 'New-NodeFolder', 'Invoke-NodeRetry', 'Move-NodeFileIn', 'Remove-NodeFileQuietly', 'Write-NodeFile',
-    'Read-NodeText', 'Read-NodeBytes', 'Read-NodeHead', 'Read-NodeTail', 'Write-NodeJsonFile', 'Set-NodeTls'
+    'Join-NodePath', 'Get-NodeFileKind', 'Get-NodeTextHash', 'Get-NodeFileHash', 'New-NodeFolder', 'Invoke-NodeRetry', 'Move-NodeFileIn',
+    'Clear-NodeReplaced', 'Remove-NodeFileQuietly', 'Write-NodeFile', 'Read-NodeText', 'Read-NodeBytes', 'Read-NodeHead', 'Read-NodeTail',
+    'Write-NodeJsonFile', 'Set-NodeTls'
 )

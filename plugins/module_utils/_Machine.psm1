@@ -5,6 +5,7 @@
 # FOR INTERNAL COLLECTION USE ONLY. What machine this is: the queries `system`, `volumes` and `encryption`.
 
 #AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Security
 #AnsibleRequires -PowerShell ._Files
 #AnsibleRequires -PowerShell ._Registry
 #AnsibleRequires -PowerShell ._Processes
@@ -167,5 +168,5 @@ function Read-NodeEncryption {
 }
 
 Export-ModuleMember -Function @(
-    'Read-NodeSystem', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Test-NodeElevated', 'Read-NodeEncryption'
+    'Read-NodeSystem', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Get-NodeBootId', 'Test-NodeElevated', 'Read-NodeEncryption'
 )

@@ -5,6 +5,7 @@
 # FOR INTERNAL COLLECTION USE ONLY. Processes: by name, by the file they run, and when they started.
 
 #AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Security
 #AnsibleRequires -PowerShell ._Files
 
 Set-StrictMode -Version 2.0

@@ -6,6 +6,7 @@
 # hashes; one that fails gives {error: sentence} and never throws.
 
 #AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Security
 #AnsibleRequires -PowerShell ._Files
 #AnsibleRequires -PowerShell ._Registry
 #AnsibleRequires -PowerShell ._Services

@@ -6,6 +6,7 @@
 # manager, process ids from CIM (not on Wine).
 
 #AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Security
 #AnsibleRequires -PowerShell ._Registry
 
 Set-StrictMode -Version 2.0

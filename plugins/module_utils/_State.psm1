@@ -2,13 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# FOR INTERNAL COLLECTION USE ONLY. The state folder of docs/protocol.md section 4: journals, the open batch, the lock, and the
-# scheduled task that finishes what was begun. node_apply and the runner share it.
+# FOR INTERNAL COLLECTION USE ONLY. The state folder of docs/protocol.md section 4: documents, journals, the lock. node_apply and the
+# runner share it.
 
 #AnsibleRequires -PowerShell ._Json
 #AnsibleRequires -PowerShell ._Files
-#AnsibleRequires -PowerShell ._Processes
-#AnsibleRequires -PowerShell ._Reading
+#AnsibleRequires -PowerShell ._Task
 
 Set-StrictMode -Version 2.0
 
@@ -142,6 +141,62 @@ function Find-NodeJournalEntry {
     return $null
 }
 
+function Read-NodeJournalNews {
+    <#
+    .SYNOPSIS
+    The lines that have been added to a journal since the last look, as text. `Seen` is {length}: how many bytes were looked at.
+
+    .NOTES
+    Who follows a batch looks four times a second: the journal, which holds what programs printed, is not read whole each time.
+    A line that is not whole yet comes with the next look.
+    #>
+    param([string]$StateDir, [string]$Id, [hashtable]$Seen)
+
+    $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
+    $item = New-Object System.IO.FileInfo($path)
+    if (-not $item.Exists -or $item.Length -le $Seen['length']) {
+        return ''
+    }
+    $stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    $memory = New-Object System.IO.MemoryStream
+    try {
+        $null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
+        $stream.CopyTo($memory)
+    }
+    finally {
+        $stream.Dispose()
+    }
+    [byte[]]$bytes = $memory.ToArray()
+    # 10: the end of a line.
+    $whole = [System.Array]::LastIndexOf($bytes, [byte]10) + 1
+    $Seen['length'] = [int64]$Seen['length'] + $whole
+    return [string][System.Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
+}
+
+function Find-NodeOutcome {
+    <# .SYNOPSIS The entry `outcome` among the lines of a journal; null if there is none. #>
+    param([string]$Text)
+
+    foreach ($line in $Text.Split([char]10)) {
+        # What a program printed may hold the word, too: the entry decides.
+        if (-not $line.Contains('outcome')) {
+            continue
+        }
+        try {
+            $entry = ConvertFrom-NodeJson -Text $line
+            if ([string](Get-NodeArgument -Map $entry -Name 'e' -Default '') -ceq 'outcome') {
+                return $entry
+            }
+        }
+        catch {
+            # A line that a loss of power tore.
+            $null = $_
+        }
+    }
+    return $null
+}
+
 function Limit-NodeOutput {
     <#
     .SYNOPSIS
@@ -195,45 +250,6 @@ function Get-NodeResultList {
     return , $list.ToArray()
 }
 
-function Get-NodeSelf {
-    <# .SYNOPSIS This process, as open.json names it: {pid, started}. #>
-    $process = [System.Diagnostics.Process]::GetCurrentProcess()
-    $self = @{ pid = [int]$process.Id; started = (Get-NodeProcessStart -Process $process) }
-    $process.Dispose()
-    return $self
-}
-
-function Test-NodeWorker {
-    <# .SYNOPSIS Whether the process that works on the open batch is alive; a process id may have been given to another since. #>
-    param([object]$Open)
-
-    $id = [int](Get-NodeArgument -Map $Open -Name 'pid' -Default 0)
-    if ($id -le 0) {
-        return $false
-    }
-    $process = $null
-    try {
-        $process = [System.Diagnostics.Process]::GetProcessById($id)
-        $seen = Get-NodeProcessStart -Process $process
-        $noted = [string](Get-NodeArgument -Map $Open -Name 'started' -Default '')
-        if ($seen -eq '' -or $noted -eq '') {
-            return $true
-        }
-        $culture = [System.Globalization.CultureInfo]::InvariantCulture
-        $gap = [System.DateTimeOffset]::Parse($seen, $culture) - [System.DateTimeOffset]::Parse($noted, $culture)
-        return [bool]([System.Math]::Abs($gap.TotalSeconds) -le 2)
-    }
-    catch {
-        # GetProcessById throws when there is no such process.
-        return $false
-    }
-    finally {
-        if ($null -ne $process) {
-            $process.Dispose()
-        }
-    }
-}
-
 function Enter-NodeLock {
     <#
     .SYNOPSIS
@@ -260,143 +276,6 @@ function Enter-NodeLock {
         }
         [System.Threading.Thread]::Sleep(100)
     }
-}
-
-function Get-NodeTaskCommand {
-    <# .SYNOPSIS What the scheduled task runs, encoded: it reads the file itself, so that no execution policy can stop it. #>
-    param([string]$StateDir)
-
-    $folder = $StateDir.Replace("'", "''")
-    $line = "`$ErrorActionPreference = 'Stop'; `$folder = '$folder'; " +
-    '$text = [IO.File]::ReadAllText([IO.Path]::Combine($folder, ''runner.ps1'')); ' +
-    '& ([ScriptBlock]::Create($text)) -StateDir $folder'
-    return [System.Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($line))
-}
-
-function Get-NodeTaskXml {
-    <# .SYNOPSIS The definition of \winkube\runner, disabled: it is enabled while a batch is open. #>
-    param([string]$Command)
-
-    $system = [System.Environment]::GetFolderPath('System')
-    $program = [System.Security.SecurityElement]::Escape($system + '\WindowsPowerShell\v1.0\powershell.exe')
-    return @"
-<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <RegistrationInfo>
-    <Description>Finishes or takes back a change that winkube.node has begun on this machine.</Description>
-  </RegistrationInfo>
-  <Triggers>
-    <BootTrigger>
-      <Enabled>true</Enabled>
-    </BootTrigger>
-    <TimeTrigger>
-      <Repetition>
-        <Interval>PT1M</Interval>
-        <StopAtDurationEnd>false</StopAtDurationEnd>
-      </Repetition>
-      <StartBoundary>2020-01-01T00:00:00</StartBoundary>
-      <Enabled>true</Enabled>
-    </TimeTrigger>
-  </Triggers>
-  <Principals>
-    <Principal id="Author">
-      <UserId>S-1-5-18</UserId>
-      <RunLevel>HighestAvailable</RunLevel>
-    </Principal>
-  </Principals>
-  <Settings>
-    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
-    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
-    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
-    <AllowHardTerminate>true</AllowHardTerminate>
-    <StartWhenAvailable>true</StartWhenAvailable>
-    <RunOnlyIfNetworkAvailable>false</RunOnlyIfNetworkAvailable>
-    <AllowStartOnDemand>true</AllowStartOnDemand>
-    <Enabled>false</Enabled>
-    <Hidden>false</Hidden>
-    <RunOnlyIfIdle>false</RunOnlyIfIdle>
-    <WakeToRun>false</WakeToRun>
-    <ExecutionTimeLimit>PT3H</ExecutionTimeLimit>
-    <Priority>4</Priority>
-  </Settings>
-  <Actions Context="Author">
-    <Exec>
-      <Command>$program</Command>
-      <Arguments>-NoProfile -NonInteractive -EncodedCommand $Command</Arguments>
-    </Exec>
-  </Actions>
-</Task>
-"@
-}
-
-function Test-NodeRunnerTask {
-    <# .SYNOPSIS Whether a task, if there is one, runs the runner of this state folder, and as SYSTEM. #>
-    param([object]$Task, [string]$StateDir)
-
-    if ($null -eq $Task) {
-        return $false
-    }
-    $xml = [string]$Task.Xml
-    return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $xml.Contains('<UserId>S-1-5-18</UserId>'))
-}
-
-function Register-NodeRunnerTask {
-    <# .SYNOPSIS Makes \winkube\runner for this state folder; one that runs the same command already is left as it is. #>
-    param([string]$StateDir)
-
-    if (Test-NodeRunnerTask -Task (Get-NodeTask -Path '\winkube\runner') -StateDir $StateDir) {
-        return
-    }
-    $scheduler = New-Object -ComObject Schedule.Service
-    $scheduler.Connect()
-    try {
-        $folder = $scheduler.GetFolder('\winkube')
-    }
-    catch {
-        $folder = $scheduler.GetFolder('\').CreateFolder('winkube')
-    }
-    $sid = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-18')
-    $account = $sid.Translate([System.Security.Principal.NTAccount]).Value
-    # 6: create or update. 5: service account, without a password.
-    $xml = [string](Get-NodeTaskXml -Command (Get-NodeTaskCommand -StateDir $StateDir))
-    $null = $folder.RegisterTask('runner', $xml, 6, [string]$account, $null, 5)
-}
-
-function Set-NodeRunnerTask {
-    <# .SYNOPSIS Enables or disables \winkube\runner; does nothing if there is no such task. #>
-    param([bool]$Enabled)
-
-    $task = Get-NodeTask -Path '\winkube\runner'
-    if ($null -ne $task -and [bool]$task.Enabled -ne $Enabled) {
-        $task.Enabled = $Enabled
-    }
-}
-
-function Start-NodeRunnerTask {
-    <#
-    .SYNOPSIS
-    Enables and starts \winkube\runner; false if there is no such task for this state folder. A second instance is never started.
-
-    .NOTES
-    Windows ignores a start while an instance runs, and one that has just closed the batch before may still be ending: WaitMs is how
-    long it may take for that. Source: TASK_STATE of the Task Scheduler API, 4 is running, also of a disabled task.
-    #>
-    param([string]$StateDir, [int]$WaitMs = 0)
-
-    $task = Get-NodeTask -Path '\winkube\runner'
-    if (-not (Test-NodeRunnerTask -Task $task -StateDir $StateDir)) {
-        return $false
-    }
-    if (-not [bool]$task.Enabled) {
-        $task.Enabled = $true
-    }
-    $watch = [System.Diagnostics.Stopwatch]::StartNew()
-    while ([int]$task.State -eq 4 -and $watch.ElapsedMilliseconds -lt $WaitMs) {
-        [System.Threading.Thread]::Sleep(100)
-    }
-    if ([int]$task.State -ne 4) {
-        $null = $task.Run($null)
-    }
-    return $true
 }
 
 function Find-NodeUnknownWord {
@@ -444,6 +323,7 @@ function Close-NodeBatch {
 
     Remove-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'batch.json')
     Remove-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+    Clear-NodeRunnerNote -StateDir $StateDir
     if ($Mode -ceq 'task') {
         try {
             Set-NodeRunnerTask -Enabled $false
@@ -470,6 +350,6 @@ function Close-NodeBatch {
 
 Export-ModuleMember -Function @(
     'Get-NodeStateSddl', 'Get-NodeBatchFolder', 'Read-NodeDocument', 'Remove-NodeDocument', 'Add-NodeJournalEntry', 'Read-NodeJournal',
-    'Find-NodeJournalEntry', 'Get-NodeResultList', 'Get-NodeSelf', 'Test-NodeWorker', 'Enter-NodeLock', 'Register-NodeRunnerTask', 'Set-NodeRunnerTask',
-    'Start-NodeRunnerTask', 'Find-NodeUnknownWord', 'Close-NodeBatch'
+    'Find-NodeJournalEntry', 'Read-NodeJournalNews', 'Find-NodeOutcome', 'Get-NodeResultList', 'Enter-NodeLock', 'Find-NodeUnknownWord',
+    'Close-NodeBatch'
 )

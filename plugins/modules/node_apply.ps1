@@ -8,10 +8,13 @@
 
 #AnsibleRequires -CSharpUtil Ansible.Basic
 #AnsibleRequires -PowerShell ..module_utils._Json
+#AnsibleRequires -PowerShell ..module_utils._Security
 #AnsibleRequires -PowerShell ..module_utils._Files
 #AnsibleRequires -PowerShell ..module_utils._Machine
 #AnsibleRequires -PowerShell ..module_utils._Reading
 #AnsibleRequires -PowerShell ..module_utils._State
+#AnsibleRequires -PowerShell ..module_utils._Task
+#AnsibleRequires -PowerShell ..module_utils._Open
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
@@ -139,17 +142,6 @@ function Get-NodeRefusal {
     return ''
 }
 
-function Save-NodeRunner {
-    <# .SYNOPSIS Puts the runner that was sent, if one was, into the state folder. #>
-    param([string]$StateDir, [object]$Text)
-
-    if ($null -ne $Text) {
-        $encoding = New-Object System.Text.UTF8Encoding($false)
-        [byte[]]$bytes = $encoding.GetBytes([string]$Text)
-        Write-NodeFile -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1') -Bytes $bytes
-    }
-}
-
 function Invoke-NodeRunnerInline {
     <# .SYNOPSIS Runs the runner in this process. #>
     param([string]$StateDir)
@@ -224,15 +216,18 @@ function Open-NodeBatch {
     }
     $batch['id'] = $id
     $batch['state_dir'] = $stateDir
-    Write-NodeJsonFile -Path (Join-NodePath -Folder $folder -Name 'batch.json') -Value $batch
-    $open = @{
-        id = $id
+    $opened = @{
         controller = [string](Get-NodeArgument -Map $Envelope -Name 'controller' -Default '')
         since = (Get-NodeTime)
+        boot_id = [string](Get-NodeBootId)
+        uptime_s = (Get-NodeUptime)
         mode = $Mode
-        pid = 0
-        started = ''
     }
+    # Twice: a loss of power may take open.json away.
+    $batch['opened'] = $opened
+    Write-NodeJsonFile -Path (Join-NodePath -Folder $folder -Name 'batch.json') -Value $batch
+    $open = $opened + @{ id = $id; pid = 0; started = '' }
+    Clear-NodeRunnerNote -StateDir $stateDir
     if ($Mode -ceq 'task') {
         # Enabled before open.json is there: if this process ends in between, the task finds nothing and disables itself again.
         Set-NodeRunnerTask -Enabled $true
@@ -251,11 +246,12 @@ function Wait-NodeOutcome {
 
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $nudged = [System.Diagnostics.Stopwatch]::StartNew()
+    $seen = @{ length = [int64]0 }
     $misses = 0
     while ($true) {
         # open.json first: it goes after the outcome is written, so that no end can slip through between the two looks.
         $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
-        $entry = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $StateDir -Id $Id) -Kind 'outcome'
+        $entry = Find-NodeOutcome -Text (Read-NodeJournalNews -StateDir $StateDir -Id $Id -Seen $seen)
         if ($null -ne $entry) {
             return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
         }
@@ -266,10 +262,15 @@ function Wait-NodeOutcome {
                 [System.Threading.Thread]::Sleep(250)
                 continue
             }
-            $message = 'The session ended before the batch was opened; nothing was done.'
-            return @{ outcome = 'interrupted'; error = @{ message = $message } }
+            $open = Read-NodeOpen -StateDir $StateDir
+            if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
+                $message = 'The session ended before the batch was opened; nothing was done.'
+                return @{ outcome = 'interrupted'; error = @{ message = $message } }
+            }
         }
-        $misses = 0
+        else {
+            $misses = 0
+        }
         $alive = Test-NodeWorker -Open $open
         if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
             $message = 'The process that worked on the batch is gone; the next batch takes it back first.'
@@ -284,6 +285,10 @@ function Wait-NodeOutcome {
         }
         if (-not $alive -and $nudged.Elapsed.TotalSeconds -ge 10) {
             $nudged.Restart()
+            $trouble = Get-NodeRunnerTrouble -StateDir $StateDir -Open $open
+            if ($trouble -ne '') {
+                return @{ outcome = 'interrupted'; error = @{ message = "$trouble The next batch rolls this one back in its own session." } }
+            }
             if (-not (Test-NodeTaskFinishes -Open $open -StateDir $StateDir)) {
                 $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch takes it back first.'
                 return @{ outcome = 'interrupted'; error = @{ message = $message } }
@@ -308,17 +313,32 @@ function Submit-NodeBatch {
     $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
     $mode = [string](Get-NodeArgument -Map $runner -Name 'mode' -Default 'task')
     $text = Get-NodeArgument -Map $runner -Name 'text'
-    $openPath = Join-NodePath -Folder $stateDir -Name 'open.json'
-    $open = Read-NodeDocument -Path $openPath
+    $open = Read-NodeOpen -StateDir $stateDir
     if ($null -ne $open) {
-        if ((Test-NodeWorker -Open $open) -or (Test-NodeTaskFinishes -Open $open -StateDir $stateDir)) {
+        if (Test-NodeWorker -Open $open) {
             return New-NodeBusy -Open $open
         }
-        # Nobody works on it and nobody will: it is taken back before anything new is begun. The runner that began it does that.
-        if (-not [System.IO.File]::Exists((Join-NodePath -Folder $stateDir -Name 'runner.ps1'))) {
-            Save-NodeRunner -StateDir $stateDir -Text $text
+        $trouble = Get-NodeRunnerTrouble -StateDir $stateDir -Open $open
+        if ($trouble -eq '' -and (Test-NodeTaskFinishes -Open $open -StateDir $stateDir)) {
+            return New-NodeBusy -Open $open -Problem (Read-NodeRunnerError -StateDir $stateDir)
         }
-        Invoke-NodeRunnerInline -StateDir $stateDir
+        # Nobody works on it and nobody will: it is rolled back, or finished, here before anything new is begun.
+        Save-NodeRunner -StateDir $stateDir -Text $text
+        try {
+            Invoke-NodeRunnerInline -StateDir $stateDir
+        }
+        catch {
+            $failure = $_
+            $cause = Get-NodeErrorText -Record $failure
+            # 112: there is no room for the journal. It can be rolled back when there is.
+            if ((Get-NodeErrorCode -Record $failure) -eq 112) {
+                return @{ answer = 'refused'; reason = "An earlier batch has to be rolled back first, and that failed: $cause" }
+            }
+            if ($null -ne (Read-NodeOpen -StateDir $stateDir)) {
+                $message = "$trouble In this session the runner could not do it either: $cause"
+                Block-NodeBatch -StateDir $stateDir -Open $open -Message ($message.Trim())
+            }
+        }
     }
     $blocked = Get-NodeBlocked -StateDir $stateDir
     if ($null -ne $blocked) {
@@ -336,7 +356,7 @@ function Submit-NodeBatch {
         New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
     }
     $lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
-    $open = Read-NodeDocument -Path $openPath
+    $open = Read-NodeOpen -StateDir $stateDir
     if ($null -eq $lock -or $null -ne $open) {
         # Another controller was a moment faster.
         if ($null -ne $lock) {
@@ -393,34 +413,25 @@ function Get-NodeBlocked {
     <# .SYNOPSIS The answer `blocked` if an undo has failed and nobody has acknowledged it, else null. #>
     param([string]$StateDir)
 
-    $blocked = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'blocked.json')
+    $blocked = Read-NodeBlock -StateDir $StateDir
     if ($null -eq $blocked) {
         return $null
     }
-    return @{ answer = 'blocked'; blocked = @{ id = [string]$blocked['id']; error = (Get-NodeArgument -Map $blocked -Name 'error') } }
+    return @{ answer = 'blocked'; blocked = $blocked }
 }
 
 function New-NodeBusy {
-    param([object]$Open)
+    <# .SYNOPSIS The answer `busy`: who works on what, since when, and what ended the runner's last start, if anything did. #>
+    param([object]$Open, [string]$Problem = '')
 
     $busy = @{}
     foreach ($field in @('id', 'controller', 'since')) {
         $busy[$field] = Get-NodeArgument -Map $Open -Name $field -Default ''
     }
-    return @{ answer = 'busy'; busy = $busy }
-}
-
-function Confirm-NodeBlock {
-    <# .SYNOPSIS `acknowledge`: removes blocked.json if it names this id; the outcome. #>
-    param([string]$StateDir, [string]$Id)
-
-    $path = Join-NodePath -Folder $StateDir -Name 'blocked.json'
-    $blocked = Read-NodeDocument -Path $path
-    if ([string](Get-NodeArgument -Map $blocked -Name 'id' -Default '') -cne $Id) {
-        return 'unknown'
+    if ($Problem -ne '') {
+        $busy['error'] = $Problem
     }
-    Remove-NodeDocument -Path $path
-    return 'done'
+    return @{ answer = 'busy'; busy = $busy }
 }
 
 function Invoke-NodeEnvelope {

@@ -25,9 +25,12 @@ def sentence(answer: Mapping[str, Any]) -> str:
             return f"the node refused to work: {answer.get('reason')}"
         case "busy":
             busy = answer.get("busy") or {}
+            trouble = busy.get("error")
             return (
                 f"{busy.get('controller')} has been working on this node since {busy.get('since')} "
-                f"(batch {busy.get('id')}). Nothing was done; run again later."
+                f"(batch {busy.get('id')}). "
+                f"{f'The last start of its runner failed: {_stopped(str(trouble))} ' if trouble else ''}"
+                "Nothing was done; run again later."
             )
         case "blocked":
             blocked = answer.get("blocked") or {}

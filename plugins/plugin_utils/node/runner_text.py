@@ -17,6 +17,7 @@ RUNNER = Path(__file__).parent / "runner"
 SHARED = Path(__file__).parents[2] / "module_utils"
 SHARED_FILES = (
     "_Json.psm1",
+    "_Security.psm1",
     "_Files.psm1",
     "_Registry.psm1",
     "_Services.psm1",
@@ -25,7 +26,9 @@ SHARED_FILES = (
     "_Network.psm1",
     "_Hns.psm1",
     "_Reading.psm1",
+    "_Task.psm1",
     "_State.psm1",
+    "_Open.psm1",
 )
 """In the order in which they need each other."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tests.lab.machine.clock import Clock
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.faults import Faults
-from tests.lab.machine.security import Security, applied, sid_of
+from tests.lab.machine.security import Security, applied, parse_sddl, sid_of
 
 MAX_PATH = 260
 SYSTEM = "S-1-5-18"
@@ -349,9 +349,16 @@ class Drive:
     def security(self, path: str) -> Security:
         return self._get(path, follow=False).security
 
-    def set_sddl(self, path: str, sddl: str) -> None:
-        """Owner and access list, and what children inherit from it. ValueError for what is no SDDL."""
+    def set_sddl(self, path: str, sddl: str, *, restore_privilege: bool = False) -> None:
+        """Owner and access list, and what children inherit from it. ValueError for what is no SDDL.
+
+        Error 1307 for an owner who is neither SYSTEM nor Administrators nor the present one: for others the caller has
+        to enable SeRestorePrivilege. Source: Microsoft, SetSecurityInfo, ERROR_INVALID_OWNER.
+        """
         entry = self._get(path, follow=False)
+        owner = parse_sddl(sddl)[0]
+        if owner not in {None, SYSTEM, ADMINISTRATORS, entry.security.owner} and not restore_privilege:
+            raise WinError(1307, path)
         entry.security = applied(entry.security, sddl, self._parent_security(path), entry.kind == "directory")
         self._propagate(entry)
 

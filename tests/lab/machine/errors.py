@@ -37,6 +37,7 @@ MESSAGES: dict[int, str] = {
     1115: "A system shutdown is in progress.",
     1116: "Unable to abort the system shutdown because no shutdown was in progress.",
     1190: "A system shutdown has already been scheduled.",
+    1307: "This security ID may not be assigned as the owner of this object.",
     1639: "Invalid command line argument. Consult the Windows Installer SDK for detailed command line help.",
 }
 

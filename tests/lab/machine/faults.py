@@ -79,6 +79,8 @@ class Faults:
     """Seconds for which a scanner holds every freshly written .exe."""
     antivirus_deletes: set[str] = field(default_factory=set)
     """Lower-case file names that the scanner deletes as soon as they have been written."""
+    runner_refused: str = ""
+    """What stops runner.ps1 whenever the scheduled task starts it (antivirus, a policy): PowerShell's own words."""
     lost_static_address: bool = False
     """A NIC's first virtual switch loses the static address: `vEthernet (..)` is left with DHCP."""
     blip_s: float | None = None
@@ -131,5 +133,6 @@ class Faults:
         self.antivirus_s = 0.0
         self.pipe_delay_s = None
         self.lost_static_address = False
+        self.runner_refused = ""
         self.blip_s = self.management_ip_s = None
         self.hns_errors.clear()

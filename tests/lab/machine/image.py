@@ -130,9 +130,9 @@ def install(node: SimulatedNode, containers: bool) -> None:
     for path, sddl in FOLDERS:
         drive.mkdir(path, SYSTEM)
         if sddl:
-            drive.set_sddl(path, sddl)
+            drive.set_sddl(path, sddl, restore_privilege=True)
     profile = f"O:{user_sid(node, 'Administrator')}D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
-    drive.set_sddl("C:\\Users\\Administrator", profile)
+    drive.set_sddl("C:\\Users\\Administrator", profile, restore_privilege=True)
     version = f"10.0.{node.release.build}.{node.release.revision}"
     for name in PROGRAMS_IN_SYSTEM32:
         _program(node, f"{SYSTEM32}\\{name}.exe", name, version)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.lab.programs.program import Caller, Run, text
 from tests.lab.twin.runner import run
+from tests.lab.twin.state import StateFolder
 from tests.lab.twin.task import runner_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,13 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
     script = runner_of(argv[1:])
     if script is None:
         return text(1, "", "The lab's powershell.exe runs only the runner of the state folder.\r\n")
+    folder = StateFolder(node, node.drive.parent(script))
+    folder.note_start()
+    refusal = node.faults.runner_refused
     if not node.drive.is_file(script):
-        return text(1, "", f"Could not find file '{script}'.\r\n")
-    code = yield from run(node, node.drive.parent(script), caller.process)
+        refusal = f"Could not find file '{script}'."
+    if refusal:
+        folder.note_error(refusal)
+        return text(1, "", f"{refusal}\r\n")
+    code = yield from run(node, folder.path, caller.process)
     return text(code)

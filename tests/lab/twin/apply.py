@@ -26,6 +26,7 @@ Answered = Generator[float | None, None, Document]
 MAX_REQUEST = 4 * 1024 * 1024
 CASE_MATTERS = frozenset({"sha256", "content"})
 POLL_S = 0.25
+LOCK_S = 10.0
 JOURNAL_ROOM = 1024 * 1024
 OUTPUT_ROOM = 512 * 1024
 KEPT_END = 1000
@@ -119,11 +120,14 @@ class Apply:
             return (yield from self._follow())
         opened = folder.open_batch()
         if opened is not None:
-            if self._is_worked_on(opened):
-                busy = {key: opened.get(key) for key in ("id", "controller", "since")}
-                return self._result("busy", busy=busy)
-            yield from runner.run(self.node, folder.path, self.process)
-        blocked = folder.read("blocked.json")
+            if folder.worker() is not None:
+                return self._busy(opened)
+            trouble = folder.trouble(opened)
+            if not trouble and self._is_worked_on(opened):
+                return self._busy(opened, folder.runner_error())
+            self._save_runner()
+            yield from self._finish_open(opened, trouble)
+        blocked = folder.block()
         if blocked is not None:
             return self._result("blocked", blocked={key: blocked.get(key) for key in ("id", "error")})
         batch: Document = self.envelope["batch"]
@@ -135,15 +139,51 @@ class Apply:
             return self._result("refused", reason=reason)
         folder.make()
         self._moment(0)
-        text = self.envelope["runner"].get("text")
+        if not (yield from self._lock()):
+            return self._busy(folder.open_batch() or {})
+        try:
+            if (other := folder.open_batch()) is not None:
+                return self._busy(other)
+            self._save_runner()
+            stale = self._stale(batch)
+            if stale:
+                return self._result("stale", stale=stale)
+            mode = self._open(batch)
+        finally:
+            folder.leave(self.process)
+        if mode == "task":
+            self.node.tasks.run(task.PATH)
+            self._moment(3)
+        else:
+            yield from runner.run(self.node, folder.path, self.process)
+        return (yield from self._follow())
+
+    def _lock(self) -> Generator[float | None, None, bool]:
+        """The node's lock, waited for at most 10 s."""
+        end = self.node.clock.now() + LOCK_S
+        while not self.folder.enter(self.process):
+            if self.node.clock.now() >= end:
+                return False
+            yield 0.1
+        return True
+
+    def _busy(self, opened: Document, problem: str = "") -> Document:
+        busy = {key: opened.get(key, "") for key in ("id", "controller", "since")}
+        return self._result("busy", busy={**busy, "error": problem} if problem else busy)
+
+    def _save_runner(self) -> None:
+        text, folder = self.envelope["runner"].get("text"), self.folder
         if text is not None and self._runner_there() != hashlib.sha256(str(text).encode()).hexdigest():
             self.node.drive.write(folder.file("runner.ps1.new"), str(text).encode())
             self.node.drive.rename(folder.file("runner.ps1.new"), folder.file("runner.ps1"), replace=True)
-        stale = self._stale(batch)
-        if stale:
-            return self._result("stale", stale=stale)
-        yield from self._open(batch)
-        return (yield from self._follow())
+
+    def _finish_open(self, opened: Document, trouble: str) -> Generator[float | None, None, None]:
+        """An open batch that nobody works on is rolled back in this session, or blocks the node."""
+        if self.node.faults.runner_refused:
+            message = f"{trouble} In this session: {self.node.faults.runner_refused}"
+            self.folder.write({"id": opened["id"], "error": {"message": message}}, "blocked.json")
+            return
+        yield from runner.run(self.node, self.folder.path, self.process)
 
     def _is_worked_on(self, opened: Document) -> bool:
         if self.folder.worker() is not None:
@@ -166,31 +206,27 @@ class Apply:
                 result.append({"key": item["key"], "expect": expect, "found": shown})
         return result
 
-    def _open(self, batch: Document) -> Generator[float | None, None, None]:
+    def _open(self, batch: Document) -> str:
+        """Writes batch.json and open.json; the runner's mode."""
         folder, mode = self.folder, str(self.envelope["runner"].get("mode") or "task")
         self.node.counters.batches += 1
         self.node.drive.mkdir(folder.file("batches", self.id))
-        folder.write({**batch, "id": self.id, "state_dir": folder.path}, "batches", self.id, "batch.json")
+        opened = {
+            "controller": self.envelope.get("controller"),
+            "since": self.node.clock.iso(),
+            "boot_id": self.node.boot_id,
+            "uptime_s": self.node.clock.now(),
+            "mode": mode,
+        }
+        document = {**batch, "id": self.id, "state_dir": folder.path, "opened": opened}
+        folder.write(document, "batches", self.id, "batch.json")
         self._moment(1)
         if mode == "task":
             task.enable(self.node, folder.path)
-        opened = {
-            "id": self.id,
-            "controller": self.envelope.get("controller"),
-            "since": self.node.clock.iso(),
-            "since_clock": self.node.clock.now(),
-            "mode": mode,
-            "component": batch.get("component"),
-            "pid": None,
-            "started": None,
-        }
-        folder.write(opened, "open.json")
+        folder.forget_starts()
+        folder.write({**opened, "id": self.id, "pid": None, "started": None}, "open.json")
         self._moment(2)
-        if mode == "task":
-            self.node.tasks.run(task.PATH)
-            self._moment(3)
-        else:
-            yield from runner.run(self.node, folder.path, self.process)
+        return mode
 
     def _moment(self, step: int) -> None:
         self.node.moment("submit", step, "after")
@@ -209,6 +245,9 @@ class Apply:
             if opened is None or opened.get("id") != self.id:
                 message = "The session ended before the batch was opened; nothing was done."
                 return self._outcome("interrupted", {"message": message})
+            trouble = "" if folder.worker() is not None else folder.trouble(opened)
+            if trouble:
+                return self._outcome("interrupted", {"message": f"{trouble} The next batch rolls it back."})
             if not self._is_worked_on(opened):
                 message = "The process that worked on the batch is gone; the next batch undoes it first."
                 return self._outcome("interrupted", {"message": message})
@@ -221,9 +260,12 @@ class Apply:
         return self._result("accepted", None, outcome=outcome, **more)
 
     def _acknowledge(self) -> Document:
-        blocked = self.folder.read("blocked.json")
+        blocked = self.folder.block()
         if blocked is None or blocked.get("id") != self.id:
             return self._result("accepted", outcome="unknown")
+        opened = self.folder.open_batch()
+        if opened is not None and opened.get("id") == self.id:
+            runner.Runner(self.node, self.folder, self.process, opened).give_up(blocked.get("error"))
         self.folder.drop("blocked.json")
         return self._result("accepted", outcome="done", changed=True)
 

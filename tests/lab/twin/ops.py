@@ -54,20 +54,26 @@ def perform(work: Work, name: str, args: Args) -> Generator[float | None, None, 
         raise OpError(work.mask(f"{name}: {error}")) from error
 
 
-def temporaries(name: str, args: Args) -> list[str]:
-    """The files an op may leave half-written when it is cut."""
-    if name in {"write", "restore", "record"}:
-        found = [str(args["path"]) + ops_files.NEW]
-        return [*found, str(args["backup"]) + ops_files.NEW] if args.get("backup") else found
-    if name in {"fetch", "assemble"}:
-        return [f"{args['path']}.part"]
+def targets(name: str, args: Args) -> list[str]:
+    """The files an op puts in place of others."""
+    if name in {"write", "restore", "record", "fetch", "assemble"}:
+        return [str(args["path"])]
     if name == "unpack":
         folder = str(args["destination"])
-        return [f"{folder}\\{str(member['to']).replace('/', chr(92))}{ops_files.NEW}" for member in args["members"]]
+        return [f"{folder}\\{str(member['to']).replace('/', chr(92))}" for member in args["members"]]
     return []
 
 
+def temporaries(name: str, args: Args) -> list[str]:
+    """The files an op may leave half-written when it is cut."""
+    suffix = ".part" if name in {"fetch", "assemble"} else ops_files.NEW
+    found = [path + suffix for path in targets(name, args)]
+    return [*found, str(args["backup"]) + ops_files.NEW] if args.get("backup") else found
+
+
 def drop_temporaries(work: Work, name: str, args: Args) -> None:
+    for path in targets(name, args):
+        ops_files.clear_replaced(work, path)
     for path in temporaries(name, args):
         if work.node.drive.kind(path) == "file":
             work.node.drive.delete(path)

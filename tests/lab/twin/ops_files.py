@@ -12,6 +12,8 @@ from tests.lab.machine.errors import WinError
 from tests.lab.twin.work import Args, OpError, OpRun, Work, retried
 
 NEW = ".winkube-new"
+OLD = ".winkube-old"
+INVALID_OWNER = 1307
 
 
 def refuse_odd_parents(work: Work, path: str) -> None:
@@ -26,12 +28,30 @@ def refuse_odd_parents(work: Work, path: str) -> None:
 
 def set_sddl(work: Work, path: str, sddl: str) -> bool:
     """Sets owner and access list if they differ; whether they did."""
-    before = work.node.drive.sddl(path)
+    drive = work.node.drive
+    before = drive.sddl(path)
     try:
-        work.node.drive.set_sddl(path, sddl)
+        try:
+            drive.set_sddl(path, sddl)
+        except WinError as error:
+            if error.code != INVALID_OWNER:
+                raise
+            # As icacls.exe /setowner does it.
+            drive.set_sddl(path, sddl, restore_privilege=True)
     except ValueError as error:
         raise OpError(f"{path}: {error}") from error
-    return work.node.drive.sddl(path) != before
+    return drive.sddl(path) != before
+
+
+def clear_replaced(work: Work, path: str) -> None:
+    """The old content that a cut replacement has left gets its name back if nothing has it, else it goes."""
+    drive, old = work.node.drive, path + OLD
+    if drive.kind(old) != "file":
+        return
+    if drive.kind(path) is None:
+        drive.rename(old, path)
+    else:
+        drive.delete(old)
 
 
 def mkdir(work: Work, args: Args) -> OpRun:
@@ -54,6 +74,7 @@ def mkdir(work: Work, args: Args) -> OpRun:
 def replace_file(work: Work, path: str, data: bytes, sddl: str | None) -> Generator[float | None, None, None]:
     """`data` under `path`: written beside it, flushed, renamed in. An existing file's access list is kept."""
     drive, new = work.node.drive, path + NEW
+    clear_replaced(work, path)
     keep = drive.sddl(path) if drive.kind(path) == "file" else None
     if data:
         yield from retried(work, lambda: drive.write(new, data[: max(1, len(data) // 2)], flush=False))
@@ -99,7 +120,7 @@ def keep_copy(work: Work, path: str, backup: str) -> Generator[float | None, Non
     drive.mkdir(drive.parent(backup))
     old = yield from retried(work, lambda: drive.read(path))
     drive.write(backup + NEW, old)
-    drive.set_sddl(backup + NEW, drive.sddl(path))
+    set_sddl(work, backup + NEW, drive.sddl(path))
     drive.rename(backup + NEW, backup, replace=True)
 
 

@@ -24,25 +24,24 @@ INTERRUPTED = "The batch was interrupted"
 def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
     """Works on the open batch until it is closed. Ends at once when there is none, or somebody else works on it."""
     folder = StateFolder(node, state_dir)
-    opened = folder.open_batch()
-    if opened is None:
-        task.disable(node)
-        try:
-            yield from expire(node, folder, process)
-        except OpError:
-            return 1
+    if not folder.enter(process):
         return 0
-    other = folder.worker()
-    if other is not None and other is not process:
-        return 0
-    opened |= {"pid": process.pid, "started": node.clock.iso(process.started)}
     try:
+        opened = folder.open_batch()
+        if opened is None:
+            task.disable(node)
+            yield from expire(node, folder, process)
+            return 0
+        opened |= {"pid": process.pid, "started": node.clock.iso(process.started)}
         folder.write(opened, "open.json")
         yield from Runner(node, folder, process, opened).work()
-    except WinError:
-        # The journal or open.json could not be written, on a full disk: nothing is done without them. The task starts
-        # the runner anew each minute, which then takes the batch back.
+    except (OpError, WinError) as error:
+        # An expiry's op, or the journal on a full disk: nothing is done without it. The task starts the runner anew
+        # each minute, which then rolls the batch back.
+        folder.note_error(str(error))
         return 1
+    finally:
+        folder.leave(process)
     return 0
 
 
@@ -65,9 +64,10 @@ class Runner:
             self._close(batch or {})
             return
         if batch is None:
-            self._finish(
-                {}, "undone", {"message": f"{INTERRUPTED} before anything was done: its batch.json is not there."}
-            )
+            # What was begun can no longer be undone: nobody knows how.
+            begun = any(entry["e"] == "intent" for entry in entries)
+            error: Document = {"message": f"{INTERRUPTED}, and its batch.json is missing or damaged."}
+            self._finish({}, "undo_failed" if begun else "undone", error)
             return
         intents = {int(entry["n"]) for entry in entries if entry["e"] == "intent"}
         done = {int(entry["n"]) for entry in entries if entry["e"] == "done"}
@@ -78,14 +78,14 @@ class Runner:
         elif not undoing and failed is None and len(done) == len(batch["ops"]):
             yield from self._gate_and_finish(batch)
         else:
-            error: Document = {"message": f"{INTERRUPTED} and was undone."}
+            error = {"message": f"{INTERRUPTED} and was undone."}
             if failed is not None:
                 error = {key: failed[key] for key in ("n", "op", "message", "data") if key in failed}
                 error["message"] = f"{INTERRUPTED} while it was being undone: {failed['message']}"
             yield from self._undo(batch, error)
 
     def _deadline(self, batch: Document) -> float:
-        return float(self.opened["since_clock"]) + float(batch.get("deadline_s") or 900)
+        return self.node.clock.now() - self.folder.age(self.opened) + float(batch.get("deadline_s") or 900)
 
     def _start(self, batch: Document) -> Steps:
         for op in batch["ops"]:
@@ -173,6 +173,10 @@ class Runner:
         self._note({"e": "outcome", "outcome": outcome, "error": error})
         self._close(batch)
 
+    def give_up(self, error: Document | None) -> None:
+        """Somebody has acknowledged a batch that nothing could roll back."""
+        self._finish({}, "undo_failed", error)
+
     def _close(self, batch: dict[str, Any]) -> None:
         """After the outcome: blocked.json if an undo failed, no open batch, no secrets on the disk, the task off."""
         found = self.folder.outcome(self.id) or {}
@@ -187,5 +191,6 @@ class Runner:
         if self.folder.knows(self.id):
             self.folder.drop("batches", self.id, "batch.json")
         self.folder.drop("open.json")
+        self.folder.forget_starts()
         task.disable(self.node)
         self.folder.prune()

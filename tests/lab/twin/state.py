@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.drive import ADMINISTRATORS, SYSTEM
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 SDDL = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 KEPT_BATCHES = 20
+STARTS, ERROR = "runner-starts.log", "runner-error.txt"
+MOST_STARTS, START_S = 5, 60.0
 Document = dict[str, Any]
 
 
@@ -103,7 +107,90 @@ class StateFolder:
     # -- batches -------------------------------------------------------------------------------------------------
 
     def open_batch(self) -> Document | None:
-        return self.read("open.json")
+        """open.json; where a loss of power took or tore it, the batch that has begun and has no outcome."""
+        found = self.read("open.json")
+        if found is not None and found.get("id"):
+            return found
+        names = self.node.drive.listdir(self.file("batches")) if self.exists() and self.knows("") else []
+        for name in names:
+            if not self.node.drive.is_file(self.file("batches", name, "batch.json")):
+                continue
+            kinds = {str(entry["e"]) for entry in self.journal(name)}
+            if "intent" in kinds and "outcome" not in kinds:
+                batch = self.read("batches", name, "batch.json") or {}
+                return {"id": name, **batch.get("opened", {})}
+        return None
+
+    def age(self, opened: Document) -> float:
+        """Seconds since a batch was submitted: by the machine's uptime, after a restart by its wall clock."""
+        clock = self.node.clock
+        if opened.get("boot_id") == self.node.boot_id and "uptime_s" in opened:
+            return max(0.0, clock.now() - float(opened["uptime_s"]))
+        try:
+            since = datetime.fromisoformat(str(opened.get("since")))
+        except ValueError:
+            return 0.0
+        return max(0.0, (clock.utc() - since).total_seconds())
+
+    # -- the lock ------------------------------------------------------------------------------------------------
+
+    def enter(self, process: Process) -> bool:
+        """Opens runner.lock for this process alone, until it ends or leaves; False while another one has it."""
+        drive, path = self.node.drive, self.file("runner.lock")
+        if not drive.is_file(path):
+            drive.write(path, b"")
+        handles = drive.entry(path).handles
+        if handles:
+            return False
+        handles.append(process.pid)
+        process.on_exit.append(lambda _process: self.leave(process))
+        return True
+
+    def leave(self, process: Process) -> None:
+        drive, path = self.node.drive, self.file("runner.lock")
+        if drive.is_file(path) and process.pid in drive.entry(path).handles:
+            drive.entry(path).handles.remove(process.pid)
+
+    # -- a runner that does not come up --------------------------------------------------------------------------
+
+    def note_start(self) -> None:
+        """What the task's command does before it reads runner.ps1."""
+        with contextlib.suppress(WinError):
+            self.node.drive.write(self.file(STARTS), f"{self.node.clock.iso()}\n".encode(), append=True)
+
+    def note_error(self, sentence: str) -> None:
+        with contextlib.suppress(WinError):
+            self.node.drive.write(self.file(ERROR), f"{self.node.clock.iso()} {sentence}".encode())
+
+    def runner_error(self) -> str:
+        path = self.file(ERROR)
+        return self.node.drive.read(path).decode()[:1000] if self.node.drive.is_file(path) else ""
+
+    def forget_starts(self) -> None:
+        self.drop(STARTS)
+        self.drop(ERROR)
+
+    def trouble(self, opened: Document) -> str:
+        """Why the task will not bring the open batch to an end; empty while it may."""
+        if opened.get("mode", "task") != "task":
+            return ""
+        path = self.file(STARTS)
+        starts = self.node.drive.read(path).count(b"\n") if self.node.drive.is_file(path) else 0
+        if starts < MOST_STARTS and (starts or self.age(opened) < START_S):
+            return ""
+        cause = self.runner_error() or "Nothing was written down; antivirus or a policy may stop it."
+        return f"The runner was started {starts} times and did not end the batch: {cause}"
+
+    def block(self) -> Document | None:
+        """blocked.json; a damaged one blocks as well, under the id of the failed undo."""
+        if not self.node.drive.is_file(self.file("blocked.json")):
+            return None
+        found = self.read("blocked.json")
+        if found is not None and found.get("id"):
+            return found
+        names = self.node.drive.listdir(self.file("batches")) if self.knows("") else []
+        failed = [name for name in names if (self.outcome(name) or {}).get("outcome") == "undo_failed"]
+        return {"id": failed[-1] if failed else "0" * 32, "error": {"message": "blocked.json is damaged."}}
 
     def knows(self, batch_id: str) -> bool:
         return self.node.drive.is_dir(self.file("batches", batch_id))

@@ -11,7 +11,7 @@ function Get-NodeTimeLeft {
     if ($Run['deadline_s'] -le 0) {
         return $Wanted
     }
-    $left = [double]$Run['deadline_s'] - $Run['watch'].Elapsed.TotalSeconds
+    $left = [double]$Run['deadline_s'] - [double]$Run['spent_s'] - $Run['watch'].Elapsed.TotalSeconds
     if ($left -le 0) {
         throw "The batch's deadline of $($Run['deadline_s']) s is up."
     }

@@ -88,6 +88,7 @@ function Remove-NodeLeftover {
     $arguments = Get-NodeArgument -Map $Op -Name 'args'
     $name = [string]$Op['op']
     if (@('write', 'restore', 'record') -ccontains $name) {
+        Clear-NodeReplaced -Path ([string]$arguments['path'])
         Remove-NodeFileQuietly -Path ([string]$arguments['path'] + '.winkube-new')
         $backup = [string](Get-NodeArgument -Map $arguments -Name 'backup' -Default '')
         if ($backup -ne '') {
@@ -95,11 +96,13 @@ function Remove-NodeLeftover {
         }
     }
     elseif ($name -ceq 'fetch' -or $name -ceq 'assemble') {
+        Clear-NodeReplaced -Path ([string]$arguments['path'])
         Remove-NodeFileQuietly -Path ([string]$arguments['path'] + '.part')
     }
     elseif ($name -ceq 'unpack') {
         foreach ($member in (Get-NodeArgumentList -Map $arguments -Name 'members')) {
             $place = Join-NodePath -Folder ([string]$arguments['destination']) -Name ([string]$member['to'])
+            Clear-NodeReplaced -Path $place
             Remove-NodeFileQuietly -Path ($place + '.winkube-new')
         }
     }
@@ -256,6 +259,7 @@ function New-NodeRun {
         ops = (Get-NodeArgumentList -Map $Batch -Name 'ops')
         gate = (Get-NodeArgumentList -Map $Batch -Name 'gate')
         deadline_s = [double](Get-NodeArgument -Map $Batch -Name 'deadline_s' -Default 900)
+        spent_s = [double]0
         watch = [System.Diagnostics.Stopwatch]::StartNew()
         data = $null
         secrets = [object[]]@()

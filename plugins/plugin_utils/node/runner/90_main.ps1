@@ -17,7 +17,7 @@ function Invoke-NodeRunner {
     }
     try {
         $openPath = Join-NodePath -Folder $StateDir -Name 'open.json'
-        $open = Read-NodeDocument -Path $openPath
+        $open = Read-NodeOpen -StateDir $StateDir
         if ($null -eq $open) {
             if (Test-NodeWindows) {
                 Set-NodeRunnerTask -Enabled $false
@@ -36,6 +36,8 @@ function Invoke-NodeRunner {
         New-NodeFolder -Path $folder
         $batch = Read-NodeDocument -Path (Join-NodePath -Folder $folder -Name 'batch.json')
         $run = New-NodeRun -StateDir $StateDir -Id $id -Mode $mode -Batch $batch
+        # The time counts from the submission, also for a runner that goes on after a restart.
+        $run['spent_s'] = [double](Get-NodeOpenAge -Open $open)
         if ($null -eq $batch) {
             $problem = @{ n = 0; op = ''; message = "batches\$id\batch.json is missing or damaged: the batch was interrupted." }
             if ($null -eq (Find-NodeJournalEntry -Entries $entries -Kind 'intent')) {
@@ -46,11 +48,9 @@ function Invoke-NodeRunner {
             }
             return
         }
-        $mark = @{
-            id = $id
-            controller = [string](Get-NodeArgument -Map $open -Name 'controller' -Default '')
-            since = [string](Get-NodeArgument -Map $open -Name 'since' -Default '')
-            mode = $mode
+        $mark = @{}
+        foreach ($field in $open.GetEnumerator()) {
+            $mark[[string]$field.Key] = $field.Value
         }
         $self = Get-NodeSelf
         $mark['pid'] = $self['pid']
