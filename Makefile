@@ -18,11 +18,11 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
-.PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts
+.PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts contract-archive contract-judge
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
 
 setup: ## .venv with the newest Python and ansible at hand (fast when it is there)
 	@.ci/setup main
@@ -60,7 +60,7 @@ test-oldest: ## a sample of the tests on ansible-core 2.19 and Python 3.11
 quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 60 seconds
 	@$(PYTHON) $(PYTEST) -m quick tests/unit tests/quality tests/integration/test_first_landing.py $(PYTEST_ARGS)
 
-lint: setup ## ruff, mypy, yamllint, ansible-lint, documentation, ansible-test sanity
+lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, documentation, ansible-test sanity
 	@$(PYTHON) -m tests.quality.lint
 
 sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules ..." for some of them)
@@ -76,6 +76,12 @@ wine: setup ## plans against the real nssm.exe and Wine's sc.exe; sets Wine 10 u
 
 windows: setup ## upstream's programs for Windows judge on Wine what we render for them (needs Go; builds for an hour; ARGS="--newest", "--judge -k ...")
 	@$(PYTHON) -m tests.windows $(ARGS)
+
+contract-archive: setup ## the contract for a Windows machine without Ansible, in build/ (ARGS="--containerd 2.3.7")
+	@$(PYTHON) -m tests.contract.carried.build $(ARGS)
+
+contract-judge: setup ## what the report of such a machine says (REPORT=winkube-report-NAME.jsonl)
+	@$(PYTHON) -m tests.contract.carried.judge $(REPORT)
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

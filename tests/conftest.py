@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "exhaustive: part of `make check` only, as is lane wine: more of what `make test` shows already",
     ):
         config.addinivalue_line("markers", marker)
-    _import_as_collection()
+    import_as_collection()
     strict = os.environ.get("CI") == "true"
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimesPlugin(strict=strict, file=Path(file) if file else None), "winkube-times")
 
 
-def _import_as_collection() -> None:
+def import_as_collection() -> None:
     """Plain imports of ansible_collections.winkube.node, by a private API of ansible-core that is used only here."""
     from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
 

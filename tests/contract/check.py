@@ -6,175 +6,101 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract.case import Case, Tree, tree
+from tests.contract.case import Case, Tree
 from tests.contract.implementations import Found, Implementation, Link, Place, content
+from tests.contract.steps import Look, LookState, Prepare, Put, Run, Step, steps_of
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$")
-FAILING = {"n": 1, "op": "move", "args": {"from": "{root}\\no-such-file", "to": "{root}\\nor-this"}, "undo": []}
-"""What makes a batch fail after the op whose undo is looked at."""
 
 
 def failures(case: Case, on: Implementation) -> list[str]:
     """What of the case is not so."""
-    run = _Run(case, on, on.prepare(case.before))
+    run = _Run(on, on.prepare(case.before))
+    steps = steps_of(case, run.place, on.runner())
     try:
-        if case.body.get("setup"):
-            run.batch("set-up", case.body["setup"], "done")
-        if case.kind == "query":
-            run.query()
-        elif case.kind == "op":
-            run.op()
-        else:
-            run.talk()
+        for step in steps.main:
+            run.take(step)
     finally:
-        if case.body.get("cleanup"):
-            run.batch("clean-up", case.body["cleanup"], "done")
+        for step in steps.last:
+            run.take(step)
     return run.wrong
 
 
 @dataclass
 class _Run:
-    case: Case
     on: Implementation
     place: Place
+    wrong: list[str] = field(default_factory=list)
+    answer: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.wrong: list[str] = []
-        self._sent = 0
+    def take(self, step: Step) -> None:
+        """Takes one step and notes what is not as wanted."""
+        if isinstance(step, Prepare):
+            self.on.prepare(step.tree)
+        elif isinstance(step, Put):
+            self.on.put(step.files)
+        elif isinstance(step, Run):
+            argument = (
+                {"batch": encode(step.sent)} if step.module == "node_apply" else {"request": json.dumps(step.sent)}
+            )
+            self.answer = self.on.run(step.module, argument, check_mode=step.check_mode)
+            self.wrong += answer_differences(step, self.answer)
+        elif isinstance(step, Look):
+            found = self.on.observe()
+            self.wrong += [f"{step.what}: {text}" for text in tree_differences(step.tree, found, self.place)]
+        else:
+            self.wrong += state_differences(step, self.answer, self.on.observe_state())
 
-    # -- the three kinds -----------------------------------------------------------------------------------------
 
-    def query(self) -> None:
-        query = {"key": "it", **self.place.fill(self.case.body["query"])}
-        request = {"schema": 1, "state_dir": self.place.state, "queries": [query]}
-        answer = self.on.run("node_probe", {"request": json.dumps(request)})
-        if answer.get("failed") or "parts" not in answer:
-            self.wrong.append(f"the probe failed: {answer}")
-            return
-        self._match("value", self.place.fill(self.case.body["value"]), answer["parts"].get("it"))
-        self._tree("after the query", self.case.before)
+def answer_differences(step: Run, answer: Mapping[str, Any]) -> list[str]:
+    """What of a module's answer is not as wanted."""
+    wrong = []
+    if step.outcome and (answer.get("answer") != "accepted" or answer.get("outcome") != step.outcome):
+        wrong.append(f"{step.what}: wanted {step.outcome}, found {json.dumps(answer)[:1500]}")
+    if answer.get("failed") and step.module == "node_probe":
+        wrong.append(f"the probe failed: {json.dumps(answer)[:1500]}")
+    for want in step.wants:
+        wrong += [f"{want.what}{place}: {text}" for place, text in differences(want.value, _at(answer, want.at))]
+    return wrong
 
-    def op(self) -> None:
-        body = self.case.body
-        entry = {"n": 0, "op": body["op"], "args": body["args"], "secrets": body.get("secrets") or []}
-        if "fails" in body:
-            answer = self.batch("the op", [entry], "undone")
-            message = str((answer.get("error") or {}).get("message"))
-            if not re.search(self.place.fill(body["fails"]), message, re.IGNORECASE | re.DOTALL):
-                self.wrong.append(f"the error is {message!r}, wanted {body['fails']!r}")
-            self._tree("after the failed op", tree(body["after"]) if "after" in body else self.case.before)
-            self._hidden(answer, body.get("hidden") or [])
-            return
-        after = tree(body["after"]) if "after" in body else self.case.before
-        answer = self.batch("the op", [entry], "done")
-        self._match("result", {"n": 0, "op": body["op"], "ok": True, **(body.get("result") or {})}, _first(answer))
-        self._tree("after the op", after)
-        self._hidden(answer, body.get("hidden") or [])
-        again = body.get("again", {})
-        if again is not False:
-            answer = self.batch("the op, run again", [entry], "done")
-            self._match("result, run again", self.place.fill((again or {}).get("result") or {}), _first(answer))
-            self._tree("after the op, run again", after)
-        if "undo" in body:
-            self._undo({**entry, "undo": body["undo"]})
 
-    def _undo(self, entry: Mapping[str, Any]) -> None:
-        self.place = self.on.prepare(self.case.before)
-        if self.case.body.get("setup"):
-            self.batch("set-up", self.case.body["setup"], "done")
-        self.batch("the op with its undo", [entry, FAILING], "undone")
-        undone = tree(self.case.body["undone"]) if "undone" in self.case.body else self.case.before
-        self._tree("after the undo", undone)
+def state_differences(step: LookState, answer: Mapping[str, Any], found: Mapping[str, bytes]) -> list[str]:
+    """What of the state folder is not as wanted, and what of it or of the last answer should be hidden."""
+    wrong = []
+    seen = [json.dumps(answer).encode(), *found.values()]
+    for text in step.hidden:
+        if any(text.encode() in data for data in seen):
+            wrong.append(f"{text!r} can be seen in the answer or in the state folder")
+    for name, value in step.files.items():
+        data = found.get(name)
+        if value == "$absent":
+            wrong += [f"{step.what}: the state folder holds {name}"] if data is not None else []
+        elif data is None:
+            wrong.append(f"{step.what}: the state folder has no {name}; it has {', '.join(sorted(found))}")
+        else:
+            parts = [data.decode()] if isinstance(value, Mapping) else data.decode().splitlines()
+            shown = [json.loads(part) for part in parts if part]
+            shown = shown[0] if isinstance(value, Mapping) else shown
+            wrong += [f"{step.what}: {name}{place}: {text}" for place, text in differences(value, shown)]
+    return wrong
 
-    def talk(self) -> None:
-        for number, step in enumerate(self.case.body["steps"], 1):
-            if "place" in step:
-                runner = dict(self.on.runner())["text"]
-                described = {name: runner if value == "{runner}" else value for name, value in step["place"].items()}
-                files = {str(name): content(value, self.place) for name, value in described.items()}
-                self.on.put({name: data for name, data in files.items() if isinstance(data, bytes)})
-            if "send" in step:
-                send = dict(step["send"])
-                check_mode = bool(send.pop("check_mode", False))
-                answer = self.on.run("node_apply", {"batch": encode(self._envelope(send))}, check_mode=check_mode)
-                self._match(f"step {number}, answer", self.place.fill(step.get("answer") or {}), answer)
-                self._hidden(answer, step.get("hidden") or [])
-            if "after" in step:
-                self._tree(f"after step {number}", tree(step["after"]))
-            if "state" in step:
-                self._state(f"after step {number}", step["state"])
 
-    # -- sending -------------------------------------------------------------------------------------------------
+def _at(answer: Any, way: Sequence[str | int]) -> Any:
+    """The value at the end of the way, None where there is none."""
+    for part in way:
+        there = isinstance(part, str) and isinstance(answer, Mapping) and part in answer
+        there = there or (isinstance(part, int) and isinstance(answer, list) and part < len(answer))
+        answer = answer[part] if there else None
+    return answer
 
-    def batch(self, what: str, ops: list[Mapping[str, Any]], outcome: str) -> dict[str, Any]:
-        """Sends ops as one batch, inline, and expects this outcome."""
-        self._sent += 1
-        numbered = [{"n": number, "undo": [], "secrets": [], **op} for number, op in enumerate(ops)]
-        send = {"kind": "submit", "id": f"{self._sent:032x}", "ops": numbered}
-        answer = self.on.run("node_apply", {"batch": encode(self._envelope(send))})
-        if answer.get("answer") != "accepted" or answer.get("outcome") != outcome:
-            self.wrong.append(f"{what}: wanted {outcome}, found {json.dumps(answer)[:1500]}")
-        return answer
 
-    def _envelope(self, send: Mapping[str, Any]) -> dict[str, Any]:
-        """A step's `send` as the envelope of docs/protocol.md; one letter stands for an id of 32 of it."""
-        name = str(send["id"])
-        batch_id = name * 32 if len(name) == 1 else name
-        envelope: dict[str, Any] = {
-            "schema": 1,
-            "kind": send.get("kind", "submit"),
-            "id": batch_id,
-            "state_dir": self.place.state,
-            "controller": "contract",
-            "follow_s": send.get("follow_s", 60),
-            "runner": {"mode": send.get("mode", "inline"), **(send.get("runner") or self.on.runner())},
-            "state": self.place.fill(send.get("state") or []),
-        }
-        if envelope["kind"] == "submit":
-            envelope["batch"] = {
-                "schema": 1,
-                "id": batch_id,
-                "component": send.get("component", "contract"),
-                "deadline_s": send.get("deadline_s", 120),
-                "pre": self.place.fill(send.get("pre") or []),
-                "ops": self.place.fill([{"undo": [], "secrets": [], **op} for op in send.get("ops") or []]),
-                "gate": self.place.fill(send.get("gate") or []),
-            }
-        return envelope
-
-    # -- looking -------------------------------------------------------------------------------------------------
-
-    def _match(self, what: str, wanted: Any, found: Any) -> None:
-        self.wrong += [f"{what}{place}: {text}" for place, text in differences(self.place.fill(wanted), found)]
-
-    def _tree(self, what: str, wanted: Tree) -> None:
-        found = self.on.observe()
-        self.wrong += [f"{what}: {text}" for text in tree_differences(wanted, found, self.place)]
-
-    def _hidden(self, answer: Mapping[str, Any], texts: list[str]) -> None:
-        seen = [json.dumps(answer).encode(), *self.on.observe_state().values()] if texts else []
-        for text in texts:
-            if any(text.encode() in data for data in seen):
-                self.wrong.append(f"{text!r} can be seen in the answer or in the state folder")
-
-    def _state(self, what: str, wanted: Mapping[str, Any]) -> None:
-        found = self.on.observe_state()
-        for name, value in wanted.items():
-            data = found.get(name)
-            if value == "$absent":
-                if data is not None:
-                    self.wrong.append(f"{what}: the state folder holds {name}")
-            elif data is None:
-                self.wrong.append(f"{what}: the state folder has no {name}; it has {', '.join(sorted(found))}")
-            elif isinstance(value, Mapping):
-                self._match(f"{what}: {name}", value, json.loads(data))
-            else:
-                lines = [json.loads(line) for line in data.decode().splitlines() if line]
-                self._match(f"{what}: {name}", value, lines)
+def argument(step: Run) -> dict[str, str]:
+    """The one option of the step's module."""
+    return {"batch": encode(step.sent)} if step.module == "node_apply" else {"request": json.dumps(step.sent)}
 
 
 def encode(envelope: Mapping[str, Any]) -> str:
@@ -237,13 +163,19 @@ def _same(wanted: Any, found: Any) -> bool:
     return type(wanted) is type(found) and bool(wanted == found)
 
 
-def tree_differences(wanted: Tree, found: Found, place: Place) -> list[str]:
-    """What of a tree is not so; all files and folders count, and of the registry all below the contract's key."""
+def expected_files(wanted: Tree, place: Place) -> dict[str, bytes | Link | None]:
+    """Everything that a tree names, the folders above its files too; name -> content."""
     files = {name: content(value, place) for name, value in wanted.files.items()}
     for name in list(files):
         for end in range(len(name)):
             if name[end] == "/" and end < len(name) - 1:
                 files.setdefault(name[: end + 1], None)
+    return files
+
+
+def tree_differences(wanted: Tree, found: Found, place: Place) -> list[str]:
+    """What of a tree is not so; all files and folders count, and of the registry all below the contract's key."""
+    files = expected_files(wanted, place)
     result = [f"{name} should not be there" for name in sorted(set(found.files) - set(files))]
     for name, value in files.items():
         if name not in found.files:
@@ -262,8 +194,3 @@ def tree_differences(wanted: Tree, found: Found, place: Place) -> list[str]:
     if registry != expected:
         result.append(f"the registry holds {registry}, wanted {expected}")
     return result
-
-
-def _first(answer: Mapping[str, Any]) -> Any:
-    results = answer.get("results") or [None]
-    return results[0]

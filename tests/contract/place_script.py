@@ -10,11 +10,15 @@ from typing import Any
 
 # Windows PowerShell 5.1 and 7. The request travels in base64, so that nothing in it needs quoting, and packed: as an
 # argument of the `ansible` command it may not be longer than 128 KB, and a runner is.
-_SCRIPT = r"""
-$ErrorActionPreference = 'Stop'
+_UNPACK = r"""
 $packed = New-Object IO.MemoryStream(, [Convert]::FromBase64String('@REQUEST@'))
 $unpacked = New-Object IO.Compression.GZipStream($packed, [IO.Compression.CompressionMode]::Decompress)
 $text = (New-Object IO.StreamReader($unpacked, [Text.Encoding]::UTF8)).ReadToEnd()
+"""
+
+# What `$text`, a request as JSON, asks for.
+_BODY = r"""
+$ErrorActionPreference = 'Stop'
 $request = ConvertFrom-Json -InputObject $text
 $slash = [string][IO.Path]::DirectorySeparatorChar
 
@@ -143,4 +147,9 @@ ConvertTo-Json -InputObject $answer -Depth 20 -Compress
 def script(request: Mapping[str, Any], *, registry: bool) -> str:
     """The script for `{verb: prepare|put|observe|state, root, state, files?, registry?}`. It prints JSON."""
     encoded = base64.b64encode(gzip.compress(json.dumps(request).encode(), mtime=0)).decode()
-    return _SCRIPT.replace("@REQUEST@", encoded).replace("@REGISTRY@", "$true" if registry else "$false")
+    return (_UNPACK + _BODY).replace("@REQUEST@", encoded).replace("@REGISTRY@", "$true" if registry else "$false")
+
+
+def script_block() -> str:
+    """The same as a script with one argument, the request as JSON, for a machine with a registry."""
+    return "param([string]$text)\nSet-StrictMode -Off\n" + _BODY.replace("@REGISTRY@", "$true")

@@ -79,18 +79,18 @@ class _PowerShell:
 
     def prepare(self, tree: Tree) -> Place:
         found = {name: content(value, self._place) for name, value in tree.files.items()}
-        self._ask("prepare", {"files": _wire(found), "registry": tree.registry})
+        self._ask("prepare", {"files": wire(found), "registry": tree.registry})
         return self._place
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        self._ask("put", {"files": _wire(files)})
+        self._ask("put", {"files": wire(files)})
 
     def observe(self) -> Found:
         found = self._ask("observe", {})
-        return Found(_unwire(found["files"]), found["registry"])
+        return Found(unwire(found["files"]), found["registry"])
 
     def observe_state(self) -> Mapping[str, bytes]:
-        found = _unwire(self._ask("state", {})["files"])
+        found = unwire(self._ask("state", {})["files"])
         return {name: data for name, data in found.items() if isinstance(data, bytes)}
 
     def runner(self) -> Mapping[str, str]:
@@ -213,7 +213,7 @@ class OnHost(_PowerShell):
         return last_json(rest)
 
 
-def _wire(files: Mapping[str, bytes | Link | None]) -> list[dict[str, str]]:
+def wire(files: Mapping[str, bytes | Link | None]) -> list[dict[str, str]]:
     """Files as the script takes them: a list of {path, kind, data}, in the order in which they are to be made."""
     wired = []
     for name, value in files.items():
@@ -226,7 +226,7 @@ def _wire(files: Mapping[str, bytes | Link | None]) -> list[dict[str, str]]:
     return wired
 
 
-def _unwire(files: list[dict[str, str]]) -> dict[str, bytes | Link | None]:
+def unwire(files: list[dict[str, str]]) -> dict[str, bytes | Link | None]:
     found: dict[str, bytes | Link | None] = {}
     for item in files:
         if item["kind"] == "directory":

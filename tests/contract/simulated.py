@@ -27,10 +27,12 @@ class Simulated:
         {"windows", "registry", "services", "task", "links", "web", "not-on-wine", "hns", "rename", "addresses"}
     )
 
-    def __init__(self, web: str) -> None:
-        self._web = web
+    def __init__(self, web: str, root: str = ROOT, state: str = STATE, hosts: Mapping[str, str] | None = None) -> None:
+        self._hosts = {"web": web, **(hosts or {})}
         self._node: SimulatedNode | None = None
-        self._place = Place(ROOT, STATE)
+        self._root = root
+        self._state = state
+        self._place = Place(root, state)
 
     @property
     def node(self) -> SimulatedNode:
@@ -39,13 +41,15 @@ class Simulated:
         return self._node
 
     def prepare(self, tree: Tree) -> Place:
-        self._node = SimulatedNode("contract", hosts={"web": self._web})
+        self._node = SimulatedNode("contract", hosts=self._hosts)
         self._place = Place(
-            ROOT, STATE, {"web": "http://web", "powershell": POWERSHELL, "web_host": "web", "web_port": "80"}
+            self._root,
+            self._state,
+            {"web": "http://web", "powershell": POWERSHELL, "web_host": "web", "web_port": "80"},
         )
-        self.node.drive.mkdir(ROOT)
+        self.node.drive.mkdir(self._root)
         for name, value in tree.files.items():
-            path = ROOT + "\\" + name.rstrip("/").replace("/", "\\")
+            path = self._root + "\\" + name.rstrip("/").replace("/", "\\")
             found = content(value, self._place)
             self.node.drive.mkdir(self.node.drive.parent(path))
             if found is None:
@@ -67,19 +71,19 @@ class Simulated:
 
     def put(self, files: Mapping[str, bytes]) -> None:
         drive = self.node.drive
-        if not drive.exists(STATE):
-            drive.mkdir(STATE)
-            drive.set_sddl(STATE, SDDL)
+        if not drive.exists(self._state):
+            drive.mkdir(self._state)
+            drive.set_sddl(self._state, SDDL)
         for name, data in files.items():
-            path = STATE + "\\" + name.replace("/", "\\")
+            path = self._state + "\\" + name.replace("/", "\\")
             drive.mkdir(drive.parent(path))
             drive.write(path, data)
 
     def observe(self) -> Found:
-        return Found(self._files(ROOT), self._registry())
+        return Found(self._files(self._root), self._registry())
 
     def observe_state(self) -> Mapping[str, bytes]:
-        files = self._files(STATE) if self.node.drive.exists(STATE) else {}
+        files = self._files(self._state) if self.node.drive.exists(self._state) else {}
         return {name: data for name, data in files.items() if isinstance(data, bytes)}
 
     def runner(self) -> Mapping[str, str]:

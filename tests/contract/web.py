@@ -3,46 +3,59 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+@dataclass(frozen=True)
+class Page:
+    """What a GET whose target begins with `start` is answered, if the request has the header `header` (any: empty)."""
+
+    start: str
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    header: str = ""
+
+    @property
+    def request(self) -> str:
+        """How the request's first line begins."""
+        return f"GET {self.start}"
+
+    def raw(self) -> bytes:
+        """The whole answer."""
+        given = {"Content-Length": str(len(self.body)), **self.headers, "Connection": "close"}
+        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}", *map(": ".join, given.items())]
+        return "\r\n".join([*lines, "", ""]).encode() + self.body
+
+
+PAGES = (
+    # What a proxy is asked for: a whole URL.
+    Page("http://behind-the-proxy", body=b"through the proxy"),
+    Page("/hello ", body=b"hello"),
+    Page("/big ", body=b"x" * 5000),
+    Page("/page ", body=b"<!DOCTYPE html><html>log in first</html>"),
+    Page("/moved ", 302, headers={"Location": "/hello"}),
+    Page("/round ", 302, headers={"Location": "/round"}),
+    Page("/short ", body=b"hel", headers={"Content-Length": "5"}),
+    Page("/secret ", body=b"told", header="X-Token: open-sesame\r\n"),
+    Page("/secret ", 403, b"who are you"),
+    Page("/sick ", 503, b"not yet"),
+    Page("", 404, b"nothing here"),
+)
+"""The first that fits answers."""
+
+
 class _Handler(BaseHTTPRequestHandler):
-    """GET only. /proxied is what a proxy is asked for: its path is then a whole URL."""
+    """GET only."""
 
     def do_GET(self) -> None:
-        path = self.path
-        if path.startswith("http://behind-the-proxy"):
-            self._answer(200, b"through the proxy")
-        elif path == "/hello":
-            self._answer(200, b"hello")
-        elif path == "/big":
-            self._answer(200, b"x" * 5000)
-        elif path == "/page":
-            self._answer(200, b"<!DOCTYPE html><html>log in first</html>")
-        elif path == "/moved":
-            self._answer(302, b"", {"Location": "/hello"})
-        elif path == "/round":
-            self._answer(302, b"", {"Location": "/round"})
-        elif path == "/short":
-            self._answer(200, b"hel", {"Content-Length": "5"})
-        elif path == "/secret":
-            told = self.headers.get("X-Token") == "open-sesame"
-            self._answer(200 if told else 403, b"told" if told else b"who are you")
-        elif path == "/sick":
-            self._answer(503, b"not yet")
-        else:
-            self._answer(404, b"nothing here")
-
-    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-        given = {"Content-Length": str(len(body)), **(headers or {})}
-        self.send_response(status)
-        for name, value in given.items():
-            self.send_header(name, value)
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
+        headers = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items()).lower()
+        fits = (page for page in PAGES if self.requestline.startswith(page.request) and page.header.lower() in headers)
+        self.wfile.write(next(fits).raw())
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:

@@ -51,6 +51,7 @@ LINTERS = (
     Linter("format", "Python: layout", lambda: [_program("ruff"), "format", "--check", "."]),
     Linter("mypy", "Python: types, strict", _mypy),
     Linter("yamllint", "YAML", _yamllint),
+    Linter("actionlint", "workflows", lambda: [sys.executable, "-m", "tests.quality.actions"]),
     Linter("ansible-lint", "roles and playbooks, profile production", lambda: [_program("ansible-lint"), "--strict"]),
     Linter(
         "docs",
