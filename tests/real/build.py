@@ -115,6 +115,7 @@ PROJECTS = {
     "flannel-cni": Project("github.com/flannel-io/cni-plugin", {"flannel": ""}, "main.Version"),
     "csi-proxy": Project("github.com/kubernetes-csi/csi-proxy", {"csi-proxy": "cmd/csi-proxy"}, "main.version"),
     "grpcurl": Project("github.com/fullstorydev/grpcurl", {"grpcurl": "cmd/grpcurl"}, "main.version"),
+    "actionlint": Project("github.com/rhysd/actionlint", {"actionlint": "cmd/actionlint"}, "main.version"),
 }
 
 OF_NODES = ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner")
