@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import re
 import subprocess
 import sys
 import urllib.request
@@ -42,8 +43,8 @@ NAME = "winkube-contract"
 PROVIDES = frozenset({"windows", "registry", "services", "task", "links", "shell", "web", "not-on-wine"})
 RUNNER = "@RUNNER@"
 ARGUMENT = "@ARGUMENT@"
-SHARED = ("_Json.psm1", "_Files.psm1", "_Registry.psm1")
-"""What run.ps1 needs of the functions that the modules share."""
+SHARED = frozenset({"_Json", "_Files", "_Registry"})
+"""What run.ps1 and the runner's way to start programs need of the functions that the modules share."""
 CONTAINERD = "2.3.7"
 RELEASES = "https://github.com/containerd/containerd/releases/download/v{0}/containerd-{0}-windows-amd64.tar.gz"
 BASE = "C:\\winkube-contract"
@@ -88,7 +89,12 @@ def script() -> str:
     """run.ps1: its parameters, the shared functions of the collection, the runner's way to start programs, the rest."""
     from ansible_collections.winkube.node.plugins.plugin_utils.node import runner_text
 
-    shared = [runner_text.without_export((runner_text.SHARED / name).read_text(encoding="ascii")) for name in SHARED]
+    texts = {name: (runner_text.SHARED / name).read_text(encoding="ascii") for name in runner_text.SHARED_FILES}
+    needed = set(SHARED)
+    for name in reversed(runner_text.SHARED_FILES):
+        if Path(name).stem in needed:
+            needed |= set(re.findall(r"^#AnsibleRequires -PowerShell \.(_\w+)$", texts[name], re.MULTILINE))
+    shared = [runner_text.without_export(text) for name, text in texts.items() if Path(name).stem in needed]
     process = (runner_text.RUNNER / "10_process.ps1").read_text(encoding="ascii")
     head, *rest = ((HERE / name).read_text(encoding="ascii") for name in ("head.ps1", "judge.ps1", "run.ps1"))
     return "\n".join([head, *shared, process, *rest])
