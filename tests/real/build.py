@@ -130,6 +130,7 @@ WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("kubernetes", "1.37.1", OF_NODES),
     ("containerd", "2.2.9", ("containerd", "ctr")),
     ("cni-plugins", "1.9.0", ("win-bridge", "win-overlay", "host-local")),
+    *(("cni-plugins", version, ("win-overlay",)) for version in ("0.8.6", "1.0.0", "1.0.1", "1.5.1", "1.6.0")),
     ("flannel-cni", "1.2.0-flannel1", ("flannel",)),
     ("flannel", "0.28.0", ("flanneld",)),
     ("csi-proxy", "1.2.1", ("csi-proxy",)),
@@ -209,7 +210,10 @@ def prepare(project: str, version: str) -> Path:
     source.mkdir(parents=True)
     module = PROJECTS[project].module_of(version)
     (source / "go.mod").write_text("module winkube.invalid/build\n")
-    found = json.loads(go("mod", "download", "-json", f"{module}@v{version}", cwd=source, capture=True))
+    try:
+        found = json.loads(go("mod", "download", "-json", f"{module}@v{version}", cwd=source, capture=True))
+    except subprocess.CalledProcessError as error:
+        raise OSError(json.loads(error.stdout)["Error"] if error.stdout else str(error)) from error
     upstream = json.loads(go("mod", "edit", "-json", found["GoMod"], cwd=source, capture=True))
     (source / "go.mod").write_text(go_mod(upstream, module, version))
     return source
@@ -253,15 +257,19 @@ def unpack_debian() -> Path:
     return target
 
 
+def toolchain() -> str:
+    """Go's version."""
+    return subprocess.run(["go", "env", "GOVERSION"], check=True, capture_output=True, text=True).stdout.strip()
+
+
 def record(name: str, version: str, today: datetime.date) -> None:
     """Writes what a program for Linux says to --help, under a header that says what it is."""
-    toolchain = subprocess.run(["go", "env", "GOVERSION"], check=True, capture_output=True, text=True).stdout.strip()
     command = (str(program(name, version)), *HELP[name])
     said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env={"HOME": "/"})
     text = re.sub(r"[ \t]+$", "", said.stdout, flags=re.MULTILINE).strip("\n")
     header = (
         f"# {name} {version}, command: {name} {' '.join(HELP[name])}, recorded {today.isoformat()}, "
-        f"Linux build (amd64, {toolchain}, from {KUBERNETES}@v{version}); flags of Windows builds only are not in it"
+        f"Linux build (amd64, {toolchain()}, from {KUBERNETES}@v{version}); flags of Windows builds only are not in it"
     )
     RECORDED.mkdir(parents=True, exist_ok=True)
     (RECORDED / f"{name}-{version}.help.txt").write_text(f"{header}\n{text}\n", encoding="utf-8")

@@ -15,7 +15,25 @@ from tests.windows import programs
 from tests.windows.programs import Programs
 from tests.wine.prefix import Prefix
 
+FOLDER = Path(__file__).parent
 CONTAINERDS = sorted({version for project, version, _ in build.WINDOWS if project == "containerd"})
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests shared with lane `real` those go whose release of Kubernetes is built for Linux alone."""
+    ours = {version for project, version, _ in build.WINDOWS if project == "kubernetes"}
+    theirs = set(build.EVERY_KUBERNETES) - ours
+    gone = [
+        item
+        for item in items
+        if item.path.is_relative_to(FOLDER)
+        and isinstance(item, pytest.Function)
+        and hasattr(item, "callspec")
+        and item.callspec.params.get("version") in theirs
+    ]
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """Command lines of Kubernetes' own programs: the flags that a release knows, from what real programs said to --help.
 
-The recording of the newest release that is not newer, with the changes that upstream's sources say since then; flags
-of Linux builds left out, those of Windows builds added (tests/recorded). Parsing is that of Go's pflag.
+What the Windows build of that very minor said, where it was recorded. Else the recording of the newest Linux build that
+is not newer, with the changes that upstream's sources say since then; flags of Linux builds left out, those of Windows
+builds added (tests/recorded). Parsing is that of Go's pflag.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ class Recording:
 
 
 @functools.cache
-def recordings(program: str) -> tuple[Recording, ...]:
-    """All of this program, oldest first."""
+def recordings(program: str, system: str = "linux") -> tuple[Recording, ...]:
+    """All of this program's builds for a system, oldest first."""
     found = []
-    for path in RECORDED.glob(f"{program}-1.*.help.txt"):
+    folder = RECORDED / "windows" if system == "windows" else RECORDED
+    for path in folder.glob(f"{program}-1.*.help.txt"):
         text = path.read_text(encoding="utf-8")
         flags, shorts = {}, {}
         for line in text.splitlines():
@@ -79,6 +81,12 @@ def base(program: str, minor: int) -> Recording:
 @functools.cache
 def known(program: str, minor: int) -> dict[str, str]:
     """Flag -> type (`bool` takes no value of its own) of the Windows build."""
+    recorded = next((one for one in recordings(program, "windows") if one.minor == minor), None)
+    return {**HIDDEN.get(program, {}), **recorded.flags} if recorded else derived(program, minor)
+
+
+def derived(program: str, minor: int) -> dict[str, str]:
+    """The same, out of recordings of Linux builds and upstream's sources."""
     start = base(program, minor)
     flags = {**HIDDEN.get(program, {}), **start.flags}
     kinds = {name: kind for one in recordings(program) for name, kind in one.flags.items()}

@@ -21,6 +21,7 @@ class Recording:
     version: str
     header: str
     text: str
+    system: str
 
     @property
     def flags(self) -> dict[str, str]:
@@ -48,13 +49,14 @@ class Recording:
 
 
 def recordings(program: str) -> list[Recording]:
-    """All of this program, oldest first."""
+    """All of this program, of builds for Linux and for Windows, oldest first."""
     found = []
-    for path in RECORDED.glob(f"{program}-1.*.help.txt"):
-        match = _NAME.fullmatch(path.name)
-        assert match, path.name
-        header, _, text = path.read_text(encoding="utf-8").partition("\n")
-        found.append(Recording(match["program"], match["version"], header, text))
+    for folder, system in ((RECORDED, "linux"), (RECORDED / "windows", "windows")):
+        for path in folder.glob(f"{program}-1.*.help.txt"):
+            match = _NAME.fullmatch(path.name)
+            assert match, path.name
+            header, _, text = path.read_text(encoding="utf-8").partition("\n")
+            found.append(Recording(match["program"], match["version"], header, text, system))
     return sorted(found, key=lambda one: int(one.version.split(".")[1]))
 
 
