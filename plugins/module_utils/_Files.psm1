@@ -15,6 +15,15 @@ function Join-NodePath {
     return [string][System.IO.Path]::Combine($Folder, $Name)
 }
 
+function Test-NodeRoot {
+    <# .SYNOPSIS Whether a path names a drive's root, however it is written: C:\, C:/, C:\., C:\a\.. #>
+    param([string]$Path)
+
+    $separators = [char[]]@([char]47, [char]92)
+    $full = [System.IO.Path]::GetFullPath($Path)
+    return [bool]($full.TrimEnd($separators) -eq [System.IO.Path]::GetPathRoot($full).TrimEnd($separators))
+}
+
 function Get-NodeFileKind {
     <# .SYNOPSIS 'absent', 'file', 'directory' or 'link' (any reparse point; what it points to is not looked at). #>
     param([string]$Path)
@@ -106,6 +115,10 @@ function New-NodeFolder {
     }
     foreach ($folder in $chain.ToArray()) {
         $kind = Get-NodeFileKind -Path $folder
+        # The root of a drive is a folder, also where it carries the reparse attribute: a volume that is mounted, drive Z: of Wine.
+        if ($kind -ceq 'link' -and (Test-NodeRoot -Path $folder)) {
+            continue
+        }
         if ($kind -ceq 'link') {
             throw "$folder is a link or another reparse point; folders are not made through one. Remove it or choose another path."
         }
@@ -161,6 +174,16 @@ function Invoke-NodeRetry {
     }
 }
 
+function Clear-NodeReadOnly {
+    <# .SYNOPSIS Takes the attribute away that keeps a file from being replaced and anything from being deleted (error 5). #>
+    param([string]$Path)
+
+    $attributes = [System.IO.File]::GetAttributes($Path)
+    if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
+        [System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
+    }
+}
+
 function Remove-NodeFileQuietly {
     <# .SYNOPSIS Deletes a leftover of our own (.winkube-new, .part) if it can; a failure is no error. #>
     param([string]$Path)
@@ -197,7 +220,7 @@ function Clear-NodeReplaced {
 function Move-NodeFileIn {
     <#
     .SYNOPSIS
-    Renames a finished file to its real name, replacing what is there (which hands its ACL on).
+    Renames a finished file to its real name, replacing what is there (which hands its ACL on), read-only or not.
 
     .NOTES
     ReplaceFile that is given no name for the old file can fail half-way and leave nothing under the real name. With one, the old content
@@ -209,6 +232,7 @@ function Move-NodeFileIn {
     $old = $Path + '.winkube-old'
     $block = {
         if ([System.IO.File]::Exists($Path)) {
+            Clear-NodeReadOnly -Path $Path
             [System.IO.File]::Replace($Source, $Path, $old)
         }
         else {

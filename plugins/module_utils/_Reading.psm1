@@ -236,6 +236,7 @@ function Read-NodeHttp {
     $response = $null
     try {
         $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
+        $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
         $headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
         $response = $headers.GetAwaiter().GetResult()
         $opening = $response.Content.ReadAsStreamAsync()

@@ -14,11 +14,15 @@ def archive(description: Mapping[str, Any]) -> bytes:
     """A description (README.md) -> bytes.
 
     `{archive: zip|tar.gz, members: {name: text}, links: {name: target}, folders: [name], format: ustar|gnu|pax}`;
-    `cut: n` leaves out the last n bytes.
+    `cut: n` leaves out the last n bytes; `members_of: n` packs n bytes at a time, each a gzip member of its own;
+    `behind: text` puts something behind it all; `torn: true` damages a zip's list of members;
+    `short: n` leaves out the last n bytes of the tar before it is packed.
     """
     kind = description["archive"]
     data = _zip(description) if kind == "zip" else _tar(description)
-    return data[: len(data) - int(description.get("cut") or 0)]
+    if description.get("torn"):
+        data = data.replace(b"PK\x01\x02", b"PK\x01\xff")
+    return data[: len(data) - int(description.get("cut") or 0)] + str(description.get("behind") or "").encode()
 
 
 def _zip(description: Mapping[str, Any]) -> bytes:
@@ -52,4 +56,6 @@ def _tar(description: Mapping[str, Any]) -> bytes:
             info = tarfile.TarInfo(name)
             info.type, info.linkname = tarfile.SYMTYPE, str(target)
             made.addfile(info)
-    return gzip.compress(out.getvalue(), mtime=0)
+    data = out.getvalue()[: len(out.getvalue()) - int(description.get("short") or 0)]
+    step = int(description.get("members_of") or len(data))
+    return b"".join(gzip.compress(data[at : at + step], mtime=0) for at in range(0, len(data), step))

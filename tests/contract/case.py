@@ -14,7 +14,9 @@ FOLDER = Path(__file__).parent / "ops"
 Kind = Literal["op", "query", "talk"]
 
 NEEDS = frozenset(
-    "windows linux registry services task links shell web not-on-wine hns rename addresses".split()  # noqa: SIM905
+    (  # noqa: SIM905
+        "windows linux registry services task links shell web not-on-wine hns rename addresses ipv6 drive mounted"
+    ).split()
 )
 _KEYS: dict[Kind, tuple[frozenset[str], frozenset[str]]] = {
     "op": (

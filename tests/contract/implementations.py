@@ -14,7 +14,10 @@ from tests.contract.archives import archive
 from tests.contract.case import Tree
 
 CONTRACT_KEY = "HKLM\\SOFTWARE\\winkube-contract"
-_WORDS = "root|state|file_root|web|web_host|web_port|powershell|shell|shell_flag|sha256|base64"
+_WORDS = (
+    "root|state|drive|mounted|file_root|web|web_host|web_port|web6_host|web6_port"
+    "|powershell|shell|shell_flag|sha256|base64"
+)
 _PLACE = re.compile(rf"\{{({_WORDS})(?::([^}}]*))?\}}")
 
 
@@ -60,6 +63,10 @@ class Link:
     target: str = ""
 
 
+class ReadOnly(bytes):
+    """A file's content; the file carries the attribute read-only."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What is there now: path below the root -> content, None (a folder) or Link; registry key -> values."""
@@ -94,12 +101,15 @@ class Implementation(Protocol):
 
 
 def content(value: Any, place: Place) -> bytes | Link | None:
-    """A file's description in a tree (text, null, {base64}, {size}, {archive}, {link}, {json}) -> what is there."""
+    """A file's description in a tree (text, null, {base64}, {size}, {archive}, {link}, {json}, {text,
+    read_only}) -> what is there."""
     if value is None:
         return None
     if isinstance(value, Mapping):
         if "link" in value:
             return Link(str(place.fill(value["link"])))
+        if value.get("read_only"):
+            return ReadOnly(str(place.fill(value["text"])).encode())
         if "base64" in value:
             return base64.b64decode(value["base64"])
         if "size" in value:

@@ -22,8 +22,15 @@ $ErrorActionPreference = 'Stop'
 $request = ConvertFrom-Json -InputObject $text
 $slash = [string][IO.Path]::DirectorySeparatorChar
 
+# Windows PowerShell needs the mark for what is longer than 260 characters.
+function Get-Long([string]$Path) {
+    if ($slash -ne '\' -or $Path.Length -lt 240 -or $Path.StartsWith('\\')) { return $Path }
+    return '\\?\' + $Path
+}
+
 function Remove-All([string]$Path) {
-    foreach ($item in @([IO.Directory]::GetFileSystemEntries($Path))) {
+    foreach ($item in @([IO.Directory]::GetFileSystemEntries((Get-Long $Path)))) {
+        $item = Get-Long $item
         $attributes = [IO.File]::GetAttributes($item)
         $isLink = ($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
         $isFolder = ($attributes -band [IO.FileAttributes]::Directory) -ne 0
@@ -39,17 +46,19 @@ function Remove-All([string]$Path) {
 
 function Add-Files([string]$Folder, $Files) {
     foreach ($file in @($Files)) {
-        $path = [IO.Path]::Combine($Folder, $file.path.Replace('/', $slash))
+        $path = Get-Long ([IO.Path]::Combine($Folder, $file.path.Replace('/', $slash)))
         $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($path))
         if ($file.kind -eq 'directory') { $null = [IO.Directory]::CreateDirectory($path) }
         elseif ($file.kind -eq 'link') { $null = New-Item -ItemType SymbolicLink -Path $path -Target $file.data }
         else { [IO.File]::WriteAllBytes($path, [Convert]::FromBase64String($file.data)) }
+        if ($null -ne $file.PSObject.Properties['read_only']) { [IO.File]::SetAttributes($path, 'ReadOnly') }
     }
 }
 
 function Get-Files([string]$Folder, [string]$Prefix) {
     if (-not [IO.Directory]::Exists($Folder)) { return }
-    foreach ($item in [IO.Directory]::GetFileSystemEntries($Folder)) {
+    foreach ($item in [IO.Directory]::GetFileSystemEntries((Get-Long $Folder))) {
+        $item = Get-Long $item
         $name = $Prefix + [IO.Path]::GetFileName($item)
         $attributes = [IO.File]::GetAttributes($item)
         if (($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0) {
@@ -124,6 +133,9 @@ if ($request.verb -eq 'prepare') {
     $null = [IO.Directory]::CreateDirectory($request.root)
     Add-Files $request.root $request.files
     if (@REGISTRY@) { Add-Keys $request.registry }
+} elseif ($request.verb -eq 'remove') {
+    $folder = [IO.Path]::GetDirectoryName($request.root)
+    if ([IO.Directory]::Exists($folder)) { Remove-All $folder; [IO.Directory]::Delete($folder) }
 } elseif ($request.verb -eq 'put') {
     $null = [IO.Directory]::CreateDirectory($request.state)
     if ($slash -eq '\') {
@@ -145,7 +157,7 @@ ConvertTo-Json -InputObject $answer -Depth 20 -Compress
 
 
 def script(request: Mapping[str, Any], *, registry: bool) -> str:
-    """The script for `{verb: prepare|put|observe|state, root, state, files?, registry?}`. It prints JSON."""
+    """The script for `{verb: prepare|put|observe|state|remove, root, state, files?, registry?}`. It prints JSON."""
     encoded = base64.b64encode(gzip.compress(json.dumps(request).encode(), mtime=0)).decode()
     return (_UNPACK + _BODY).replace("@REQUEST@", encoded).replace("@REGISTRY@", "$true" if registry else "$false")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,12 +19,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.contract.case import Tree
-from tests.contract.implementations import Found, Link, Place, content
+from tests.contract.implementations import Found, Link, Place, ReadOnly, content
 from tests.contract.place_script import script
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "ansible_collections.winkube.node.plugins.modules"
 TIMEOUT_S = 300
+"""For one start of PowerShell; under Wine the first one of a prefix takes a minute."""
+TRUSTED = "@('S-1-5-18', 'S-1-5-32-544')"
+"""Whose folders the scripts take for the node's own."""
 
 
 class PowerShellError(RuntimeError):
@@ -48,6 +52,20 @@ def payload(module: str, arguments: Mapping[str, Any], check_mode: bool) -> tupl
         profile="legacy",
     )
     return _get_powershell_script("bootstrap_wrapper.ps1").decode(), data
+
+
+def trusting(stdin: bytes, sid: str) -> bytes:
+    """What is sent, with one more owner whose folders are the node's own: Wine cannot give a folder another owner than
+    its user. Ansible packs scripts as base64 in JSON."""
+
+    def widened(match: re.Match[bytes]) -> bytes:
+        try:
+            script = base64.b64decode(match[1], validate=True).decode()
+        except ValueError:
+            return match[0]
+        return b'"' + base64.b64encode(script.replace(TRUSTED, f"{TRUSTED[:-1]}, '{sid}')").encode()) + b'"'
+
+    return re.sub(rb'"([A-Za-z0-9+/]{200,}={0,2})"', widened, stdin)
 
 
 def last_json(text: str) -> dict[str, Any]:
@@ -104,11 +122,13 @@ class _PowerShell:
 
 
 class Local(_PowerShell):
-    """The PowerShell program that WINKUBE_LAB_PWSH names. On Wine its drive Z: is this machine's root folder."""
+    """The PowerShell program that WINKUBE_LAB_PWSH names. On Wine its files are on drive C: of the prefix: drive Z:, this
+    machine's own files, has other rules for names, attributes and access lists than Windows."""
 
-    def __init__(self, program: str, folder: str, web: str) -> None:
+    def __init__(self, program: str, folder: str, web: str, six: str | None = None) -> None:
         self._program = program
         self._folder = folder
+        self._trusted = ""
         super().__init__(folder, folder, {}, frozenset())
         said = self.execute(
             "[Environment]::OSVersion.Platform; $PSVersionTable.PSVersion.ToString();"
@@ -116,30 +136,44 @@ class Local(_PowerShell):
         ).splitlines()
         windows = said[0].strip() == "Win32NT"
         self.name = f"PowerShell {said[1].strip()} ({'Windows' if windows else 'Linux'})"
-        base = ("Z:" + folder.replace("/", "\\")) if windows and os.name != "nt" else folder
+        wine = windows and os.name != "nt"
+        if wine:
+            self._trusted = self.execute("[Security.Principal.WindowsIdentity]::GetCurrent().User.Value").strip()
+        base = f"C:\\{Path(folder).name}" if wine else folder
         separator = "\\" if windows else "/"
         words = {
             "web": f"http://{web}",
             "web_host": web.partition(":")[0],
             "web_port": web.partition(":")[2],
+            "web6_host": "[::1]",
+            "web6_port": (six or "").rpartition(":")[2],
             "powershell": said[2].strip(),
             "shell": "C:\\Windows\\System32\\cmd.exe" if windows else "/bin/sh",
             "shell_flag": "/c" if windows else "-c",
         }
         provides = {"shell", "web"} | ({"windows", "registry"} if windows else {"linux", "links"})
+        provides |= {"ipv6"} if six else set()
+        if wine:
+            provides |= {"mounted"}
+            words["mounted"] = f"Z:{folder}/mounted".replace("/", "\\")
         if os.name == "nt":
             provides |= {"services", "task", "links", "not-on-wine"}
         super().__init__(f"{base}{separator}root", f"{base}{separator}state", words, frozenset(provides))
 
     @classmethod
     @contextmanager
-    def started(cls, program: str, web: str) -> Iterator[Self]:
+    def started(cls, program: str, web: str, six: str | None = None) -> Iterator[Self]:
         """Checks that the program can be run, and cleans up behind it."""
         if shutil.which(program) is None:
             raise PowerShellError(f"WINKUBE_LAB_PWSH names {program}, which is no program that can be run")
         folder = tempfile.mkdtemp(prefix="winkube-contract-")
         try:
-            yield cls(program, folder, web)
+            local = cls(program, folder, web, six)
+            try:
+                yield local
+            finally:
+                if local._trusted:
+                    local._ask("remove", {})
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -149,12 +183,17 @@ class Local(_PowerShell):
 
     def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
         text, stdin = payload(module, arguments, check_mode)
-        return last_json(self._start(text, stdin))
+        return last_json(self._start(text, trusting(stdin, self._trusted) if self._trusted else stdin))
 
     def _start(self, text: str, stdin: bytes) -> str:
         encoded = base64.b64encode(text.encode("utf-16-le")).decode()
         command = [self._program, "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False)
+        try:
+            done = subprocess.run(command, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired as late:
+            said = (late.stdout or b"").decode("utf-8", "replace") + (late.stderr or b"").decode("utf-8", "replace")
+            sentence = f"{self._program} had not ended after {TIMEOUT_S} s and was ended; it had said: {said[-2000:]!r}"
+            raise PowerShellError(sentence) from late
         out = done.stdout.decode("utf-8", "replace")
         if not out.strip():
             said = done.stderr.decode("utf-8", "replace")
@@ -213,16 +252,17 @@ class OnHost(_PowerShell):
         return last_json(rest)
 
 
-def wire(files: Mapping[str, bytes | Link | None]) -> list[dict[str, str]]:
+def wire(files: Mapping[str, bytes | Link | None]) -> list[dict[str, Any]]:
     """Files as the script takes them: a list of {path, kind, data}, in the order in which they are to be made."""
-    wired = []
+    wired: list[dict[str, Any]] = []
     for name, value in files.items():
         if value is None:
             wired.append({"path": name.rstrip("/"), "kind": "directory", "data": ""})
         elif isinstance(value, Link):
             wired.append({"path": name, "kind": "link", "data": value.target})
         else:
-            wired.append({"path": name, "kind": "file", "data": base64.b64encode(value).decode()})
+            read_only = {"read_only": True} if isinstance(value, ReadOnly) else {}
+            wired.append({"path": name, "kind": "file", "data": base64.b64encode(value).decode(), **read_only})
     return wired
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.contract.case import Tree
-from tests.contract.implementations import CONTRACT_KEY, Found, Link, Place, content
+from tests.contract.implementations import CONTRACT_KEY, Found, Link, Place, ReadOnly, content
+from tests.lab.machine.drive import LONG
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.registry import Value
 from tests.lab.twin.modules import run_module
@@ -25,10 +26,21 @@ class Simulated:
     name = "simulated"
     provides = frozenset(
         {"windows", "registry", "services", "task", "links", "web", "not-on-wine", "hns", "rename", "addresses"}
+        | {"ipv6", "drive", "mounted"}
     )
 
-    def __init__(self, web: str, root: str = ROOT, state: str = STATE, hosts: Mapping[str, str] | None = None) -> None:
-        self._hosts = {"web": web, **(hosts or {})}
+    def __init__(
+        self,
+        web: str,
+        root: str = ROOT,
+        state: str = STATE,
+        hosts: Mapping[str, str] | None = None,
+        *,
+        six: str | None = None,
+        framework: bool = True,
+    ) -> None:
+        self._hosts = {"web": web, **({"web6": six} if six else {}), **(hosts or {})}
+        self._framework = framework
         self._node: SimulatedNode | None = None
         self._root = root
         self._state = state
@@ -42,14 +54,18 @@ class Simulated:
 
     def prepare(self, tree: Tree) -> Place:
         self._node = SimulatedNode("contract", hosts=self._hosts)
+        self.node.framework = self._framework
+        self.node.drive.add_volume("D:", 10**9)
+        self.node.drive.add_volume("E:", 10**9, reparse=True)
+        words = {"web": "http://web", "web_host": "web", "web_port": "80", "web6_host": "web6", "web6_port": "80"}
         self._place = Place(
             self._root,
             self._state,
-            {"web": "http://web", "powershell": POWERSHELL, "web_host": "web", "web_port": "80"},
+            {**words, "powershell": POWERSHELL, "drive": "D:\\contract", "mounted": "E:\\contract"},
         )
         self.node.drive.mkdir(self._root)
         for name, value in tree.files.items():
-            path = self._root + "\\" + name.rstrip("/").replace("/", "\\")
+            path = LONG + self._root + "\\" + name.rstrip("/").replace("/", "\\")
             found = content(value, self._place)
             self.node.drive.mkdir(self.node.drive.parent(path))
             if found is None:
@@ -58,6 +74,7 @@ class Simulated:
                 self.node.drive.link(path, found.target)
             else:
                 self.node.drive.write(path, found)
+                self.node.drive.set_read_only(path, isinstance(found, ReadOnly))
         for key, values in tree.registry.items():
             self.node.registry.create(_key(key))
             for value_name, item in values.items():
@@ -80,7 +97,7 @@ class Simulated:
             drive.write(path, data)
 
     def observe(self) -> Found:
-        return Found(self._files(self._root), self._registry())
+        return Found(self._files(LONG + self._root), self._registry())
 
     def observe_state(self) -> Mapping[str, bytes]:
         files = self._files(self._state) if self.node.drive.exists(self._state) else {}

@@ -12,7 +12,7 @@ from tests.contract.check import failures
 from tests.contract.implementations import Implementation
 from tests.contract.powershell import Local, OnHost
 from tests.contract.simulated import Simulated
-from tests.contract.web import serve
+from tests.contract.web import serve, serve_six
 
 CASES = load_cases()
 
@@ -23,18 +23,42 @@ def web() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.needs <= Simulated.provides], ids=lambda case: case.id)
-def test_simulated_node(case: Case, web: str) -> None:
-    wrong = failures(case, Simulated(web))
+@pytest.fixture(scope="session")
+def six() -> Iterator[str | None]:
+    with serve_six() as address:
+        yield address
+
+
+SIMULATED = [case for case in CASES if case.needs <= Simulated.provides]
+DIFFERING = frozenset({"fetch", "move", "remove", "unpack", "wait", "write"})
+"""Files whose ops lean on what .NET Framework and .NET do differently."""
+
+
+@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: case.id)
+def test_simulated_node(case: Case, web: str, six: str | None) -> None:
+    skip_without_six(case, six)
+    wrong = failures(case, Simulated(web, six=six))
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("case", [case for case in SIMULATED if case.file in DIFFERING], ids=lambda case: case.id)
+def test_simulated_node_with_powershell_7(case: Case, web: str, six: str | None) -> None:
+    skip_without_six(case, six)
+    wrong = failures(case, Simulated(web, six=six, framework=False))
+    assert not wrong, "\n".join(wrong)
+
+
+def skip_without_six(case: Case, six: str | None) -> None:
+    if "ipv6" in case.needs and six is None:
+        pytest.skip("this machine has no IPv6")
+
+
 @pytest.fixture(scope="session")
-def powershell(web: str) -> Iterator[Implementation]:
+def powershell(web: str, six: str | None) -> Iterator[Implementation]:
     """The PowerShell of WINKUBE_LAB_PWSH, else the Windows machine of WINKUBE_TEST_HOST."""
     program, host = os.environ.get("WINKUBE_LAB_PWSH"), os.environ.get("WINKUBE_TEST_HOST")
     if program:
-        with Local.started(program, web) as local:
+        with Local.started(program, web, six) as local:
             yield local
     elif host:
         with OnHost.reached(host) as reached:

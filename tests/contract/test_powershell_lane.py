@@ -4,8 +4,10 @@ what becomes of an answer, of silence and of a failure. What PowerShell itself d
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,13 +47,16 @@ if "ReadToEnd" not in text:
     sys.exit(3)
 elif "OSVersion" in stdin:
     print("@SYSTEM@\n7.5.0\n/opt/pwsh")
+elif "WindowsIdentity" in stdin:
+    print("S-1-5-21-1-2-3-1000")
 else:
     packed = re.search(r"FromBase64String\('([^']+)'\)", stdin)[1]
     request = json.loads(gzip.decompress(base64.b64decode(packed)))
     root = Path(request["root"])
-    if request["verb"] == "prepare":
+    if request["verb"] in {"prepare", "remove"}:
         shutil.rmtree(root, ignore_errors=True)
-    root.mkdir(parents=True, exist_ok=True)
+    if request["verb"] != "remove":
+        root.mkdir(parents=True, exist_ok=True)
     for file in request.get("files", []):
         path = root / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,13 +131,34 @@ def test_a_tree_on_linux_is_made_and_found_again(tmp_path: Path) -> None:
         assert local.observe().files == {"d/": None, "d/f": b"\0\xff", "l": Link()}
 
 
-def test_windows_on_wine_has_its_files_on_drive_z(tmp_path: Path) -> None:
+def test_windows_on_wine_has_its_files_on_its_own_drive(tmp_path: Path) -> None:
     fake = program(tmp_path, "pwsh", FAKE, SYSTEM="Win32NT")
+    (tmp_path / "answer").write_text("{}")
     with Local.started(str(fake), "127.0.0.1:8") as local:
         assert local.name == "PowerShell 7.5.0 (Windows)"
-        assert local.provides == {"shell", "web", "windows", "registry"}
-        assert local._place.root.startswith("Z:\\")
+        assert local.provides == {"shell", "web", "windows", "registry", "mounted"}
+        assert re.fullmatch(r"C:\\winkube-contract-\w+\\root", local._place.root)
         assert local._place.words["shell"] == "C:\\Windows\\System32\\cmd.exe"
+        assert local._place.words["mounted"].startswith("Z:\\")
+        local.run("node_apply", {"batch": "x"})
+    *_, sent, removed = calls(tmp_path)
+    packed = re.search(r"FromBase64String\('([^']+)'\)", removed["stdin"])
+    assert packed and json.loads(gzip.decompress(base64.b64decode(packed[1])))["verb"] == "remove"
+    texts = [
+        base64.b64decode(item).decode("utf-8", "replace")
+        for item in re.findall(r'"([A-Za-z0-9+/=]{200,})"', sent["stdin"])
+    ]
+    widened = [line for text in texts for line in text.splitlines() if "@('S-1-5-18'" in line]
+    assert len(widened) == 2
+    assert all("'S-1-5-32-544', 'S-1-5-21-1-2-3-1000')" in line for line in widened)
+
+
+def test_a_start_that_does_not_end_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = program(tmp_path, "pwsh", FAKE, SYSTEM="Unix")
+    with Local.started(str(fake), "127.0.0.1:8") as local:
+        monkeypatch.setattr("tests.contract.powershell.TIMEOUT_S", 0.001)
+        with pytest.raises(PowerShellError, match=r"pwsh had not ended after 0\.001 s and was ended"):
+            local.run("node_probe", {"request": "{}"})
 
 
 def test_silence_is_told_with_exit_code_and_complaint(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""The small HTTP server that stands for `{web}` in the cases."""
+"""The small HTTP server that stands for `{web}` in the cases. It refuses who does not say what he is (User-Agent)."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,13 +13,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Page:
-    """What a GET whose target begins with `start` is answered, if the request has the header `header` (any: empty)."""
+    """What a GET whose target begins with `start` is answered, if the request has the header `header` (any: empty), and
+    has not the header `lacks`."""
 
     start: str
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     header: str = ""
+    lacks: str = ""
 
     @property
     def request(self) -> str:
@@ -33,6 +36,8 @@ class Page:
 
 
 PAGES = (
+    # As some mirrors, proxies and firewalls do with who does not say what he is.
+    Page("", 403, b"say what you are", lacks="User-Agent: "),
     # What a proxy is asked for: a whole URL.
     Page("http://behind-the-proxy", body=b"through the proxy"),
     Page("/hello ", body=b"hello"),
@@ -55,21 +60,42 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         headers = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items()).lower()
         fits = (page for page in PAGES if self.requestline.startswith(page.request) and page.header.lower() in headers)
-        self.wfile.write(next(fits).raw())
+        self.wfile.write(next(page for page in fits if not (page.lacks and page.lacks.lower() in headers)).raw())
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing."""
 
 
+class _Six(ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+
+
 @contextmanager
 def serve() -> Iterator[str]:
     """`127.0.0.1:PORT` of the server, for as long as the block lasts."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    with _served(ThreadingHTTPServer(("127.0.0.1", 0), _Handler)) as port:
+        yield f"127.0.0.1:{port}"
+
+
+@contextmanager
+def serve_six() -> Iterator[str | None]:
+    """`[::1]:PORT` of the same server at IPv6, None where this machine has no IPv6."""
+    try:
+        server = _Six(("::1", 0), _Handler)
+    except OSError:
+        yield None
+        return
+    with _served(server) as port:
+        yield f"[::1]:{port}"
+
+
+@contextmanager
+def _served(server: ThreadingHTTPServer) -> Iterator[int]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"127.0.0.1:{server.server_address[1]}"
+        yield int(server.server_address[1])
     finally:
         server.shutdown()
         server.server_close()

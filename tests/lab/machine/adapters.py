@@ -46,6 +46,8 @@ class Adapter:
     mtu: int = 1500
     physical: bool = False
     settled: bool = True
+    half_until: float = 0.0
+    """Clock seconds until which Windows knows the adapter, but not all about it."""
 
 
 class Adapters:

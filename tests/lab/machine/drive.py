@@ -11,6 +11,9 @@ from tests.lab.machine.faults import Faults
 from tests.lab.machine.security import Security, applied, parse_sddl, sid_of
 
 MAX_PATH = 260
+LONG = "\\\\?\\"
+"""In front of a path it lifts the limit of 260 characters. Without it a longer one is a path that does not exist (3).
+Source: Microsoft, "Maximum Path Length Limitation"."""
 SYSTEM = "S-1-5-18"
 ADMINISTRATORS = "S-1-5-32-544"
 _FORBIDDEN = set('<>:"|?*') | {chr(code) for code in range(32)}
@@ -28,6 +31,8 @@ class Entry:
     data: bytes = b""
     durable: bytes = b""
     target: str = ""
+    read_only: bool = False
+    """Nobody writes to it, replaces or deletes it: error 5. Source: Microsoft, ReplaceFile, DeleteFile, CreateFile."""
     children: dict[str, Entry] = field(default_factory=dict)
     images: set[int] = field(default_factory=set)
     """Processes whose main module this is."""
@@ -51,6 +56,7 @@ class Volume:
     size: int
     root: Entry
     used: int = 0
+    reparse: bool = False
 
 
 class Drive:
@@ -64,17 +70,18 @@ class Drive:
         self.add_volume("C:", size)
         self.rename_pending = False
 
-    def add_volume(self, letter: str, size: int) -> None:
+    def add_volume(self, letter: str, size: int, *, reparse: bool = False) -> None:
+        """reparse: its root carries that attribute, as a volume that is mounted may, and drive Z: of Wine does."""
         self._ids += 1
         root = Entry(letter, "directory", Security(SYSTEM), self._ids)
-        self.volumes[letter.upper()] = Volume(letter.upper(), size, root)
+        self.volumes[letter.upper()] = Volume(letter.upper(), size, root, reparse=reparse)
 
     # -- names ---------------------------------------------------------------------------------------------------
 
     @staticmethod
     def parts(path: str) -> list[str]:
         """`C:\\a\\b` -> `["C:", "a", "b"]`; error 123 does not exist here: 87 for what is no absolute path."""
-        text = path.replace("/", "\\").removeprefix("\\\\?\\")
+        text = path.replace("/", "\\").removeprefix(LONG)
         pieces = [piece for piece in text.split("\\") if piece]
         if len(text) < 2 or text[1] != ":" or not text[0].isalpha() or (len(text) > 2 and text[2] != "\\"):
             raise WinError(87, path)
@@ -96,8 +103,8 @@ class Drive:
 
     @classmethod
     def parent(cls, path: str) -> str:
-        pieces = cls.parts(path)
-        return "\\".join(pieces[:-1]) if len(pieces) > 2 else pieces[0] + "\\"
+        pieces, long = cls.parts(path), LONG if path.startswith(LONG) else ""
+        return long + ("\\".join(pieces[:-1]) if len(pieces) > 2 else pieces[0] + "\\")
 
     @classmethod
     def name(cls, path: str) -> str:
@@ -106,8 +113,8 @@ class Drive:
     # -- walking -------------------------------------------------------------------------------------------------
 
     def _walk(self, path: str, follow: bool, depth: int = 0) -> Entry | None:
-        if len(path.removeprefix("\\\\?\\")) >= MAX_PATH:
-            raise WinError(206, path)
+        if self._too_long(path):
+            return None
         if depth > 31:
             raise WinError(2, path)
         pieces = self.parts(path)
@@ -126,8 +133,14 @@ class Drive:
             entry = found
         return entry
 
+    @staticmethod
+    def _too_long(path: str) -> bool:
+        return len(path) >= MAX_PATH and not path.startswith(LONG)
+
     def _get(self, path: str, follow: bool = True) -> Entry:
         entry = self._walk(path, follow)
+        if self._too_long(path):
+            raise WinError(3, path)
         if entry is None:
             folder = self._walk(self.parent(path), True)
             raise WinError(2 if folder is not None else 3, path)
@@ -144,7 +157,13 @@ class Drive:
     def kind(self, path: str) -> str | None:
         """`file`, `directory`, `link` (never followed), or None."""
         entry = self._walk(path, False)
+        if entry is not None and len(self.parts(path)) == 1 and self.volumes[self.parts(path)[0].upper()].reparse:
+            return "link"
         return entry.kind if entry else None
+
+    def name_of(self, path: str) -> str:
+        """The name as it is written on the disk: letter case does not matter in `path`."""
+        return self._get(path, follow=False).name
 
     def exists(self, path: str) -> bool:
         return self._walk(path, True) is not None
@@ -207,12 +226,12 @@ class Drive:
 
     def mkdir(self, path: str, owner: str = ADMINISTRATORS) -> None:
         """The folder and its missing parents; 183 when something else has the name."""
-        pieces = self.parts(path)
+        pieces, long = self.parts(path), LONG if path.startswith(LONG) else ""
         for count in range(2, len(pieces) + 1):
-            part = "\\".join(pieces[:count])
+            part = long + "\\".join(pieces[:count])
             found = self._walk(part, True)
             if found is None:
-                if len(part) >= MAX_PATH - 12:
+                if not long and len(part) >= MAX_PATH - 12:
                     raise WinError(206, part)
                 self._add(part, "directory", owner)
             elif found.kind != "directory":
@@ -233,10 +252,13 @@ class Drive:
     ) -> None:
         """Makes the file or replaces its content. Without `flush` a loss of power turns what is new into zeros.
 
-        Errors: 2, 3, 5 (a folder), 32 (running, open or scanned), 112 (what fitted stays), 206.
+        Errors: 2, 3 (also a path of 260 characters and more), 5 (a folder, or read-only), 32 (running, open or
+        scanned), 112 (what fitted stays).
         """
         entry = self._walk(path, True)
-        if entry is not None and entry.kind != "file":
+        if self._too_long(path):
+            raise WinError(3, path)
+        if entry is not None and (entry.kind != "file" or entry.read_only):
             raise WinError(5, path)
         self._refuse_locked(path)
         if entry is None:
@@ -269,8 +291,8 @@ class Drive:
             raise WinError(17, source)
         self._refuse_locked(source)
         self._refuse_locked(destination)
-        if len(destination) >= MAX_PATH:
-            raise WinError(206, destination)
+        if self._too_long(destination):
+            raise WinError(3, destination)
         if entry.handles:
             raise WinError(32, source)
         if entry.kind == "directory" and any(child.images or child.handles for _, child in self._descend("", entry)):
@@ -280,7 +302,7 @@ class Drive:
         if there is not None and there is not entry:
             if not replace or there.kind == "directory":
                 raise WinError(183 if not replace else 5, destination)
-            if there.images or there.handles:
+            if there.images or there.handles or there.read_only:
                 raise WinError(5, destination)
             self._use(destination, -len(there.data))
         self._folder(source).children.pop(entry.name.lower())
@@ -294,7 +316,7 @@ class Drive:
         """A file, a reparse point (not what it points to) or an empty folder. Errors: 2, 3, 5 (running), 32, 145."""
         entry = self._get(path, follow=False)
         self._refuse_locked(path)
-        if entry.images:
+        if entry.images or entry.read_only or self._denied(path):
             raise WinError(5, path)
         if entry.handles:
             raise WinError(32, path)
@@ -335,6 +357,15 @@ class Drive:
             self.delete(path)
         elif name.removesuffix(".winkube-new").endswith(".exe") and self._faults.antivirus_s:
             self._faults.lock(self.normal(path), self._clock.now() + self._faults.antivirus_s)
+
+    def set_read_only(self, path: str, read_only: bool) -> None:
+        self._get(path, follow=False).read_only = read_only
+
+    def is_read_only(self, path: str) -> bool:
+        return self._get(path, follow=False).read_only
+
+    def _denied(self, path: str) -> bool:
+        return self._faults.denied.get(self.normal(path).lower(), 0.0) > self._clock.now()
 
     def _refuse_locked(self, path: str) -> None:
         until = self._faults.locked.get(self.normal(path).lower())

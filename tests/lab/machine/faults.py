@@ -73,6 +73,9 @@ class Faults:
     """Bytes that can still be written before error 112."""
     locked: dict[str, float] = field(default_factory=dict)
     """Lower-case path -> clock time until which a scanner holds it."""
+    denied: dict[str, float] = field(default_factory=dict)
+    """Lower-case path -> clock time until which deleting it is denied (5): somebody else's ACL, or a delete that waits
+    for the last handle."""
     pipe_delay_s: float | None = None
     """Seconds between containerd's RUNNING and its pipe; None: some, by the node's seed."""
     antivirus_s: float = 0.0
@@ -128,6 +131,7 @@ class Faults:
         self.trace.clear()
         self.services.clear()
         self.locked.clear()
+        self.denied.clear()
         self.antivirus_deletes.clear()
         self.disk_full_after = None
         self.antivirus_s = 0.0

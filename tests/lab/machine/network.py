@@ -84,6 +84,12 @@ class Network:
             return self._real(address, shown, url, timeout, headers or {}, limit)
         return self._real(self.resolve(host, port), shown, path, timeout, headers or {}, limit)
 
+    def family(self, host: str, port: int) -> str:
+        """`4` or `6`: what kind of address a name leads to. NetworkError where it leads nowhere."""
+        if self._is_local(host, port):
+            return "6" if ":" in host else "4"
+        return "6" if self.resolve(host.lower(), port).startswith("[") else "4"
+
     def connect(self, host: str, port: int, timeout: float = 2.0) -> None:
         """Opens a TCP connection and closes it. NetworkError when nobody takes it."""
         host = host.lower()
@@ -94,7 +100,7 @@ class Network:
         self._need_lan(host, port)
         target, _, real_port = self.resolve(host, port).rpartition(":")
         try:
-            socket.create_connection((target, int(real_port)), timeout=timeout).close()
+            socket.create_connection((target.strip("[]"), int(real_port)), timeout=timeout).close()
         except OSError as error:
             raise NetworkError(_REFUSED.format(host, port)) from error
 
@@ -124,7 +130,7 @@ class Network:
         address: str, host: str, path: str, timeout: float, headers: Mapping[str, str], limit: int | None
     ) -> Answer:
         target, _, port = address.rpartition(":")
-        connection = http.client.HTTPConnection(target, int(port), timeout=timeout)
+        connection = http.client.HTTPConnection(target.strip("[]"), int(port), timeout=timeout)
         try:
             connection.request("GET", path, headers={"Host": host, "Accept-Encoding": "identity", **headers})
             response = connection.getresponse()

@@ -64,6 +64,8 @@ class SimulatedNode:
     ) -> None:
         self.name = name
         self.release = release
+        self.framework = True
+        """Whether scripts run on .NET Framework (Windows PowerShell 5.1), else on .NET (PowerShell 7)."""
         self.random = random.Random(f"{name} {seed}")
         self.lock = threading.RLock()
         self.clock = Clock(START + timedelta(seconds=clock_offset_s))

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
 
+HALF_MADE_S = 5.0
+"""How long Windows lists the new adapter before it can say all about it (unverified)."""
+
+
 @dataclass(eq=False)
 class Switch:
     """nic: under it, without IPv4 of its own; host: `vEthernet (<nic>)`, with the NIC's MAC; kind: the type that all
@@ -68,6 +72,7 @@ class Switches:
         lost = node.faults.lost_static_address and settings is not None and not settings.dhcp
         name = f"vEthernet ({nic.name})"
         host = node.adapters.add(name, nic.mac, Settings(dhcp=True) if lost else settings)
+        host.half_until = node.clock.now() + HALF_MADE_S
         switch = Switch(nic, host, kind, {network})
         self._switches.append(switch)
         self._blip(host)

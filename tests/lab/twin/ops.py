@@ -68,6 +68,9 @@ def temporaries(name: str, args: Args) -> list[str]:
     """The files an op may leave half-written when it is cut."""
     suffix = ".part" if name in {"fetch", "assemble"} else ops_files.NEW
     found = [path + suffix for path in targets(name, args)]
+    if name == "move":
+        # A copy that was on its way to another drive; a folder of that name is being renamed, and stays.
+        return [str(args["to"]) + ops_files.NEW]
     return [*found, str(args["backup"]) + ops_files.NEW] if args.get("backup") else found
 
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 
 from tests.lab.machine.errors import WinError
-from tests.lab.twin.ops_files import refuse_odd_parents
+from tests.lab.twin.ops_files import refuse_odd_parents, rename_in
 from tests.lab.twin.work import Args, OpError, OpRun, Work, retried
 
 HEAD = 13
@@ -45,7 +45,7 @@ def assemble(work: Work, args: Args) -> OpRun:
             raise OpError(f"{path}: wanted sha256 {wanted}, found {found}.", path=path)
         yield 0.2 + len(data) / 100e6
         work.seam("renaming")
-        yield from retried(work, lambda: drive.rename(fresh, path, replace=True))
+        yield from rename_in(work, fresh, path)
     except (WinError, OpError):
         if drive.kind(fresh) == "file":
             yield from retried(work, lambda: drive.delete(fresh))

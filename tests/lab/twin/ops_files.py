@@ -5,21 +5,24 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Generator
 
 from tests.lab.machine.drive import Drive
 from tests.lab.machine.errors import WinError
+from tests.lab.twin import dotnet
 from tests.lab.twin.work import Args, OpError, OpRun, Work, retried
 
 NEW = ".winkube-new"
 OLD = ".winkube-old"
 INVALID_OWNER = 1307
+WHOLE = re.compile(r"^([A-Za-z]:[\\/]|[\\/][\\/][^\\/])")
 
 
 def refuse_odd_parents(work: Work, path: str) -> None:
     """A file or a reparse point among the folders above `path` is an error."""
     pieces = Drive.parts(path)
-    for count in range(2, len(pieces)):
+    for count in range(2, len(pieces)):  # From 2: the root of a drive is never a link, whatever its attributes.
         part = "\\".join(pieces[:count])
         kind = work.node.drive.kind(part)
         if kind in {"file", "link"}:
@@ -84,10 +87,22 @@ def replace_file(work: Work, path: str, data: bytes, sddl: str | None) -> Genera
         if sddl or keep:
             set_sddl(work, new, sddl or keep or "")
         work.seam("renaming")
-        yield from retried(work, lambda: drive.rename(new, path, replace=True))
+        yield from rename_in(work, new, path)
     except (WinError, OpError):
         drop_new(work, path)
         raise
+
+
+def rename_in(work: Work, new: str, path: str) -> Generator[float | None, None, None]:
+    """A finished file to its real name, over what is there, read-only or not."""
+    drive = work.node.drive
+
+    def replace() -> None:
+        if drive.kind(path) == "file" and drive.is_read_only(path):
+            drive.set_read_only(path, False)
+        drive.rename(new, path, replace=True)
+
+    yield from retried(work, replace)
 
 
 def drop_new(work: Work, path: str) -> None:
@@ -139,27 +154,99 @@ def restore(work: Work, args: Args) -> OpRun:
     return {"changed": True}
 
 
+def whole(path: str) -> str:
+    """The path as Windows writes it. OpError for one that is relative: `C:` alone is the drive's current folder."""
+    if not WHOLE.match(path):
+        raise OpError(f"{path!r} is no absolute path; write it with its drive, as C:\\k\\kubelet.exe.", path=path)
+    return Drive.normal(path)
+
+
 def move(work: Work, args: Args) -> OpRun:
     yield 0.01
-    source, target, drive = str(args["from"]), str(args["to"]), work.node.drive
+    source, target, drive = whole(str(args["from"])), whole(str(args["to"])), work.node.drive
+    if source.lower() == target.lower():
+        return {"changed": (yield from _rename_case(work, target))}
     there, taken = drive.kind(source) is not None, drive.kind(target) is not None
+    stays = drive.parent(source).lower() == drive.parent(target).lower()
     if not there and taken:
+        if not stays:
+            inherit(work, target)
         return {"changed": False}
     if not there:
         raise OpError(f"{source} does not exist, and neither does {target}.", path=source)
-    same = source.lower() == target.lower()
-    if taken and not same:
+    across = source[:2].lower() != target[:2].lower()
+    files = drive.kind(source) == drive.kind(target) == "file"
+    if across and files and drive.read(source) == drive.read(target):
+        # It was cut when it had been copied, and not yet deleted.
+        yield from retried(work, lambda: drive.delete(source))
+        return {"changed": True}
+    if taken:
         raise OpError(f"{target} exists already; {source} is not moved over it.", path=target)
     refuse_odd_parents(work, target)
     drive.mkdir(drive.parent(target))
+    if across:
+        yield from _move_across(work, source, target)
+        return {"changed": True}
     work.seam("renaming")
-    yield from retried(work, lambda: drive.rename(source, target))
+    if drive.kind(source) == "directory":
+        yield from retried(work, lambda: dotnet.move_folder(work.node, source, target))
+    else:
+        yield from retried(work, lambda: dotnet.move_file(drive, source, target))
+    work.seam("renamed")
+    if not stays:
+        inherit(work, target)
     return {"changed": True}
+
+
+def inherit(work: Work, path: str) -> None:
+    """What the folder hands on now, in place of what the file has inherited where it lay: a rename keeps that."""
+    work.node.drive.set_security(path, lambda security: security)
+
+
+def _rename_case(work: Work, target: str) -> Generator[float | None, None, bool]:
+    """Whether it had other letters. A folder goes by way of a third name."""
+    drive, between = work.node.drive, target + NEW
+    name = Drive.name(target)
+    there = drive.kind(target) is not None
+    if there and drive.name_of(target) == name:
+        return False
+    if not there and drive.kind(between) != "directory":
+        raise OpError(f"{target} does not exist.", path=target)
+    if there and drive.kind(target) != "directory":
+        work.seam("renaming")
+        yield from retried(work, lambda: dotnet.move_file(drive, target, target))
+        return True
+    if there:
+        yield from retried(work, lambda: dotnet.move_folder(work.node, target, between))
+    work.seam("renaming")
+    yield from retried(work, lambda: dotnet.move_folder(work.node, between, target))
+    return True
+
+
+def _move_across(work: Work, source: str, target: str) -> Generator[float | None, None, None]:
+    """To another drive: copied beside its place, renamed in, then deleted where it was."""
+    drive, new = work.node.drive, target + NEW
+    if drive.kind(source) != "file":
+        raise OpError(f"{source} is no plain file, and {target} is on another drive; only files are moved there.")
+    data = yield from retried(work, lambda: drive.read(source))
+    try:
+        yield from retried(work, lambda: drive.write(new, data[: len(data) // 2], flush=False))
+        work.seam("half")
+        yield from retried(work, lambda: drive.write(new, data))
+        yield from retried(work, lambda: drive.rename(new, target))
+    except WinError:
+        drop_new(work, target)
+        raise
+    work.seam("copied")
+    yield from retried(work, lambda: drive.delete(source))
 
 
 def remove(work: Work, args: Args) -> OpRun:
     yield 0.01
-    path, drive = str(args["path"]), work.node.drive
+    path, drive = whole(str(args["path"])), work.node.drive
+    if len(Drive.parts(path)) == 1:
+        raise OpError(f"{path} is the root of a drive; it is not removed.", path=path)
+    path = dotnet.long_path(path)
     kind = drive.kind(path)
     if kind is None:
         return {"changed": False}
@@ -181,7 +268,7 @@ def remove(work: Work, args: Args) -> OpRun:
 def _remove_below(work: Work, path: str, in_use_ok: bool) -> Generator[float | None, None, bool]:
     drive, left = work.node.drive, False
     for name in drive.listdir(path):
-        child = f"{path}\\{name}"
+        child = dotnet.long_path(f"{path}\\{name}")
         kept = drive.kind(child) == "directory" and (yield from _remove_below(work, child, in_use_ok))
         if not kept:
             kept = yield from _remove_one(work, child, in_use_ok)
@@ -192,12 +279,25 @@ def _remove_below(work: Work, path: str, in_use_ok: bool) -> Generator[float | N
 def _remove_one(work: Work, path: str, in_use_ok: bool) -> Generator[float | None, None, bool]:
     """Whether it is still there, which only `in_use_ok` allows."""
     try:
-        yield from retried(work, lambda: work.node.drive.delete(path))
+        yield from retried(work, lambda: _delete(work, path))
     except WinError as error:
         if in_use_ok and error.code in {5, 32}:
             return True
         raise
     return False
+
+
+def _delete(work: Work, path: str) -> None:
+    drive = work.node.drive
+    if drive.is_read_only(path):
+        drive.set_read_only(path, False)
+    if drive.kind(path) != "directory":
+        drive.delete(path)
+        return
+    try:
+        dotnet.delete_folder(drive, path)
+    except dotnet.BareIOError as error:
+        raise WinError(5, path) from error
 
 
 def record(work: Work, args: Args) -> OpRun:

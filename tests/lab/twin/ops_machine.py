@@ -12,6 +12,7 @@ from tests.lab.machine import image
 from tests.lab.machine.adapters import Adapter, Address
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.network import NetworkError
+from tests.lab.twin import dotnet
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.work import Args, OpError, OpRun, Work
 
@@ -255,8 +256,9 @@ def file_there(work: Work, args: Args) -> tuple[bool, str]:
 
 
 def tcp(work: Work, args: Args) -> tuple[bool, str]:
+    host, port = str(args["host"]).strip("[]"), int(args["port"])
     try:
-        work.node.network.connect(str(args["host"]), int(args["port"]))
+        dotnet.connect(work.node, host, port, 3.0, family=work.node.network.family(host, port))
     except NetworkError as error:
         return False, f"there is no connection: {error}"
     return True, "it takes connections"

@@ -11,6 +11,7 @@ from tests.lab.machine.registry import TYPES, Data
 from tests.lab.programs.program import Completed
 from tests.lab.twin import ops_machine
 from tests.lab.twin.holders import holders
+from tests.lab.twin.ops_transfer import USER_AGENT
 from tests.lab.twin.work import Args, OpError, OpRun, Work, shortened
 
 ENCODINGS = {"oem": "cp437", "utf-8": "utf-8", "utf-16": "utf-16-le"}
@@ -168,7 +169,7 @@ def _checks(work: Work, args: Args) -> dict[str, Seen]:
 
     def http() -> tuple[bool, str]:
         try:
-            status = node.network.get(str(args["url"]), 2.0).status
+            status = node.network.get(str(args["url"]), 2.0, {"User-Agent": USER_AGENT}).status
         except NetworkError as error:
             return False, f"there is no answer: {error}"
         return status == int(args.get("status") or 200), f"it answers {status}"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import re
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urljoin
 
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import Answer, NetworkError
-from tests.lab.twin.ops_files import NEW, refuse_odd_parents
+from tests.lab.twin import dotnet
+from tests.lab.twin.ops_files import NEW, refuse_odd_parents, rename_in
 from tests.lab.twin.work import Args, OpError, OpRun, Work, retried
 
+USER_AGENT = "winkube.node"
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -41,7 +41,7 @@ def fetch(work: Work, args: Args) -> OpRun:
         yield from retried(work, lambda: drive.write(part, data))
         _check(url, data, wanted, [str(item).lower() for item in args.get("magic") or []])
         work.seam("renaming")
-        yield from retried(work, lambda: drive.rename(part, path, replace=True))
+        yield from rename_in(work, part, path)
     except (WinError, OpError):
         if drive.kind(part) == "file":
             yield from retried(work, lambda: drive.delete(part))
@@ -76,10 +76,15 @@ def _ask(
     work: Work, url: str, timeout: float, headers: Mapping[str, str], proxy: str | None, limit: int | None
 ) -> Answer:
     address = url
+    handler = dotnet.HttpClientHandler(work.node.framework)
+    handler.use_proxy = bool(proxy)
+    if proxy:
+        handler.proxy = proxy
+    sent = {"User-Agent": USER_AGENT, **headers}
     for _ in range(6):
         try:
             answer = work.node.network.get(
-                address, timeout, headers, None if limit is None else limit + 1, proxy=proxy or None
+                address, timeout, sent, None if limit is None else limit + 1, proxy=handler.proxy
             )
         except NetworkError as error:
             raise OpError(f"{url}: {error}", url=url) from error
@@ -115,8 +120,8 @@ def read_archive(archive: str, data: bytes) -> list[Member]:
         if data[:4] == b"PK\x03\x04":
             return _zip(data)
         if data[:2] == b"\x1f\x8b":
-            return _tar(gzip.decompress(data))
-    except (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+            return _tar(gunzip(data))
+    except (EOFError, dotnet.InvalidDataError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise OpError(f"{archive} is damaged: {error}.", path=archive) from error
     raise OpError(f"{archive} is neither a zip nor a tar.gz: it begins with {data[:4].hex()}.", path=archive)
 
@@ -131,7 +136,51 @@ def _zip(data: bytes) -> list[Member]:
         return result
 
 
+def gunzip(data: bytes) -> bytes:
+    """All members of a gzip file. EOFError where one has no end."""
+    made, at = bytearray(), 0
+    while at < len(data):
+        at = _behind_header(data, at)
+        piece, stands = dotnet.deflate(data, at)
+        made += piece
+        at = _member_end(data, at, stands, len(piece))
+    return bytes(made)
+
+
+def _behind_header(data: bytes, at: int) -> int:
+    """Source: RFC 1952."""
+    head = data[at : at + 10]
+    if len(head) < 10 or head[:3] != b"\x1f\x8b\x08" or head[3] > 31:
+        raise EOFError("a gzip header of it is damaged")
+    flags, at = head[3], at + 10
+    if flags & 4:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    for bit in (8, 16):
+        if flags & bit:
+            at = data.find(b"\0", at) + 1
+            if at == 0:
+                raise EOFError("it ends in the middle of a gzip header")
+    return at + 2 if flags & 2 else at
+
+
+def _member_end(data: bytes, start: int, stands: int, made: int) -> int:
+    """Where the member ends: its last four bytes are the length of what it held, and a member or nothing follows."""
+    size = (made % (1 << 32)).to_bytes(4, "little")
+    window = max(start, stands - 65536)
+    end = min(len(data), stands + 11)
+    if end == len(data) and end - window >= 8 and data[-4:] == size:
+        return end
+    place = data.find(b"\x1f\x8b\x08", window + 8, end)
+    while place >= 0:
+        if data[place - 4 : place] == size:
+            return place
+        place = data.find(b"\x1f\x8b\x08", place + 1, end)
+    raise EOFError("it is cut short, or something that is no gzip stands behind its data")
+
+
 def _tar(data: bytes) -> list[Member]:
+    if not _has_end(data):
+        raise EOFError("it has no end: it is cut short")
     with tarfile.open(fileobj=io.BytesIO(data)) as opened:
         result = []
         for info in opened.getmembers():
@@ -139,6 +188,13 @@ def _tar(data: bytes) -> list[Member]:
             stream = opened.extractfile(info) if kind == "file" else None
             result.append(Member(info.name, kind, stream.read() if stream else None))
         return result
+
+
+def _has_end(data: bytes) -> bool:
+    """Whether a block of zeros ends the entries: what is cut at the border of two has none."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as opened:
+        opened.getmembers()
+        return data[opened.offset : opened.offset + 512] == bytes(512)
 
 
 def escapes(name: str) -> bool:
@@ -189,7 +245,7 @@ def _put(work: Work, path: str, data: bytes, flush: bool) -> Generator[float | N
 
 
 def _rename_in(work: Work, path: str) -> Generator[float | None, None, None]:
-    yield from retried(work, lambda: work.node.drive.rename(path + NEW, path, replace=True))
+    yield from rename_in(work, path + NEW, path)
 
 
 def _choose(archive: str, entries: list[Member], member: dict[str, str], destination: str) -> tuple[str, bytes]:

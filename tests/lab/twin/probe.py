@@ -15,6 +15,7 @@ from tests.lab.programs.builds import identify
 from tests.lab.twin import probe_machine
 from tests.lab.twin.hashes import Hashes
 from tests.lab.twin.holders import holders
+from tests.lab.twin.ops_transfer import USER_AGENT
 from tests.lab.twin.service_query import fingerprint, one_service, services
 from tests.lab.twin.state import StateFolder
 
@@ -87,7 +88,7 @@ def _system(look: Look, query: dict[str, Any]) -> Any:
         "elevated": look.asker.elevated,
         "user_sid": image.user_sid(node, look.asker.user),
         "clock": node.clock.iso(),
-        "powershell": f"5.1.{release.build}.{release.revision}",
+        "powershell": f"5.1.{release.build}.{release.revision}" if node.framework else "7.6.5",
         "reboot_pending": image.reboot_pending(node.registry),
         "free_bytes": {letter: node.drive.free(letter) for letter in sorted(node.drive.volumes)},
         "machine_path": [item for item in node.registry.text(image.ENVIRONMENT, "Path").split(";") if item],
@@ -168,7 +169,10 @@ def _processes(look: Look, query: dict[str, Any]) -> Any:
 def _http(look: Look, query: dict[str, Any]) -> Any:
     try:
         answer = look.node.network.get(
-            str(query["url"]), float(query.get("timeout_ms") or 2000) / 1000, limit=BODY_LIMIT
+            str(query["url"]),
+            float(query.get("timeout_ms") or 2000) / 1000,
+            {"User-Agent": USER_AGENT},
+            limit=BODY_LIMIT,
         )
     except NetworkError as error:
         return {"status": 0, "error": str(error)}

@@ -92,9 +92,26 @@ def test_a_scanner_holds_a_fresh_program_for_a_while(drive: Drive, faults: Fault
     assert drive.kind("C:\\b.exe") == "file"
 
 
-def test_paths_of_260_characters_are_too_long(drive: Drive) -> None:
-    assert code(drive.write, "C:\\" + "a" * 257, b"") == 206
+def test_paths_of_260_characters_are_not_there_without_the_mark(drive: Drive) -> None:
+    long = "C:\\" + "a" * 257
+    assert code(drive.write, long, b"") == 3
     drive.write("C:\\" + "a" * 256, b"")
+    drive.write(f"\\\\?\\{long}", b"x")
+    assert drive.kind(long) is None
+    assert code(drive.read, long) == code(drive.delete, long) == 3
+    assert drive.read(f"\\\\?\\{long}") == b"x"
+    drive.mkdir("\\\\?\\C:\\" + "d" * 200 + "\\" + "e" * 200)
+    assert code(drive.mkdir, "C:\\" + "d" * 250) == 206
+
+
+def test_a_file_that_is_read_only_is_neither_written_replaced_nor_deleted(drive: Drive) -> None:
+    drive.write("C:\\a", b"x")
+    drive.set_read_only("C:\\a", True)
+    drive.write("C:\\b", b"y")
+    assert code(drive.write, "C:\\a", b"z") == code(drive.delete, "C:\\a") == 5
+    assert code(lambda: drive.rename("C:\\b", "C:\\a", replace=True)) == 5
+    drive.rename("C:\\a", "C:\\c")
+    assert drive.is_read_only("C:\\c")
 
 
 def test_a_reparse_point_is_followed_inside_a_path_and_deleted_by_itself(drive: Drive) -> None:

@@ -143,23 +143,128 @@ function Invoke-NodeOpRestore {
     return @{ changed = $true }
 }
 
+function Rename-NodeCase {
+    <#
+    .SYNOPSIS
+    Gives a file or folder its name in other letters' case; returns whether it had another.
+
+    .NOTES
+    A folder goes by way of a third name, which is finished if the power went in between: .NET Framework refuses to move a folder to its
+    own name. Source: referencesource, mscorlib directory.cs, InternalMove, IO_SourceDestMustBeDifferent.
+    #>
+    param([string]$Path, [string]$Between)
+
+    $folder = [System.IO.Path]::GetDirectoryName($Path)
+    $name = [System.IO.Path]::GetFileName($Path)
+    $present = ''
+    foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($folder)) {
+        $found = [System.IO.Path]::GetFileName($entry)
+        if ([string]::Equals($found, $name, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $present = $found
+        }
+    }
+    if ($present -ceq $name) {
+        return $false
+    }
+    $source = $Between
+    if ($present -ne '') {
+        $source = Join-NodePath -Folder $folder -Name $present
+    }
+    elseif (-not [System.IO.Directory]::Exists($Between)) {
+        throw "$Path does not exist."
+    }
+    $block = {
+        if ([System.IO.File]::Exists($source)) {
+            [System.IO.File]::Move($source, $Path)
+            return
+        }
+        if ([System.IO.Directory]::Exists($source) -and $source -cne $Between) {
+            [System.IO.Directory]::Move($source, $Between)
+        }
+        [System.IO.Directory]::Move($Between, $Path)
+    }
+    Invoke-NodeRetry -Block $block
+    return $true
+}
+
+function Test-NodeSameFile {
+    <# .SYNOPSIS Whether two paths are plain files of the same content. #>
+    param([string]$Left, [string]$Right)
+
+    foreach ($path in @($Left, $Right)) {
+        if ((Get-NodeFileKind -Path $path) -cne 'file') {
+            return $false
+        }
+    }
+    return [bool]((Get-NodeFileHash -Path $Left) -ceq (Get-NodeFileHash -Path $Right))
+}
+
+function Move-NodeAcross {
+    <#
+    .SYNOPSIS
+    A file to another drive: copied beside its new place, then renamed in, then deleted where it was.
+
+    .NOTES
+    File.Move copies there under the real name, which is half a file if the power goes; Directory.Move refuses.
+    Source: Microsoft, MoveFileEx, MOVEFILE_COPY_ALLOWED; referencesource, mscorlib directory.cs, IO_SourceDestMustHaveSameRoot.
+    #>
+    param([string]$Source, [string]$Path, [string]$Between)
+
+    if ((Get-NodeFileKind -Path $Source) -cne 'file') {
+        throw "$Source is no plain file, and $Path is on another drive; only files are moved there."
+    }
+    $block = {
+        Copy-NodeFile -Source $Source -Path $Between
+    }
+    try {
+        Invoke-NodeRetry -Block $block
+        Move-NodeFileIn -Source $Between -Path $Path
+    }
+    catch {
+        $failure = $_
+        Remove-NodeFileQuietly -Path $Between
+        throw $failure
+    }
+    $null = Remove-NodeEntry -Path $Source -Kind 'file' -InUseOk $false
+}
+
 function Invoke-NodeOpMove {
     param([object]$Arguments, [hashtable]$Run)
 
-    $from = [string]$Arguments['from']
-    $to = [string]$Arguments['to']
+    $from = Get-NodeFullPath -Path ([string]$Arguments['from'])
+    $to = Get-NodeFullPath -Path ([string]$Arguments['to'])
+    $between = $to + '.winkube-new'
+    if ((Test-NodeWindows) -and [string]::Equals($from, $to, [System.StringComparison]::OrdinalIgnoreCase)) {
+        return @{ changed = (Rename-NodeCase -Path $to -Between $between) }
+    }
     $there = (Get-NodeFileKind -Path $from) -cne 'absent'
     $taken = (Get-NodeFileKind -Path $to) -cne 'absent'
+    $folder = [System.IO.Path]::GetDirectoryName($to)
+    $stays = [string]::Equals([System.IO.Path]::GetDirectoryName($from), $folder, [System.StringComparison]::OrdinalIgnoreCase)
     if (-not $there) {
         if ($taken) {
+            if (-not $stays) {
+                # The power may have gone before it was done.
+                Update-NodeInheritance -Path $to
+            }
             return @{ changed = $false }
         }
         throw "$from does not exist, and neither does $to."
     }
+    $isAcross = [System.IO.Path]::GetPathRoot($from) -ne [System.IO.Path]::GetPathRoot($to)
+    if ($taken -and $isAcross -and (Test-NodeSameFile -Left $from -Right $to)) {
+        # The power went when it had been copied, and not yet deleted.
+        $null = Remove-NodeEntry -Path $from -Kind 'file' -InUseOk $false
+        return @{ changed = $true }
+    }
     if ($taken) {
         throw "$to exists already; $from is not moved over it."
     }
-    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($to))
+    New-NodeFolder -Path $folder
+    if ($isAcross) {
+        Move-NodeAcross -Source $from -Path $to -Between $between
+        return @{ changed = $true }
+    }
     $block = {
         if ([System.IO.Directory]::Exists($from)) {
             [System.IO.Directory]::Move($from, $to)
@@ -169,7 +274,33 @@ function Invoke-NodeOpMove {
         }
     }
     Invoke-NodeRetry -Block $block
+    if (-not $stays) {
+        Update-NodeInheritance -Path $to
+    }
     return @{ changed = $true }
+}
+
+function Remove-NodeEmptyFolder {
+    <#
+    .SYNOPSIS
+    Deletes an empty folder, or a link to one; access denied is told as such.
+
+    .NOTES
+    .NET throws it as a bare IOException, whose HResult (0x80131620) says nothing. Source: referencesource, mscorlib directory.cs,
+    DeleteHelper; dotnet/runtime FileSystem.Windows.cs, RemoveDirectoryInternal.
+    #>
+    param([string]$Path)
+
+    try {
+        [System.IO.Directory]::Delete($Path, $false)
+    }
+    catch {
+        $failure = Get-NodeException -Record $_
+        if ($failure -is [System.IO.IOException] -and $failure.HResult -eq -2146232800) {
+            throw (New-Object System.UnauthorizedAccessException($failure.Message))
+        }
+        throw $failure
+    }
 }
 
 function Remove-NodeEntry {
@@ -178,13 +309,10 @@ function Remove-NodeEntry {
 
     $block = {
         if ($Kind -cne 'link') {
-            $attributes = [System.IO.File]::GetAttributes($Path)
-            if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
-                [System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
-            }
+            Clear-NodeReadOnly -Path $Path
         }
         if ([System.IO.Directory]::Exists($Path)) {
-            [System.IO.Directory]::Delete($Path, $false)
+            Remove-NodeEmptyFolder -Path $Path
         }
         else {
             [System.IO.File]::Delete($Path)
@@ -210,6 +338,7 @@ function Remove-NodeTree {
     <# .SYNOPSIS Deletes a folder and all in it; a reparse point is itself deleted and never followed. Returns whether any of it stays. #>
     param([string]$Path, [bool]$InUseOk)
 
+    $Path = Get-NodeLongPath -Path $Path
     $kind = Get-NodeFileKind -Path $Path
     if ($kind -ceq 'absent') {
         return $false
@@ -231,13 +360,14 @@ function Remove-NodeTree {
 function Invoke-NodeOpRemove {
     param([object]$Arguments, [hashtable]$Run)
 
-    $path = [string]$Arguments['path']
+    $path = Get-NodeFullPath -Path ([string]$Arguments['path'])
+    if (Test-NodeRoot -Path $path) {
+        throw "$path is the root of a drive; it is not removed."
+    }
+    $path = Get-NodeLongPath -Path $path
     $kind = Get-NodeFileKind -Path $path
     if ($kind -ceq 'absent') {
         return @{ changed = $false }
-    }
-    if ([System.IO.Path]::GetPathRoot($path) -eq $path) {
-        throw "$path is the root of a drive; it is not removed."
     }
     $inUseOk = [bool](Get-NodeArgument -Map $Arguments -Name 'in_use_ok' -Default $false)
     if ($kind -ceq 'directory' -and [System.IO.Directory]::GetFileSystemEntries($path).Length -gt 0) {

@@ -42,10 +42,13 @@ function New-NodeHttpClient {
             }
             $webProxy.Credentials = New-Object System.Net.NetworkCredential([uri]::UnescapeDataString($parts[0]), $password)
         }
-        $handler.Proxy = $webProxy
+        # In this order: .NET Framework refuses a proxy while none is used. Source: referencesource, HttpClientHandler.cs, Proxy.
         $handler.UseProxy = $true
+        $handler.Proxy = $webProxy
     }
     $client = New-Object System.Net.Http.HttpClient($handler)
+    # Some servers and proxies refuse who does not say what he is. A request's own header goes before it.
+    $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
     $client.Timeout = [System.Threading.Timeout]::InfiniteTimeSpan
     return $client
 }

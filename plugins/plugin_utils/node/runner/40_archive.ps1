@@ -30,24 +30,9 @@ function Get-NodeMemberName {
     return $text
 }
 
-function Read-NodeExact {
-    <# .SYNOPSIS Fills a buffer up to Count bytes; returns how many there were before the end. #>
-    param([System.IO.Stream]$Stream, [byte[]]$Buffer, [int]$Count)
-
-    $filled = 0
-    while ($filled -lt $Count) {
-        $read = $Stream.Read($Buffer, $filled, $Count - $filled)
-        if ($read -eq 0) {
-            break
-        }
-        $filled += $read
-    }
-    return $filled
-}
-
 function Skip-NodeStream {
-    <# .SYNOPSIS Reads on by Count bytes, into a file if one is given; throws if the stream ends before. #>
-    param([System.IO.Stream]$Stream, [int64]$Count, [System.IO.Stream]$Target = $null)
+    <# .SYNOPSIS Reads on by Count bytes, into a file if one is given; throws if the source ends before. #>
+    param([hashtable]$Source, [int64]$Count, [System.IO.Stream]$Target = $null)
 
     if ($Count -le 0) {
         return
@@ -55,7 +40,7 @@ function Skip-NodeStream {
     [byte[]]$buffer = New-Object 'byte[]' ([int][System.Math]::Min([int64]1048576, $Count))
     $left = $Count
     while ($left -gt 0) {
-        $read = $Stream.Read($buffer, 0, [int][System.Math]::Min([int64]$buffer.Length, $left))
+        $read = Read-NodeUnpacked -Source $Source -Buffer $buffer -Offset 0 -Count ([int][System.Math]::Min([int64]$buffer.Length, $left))
         if ($read -eq 0) {
             throw 'it ends in the middle of a file'
         }
@@ -142,40 +127,44 @@ function Get-NodePaxTable {
 
 function Read-NodeTarBlock {
     <# .SYNOPSIS The content of a small entry (a long name, pax records) with its padding read away. #>
-    param([System.IO.Stream]$Stream, [int64]$Size)
+    param([hashtable]$Source, [int64]$Size)
 
     if ($Size -gt 1048576) {
         throw 'a header of it is larger than 1 MB'
     }
     [byte[]]$bytes = New-Object 'byte[]' ([int]$Size)
-    if ((Read-NodeExact -Stream $Stream -Buffer $bytes -Count ([int]$Size)) -ne $Size) {
+    if ((Read-NodeExact -Source $Source -Buffer $bytes -Count ([int]$Size)) -ne $Size) {
         throw 'it ends in the middle of a header'
     }
-    Skip-NodeStream -Stream $Stream -Count ((512 - $Size % 512) % 512)
+    Skip-NodeStream -Source $Source -Count ((512 - $Size % 512) % 512)
     return , $bytes
 }
 
 function Read-NodeTar {
     <#
     .SYNOPSIS
-    The entries of a tar stream: {name, kind, index}. The content of those whose index stands in Targets goes to the file named there.
+    The entries of a tar: {name, kind, index}. The content of those whose index stands in Targets goes to the file named there. Source
+    is an open gzip member, which is read to its end.
     #>
-    param([System.IO.Stream]$Stream, [hashtable]$Targets)
+    param([hashtable]$Source, [hashtable]$Targets)
 
     $entries = New-Object System.Collections.ArrayList
     [byte[]]$header = New-Object 'byte[]' 512
     $longName = ''
     $pax = @{}
     while ($true) {
-        $read = Read-NodeExact -Stream $Stream -Buffer $header -Count 512
+        $read = Read-NodeExact -Source $Source -Buffer $header -Count 512
         if ($read -eq 0) {
-            break
+            throw 'it has no end: it is cut short'
         }
         if ($read -ne 512) {
             throw 'it ends in the middle of a header'
         }
         if ($header[0] -eq 0) {
-            # A block of zeros ends the archive.
+            # A block of zeros ends the archive. What is behind it counts for nothing, but the file must be whole.
+            while ($read -gt 0) {
+                $read = Read-NodeUnpacked -Source $Source -Buffer $header -Offset 0 -Count 512
+            }
             break
         }
         if (-not (Test-NodeTarHeader -Header $header)) {
@@ -184,18 +173,18 @@ function Read-NodeTar {
         $size = [int64](Get-NodeTarNumber -Header $header -Start 124 -Length 12)
         $type = [string][char]$header[156]
         if ($type -ceq 'L') {
-            [byte[]]$block = Read-NodeTarBlock -Stream $Stream -Size $size
+            [byte[]]$block = Read-NodeTarBlock -Source $Source -Size $size
             $longName = [System.Text.Encoding]::UTF8.GetString($block).TrimEnd([char]0)
             continue
         }
         if ($type -ceq 'x') {
-            [byte[]]$block = Read-NodeTarBlock -Stream $Stream -Size $size
+            [byte[]]$block = Read-NodeTarBlock -Source $Source -Size $size
             $pax = Get-NodePaxTable -Bytes $block
             continue
         }
         if ($type -ceq 'g' -or $type -ceq 'K') {
             # Defaults for all entries (comments, times), and the long target of a link: neither decides anything here.
-            $null = Read-NodeTarBlock -Stream $Stream -Size $size
+            $null = Read-NodeTarBlock -Source $Source -Size $size
             continue
         }
         $name = Get-NodeTarText -Header $header -Start 0 -Length 100
@@ -237,7 +226,7 @@ function Read-NodeTar {
             $target = New-Object System.IO.FileStream($Targets[$index], [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
                 [System.IO.FileShare]::None)
             try {
-                Skip-NodeStream -Stream $Stream -Count $size -Target $target
+                Skip-NodeStream -Source $Source -Count $size -Target $target
                 $target.Flush($true)
             }
             finally {
@@ -245,9 +234,9 @@ function Read-NodeTar {
             }
         }
         else {
-            Skip-NodeStream -Stream $Stream -Count $size
+            Skip-NodeStream -Source $Source -Count $size
         }
-        Skip-NodeStream -Stream $Stream -Count ((512 - $size % 512) % 512)
+        Skip-NodeStream -Source $Source -Count ((512 - $size % 512) % 512)
     }
     return , $entries.ToArray()
 }
@@ -260,7 +249,8 @@ function Read-NodeZip {
     $entries = New-Object System.Collections.ArrayList
     $zip = New-Object System.IO.Compression.ZipArchive($Stream, [System.IO.Compression.ZipArchiveMode]::Read, $true)
     try {
-        foreach ($entry in $zip.Entries) {
+        # The getter as a method: PowerShell turns the exception of a property into null, and a damaged zip would be an empty one.
+        foreach ($entry in $zip.get_Entries()) {
             $kind = 'file'
             if ($entry.FullName.EndsWith('/', [System.StringComparison]::Ordinal)) {
                 $kind = 'directory'
@@ -308,13 +298,13 @@ function Read-NodeArchive {
     }
     $file = New-Object System.IO.FileStream($Archive, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
         [System.IO.FileShare]'ReadWrite, Delete')
-    $gzip = $null
+    $source = @{ file = $file; deflate = $null; start = [int64]0; made = [int64]0; ended = $false }
     try {
         if ($isZip) {
             return , (Read-NodeZip -Stream $file -Targets $Targets)
         }
-        $gzip = New-Object System.IO.Compression.GZipStream($file, [System.IO.Compression.CompressionMode]::Decompress)
-        return , (Read-NodeTar -Stream $gzip -Targets $Targets)
+        Open-NodeMember -Source $source
+        return , (Read-NodeTar -Source $source -Targets $Targets)
     }
     catch {
         $failure = $_
@@ -324,8 +314,8 @@ function Read-NodeArchive {
         throw "$Archive could not be unpacked: $(Get-NodeErrorText -Record $failure)"
     }
     finally {
-        if ($null -ne $gzip) {
-            $gzip.Dispose()
+        if ($null -ne $source['deflate']) {
+            $source['deflate'].Dispose()
         }
         $file.Dispose()
     }

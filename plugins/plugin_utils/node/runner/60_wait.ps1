@@ -144,23 +144,53 @@ function Test-NodeFileFilled {
 }
 
 function Test-NodeTcp {
-    <# .SYNOPSIS {so, seen}: whether a port takes a connection, which is closed at once. #>
+    <#
+    .SYNOPSIS
+    {so, seen}: whether a port takes a connection, at any address of the computer; it is closed at once.
+
+    .NOTES
+    A TcpClient that is told no family speaks IPv4 only on .NET Framework: one for each address. Source: referencesource, System
+    Net/Sockets/TCPClient.cs: TcpClient() is TcpClient(AddressFamily.InterNetwork).
+    #>
     param([string]$Computer, [int]$Port, [int]$TimeoutMs)
 
-    $client = New-Object System.Net.Sockets.TcpClient
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    $seen = "there is no connection: $Computer has no address"
     try {
-        $connecting = $client.ConnectAsync($Computer, $Port)
-        if ($connecting.Wait($TimeoutMs)) {
-            return @{ so = $true; seen = 'it takes connections' }
+        # Without the brackets of a URL.
+        $looking = [System.Net.Dns]::GetHostAddressesAsync($Computer.Trim([char[]]@([char]91, [char]93)))
+        if (-not $looking.Wait($TimeoutMs)) {
+            return @{ so = $false; seen = "there is no connection: no address of $Computer was found within $TimeoutMs ms" }
         }
-        return @{ so = $false; seen = "there is no connection within $TimeoutMs ms" }
+        $addresses = @($looking.Result)
     }
     catch {
         return @{ so = $false; seen = "there is no connection: $(Get-NodeErrorText -Record $_)" }
     }
-    finally {
-        $client.Close()
+    $left = $addresses.Length
+    foreach ($address in $addresses) {
+        $client = $null
+        # A slow first address leaves time for the others.
+        $patience = [int][System.Math]::Max([double]200, ($TimeoutMs - $watch.ElapsedMilliseconds) / $left)
+        $left = $left - 1
+        try {
+            $client = New-Object System.Net.Sockets.TcpClient($address.AddressFamily)
+            $connecting = $client.ConnectAsync($address, $Port)
+            if ($connecting.Wait($patience)) {
+                return @{ so = $true; seen = 'it takes connections' }
+            }
+            $seen = "there is no connection within $TimeoutMs ms"
+        }
+        catch {
+            $seen = "there is no connection: $(Get-NodeErrorText -Record $_)"
+        }
+        finally {
+            if ($null -ne $client) {
+                $client.Close()
+            }
+        }
     }
+    return @{ so = $false; seen = $seen }
 }
 
 function Test-NodeWaited {

@@ -95,6 +95,10 @@ function Remove-NodeLeftover {
             Remove-NodeFileQuietly -Path ($backup + '.winkube-new')
         }
     }
+    elseif ($name -ceq 'move') {
+        # A copy that was on its way to another drive. A folder of that name is one that is being renamed, and stays.
+        Remove-NodeFileQuietly -Path ([string]$arguments['to'] + '.winkube-new')
+    }
     elseif ($name -ceq 'fetch' -or $name -ceq 'assemble') {
         Clear-NodeReplaced -Path ([string]$arguments['path'])
         Remove-NodeFileQuietly -Path ([string]$arguments['path'] + '.part')
