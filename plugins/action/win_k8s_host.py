@@ -14,6 +14,7 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node_fit import Wanted
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.engine.resources.feature import TIMEOUT_S
 from ..plugin_utils.kubernetes_action import KubernetesAction
 
 
@@ -22,8 +23,8 @@ class ActionModule(KubernetesAction):
 
     module = "win_k8s_host"
     component = host.NAME
-    deadline_s = 1800
-    """Turning on a feature takes minutes on a slow disk."""
+    deadline_s = TIMEOUT_S + 900
+    """Turning on a feature takes long on a slow disk."""
 
     _reminders: tuple[str, ...] = ()
 

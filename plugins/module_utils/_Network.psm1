@@ -4,6 +4,8 @@
 
 # FOR INTERNAL COLLECTION USE ONLY. Network adapters and their IPv4 addresses, without WMI.
 
+#AnsibleRequires -PowerShell ._Json
+
 Set-StrictMode -Version 2.0
 
 function Get-NodePrefixLength {
@@ -77,11 +79,15 @@ function Read-NodeAdapter {
 function Get-NodeInterface {
     <#
     .SYNOPSIS
-    The network interfaces as .NET lists them.
+    The network interfaces as .NET lists them; throws if that fails for PatienceS seconds.
 
     .NOTES
-    .NET asks Windows about each one of the list again, and throws if that has gone: as it may while a virtual switch is made.
+    .NET asks Windows about each one of the list again, and throws for the whole list if one has gone or is half made: as it may be
+    while a virtual switch is made. Source: referencesource, SystemNetworkInterface.cs; SystemIPv4InterfaceProperties.cs,
+    GetPerAdapterInfo.
     #>
+    param([double]$PatienceS)
+
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     while ($true) {
         try {
@@ -89,7 +95,7 @@ function Get-NodeInterface {
         }
         catch {
             $failure = $_
-            if ($watch.Elapsed.TotalSeconds -ge 3) {
+            if ($watch.Elapsed.TotalSeconds -ge $PatienceS) {
                 throw $failure
             }
         }
@@ -100,17 +106,28 @@ function Get-NodeInterface {
 function Read-NodeAdapterList {
     <#
     .SYNOPSIS
-    The query `adapters`: the IP interfaces but loopback, by index.
+    The query `adapters`: the IP interfaces but loopback, by index. One that is half made, or has just gone, is not there.
 
     .NOTES
     From .NET 9 (PowerShell 7.5) on also those without IP are listed: filter drivers and adapters that are disabled.
     #>
+    param([double]$PatienceS = 10)
+
     $list = New-Object System.Collections.ArrayList
-    foreach ($interface in (Get-NodeInterface)) {
+    foreach ($interface in (Get-NodeInterface -PatienceS $PatienceS)) {
         $ip = $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
             $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
         if ($ip -and [string]$interface.NetworkInterfaceType -cne 'Loopback') {
-            $adapter = Read-NodeAdapter -Interface $interface
+            try {
+                $adapter = Read-NodeAdapter -Interface $interface
+            }
+            catch {
+                $failure = $_
+                if ((Get-NodeException -Record $failure) -isnot [System.Net.NetworkInformation.NetworkInformationException]) {
+                    throw $failure
+                }
+                continue
+            }
             $place = 0
             while ($place -lt $list.Count -and $list[$place]['index'] -le $adapter['index']) {
                 $place++

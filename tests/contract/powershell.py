@@ -122,8 +122,8 @@ class _PowerShell:
 
 
 class Local(_PowerShell):
-    """The PowerShell program that WINKUBE_LAB_PWSH names. On Wine its files are on drive C: of the prefix: drive Z:, this
-    machine's own files, has other rules for names, attributes and access lists than Windows."""
+    """The PowerShell program that WINKUBE_LAB_PWSH names. On Wine its files are on drive C: of the prefix: drive Z:,
+    this machine's own files, has other rules for names, attributes and access lists than Windows."""
 
     def __init__(self, program: str, folder: str, web: str, six: str | None = None) -> None:
         self._program = program

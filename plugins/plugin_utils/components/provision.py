@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ..engine import staging as places
 from ..engine import windows_path
 from ..engine.batch import Batch, Op
 from ..engine.reading import (
@@ -78,11 +79,8 @@ def receipt(item: Item, layout: Layout) -> str:
 
 
 def staging(item: Item, layout: Layout) -> str:
-    """The folder for new programs: one that only administrators can write, or, since a rename cannot cross volumes,
-    one beside the destination."""
-    if item.destination[:2].casefold() == layout.state_dir[:2].casefold():
-        return windows_path.join(layout.state_dir, "staging", "provision")
-    return windows_path.join(windows_path.parent(item.destination), ".winkube-staging")
+    """The folder for new programs, on the destination's drive."""
+    return places.staging(layout.state_dir, item.destination, "provision")
 
 
 def reads(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
@@ -232,7 +230,7 @@ def room(tasks: Iterable[Task], layout: Layout, reading: Reading) -> Batch | Non
     missing = [folder for folder in folders if not reading.file(folder).get("exists")]
     if not missing:
         return None
-    ops = tuple(Op("mkdir", {"path": folder}) for folder in missing)
+    ops = tuple(replace(op, undo=()) for folder in missing for op in places.make(folder))
     return Batch(NAME, ops, pre=(_machine(reading),), state=tuple(file_query(path, entries=True) for path in missing))
 
 
@@ -253,7 +251,7 @@ def stage(
     kept = {windows_path.key(task.staged) for task in staged} | _transferred(pushed)
     ops: list[Op] = []
     for folder in dict.fromkeys(staging(task.item, layout) for task in staged):
-        ops.append(Op("mkdir", {"path": folder}))
+        ops += (replace(op, undo=()) for op in places.make(folder))
         for entry in reading.file(folder).get("entries") or ():
             stale = windows_path.join(folder, entry)
             if windows_path.key(stale) not in kept:

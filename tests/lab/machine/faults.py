@@ -86,6 +86,8 @@ class Faults:
     """What stops runner.ps1 whenever the scheduled task starts it (antivirus, a policy): PowerShell's own words."""
     lost_static_address: bool = False
     """A NIC's first virtual switch loses the static address: `vEthernet (..)` is left with DHCP."""
+    servicing_s: float = 20.0
+    """Seconds that the Windows Modules Installer takes to turn a feature on, whatever becomes of dism.exe."""
     blip_s: float | None = None
     """Seconds without an address when a virtual switch comes or goes; None: some, by the node's seed."""
     management_ip_s: float | None = None
@@ -138,5 +140,6 @@ class Faults:
         self.pipe_delay_s = None
         self.lost_static_address = False
         self.runner_refused = ""
+        self.servicing_s = 20.0
         self.blip_s = self.management_ip_s = None
         self.hns_errors.clear()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from tests.lab.machine import image
+from tests.lab.machine.errors import WinError
 from tests.lab.programs.program import Caller, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
+SERVICE = "TrustedInstaller"
+LINGERS_S = 10.0
+"""How long the service runs on when it has nothing left to do (unverified)."""
 HEAD = ("", "Deployment Image Servicing and Management tool (simulated)", "")
 
 
@@ -28,7 +33,30 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
     if "/get-featureinfo" in options:
         state = "Enabled" if on else "Enable Pending" if pending else "Disabled"
         return text(0, crlf(*HEAD, "Feature Name : Containers", f"State : {state}"))
-    yield 20.0
-    if not image.enable_containers(node):
+    done = yield from _service(node)
+    while not done:
+        yield 1.0
+    if not done[0]:
         return text(0, crlf(*HEAD, "The operation completed successfully."))
     return text(3010, crlf(*HEAD, "Restart Windows to complete this operation."))
+
+
+def _service(node: SimulatedNode) -> Generator[float | None, None, list[bool]]:
+    """Has the service do it, which goes on when dism.exe is ended: a list that holds, in the end, whether it is new."""
+    done: list[bool] = []
+    try:
+        yield from node.services.start(SERVICE)
+    except WinError as error:
+        if error.code != 1056:
+            raise
+
+    def stop() -> None:
+        if node.services.state(SERVICE) == "running":
+            node.services.stop(SERVICE)
+
+    def finish() -> None:
+        done.append(image.enable_containers(node))
+        node.clock.call_later(LINGERS_S, stop)
+
+    node.clock.call_later(node.faults.servicing_s, finish)
+    return done

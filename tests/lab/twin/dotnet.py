@@ -4,18 +4,17 @@ on .NET (PowerShell 7) where that differs. Source: microsoft/referencesource and
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tests.lab.machine.drive import LONG, Drive
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 
 if TYPE_CHECKING:
+    from tests.lab.machine.adapters import Adapter
     from tests.lab.machine.node import SimulatedNode
 
 BUFFER = 8192
-T = TypeVar("T")
 
 
 class InvalidDataError(Exception):
@@ -113,9 +112,12 @@ def connect(node: SimulatedNode, host: str, port: int, timeout: float, family: s
     node.network.connect(host, port, timeout)
 
 
-def interfaces(node: SimulatedNode, read: Callable[[], T]) -> T:
-    """NetworkInterface.GetAllNetworkInterfaces: one adapter that is half made spoils the list. Source: System/net/
-    System/Net/NetworkInformation/SystemNetworkInterface.cs; SystemIPv4InterfaceProperties.cs, GetPerAdapterInfo."""
-    if any(adapter.half_until > node.clock.now() for adapter in node.adapters.all()):
+def interfaces(node: SimulatedNode, patience_s: float = 0.0) -> list[Adapter]:
+    """NetworkInterface.GetAllNetworkInterfaces, asked again for so long: one adapter that is half made spoils the list.
+
+    NetworkError for it. Source: System/net/System/Net/NetworkInformation/SystemNetworkInterface.cs;
+    SystemIPv4InterfaceProperties.cs, GetPerAdapterInfo.
+    """
+    if any(adapter.half_until > node.clock.now() + patience_s for adapter in node.adapters.all()):
         raise NetworkError("The system cannot find the file specified")
-    return read()
+    return node.adapters.all()

@@ -215,10 +215,19 @@ def _come(
 
 
 def _first(work: Work, names: list[str]) -> Adapter | None:
+    """None also where they cannot be listed at the moment: whoever waits for one asks again."""
+    try:
+        dotnet.interfaces(work.node)
+    except NetworkError:
+        return None
     return next((found for name in names if (found := work.node.adapters.named(name)) is not None), None)
 
 
 def _seen(work: Work, adapter: Adapter | None) -> str:
+    try:
+        dotnet.interfaces(work.node)
+    except NetworkError as error:
+        return f"the adapters could not be listed: {error}"
     if adapter is None:
         return "it is not there"
     now = work.node.adapters.current(adapter)
@@ -266,7 +275,7 @@ def tcp(work: Work, args: Args) -> tuple[bool, str]:
 
 def adapter_there(work: Work, args: Args) -> tuple[bool, str]:
     adapters, name, wanted = work.node.adapters, str(args["name"]), args.get("address")
-    found = adapters.named(name)
+    found = _first(work, [name])
     if found is None:
         return False, _seen(work, None)
     now = adapters.addresses(found)

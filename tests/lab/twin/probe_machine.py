@@ -9,12 +9,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA1
 
 from tests.lab.machine.hns import KINDS
+from tests.lab.twin import dotnet
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
 Query = dict[str, Any]
 BEGIN = b"-----BEGIN CERTIFICATE-----"
+LISTED_AGAIN_S = 10.0
 END = b"-----END CERTIFICATE-----"
 # Source: RFC 4519 and .NET's X500DistinguishedName: the names it prints; others as their number.
 NAMES = {
@@ -31,7 +33,7 @@ NAMES = {
 
 def adapters(node: SimulatedNode, query: Query) -> list[dict[str, Any]]:
     found = []
-    for adapter in node.adapters.all():
+    for adapter in dotnet.interfaces(node, LISTED_AGAIN_S):
         now = node.adapters.current(adapter)
         found.append(
             {

@@ -210,7 +210,7 @@ def test_a_program_that_would_serve_when_asked_is_not_started() -> None:
 
 
 def test_a_destination_on_another_volume_is_staged_beside_it() -> None:
-    assert provision.staging(item(destination=r"D:\k\kubelet.exe"), LAYOUT) == r"D:\k\.winkube-staging"
+    assert provision.staging(item(destination=r"D:\k\kubelet.exe"), LAYOUT) == r"D:\k\.winkube-staging\provision"
 
 
 @pytest.mark.row("PV-10")

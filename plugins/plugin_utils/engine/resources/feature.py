@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from ..batch import Op, as_base64, flatten
 from ..reading import Query, Reading, file_query, service_key, services_query
 from ..resource import Change
-from ..tools import SYSTEM32, run, start_ops
+from ..tools import SYSTEM32, run, start_ops, wait_service
 
 DISM = SYSTEM32 + r"\dism.exe"
 RESTART_REQUIRED = 3010
 """Source: learn.microsoft.com, System Error Codes, ERROR_SUCCESS_REBOOT_REQUIRED."""
-TIMEOUT_S = 600
+TIMEOUT_S = 3600
+"""Microsoft names no limit; a slow disk, or updates that are being installed, take it long past ten minutes."""
+SERVICING = "TrustedInstaller"
+"""The service Windows Modules Installer, which does the work and goes on with it when dism.exe has ended or is ended; it
+stops by itself when it is done."""
 START_TIMEOUT_S = 60
 NOTE_LIMIT = 4096
 
@@ -65,7 +69,8 @@ class Feature:
             prepare=(
                 # Never undone: a feature that is on hurts nobody, and turning it off would wait for the next restart,
                 # to take away then what has been built on it meanwhile.
-                self._dism("/Enable-Feature", "/All"),
+                # What its undo waits for: until then Windows is still changed by what was begun.
+                self._dism("/Enable-Feature", "/All").undone_by(wait_service(SERVICING, "stopped", TIMEOUT_S)),
                 Op("write", {"path": self.note, "content": as_base64(note.encode())}).undone_by(
                     Op("remove", {"path": self.note})
                 ),

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import staging as places
 from .. import windows_path
 from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
@@ -87,7 +88,7 @@ class Programs:
     @property
     def staging(self) -> str:
         """Where this batch puts what it downloads."""
-        return windows_path.join(self.state_dir, "staging", f"{self.owner}-{self.mark}")
+        return places.staging(self.state_dir, self.label, f"{self.owner}-{self.mark}")
 
     @property
     def is_archive(self) -> bool:
@@ -137,8 +138,7 @@ class Programs:
 
     def stage(self) -> tuple[Op, ...]:
         """Download, check and unpack beside everything; nothing in use is touched."""
-        undo = Op("remove", {"path": self.staging, "recurse": True})
-        ops = [Op("mkdir", {"path": self.staging}).undone_by(undo)]
+        ops = list(places.make(self.staging))
         target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.label))
         fetch: dict[str, Any] = {"url": self.source.url, "path": target, "sha256": self.source.sha256}
         fetch["magic"] = [GZIP, ZIP] if self.is_archive else [PE]
@@ -191,7 +191,7 @@ class Programs:
             + "".join(f"{path}\n" for path in self.paths),
             prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
             commit=tuple(commit),
-            finish=(self._record(reading), Op("remove", {"path": self.staging, "recurse": True, "in_use_ok": True})),
+            finish=(self._record(reading), *places.drop(self.staging)),
             touches=frozenset(file_key(path) for path in swaps),
             predicted=self._predicted(),
             state=self.reads(),

@@ -17,18 +17,28 @@ function ConvertTo-NodeMask {
 }
 
 function Find-NodeAdapter {
-    <# .SYNOPSIS The first adapter that is there of these names (case does not matter), null if none is. #>
+    <#
+    .SYNOPSIS
+    {adapter, trouble}: the first adapter that is there of these names (case does not matter), null if none is, or if they cannot be
+    listed at the moment: then trouble says why.
+    #>
     param([object[]]$Names)
 
-    $adapters = Read-NodeAdapterList
+    try {
+        # Whoever waits for one asks again.
+        $adapters = Read-NodeAdapterList -PatienceS 0
+    }
+    catch {
+        return @{ adapter = $null; trouble = (Get-NodeErrorText -Record $_) }
+    }
     foreach ($name in $Names) {
         foreach ($adapter in $adapters) {
             if ([string]$adapter['name'] -eq [string]$name) {
-                return $adapter
+                return @{ adapter = $adapter; trouble = '' }
             }
         }
     }
-    return $null
+    return @{ adapter = $null; trouble = '' }
 }
 
 function Get-NodeAddressList {
@@ -43,17 +53,21 @@ function Get-NodeAddressList {
 }
 
 function Get-NodeAdapterSight {
-    <# .SYNOPSIS What was seen of an adapter, for a sentence. #>
-    param([object]$Adapter)
+    <# .SYNOPSIS What was seen of an adapter that Find-NodeAdapter has looked for, for a sentence. #>
+    param([hashtable]$Found)
 
-    if ($null -eq $Adapter) {
+    $adapter = $Found['adapter']
+    if ($Found['trouble'] -ne '') {
+        return "the adapters could not be listed: $($Found['trouble'])"
+    }
+    if ($null -eq $adapter) {
         return 'it is not there'
     }
     $state = 'down'
-    if ($Adapter['up']) {
+    if ($adapter['up']) {
         $state = 'up'
     }
-    $list = Get-NodeAddressList -Addresses $Adapter['ipv4']
+    $list = Get-NodeAddressList -Addresses $adapter['ipv4']
     if ($list.Length -eq 0) {
         return "it is $state and has no IPv4 address"
     }
@@ -64,7 +78,8 @@ function Test-NodeAdapter {
     <# .SYNOPSIS {so, seen}: whether an adapter is up with an address: this one, or any that Windows did not give itself. #>
     param([object]$Arguments)
 
-    $adapter = Find-NodeAdapter -Names @([string]$Arguments['name'])
+    $found = Find-NodeAdapter -Names @([string]$Arguments['name'])
+    $adapter = $found['adapter']
     $so = $false
     if ($null -ne $adapter -and $adapter['up']) {
         $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default '')
@@ -75,25 +90,24 @@ function Test-NodeAdapter {
             }
         }
     }
-    return @{ so = $so; seen = (Get-NodeAdapterSight -Adapter $adapter) }
+    return @{ so = $so; seen = (Get-NodeAdapterSight -Found $found) }
 }
 
 function Wait-NodeAddress {
-    <# .SYNOPSIS Waits until the first of the adapters that is there has all addresses: {so, adapter} as it was seen last. #>
+    <# .SYNOPSIS Waits until the first of the adapters that is there has all addresses: {so, adapter, trouble} as it was seen last. #>
     param([object[]]$Names, [object[]]$Wanted, [double]$Seconds)
 
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     while ($true) {
-        $adapter = Find-NodeAdapter -Names $Names
-        if ($null -ne $adapter) {
-            $present = Get-NodeAddressList -Addresses $adapter['ipv4']
+        $found = Find-NodeAdapter -Names $Names
+        $found['so'] = $false
+        if ($null -ne $found['adapter']) {
+            $present = Get-NodeAddressList -Addresses $found['adapter']['ipv4']
             $missing = @($Wanted | Where-Object { $present -cnotcontains $_ })
-            if ($missing.Length -eq 0) {
-                return @{ so = $true; adapter = $adapter }
-            }
+            $found['so'] = [bool]($missing.Length -eq 0)
         }
-        if ($watch.Elapsed.TotalSeconds -ge $Seconds) {
-            return @{ so = $false; adapter = $adapter }
+        if ($found['so'] -or $watch.Elapsed.TotalSeconds -ge $Seconds) {
+            return $found
         }
         [System.Threading.Thread]::Sleep(500)
     }
@@ -171,7 +185,7 @@ function Invoke-NodeOpAddresses {
         }
         $patience = $patience + 15
     }
-    $seen = Get-NodeAdapterSight -Adapter $found['adapter']
+    $seen = Get-NodeAdapterSight -Found $found
     throw "The adapter $($names -join ' or ') was to have $($wanted -join ', '); after $([System.Math]::Round($patience, 1)) s $seen$said."
 }
 
