@@ -19,7 +19,7 @@ RESTART_REQUIRED = 3010
 TIMEOUT_S = 3600
 """Microsoft names no limit; a slow disk, or updates that are being installed, take it long past ten minutes."""
 SERVICING = "TrustedInstaller"
-"""The service Windows Modules Installer, which does the work and goes on with it when dism.exe has ended or is ended; it
+"""The service Windows Modules Installer: it does the work, goes on with it when dism.exe has ended or is ended, and
 stops by itself when it is done."""
 START_TIMEOUT_S = 60
 NOTE_LIMIT = 4096
