@@ -415,7 +415,8 @@ function Read-NodeAnswer {
         'file' { return Read-NodeFile -Query $Query -Cache $Cache }
         'registry' {
             $name = Get-NodeArgument -Map $Query -Name 'name'
-            $value = Read-NodeRegistry -Path ([string]$Query['path']) -Single ($null -ne $name) -Name ([string]$name)
+            $tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
+            $value = Read-NodeRegistry -Path ([string]$Query['path']) -Single ($null -ne $name) -Name ([string]$name) -Tree $tree
             if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {
                 $value['fingerprint'] = Get-NodeFingerprint -Entry (([string]$name).ToUpperInvariant() + '=' + [string]$value['value'])
                 $null = $value.Remove('value')

@@ -4,6 +4,8 @@
 
 # FOR INTERNAL COLLECTION USE ONLY. The 64-bit view of HKEY_LOCAL_MACHINE: values as they are stored, with their types.
 
+#AnsibleRequires -PowerShell ._Json
+
 Set-StrictMode -Version 2.0
 
 function Split-NodeRegistryPath {
@@ -95,9 +97,48 @@ function Read-NodeRegistryValue {
     return @{ type = 'binary'; value = '' }
 }
 
+function Read-NodeRegistryValueTable {
+    <# .SYNOPSIS All values of an open key: name -> {type, value}. #>
+    param([object]$Opened)
+
+    $values = @{}
+    foreach ($name in [string[]]$Opened.GetValueNames()) {
+        $values[$name] = Read-NodeRegistryValue -Opened $Opened -Name $name
+    }
+    return $values
+}
+
+function Add-NodeRegistryTree {
+    <# .SYNOPSIS The keys below an open key, into a table: path below it -> values. One that may not be opened is left out. #>
+    param([object]$Opened, [string]$Prefix, [hashtable]$Into)
+
+    foreach ($name in [string[]]$Opened.GetSubKeyNames()) {
+        $child = $null
+        try {
+            $child = $Opened.OpenSubKey($name)
+        }
+        catch {
+            $failure = $_
+            if ((Get-NodeException -Record $failure) -isnot [System.Security.SecurityException]) {
+                throw $failure
+            }
+        }
+        if ($null -eq $child) {
+            continue
+        }
+        try {
+            $Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child
+            Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into
+        }
+        finally {
+            $child.Dispose()
+        }
+    }
+}
+
 function Read-NodeRegistry {
-    <# .SYNOPSIS The query `registry`: a whole key, or with a name one value of it. #>
-    param([string]$Path, [bool]$Single = $false, [string]$Name = '')
+    <# .SYNOPSIS The query `registry`: a whole key, with Tree also those below it, or with a name one value of it. #>
+    param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false)
 
     $opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
     if ($null -eq $opened) {
@@ -116,13 +157,14 @@ function Read-NodeRegistry {
             $answer['exists'] = $true
             return $answer
         }
-        $values = @{}
-        foreach ($valueName in $names) {
-            $values[$valueName] = Read-NodeRegistryValue -Opened $opened -Name $valueName
-        }
         $keys = [string[]]$opened.GetSubKeyNames()
         [System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
-        return @{ exists = $true; values = $values; keys = [object[]]@($keys) }
+        $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened); keys = [object[]]@($keys) }
+        if ($Tree) {
+            $answer['tree'] = @{}
+            Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
+        }
+        return $answer
     }
     finally {
         $opened.Dispose()

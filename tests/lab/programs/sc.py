@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.descriptor import encode
 from tests.lab.machine.errors import MESSAGES, WinError
-from tests.lab.machine.service_config import FailureActions
+from tests.lab.machine.service_config import FailureActions, key_of
 from tests.lab.machine.services import STATE_NUMBERS
 from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
@@ -190,6 +191,18 @@ def _failureflag(node: SimulatedNode, arguments: list[str]) -> Completed:
     return _change(node, "ChangeServiceConfig2", arguments[0], values)
 
 
+def _sdset(node: SimulatedNode, arguments: list[str]) -> Completed:
+    """The service control manager takes it at once, and keeps it in the key Security."""
+    try:
+        descriptor = encode(arguments[1])
+    except ValueError:
+        return failed("ConvertStringSecurityDescriptorToSecurityDescriptor", 87)
+    if not node.services.exists(arguments[0]):
+        return failed("OpenService", 1060)
+    node.registry.set(f"{key_of(arguments[0])}\\Security", "Security", "binary", descriptor)
+    return text(0, crlf("[SC] SetServiceObjectSecurity SUCCESS"))
+
+
 def _description(node: SimulatedNode, arguments: list[str]) -> Completed:
     return _change(
         node, "ChangeServiceConfig2", arguments[0], [("Description", "string", arguments[1] if arguments[1:] else "")]
@@ -301,6 +314,7 @@ _COMMANDS: dict[str, Callable[[SimulatedNode, list[str]], Completed]] = {
     "failure": _failure,
     "failureflag": _failureflag,
     "description": _description,
+    "sdset": _sdset,
     "stop": _stop,
     "delete": _delete,
     "query": _query,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.machine import image
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
-from tests.lab.machine.registry import Value
+from tests.lab.machine.registry import Registry, Value
 from tests.lab.programs.builds import identify
 from tests.lab.twin import probe_machine
 from tests.lab.twin.hashes import Hashes
@@ -155,7 +155,17 @@ def _registry(look: Look, query: dict[str, Any]) -> Any:
     if not registry.exists(path):
         return {"exists": False, "values": {}, "keys": []}
     values = {value.name: typed(value) for value in registry.values(path)}
-    return {"exists": True, "values": values, "keys": registry.keys(path)}
+    tree = {"tree": _tree(registry, path)} if query.get("tree") else {}
+    return {"exists": True, "values": values, "keys": registry.keys(path), **tree}
+
+
+def _tree(registry: Registry, path: str, prefix: str = "") -> dict[str, Any]:
+    """The keys below one: path below it -> values."""
+    found: dict[str, Any] = {}
+    for key in registry.keys(path):
+        found[prefix + key] = {value.name: typed(value) for value in registry.values(f"{path}\\{key}")}
+        found |= _tree(registry, f"{path}\\{key}", f"{prefix}{key}\\")
+    return found
 
 
 def _processes(look: Look, query: dict[str, Any]) -> Any:

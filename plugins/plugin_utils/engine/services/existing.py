@@ -31,6 +31,7 @@ from ..tools import (
     wait_run,
     wait_service,
 )
+from .descriptor import dacl
 from .native import SERVICES_KEY, recovery_of, set_recovery, set_variables, start_word
 
 WINDOWS = "c:\\windows\\"
@@ -48,6 +49,8 @@ _SET_BY_SC = frozenset(
     }
 )
 """Values of a service's key that the service control manager keeps a copy of: written by itself, not by us."""
+SECURITY = "security"
+"""The key below a service's with its security descriptor, where it has another than every service."""
 _NSSM_DEFAULT_ACTION = "AppExit"
 """The probe's name for the default value of the key of that name."""
 
@@ -58,24 +61,25 @@ def queries(name: str) -> tuple[Query, Query]:
     key = f"{SERVICES_KEY}\\{name}"
     return (
         confidential_query(name),
-        Query(f"{CONFIDENTIAL}registry:{name.casefold()}", "registry", (("path", key),)),
+        Query(f"{CONFIDENTIAL}registry:{name.casefold()}", "registry", (("path", key), ("tree", True))),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
     """The service in `found`, as the probe listed it; `values` is the same with the values of its environment, `key`
-    all values of its registry key."""
+    all values of its registry key, `tree` those of the keys below it."""
 
     found: Mapping[str, Any]
     values: Mapping[str, Any] = field(default_factory=dict)
     key: Mapping[str, Any] = field(default_factory=dict)
+    tree: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, found: Mapping[str, Any], reading: Reading) -> Existing:
         """With what `queries` asked for, as far as it was asked."""
         service, key = (reading.parts.get(query.key) or {} for query in queries(str(found["name"])))
-        return cls(found, service, key.get("values") or {})
+        return cls(found, service, key.get("values") or {}, key.get("tree") or {})
 
     @property
     def name(self) -> str:
@@ -141,6 +145,25 @@ class Existing:
             ops += set_recovery(self.name, recovery_of(found["failure"]))
         for name, value in (found.get("nssm") or {}).items():
             ops += _parameter(f"{key}\\Parameters", name, value, self.values.get("nssm") or {})
+        return (*ops, *self._below(key))
+
+    def _below(self, key: str) -> tuple[Op, ...]:
+        """The keys below its own (triggers, performance counters, nssm's hooks), and who may do what with it."""
+        ops: list[Op] = []
+        for path, values in self.tree.items():
+            if path.casefold() == "parameters" and self.found.get("nssm") is not None:
+                continue
+            if path.casefold() == SECURITY:
+                text = dacl(bytes.fromhex(str((values.get("Security") or {}).get("value") or "")))
+                if text is not None:
+                    # By the service control manager, which keeps a copy: what is written into the key itself counts
+                    # from the next start of the machine.
+                    ops.append(sc("sdset", self.name, text))
+                    continue
+            ops += (
+                Op("registry_set", {"path": f"{key}\\{path}", "name": name, **value}, secrets=("value",))
+                for name, value in values.items()
+            )
         return tuple(ops)
 
     def stop(self, timeout_s: int) -> tuple[Op, ...]:
