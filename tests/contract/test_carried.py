@@ -228,7 +228,7 @@ def test_the_carried_web_server_has_the_pages_of_the_contract(archive: Path) -> 
     with zipfile.ZipFile(archive) as packed:
         rows = json.loads(packed.read("winkube-contract/web.json"))
     assert [row["start"] for row in rows] == [page.request for page in PAGES]
-    assert base64.b64decode(rows[1]["data"]).endswith(b"\r\n\r\nhello")
+    assert base64.b64decode(rows[2]["data"]).endswith(b"\r\n\r\nhello")
 
 
 def test_without_a_checksum_containerd_is_left_out_with_a_sentence() -> None:

@@ -200,7 +200,10 @@ def members(download: Download | None = None) -> dict[str, str]:
     from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_text
 
     bootstrap, _ = payload("node_probe", {"request": ARGUMENT}, False)
-    web = [{"start": page.request, "header": page.header, "data": _base64(page.raw())} for page in PAGES]
+    web = [
+        {"start": page.request, "header": page.header, "lacks": page.lacks, "data": _base64(page.raw())}
+        for page in PAGES
+    ]
     cases = list(lines(download))
     about = {
         "schema": 1,

@@ -233,6 +233,7 @@ function Start-NodeWeb {
         $null = $rows.Add(@{
                 start = [string]$row['start']
                 header = [string]$row['header']
+                lacks = [string]$row['lacks']
                 data = [byte[]][Convert]::FromBase64String([string]$row['data'])
             })
     }

@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Answers each request with the first row whose start is how the request begins and whose header it has; ends when the listener is stopped.
+# Answers each request with the first row that fits: start is how the request begins, header it has, lacks it has not. Ends when the
+# listener is stopped.
 
 param([System.Net.Sockets.TcpListener]$Listener, [object[]]$Rows)
 
@@ -32,6 +33,10 @@ while ($true) {
         foreach ($row in $Rows) {
             $begins = $request.StartsWith([string]$row['start'], [System.StringComparison]::Ordinal)
             $has = $request.IndexOf("`n" + [string]$row['header'], [System.StringComparison]::OrdinalIgnoreCase) -ge 0
+            $lacks = [string]$row['lacks']
+            if ($lacks -ne '') {
+                $has = $has -and $request.IndexOf("`n" + $lacks, [System.StringComparison]::OrdinalIgnoreCase) -lt 0
+            }
             if ($begins -and $has) {
                 [byte[]]$data = $row['data']
                 $stream.Write($data, 0, $data.Length)
