@@ -25,7 +25,8 @@ from pathlib import Path
 from tests.cache import locked, shared
 
 SUITE = "trixie"
-MIRROR = "http://deb.debian.org/debian"
+MIRROR_VARIABLE = "WINKUBE_DEBIAN_MIRROR"
+"""A mirror of Debian, for machines whose own sources name none (Ubuntu)."""
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 ENTRY = "wine-trixie"
 WORK = Path("/work")
@@ -115,6 +116,23 @@ def set_up() -> None:
         _boot(folder / "new")
 
 
+def _mirror() -> str:
+    """The mirror of Debian that this machine's own sources name. FileNotFoundError where they name none."""
+    if chosen := os.environ.get(MIRROR_VARIABLE):
+        return chosen
+    wanted = ["indextargets", "--format", "$(ORIGIN) $(SITE)", "Created-By: Packages"]
+    listed = subprocess.run(["apt-get", *wanted], capture_output=True, text=True, check=False).stdout
+    # Before the first `apt-get update` nobody has told the origin.
+    known = {"Debian", ""} if platform.freedesktop_os_release().get("ID") == "debian" else {"Debian"}
+    sites = [site for origin, _, site in (line.partition(" ") for line in listed.splitlines()) if origin in known]
+    usual = [site for site in sites if not site.rstrip("/").endswith("-security")]
+    if not usual:
+        raise FileNotFoundError(
+            f"this machine's package sources name no mirror of Debian; set {MIRROR_VARIABLE}"
+        )
+    return usual[0]
+
+
 def _fetch(state: Path) -> list[Path]:
     """The packages, fetched by this machine's apt-get, which keeps its own state."""
     if not KEYRING.exists():
@@ -122,7 +140,7 @@ def _fetch(state: Path) -> list[Path]:
     for below in ("lists/partial", "cache/archives/partial", "none"):
         (state / below).mkdir(parents=True)
     (state / "status").touch()
-    (state / "sources.list").write_text(f"deb [arch=amd64 signed-by={KEYRING}] {MIRROR} {SUITE} main\n")
+    (state / "sources.list").write_text(f"deb [arch=amd64 signed-by={KEYRING}] {_mirror()} {SUITE} main\n")
     settings = {
         "APT::Architecture": "amd64",
         "APT::Install-Recommends": "false",

@@ -431,9 +431,9 @@ def test_a_network_of_the_clusters_own() -> None:
     ):
         pod["containers"][0]["env"] = [{"name": name, "value": value} for name, value in env.items()]
         pod["volumes"] = [{"name": str(number), "hostPath": {"path": path}} for number, path in enumerate(volumes)]
-        found = flannel.cluster_managed_problems(LAYOUT, gone, [told], None, "win1")
-        assert len(found) == expected, (env, volumes)
-        assert all("but containerd on this node looks in" in sentence for sentence in found)
+        problems = flannel.cluster_managed_problems(LAYOUT, gone, [told], None, "win1")
+        assert len(problems) == expected, (env, volumes)
+        assert all("but containerd on this node looks in" in sentence for sentence in problems)
     (nobody,) = flannel.cluster_managed_problems(LAYOUT, gone, [], None, "win1")
     assert "no DaemonSet of a network" in nobody
 
