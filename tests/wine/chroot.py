@@ -127,9 +127,7 @@ def _mirror() -> str:
     sites = [site for origin, _, site in (line.partition(" ") for line in listed.splitlines()) if origin in known]
     usual = [site for site in sites if not site.rstrip("/").endswith("-security")]
     if not usual:
-        raise FileNotFoundError(
-            f"this machine's package sources name no mirror of Debian; set {MIRROR_VARIABLE}"
-        )
+        raise FileNotFoundError(f"this machine's package sources name no mirror of Debian; set {MIRROR_VARIABLE}")
     return usual[0]
 
 
