@@ -52,8 +52,12 @@ class Simulated:
             raise RuntimeError("prepare comes first")
         return self._node
 
+    def make(self, hosts: Mapping[str, str]) -> SimulatedNode:
+        """The machine of a case."""
+        return SimulatedNode("contract", hosts=hosts)
+
     def prepare(self, tree: Tree) -> Place:
-        self._node = SimulatedNode("contract", hosts=self._hosts)
+        self._node = self.make(self._hosts)
         self.node.framework = self._framework
         self.node.drive.add_volume("D:", 10**9)
         self.node.drive.add_volume("E:", 10**9, reparse=True)

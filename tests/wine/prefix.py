@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.wine import chroot
 
@@ -135,14 +136,8 @@ class Prefix:
 
     def _keep(self) -> None:
         """Starts the process that keeps services.exe up: it reads its standard input for ever."""
-        self._keeper = subprocess.Popen(
-            self._chroot.command([chroot.WINE, "cmd.exe"]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=self.environment,
-            start_new_session=True,
-        )
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        self._keeper = self.popen(["cmd.exe"], stdin=pipe, stdout=pipe, stderr=nowhere)
         # Its first words: it is there, and the next program does not start the same things at the same time.
         if self._keeper.stdout:
             select.select([self._keeper.stdout], [], [], RUN_S)
@@ -201,17 +196,21 @@ class Prefix:
         line = [program, *arguments]
         handle, name = tempfile.mkstemp(prefix="winkube-wine-", suffix=".log", dir=self.folder)
         with os.fdopen(handle, "wb") as log:
-            process = subprocess.Popen(
-                self._chroot.command([chroot.WINE, *line]),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**self.environment, **(environment or {})},
-                start_new_session=True,
-            )
+            process = self.popen(line, environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         running = Running(process, Path(name), line)
         self._running.append(running)
         return running
+
+    def popen(
+        self, line: Sequence[str], environment: Mapping[str, str] | None = None, **streams: Any
+    ) -> subprocess.Popen[bytes]:
+        """One program, by its Windows path; streams as for subprocess.Popen. Whoever starts it ends it."""
+        return subprocess.Popen(
+            self._chroot.command([chroot.WINE, *line]),
+            env={**self.environment, **(environment or {})},
+            start_new_session=True,
+            **streams,
+        )
 
     def version(self) -> str:
         """Wine's own, as in `10.0`."""
@@ -240,14 +239,7 @@ class Prefix:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
             given.write(stdin)
             given.seek(0)
-            process = subprocess.Popen(
-                self._chroot.command([chroot.WINE, *line]),
-                stdin=given,
-                stdout=out,
-                stderr=error,
-                env={**self.environment, **(environment or {})},
-                start_new_session=True,
-            )
+            process = self.popen(line, environment, stdin=given, stdout=out, stderr=error)
             try:
                 code = process.wait(timeout=timeout)
             except BaseException:

@@ -50,6 +50,15 @@ class SimulatedNode:
     clock_offset_s: how wrong its clock is.
     """
 
+    clock_type: type[Clock] = Clock
+    drive_type: type[Drive] = Drive
+    registry_type: type[Registry] = Registry
+    pipes_type: type[Pipes] = Pipes
+    network_type: type[Network] = Network
+    processes_type: type[ProcessTable] = ProcessTable
+    services_type: type[ServiceManager] = ServiceManager
+    # What a machine is made of: tests/windows/machine has one that is made of Wine.
+
     def __init__(
         self,
         name: str,
@@ -68,16 +77,16 @@ class SimulatedNode:
         """Whether scripts run on .NET Framework (Windows PowerShell 5.1), else on .NET (PowerShell 7)."""
         self.random = random.Random(f"{name} {seed}")
         self.lock = threading.RLock()
-        self.clock = Clock(START + timedelta(seconds=clock_offset_s))
+        self.clock = self.clock_type(START + timedelta(seconds=clock_offset_s))
         self.faults = Faults()
         self.counters = Counters()
-        self.drive = Drive(self.clock, self.faults)
-        self.registry = Registry()
-        self.pipes = Pipes()
-        self.network = Network(hosts)
-        self.processes = ProcessTable(self.clock, self.pipes)
+        self.drive = self.drive_type(self.clock, self.faults)
+        self.registry = self.registry_type()
+        self.pipes = self.pipes_type()
+        self.network = self.network_type(hosts)
+        self.processes = self.processes_type(self.clock, self.pipes)
         self.processes.exit_hooks.append(self.network.close_of)
-        self.services = ServiceManager(self.clock, self.registry, self.processes, self.faults, self._launch_service)
+        self.services = self.services_type(self.clock, self.registry, self.processes, self.faults, self._launch_service)
         self.tasks = TaskScheduler(self.clock, self._start_task, self.processes.kill_tree)
         self.sessions: list[Session] = []
         self.nic = nic or image.Nic()

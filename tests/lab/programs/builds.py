@@ -77,6 +77,21 @@ def identify(data: bytes) -> LabBuild | None:
         return None
 
 
+def resource_version(data: bytes) -> str | None:
+    """The file version of a program's version resource, of a lab build or of a real program; None if it has none.
+
+    Source: VS_FIXEDFILEINFO (verrsrc.h): signature 0xFEEF04BD, structure version, then the file version's two halves.
+    """
+    found = identify(data)
+    if found is not None:
+        return found.resource
+    at = data.find(struct.pack("<I", 0xFEEF04BD)) if machine_of(data) else -1
+    if at < 0 or at + 16 > len(data):
+        return None
+    high, low = struct.unpack_from("<2I", data, at + 8)
+    return f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}"
+
+
 def tar_gz(members: dict[str, bytes]) -> bytes:
     """A tar.gz of files, the same bytes each time."""
     packed = io.BytesIO()

@@ -11,7 +11,7 @@ from tests.lab.machine import image
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import Registry, Value
-from tests.lab.programs.builds import identify
+from tests.lab.programs.builds import resource_version
 from tests.lab.twin import probe_machine
 from tests.lab.twin.hashes import Hashes
 from tests.lab.twin.holders import holders
@@ -111,8 +111,7 @@ def _file(look: Look, query: dict[str, Any]) -> Any:
         if query.get("sha256"):
             result["sha256"] = look.hashes.sha256(path, bool(query.get("fresh")))
         if query.get("version"):
-            found = identify(drive.read(path))
-            result["version"] = found.resource if found else None
+            result["version"] = resource_version(drive.read(path))
         limit = int(query.get("content_limit") or 0)
         if limit > 0:
             fits = stat.size <= limit
