@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.components import containerd, containerd_config, crictl, registries
+from ..plugin_utils.components import containerd, containerd_config, crictl, log_runner, registries
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
@@ -71,6 +71,7 @@ class ActionModule(SourceAction):
                 mark,
             ),
             nssm=self.nssm_of(options, layout, mark),
+            rotation=log_runner.rotation(options["log"]),
             crictl=self._crictl(options, layout, mark),
             environment=variables(containerd_config.environment(settings) | service["environment"]),
             start_timeout_s=service["start_timeout"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..plugin_utils.components import csi_proxy
+from ..plugin_utils.components import csi_proxy, log_runner
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.reading import Reading
@@ -42,6 +42,7 @@ class ActionModule(SourceAction):
                 pipes=csi_proxy.pipes(tuple(options["groups"])),
                 manager=service["manager"],
                 nssm=self.nssm_of(options, layout, mark),
+                rotation=log_runner.rotation(options["log"]),
                 start_timeout_s=service["start_timeout"],
                 stop_timeout_s=service["stop_timeout"],
                 mark=mark,

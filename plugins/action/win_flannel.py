@@ -13,7 +13,16 @@ from typing import Any
 from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
 from ..plugin_utils.component_action import STALE_TRIES
-from ..plugin_utils.components import cni, cni_conf, flannel, flannel_conf, networks, subnet_env, virtual_switch
+from ..plugin_utils.components import (
+    cni,
+    cni_conf,
+    flannel,
+    flannel_conf,
+    log_runner,
+    networks,
+    subnet_env,
+    virtual_switch,
+)
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import Management
 from ..plugin_utils.components.notice import Notice
@@ -163,6 +172,7 @@ class ActionModule(KubernetesAction):
             switch=virtual_switch.network(mode, management, reading),
             manager=service["manager"],
             nssm=self.nssm_of(options, layout, mark),
+            rotation=log_runner.rotation(options["log"]),
             network=flannel_conf.network_name(mode, options["network_name"]),
             net_conf=options["net_conf"],
             start_timeout_s=service["start_timeout"],

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.component_action import STALE_TRIES
-from ..plugin_utils.components import kube_proxy, source_vip
+from ..plugin_utils.components import kube_proxy, log_runner, source_vip
 from ..plugin_utils.components.kube_proxy_args import KubeProxySettings
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.plan import make_plan
@@ -87,12 +87,13 @@ class ActionModule(KubernetesAction):
                 kubeconfig=layout.kube_proxy_kubeconfig,
                 dsr=options["dsr"],
                 verbosity=options["verbosity"],
-                log_dir=layout.log_dir,
+                log_dir="" if service["manager"] == "sc" else layout.log_dir,
                 feature_gates=feature_gates(options["feature_gates"]),
                 extra=tuple(options["extra_arguments"]),
             ),
             manager=service["manager"],
-            nssm=self.nssm_of(options, layout, mark),
+            tools=self.log_tools(options, layout, mark),
+            rotation=log_runner.rotation(options["log"]),
             environment=variables(service["environment"]),
             depends_on=tuple(service["depends_on"]),
             start_timeout_s=service["start_timeout"],

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ..plugin_utils.cluster.endpoint import endpoint
-from ..plugin_utils.components import kubelet
+from ..plugin_utils.components import kubelet, log_runner
 from ..plugin_utils.components.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings
 from ..plugin_utils.components.kubernetes_fit import pause_image
 from ..plugin_utils.components.layout import Layout
@@ -45,7 +45,8 @@ class ActionModule(KubernetesAction):
             kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
             config=self._config(layout, reading),
             manager=service["manager"],
-            nssm=self.nssm_of(options, layout, mark),
+            tools=self.log_tools(options, layout, mark),
+            rotation=log_runner.rotation(options["log"]),
             environment=variables(service["environment"]),
             depends_on=tuple(service["depends_on"]),
             start_timeout_s=service["start_timeout"],
@@ -65,6 +66,7 @@ class ActionModule(KubernetesAction):
             image = pause_image(
                 options["pause_image"], options["version"], options["pause_image_source"], reading.build
             )
+        logs = {"log_dir": ""} if options["service"]["manager"] == "sc" else {}  # kube-log-runner keeps them
         return KubeletSettings(
             version=version,
             node_name=options["node_name"],
@@ -85,7 +87,7 @@ class ActionModule(KubernetesAction):
             node_ip=options["node_ip"],
             feature_gates=feature_gates(options["feature_gates"]),
             extra=(*kubelet.own_arguments(layout), *options["extra_arguments"]),
-            **kubelet.places(layout, options["join"]),
+            **(kubelet.places(layout, options["join"]) | logs),
         )
 
     def _ca(self, options: Mapping[str, Any], layout: Layout) -> str:

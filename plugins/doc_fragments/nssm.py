@@ -21,4 +21,16 @@ options:
         description: As for O(source.checksum). Empty for C(nssm-2.24.zip), whose checksum is known.
         type: str
         default: ''
+  log:
+    description: What is kept of what the program prints, where nssm or kube-log-runner keeps it.
+    type: dict
+    suboptions:
+      max_mb:
+        description: Megabytes at which the log gets a new file.
+        type: int
+        default: 10
+      keep_days:
+        description: Days after which older files of the log are removed.
+        type: int
+        default: 14
 """

@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.nssm
+  - winkube.node.log_runner
   - winkube.node.attributes
 options:
   version:
@@ -154,8 +155,8 @@ options:
     type: dict
     suboptions:
       manager:
-        description: V(nssm), or V(sc) for sc.exe and the kubelet's own C(--windows-service), which has no log file
-          from Kubernetes 1.26 on.
+        description: V(nssm), or V(sc) for sc.exe and the kubelet's own C(--windows-service), behind
+          kube-log-runner.exe.
         type: str
         choices: [nssm, sc]
         default: nssm

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .component_action import ComponentAction
-from .components import nssm
+from .components import log_runner, nssm
 from .components.layout import Layout
 from .components.source import source
 from .engine.resource import Resource
@@ -47,6 +47,20 @@ class SourceAction(ComponentAction):
             read_url=self.read_once,
         )
         return nssm.desired(layout, wanted, mark)
+
+    def log_tools(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
+        """What keeps the service's log: nssm.exe, or kube-log-runner.exe where sc.exe makes the service."""
+        if options["service"]["manager"] != "sc":
+            return self.nssm_of(options, layout, mark)
+        wanted = log_runner.wanted_source(
+            version=options["log_runner_source"]["version"],
+            url=options["log_runner_source"]["url"],
+            checksum=options["log_runner_source"]["checksum"],
+            proxy=options["source"]["proxy"] or None,
+            unverified=options["allow_unverified"],
+            read_url=self.read_once,
+        )
+        return log_runner.desired(layout, wanted, mark)
 
     def read_once(self, address: str) -> str:
         """As `read_url`; planning again does not read again."""

@@ -41,6 +41,8 @@ def kube_proxy(bench: Bench, *args: object, version: str = "1.37.1", manager: st
         "winkube_service_manager": manager,
         "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
         "winkube_nssm_checksum": sha256(nssm_archive()),
+        "winkube_log_runner_url": f"{BASE.format('1.37.1')}/kube-log-runner.exe",
+        "winkube_log_runner_checksum": sha256(build("kube-log-runner", "1.37.1")),
         **more,
     }
     extra = bench.file("extra.json", json.dumps(wanted))

@@ -11,7 +11,7 @@ goes to NUL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..engine import windows_path
 from ..engine.batch import Batch, Op, flatten
@@ -28,6 +28,7 @@ from ..facts import containerd as facts
 from . import containerd_config, crictl, images, nssm, registries
 from .folders import guarded
 from .layout import Layout
+from .log_runner import Rotation
 from .service import ServiceArgs, definition
 
 NAME = "containerd"
@@ -53,6 +54,7 @@ class ContainerdArgs:
     manager: str = "registered"
     registries: tuple[Resource, ...] = ()
     nssm: tuple[Resource, ...] = ()
+    rotation: Rotation = field(default_factory=Rotation)
     crictl: tuple[Resource, ...] = ()
     environment: tuple[str, ...] = ()
     start_timeout_s: int = 120
@@ -222,6 +224,7 @@ def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
             directory=log_dir,
             nssm=layout.nssm,
             log_file=layout.containerd_log,
+            rotation=args.rotation,
             environment=args.environment,
         )
     )

@@ -8,7 +8,7 @@ It works when its pipes are there. A driver that runs as a HostProcess container
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..engine import windows_path
 from ..engine.batch import Op
@@ -23,6 +23,7 @@ from ..facts.version import Line, Version, VersionError
 from . import nssm
 from .folders import guarded
 from .layout import Layout
+from .log_runner import Rotation
 from .service import ServiceArgs, definition
 
 NAME = "csi-proxy"
@@ -44,6 +45,7 @@ class CsiProxyArgs:
     pipes: tuple[str, ...] = ()
     manager: str = "sc"
     nssm: tuple[Resource, ...] = ()
+    rotation: Rotation = field(default_factory=Rotation)
     start_timeout_s: int = 60
     stop_timeout_s: int = 60
     mark: str = ""
@@ -126,6 +128,7 @@ def _service(args: CsiProxyArgs) -> Service:
             directory=layout.root,
             nssm=layout.nssm,
             log_file=log,
+            rotation=args.rotation,
         )
     )
     return Service(

@@ -11,7 +11,7 @@ and pods that start earlier fail with "network not found".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine import windows_path
@@ -30,6 +30,7 @@ from ..facts.version import Version, VersionError
 from . import cni_conf, daemon_sets, flannel_conf, networks, nssm, subnet_env, virtual_switch
 from .folders import guarded, guarded_always
 from .layout import Layout
+from .log_runner import Rotation
 from .networks import Management
 from .service import ServiceArgs, definition
 
@@ -57,6 +58,7 @@ class FlannelArgs:
     switch: HnsNetwork
     manager: str = "nssm"
     nssm: tuple[Resource, ...] = ()
+    rotation: Rotation = field(default_factory=Rotation)
     network: str = ""
     net_conf: str = facts.NET_CONF
     start_timeout_s: int = 180
@@ -311,6 +313,7 @@ def _service(args: FlannelArgs) -> Service:
                 directory=layout.flannel_dir,
                 nssm=layout.nssm,
                 log_file=windows_path.join(layout.log_dir, f"{PROGRAM}.log"),
+                rotation=args.rotation,
                 environment=(f"NODE_NAME={args.node_name}",),
             )
         ),

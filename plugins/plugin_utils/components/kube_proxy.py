@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine import windows_path
@@ -18,7 +18,7 @@ from ..engine.resources.no_service import NoService, runs
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import ACTIVE, RUNNING, Service
 from ..engine.tools import wait_service
-from . import daemon_sets, kube_proxy_args, nssm, source_vip
+from . import daemon_sets, kube_proxy_args, log_runner, nssm, source_vip
 from .dependencies import Dependencies
 from .folders import guarded
 from .healthz import healthy
@@ -40,15 +40,17 @@ plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
 class KubeProxyArgs:
     """Arguments of win_kube_proxy, checked.
 
-    `environment` are variables besides KUBE_NETWORK; `nssm` brings nssm.exe in, if the manager is nssm; `depends_on`
-    are services; `reads_vip` is what the source VIP was found by; `mark` is the id of the batch.
+    `environment` are variables besides KUBE_NETWORK; `tools` bring in what keeps the log: nssm.exe or
+    kube-log-runner.exe; `depends_on` are services; `reads_vip` is what the source VIP was found by; `mark` is the id
+    of the batch.
     """
 
     layout: Layout
     source: Source
     settings: KubeProxySettings
     manager: str = "nssm"
-    nssm: tuple[Resource, ...] = ()
+    tools: tuple[Resource, ...] = ()
+    rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
     environment: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     start_timeout_s: int = 120
@@ -72,7 +74,7 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     service = _service(args)
     return (
         *_folders(layout),
-        *args.nssm,
+        *args.tools,
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kube_proxy_kubeconfig, (whole(layout.kube_proxy_kubeconfig), *args.reads_vip)),
         service,
@@ -146,6 +148,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         whole(layout.kube_proxy_kubeconfig),
         *source_vip.reads(source_vip.VipArgs(layout, kube_proxy_args.NETWORKS["overlay"], CNI_DATA_DIR)),
         *nssm.reads(layout),
+        *log_runner.reads(layout),
         services_query((layout.kube_proxy_service,)),
     )
 
@@ -161,8 +164,7 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 def _service(args: KubeProxyArgs) -> Service:
     layout = args.layout
     uses = {file_key(layout.kube_proxy_binary)}
-    if args.manager == "nssm":
-        uses.add(file_key(layout.nssm))
+    uses.add(file_key(layout.nssm if args.manager == "nssm" else layout.log_runner))
     made = definition(
         ServiceArgs(
             component=NAME,
@@ -175,6 +177,8 @@ def _service(args: KubeProxyArgs) -> Service:
             nssm=layout.nssm,
             log_file=windows_path.join(layout.log_dir, "kube-proxy.log"),
             environment=(*environment(args.settings), *args.environment),
+            log_runner=layout.log_runner if args.manager == "sc" else "",
+            rotation=args.rotation,
         )
     )
     return Service(

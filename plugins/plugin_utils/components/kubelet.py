@@ -25,7 +25,7 @@ from ..engine.resources.service import Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile
 from ..engine.tools import wait_service
 from ..facts.kubelet_flags import KUBELET
-from . import kubelet_check, nssm
+from . import kubelet_check, log_runner, nssm
 from .dependencies import Dependencies
 from .flag_check import read
 from .folders import guarded
@@ -49,7 +49,8 @@ class KubeletArgs:
 
     `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
     whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
-    it. `nssm` brings nssm.exe in, where it is the manager; `depends_on` are services; `mark` is the id of the batch.
+    it. `tools` bring in what keeps the log: nssm.exe or kube-log-runner.exe; `depends_on` are services; `mark` is
+    the id of the batch.
     """
 
     layout: Layout
@@ -60,7 +61,8 @@ class KubeletArgs:
     config: Mapping[str, Any] = field(default_factory=dict)
     ca_pem: str = ""
     manager: str = "nssm"
-    nssm: tuple[Resource, ...] = ()
+    tools: tuple[Resource, ...] = ()
+    rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
     environment: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     start_timeout_s: int = 240
@@ -141,7 +143,7 @@ def desired(args: KubeletArgs) -> tuple[Resource, ...]:
     drop_in = (_drop_in(args),) if settings.uses_drop_in else ()
     return (
         *_folders(layout, drop_in=settings.uses_drop_in),
-        *args.nssm,
+        *args.tools,
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
         *drop_in,
@@ -203,6 +205,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *(query for resource in resources for query in resource.reads()),
         *_of_kubeadm(layout),
         *nssm.reads(layout),
+        *log_runner.reads(layout),
         PROCESSORS,
         services_query((layout.kubelet_service,)),
     )
@@ -269,8 +272,7 @@ def _service(args: KubeletArgs) -> Service:
     uses = {file_key(layout.kubelet_binary)}
     if settings.uses_drop_in:
         uses.add(file_key(windows_path.join(settings.drop_in_dir, DROP_IN_NAME)))
-    if args.manager == "nssm":
-        uses.add(file_key(layout.nssm))
+    uses.add(file_key(layout.nssm if args.manager == "nssm" else layout.log_runner))
     made = definition(
         ServiceArgs(
             component=NAME,
@@ -283,6 +285,8 @@ def _service(args: KubeletArgs) -> Service:
             nssm=layout.nssm,
             log_file=windows_path.join(layout.log_dir, "kubelet.log"),
             environment=args.environment,
+            log_runner=layout.log_runner if args.manager == "sc" else "",
+            rotation=args.rotation,
         )
     )
     return Service(

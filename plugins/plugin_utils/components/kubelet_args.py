@@ -54,7 +54,7 @@ class KubeletSettings:
     and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set where
     kubeadm manages the kubelet; without `drop_in_dir`, or on lines without drop-ins, everything is an argument.
     `client_ca_file`, the cluster's CA, is set where no KubeletConfiguration says who may talk to the kubelet. `extra`
-    comes last, as it is.
+    comes last, as it is. `log_dir` is empty where somebody else keeps what the kubelet prints.
     """
 
     version: Version
@@ -150,7 +150,7 @@ def _settings(settings: KubeletSettings) -> list[_Setting]:
     if dockershim:
         items.append(_Setting("image-pull-progress-deadline", "20m"))
     items.append(_Setting("cgroups-per-qos", "false", "cgroupsPerQOS", False))
-    if "log-dir" in KUBELET.known(line):
+    if settings.log_dir and "log-dir" in KUBELET.known(line):
         items += [_Setting("log-dir", settings.log_dir), _Setting("logtostderr", "false")]
     items.append(_Setting("enforce-node-allocatable", "", "enforceNodeAllocatable", []))
     items += _dockershim(settings) if dockershim else _runtime(settings)

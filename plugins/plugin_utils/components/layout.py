@@ -80,6 +80,11 @@ class Layout:
         return windows_path.join(self.containerd_bin_dir, "ctr.exe")
 
     @property
+    def log_runner(self) -> str:
+        """What keeps the logs of services that sc.exe makes."""
+        return windows_path.join(self.root, "kube-log-runner.exe")
+
+    @property
     def runner(self) -> str:
         """The script that works off batches."""
         return windows_path.join(self.state_dir, "runner.ps1")

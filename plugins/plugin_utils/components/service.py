@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..engine.resource import Refused
 from ..engine.services.definition import Definition, Recovery
 from ..engine.services.native import Native
 from ..engine.services.nssm import Nssm
 from ..facts.services import SERVICES
+from .log_runner import Rotation, wrapper
 
 RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
 """Does not give up; containerd's own default does after the second crash of a day (restart, restart, none).
@@ -24,9 +25,9 @@ Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions
 class ServiceArgs:
     """A service as a component wants it, whatever its manager.
 
-    `component` is a key of facts/services.py, `arguments` are the program's own. `log_file` is used by nssm; a
-    program that logs by
-    itself has its own argument for that in `native_arguments`, which nssm does not get.
+    `component` is a key of facts/services.py, `arguments` are the program's own. `log_file` is used by nssm
+    and, under sc, by `log_runner` (its path; empty for none); a program that logs by itself has its own argument for
+    that in `native_arguments`, which nssm does not get. `rotation` is the log's.
     """
 
     component: str
@@ -40,6 +41,8 @@ class ServiceArgs:
     native_arguments: tuple[str, ...] = ()
     log_file: str | None = None
     environment: tuple[str, ...] = ()
+    log_runner: str = ""
+    rotation: Rotation = field(default_factory=Rotation)
 
 
 def definition(args: ServiceArgs) -> Definition:
@@ -59,6 +62,7 @@ def definition(args: ServiceArgs) -> Definition:
             directory=args.directory,
             display_name=args.display_name,
             log_file=args.log_file,
+            rotate_bytes=args.rotation.max_mb * 1024 * 1024,
             environment=args.environment,
         )
     flags = (*args.arguments, *args.native_arguments)
@@ -70,4 +74,5 @@ def definition(args: ServiceArgs) -> Definition:
         recovery=RECOVERY,
         registration=("--register-service", *flags) if args.manager == "registered" else (),
         environment=args.environment,
+        wrapper=wrapper(args.log_runner, args.log_file, args.rotation) if args.log_runner and args.log_file else (),
     )

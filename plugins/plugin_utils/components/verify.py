@@ -173,7 +173,7 @@ class Log:
 
 def log_of(program: Program, reading: Reading) -> Log:
     """By the service itself: nssm's AppStderr (the programs of Kubernetes log there), else the command line's
-    --log-file, else its --log-dir, where klog makes a new file at each start.
+    --log-file (kube-log-runner's, or containerd's own), else its --log-dir, where klog makes a new file at each start.
 
     Without any of them a service's output is lost: Windows gives it no console. Kubernetes' programs know neither flag
     from 1.26 on. Source: k8s.io/klog/v2 klog_file.go, logName.
@@ -194,8 +194,8 @@ def log_of(program: Program, reading: Reading) -> Log:
             f"output (AppStderr), which site.yml with the tag {program.role} gives it."
         )
     return Log(
-        f"Read what the Service Control Manager says of {program.service} in the event log System. Under sc it writes "
-        "no log that one could read; with winkube_service_manager: nssm it does."
+        f"Read what the Service Control Manager says of {program.service} in the event log System. As it is, what it "
+        f"prints is lost; site.yml with the tag {program.role} puts kube-log-runner before it, which keeps that."
     )
 
 

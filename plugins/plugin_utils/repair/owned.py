@@ -176,6 +176,7 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
     if "programs" not in scope.keep:
         found += [
             layout.nssm,
+            layout.log_runner,
             layout.kubelet_binary,
             layout.kubeadm_binary,
             layout.kube_proxy_binary,

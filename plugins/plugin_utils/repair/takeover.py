@@ -90,7 +90,7 @@ def origin(service: Mapping[str, Any]) -> str:
     line = _line(service)
     if "startkubelet.ps1" in line:
         return "PrepareNode.ps1"
-    if "kube-log-runner.exe" in line:
+    if "kube-log-runner.exe" in line and "-log-file-age=" not in line:  # ours limits its log
         return "image-builder"
     if service.get("nssm") is not None and not service["nssm"].get("AppStderr"):  # ours log somewhere
         return "register-svc.ps1"

@@ -19,7 +19,7 @@ from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
 from ..facts.version import Version
 from .evidence import Evidence
-from .model import Answer, broken, cannot_tell, does_not_apply, known_limitation, ok
+from .model import Answer, broken, cannot_tell, does_not_apply, ok
 
 START_TYPES = {0: "boot", 1: "system", 2: "automatic", 3: "on demand", 4: "disabled"}
 DISABLED = 4
@@ -194,11 +194,10 @@ def redirected(evidence: Evidence) -> Answer:
             seen,
         )
     if by_sc:
-        return known_limitation(
-            f"Under sc, {' and '.join(program.service for program in by_sc)} writes no file: Windows gives a "
-            f"service no "
-            "console, and Kubernetes' programs have no flag for one from 1.26 on.",
-            "For a look at the beginning: winkube_service_manager: nssm, which redirects both streams.",
+        return broken(
+            f"Under sc, {' and '.join(program.service for program in by_sc)} writes no file: Windows gives a service "
+            "no console, and Kubernetes' programs have no flag for one from 1.26 on.",
+            f"Run site.yml with the tag {by_sc[0].role}: kube-log-runner.exe then keeps what it prints.",
             seen,
         )
     return ok("Each program's output goes to a file.", seen)

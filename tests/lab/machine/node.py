@@ -313,14 +313,20 @@ class SimulatedNode:
         environment: Mapping[str, str] | None = None,
         command_line: str | None = None,
         log: Callable[[str], None] | None = None,
+        host: ServiceHost | None = None,
     ) -> tuple[Process, list[Completed]]:
-        """Starts a program by its full path: its process, and a list that holds its result once it has ended."""
+        """Starts a program by its full path: its process, and a list that holds its result once it has ended.
+
+        `host`: the service for which it may answer to the service control manager; its result is then not kept.
+        """
         found = self.build_of(path)
-        main, _ = PROGRAMS[found.name]
+        main, serve = PROGRAMS[found.name]
         result: list[Completed] = []
         self.counters.add(self.counters.programs, found.name)
 
         def body() -> Body:
+            if host is not None and serve is not None:
+                return (yield from self._serve(serve, [path, *arguments], host, caller))
             started = self.clock.now()
             completed = yield from main(self, [path, *arguments], stdin, caller)
             seconds = self.clock.now() - started

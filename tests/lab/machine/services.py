@@ -221,6 +221,13 @@ class ServiceManager:
             self._processes.kill(process.pid)
             raise WinError(1053, name)
 
+    def connected_by(self, host: ServiceHost, process: Process) -> None:
+        """Another process than the one that the SCM launched answers for the service: its own is that one (7039)."""
+        runtime = self.runtime(host.name)
+        if runtime.host is host:
+            host.process = runtime.process = process
+            process.on_exit.append(lambda ended: self._exited(host.name, ended))
+
     def _start_dependencies(self, config: ServiceConfig) -> Steps:
         for other in config.depends_on:
             if not self.exists(other) or self.config(other).deleting:

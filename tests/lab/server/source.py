@@ -7,7 +7,7 @@ simulated binary over a real socket. What is served (for every name, and for the
     /2.3.2/containerd.exe                            a version
     /containerd-2.3.2-windows-amd64.tar.gz           a release archive, at any depth (as under github.com)
     /nssm-2.24.zip                                   nssm's zip, at any depth (as under nssm.cc)
-    /release/v1.30.4/bin/windows/amd64/kubelet.exe   kubeadm.exe, kube-proxy.exe too (as under dl.k8s.io)
+    /release/v1.30.4/bin/windows/amd64/kubelet.exe   kubeadm.exe, kube-log-runner.exe ... too (as under dl.k8s.io)
     /cni-plugins-windows-amd64-v1.5.1.tgz            at any depth, as under github.com/containernetworking/plugins
     /cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz   at any depth, as under github.com/flannel-io/cni-plugin
     .../v1.2.0-flannel1/flannel-amd64.exe            the same plugin alone

@@ -22,7 +22,7 @@ from tests.lab.server.source import SourceServer
 
 # The lab's sources answer for every publisher, below any path: what a bundle's server does.
 BASE = "http://xyz"
-_FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0"}
+_FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0", "log_runner": "1.37.1"}
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def downloads(kubernetes: str, containerd: str) -> tuple[str, ...]:
             f"dl.k8s.io/release/v{kubernetes}/bin/windows/amd64/{name}.exe"
             for name in ("kubelet", "kubeadm", "kube-proxy")
         ),
+        f"dl.k8s.io/release/v{_FIXED['log_runner']}/bin/windows/amd64/kube-log-runner.exe",
         "nssm.cc/release/nssm-2.24.zip",
         f"{github}/containernetworking/plugins/releases/download/v{_FIXED['plugins']}/"
         f"cni-plugins-windows-amd64-v{_FIXED['plugins']}.tgz",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, kube_proxy, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, kube_proxy, log_runner, nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -32,8 +32,8 @@ def settings(mode: str = "l2bridge", version: str = "1.37.1", **more: Any) -> Ku
 
 
 def arguments(mode: str = "l2bridge", manager: str = "nssm", **more: Any) -> kube_proxy.KubeProxyArgs:
-    tool = nssm.desired(LAYOUT, None, MARK) if manager == "nssm" else ()
-    given: dict[str, Any] = {"settings": settings(mode), "manager": manager, "nssm": tool, "mark": MARK}
+    tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
+    given: dict[str, Any] = {"settings": settings(mode), "manager": manager, "tools": tool, "mark": MARK}
     return kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, **(given | more))
 
 
@@ -44,6 +44,7 @@ def plan(reading: Reading, args: kube_proxy.KubeProxyArgs) -> Plan:
 def joined(*services: dict[str, Any]) -> Reading:
     there = {
         file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"},
+        file_key(LAYOUT.log_runner): {"exists": True, "kind": "file"},
         file_key(LAYOUT.kube_proxy_kubeconfig): {"exists": True, "kind": "file"},
     }
     return bare(kube_proxy.reads(LAYOUT), *services).merged(there)
@@ -168,7 +169,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again(mode: str) -> None:
     )
 
     def made(manager: str) -> list[str]:
-        wanted = replace(arguments(mode, manager), nssm=nssm.desired(LAYOUT, other, MARK))
+        wanted = replace(arguments(mode, manager), tools=nssm.desired(LAYOUT, other, MARK))
         batch = plan(converged(arguments(manager=manager)), wanted).batch
         return lines(batch.ops) if batch else []
 

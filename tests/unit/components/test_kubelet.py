@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet, kubelet_check, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet, kubelet_check, log_runner, nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
@@ -36,8 +36,8 @@ def settings(version: str = "1.37.1", join: str = "kubeadm", **more: Any) -> Kub
 
 
 def arguments(manager: str = "nssm", **more: Any) -> kubelet.KubeletArgs:
-    tool = nssm.desired(LAYOUT, None, MARK) if manager == "nssm" else ()
-    given: dict[str, Any] = {"settings": settings(), "manager": manager, "nssm": tool, "mark": MARK}
+    tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
+    given: dict[str, Any] = {"settings": settings(), "manager": manager, "tools": tool, "mark": MARK}
     return kubelet.KubeletArgs(LAYOUT, SOURCE, **(given | more))
 
 
@@ -47,6 +47,7 @@ def plan(reading: Reading, args: kubelet.KubeletArgs) -> Plan:
 
 def bare_node(*services: dict[str, Any]) -> Reading:
     there = {file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"}}
+    there |= {file_key(LAYOUT.log_runner): {"exists": True, "kind": "file"}}
     return bare(kubelet.reads(LAYOUT), *services).merged(there)
 
 
@@ -111,7 +112,7 @@ def test_a_folder_that_several_want_is_made_once_and_none_for_a_drop_in_that_the
     )
     tool = nssm.desired(LAYOUT, source, MARK)
     for version, made in (("1.27.4", 0), ("1.37.1", 1)):
-        args = arguments(nssm=tool, settings=settings(version))
+        args = arguments(tools=tool, settings=settings(version))
         found = plan(bare(kubelet.reads(LAYOUT)), args)
         folders = [step.text for step in found.steps if step.text.startswith("make the folder ")]
         assert len(folders) == len(set(folders))
@@ -124,7 +125,7 @@ def test_in_check_mode_the_next_component_finds_nssm_as_this_one_would_leave_it(
         url="https://xyz/nssm-2.24.zip", checksum="", proxy=None, unverified=(), read_url=lambda _: ""
     )
     tool = nssm.desired(LAYOUT, source, MARK)
-    first = plan(bare(kubelet.reads(LAYOUT)), arguments(nssm=tool))
+    first = plan(bare(kubelet.reads(LAYOUT)), arguments(tools=tool))
     assert [step.text for step in first.steps if "install nssm" in step.text] != []
     assert first.predicted.missing(reads(tool)) == ()
     assert make_plan("flannel", tool, first.predicted).steps == ()
@@ -221,9 +222,20 @@ def test_it_is_started_again_when_it_fails_whoever_runs_it() -> None:
     assert "run nssm.exe set kubelet AppExit Default Restart" in lines(by_nssm.ops)
 
 
-def test_sc_gets_the_kubelets_own_service_flag() -> None:
+WRAPPER = [
+    LAYOUT.log_runner,
+    r"-log-file=C:\k\kubelet.log",
+    "-log-file-size=10Mi",
+    "-log-file-age=336h",
+]
+
+
+def test_sc_gets_the_kubelets_own_service_flag_behind_what_keeps_its_log() -> None:
+    """It stood there alone, and what it printed was lost."""
     image_path = (plan(bare_node(), arguments("sc")).predicted.service("kubelet") or {})["image_path"]
     words = command_line.split(image_path)
+    assert words[:4] == WRAPPER
+    words = words[4:]
     assert words[:3] == [EXE, "--windows-service", "--hostname-override=win1"]
     assert words[3:] == list(kubelet.command_arguments(arguments("sc")))[1:]
 
@@ -236,7 +248,8 @@ def test_a_path_with_a_blank_is_quoted_once_in_the_service(manager: str) -> None
     line = f"{EXE} {service['nssm']['AppParameters']}" if manager == "nssm" else service["image_path"]
     assert line.count(r'"--log-dir=C:\Program Files\logs"') == 1
     native = ["--windows-service"] if manager == "sc" else []
-    assert command_line.split(line) == [EXE, *native, *kubelet.command_arguments(args)]
+    wrapped = WRAPPER if manager == "sc" else []
+    assert command_line.split(line) == [*wrapped, EXE, *native, *kubelet.command_arguments(args)]
 
 
 @pytest.mark.row("KU-32")

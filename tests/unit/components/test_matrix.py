@@ -16,6 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components import (
     host,
     kube_proxy,
     kubelet,
+    log_runner,
     node_fit,
     nssm,
 )
@@ -61,6 +62,7 @@ def machine(build: int) -> Reading:
     there = {"exists": True, "kind": "file"}
     parts: dict[str, Any] = {"system": system, "adapters": ADAPTERS}
     parts |= {file_key(path): there for path in (LAYOUT.kubelet_kubeconfig, LAYOUT.kube_proxy_kubeconfig)}
+    parts[file_key(LAYOUT.log_runner)] = there
     parts[file_key(LAYOUT.nssm)] = {**there, "version": "2.24"}
     return bare(queries).merged(parts)
 
@@ -68,7 +70,7 @@ def machine(build: int) -> Reading:
 def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
     """Which components have something to do on that machine: all of them."""
     reading, version = machine(build), Version(line.major, line.minor, 1)
-    tool = nssm.desired(LAYOUT, None, MARK) if manager == "nssm" else ()
+    tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
     wanted = node_fit.Wanted(kubernetes=str(version), containerd=runtime, network_mode=mode)
     image = pause_image("", str(version), "kubernetes", build)
     settings = containerd.settings(LAYOUT, version=runtime, pause_image=image, log_level="info")
@@ -86,10 +88,10 @@ def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict
             )
         ),
         "kubelet": kubelet.desired(
-            kubelet.KubeletArgs(LAYOUT, SOURCE, of_kubelet, configured=True, manager=manager, nssm=tool, mark=MARK)
+            kubelet.KubeletArgs(LAYOUT, SOURCE, of_kubelet, configured=True, manager=manager, tools=tool, mark=MARK)
         ),
         "kube-proxy": kube_proxy.desired(
-            kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, of_proxy, manager=manager, nssm=tool, mark=MARK), reading
+            kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, of_proxy, manager=manager, tools=tool, mark=MARK), reading
         ),
     }
     return {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}

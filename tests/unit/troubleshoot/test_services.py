@@ -208,12 +208,12 @@ def test_a_service_whose_output_goes_nowhere() -> None:
 
 
 @pytest.mark.row("TS-05")
-def test_under_sc_there_is_no_file_and_that_is_a_limitation() -> None:
+def test_under_sc_without_kube_log_runner_there_is_no_file() -> None:
     node = healthy(overlay=True)
     node.line("kubelet", lambda line: line.partition(r"kubelet.log ")[2])
     answer = node.answer("TS-05")
-    assert answer.verdict == "known_limitation"
-    assert "winkube_service_manager: nssm" in answer.remedy
+    assert answer.verdict == "broken"
+    assert "kube-log-runner.exe then keeps what it prints" in answer.remedy
 
 
 @pytest.mark.row("OB-07")

@@ -93,10 +93,15 @@ class Existing:
 
     @property
     def program(self) -> str:
-        """The program that does its work: that of ImagePath, or the one that nssm starts. It may be a wrapper."""
+        """The program that does its work: that of ImagePath, or the one that nssm starts.
+
+        Where ImagePath's program is told another one (kube-log-runner.exe, cmd.exe /c), it is that: the wrapper may
+        stand before other services as well, so that nobody can wait until none of it runs.
+        """
         if self.found.get("nssm") is not None:
             return str(self.found["nssm"].get("Application") or "")
-        return next(iter(command_line.split(str(self.found.get("image_path") or ""))), "")
+        first, *rest = command_line.split(str(self.found.get("image_path") or "")) or [""]
+        return next((word for word in rest if _is_program(word)), first)
 
     def programs_to_wait_for(self, wanted: str) -> tuple[str, ...]:
         """Whose processes have to be gone before the service counts as stopped: the program's that runs now, where it
@@ -174,6 +179,10 @@ class Existing:
             wait_service(self.name, "stopped", timeout_s),
             *waits,
         )
+
+
+def _is_program(word: str) -> bool:
+    return word.casefold().endswith(".exe") and windows_path.problem(word) is None
 
 
 def _can_wait(program: str) -> bool:

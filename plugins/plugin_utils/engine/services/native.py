@@ -38,7 +38,7 @@ def set_recovery(name: str, recovery: Recovery) -> tuple[Op, Op]:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A service whose ImagePath is the program itself.
+    """A service whose ImagePath is the program itself, after a `wrapper` with its arguments where there is one.
 
     `arguments` follow the program in ImagePath. With `registers_itself` the program makes the service
     (`registration` are the arguments
@@ -52,6 +52,12 @@ class Native:
     recovery: Recovery
     registration: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    wrapper: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """ImagePath, word by word."""
+        return (*self.wrapper, self.program, *self.arguments)
 
     @property
     def manager(self) -> str:
@@ -61,7 +67,7 @@ class Native:
     @property
     def command(self) -> str:
         """ImagePath."""
-        return command_line.join([self.program, *self.arguments])
+        return command_line.join(self.words)
 
     def owns(self, found: Mapping[str, Any]) -> bool:
         """Any service that nssm does not run."""
@@ -87,7 +93,7 @@ class Native:
         """Command line, start type, recovery, environment."""
         differences: list[Difference] = []
         before = str(found.get("image_path", ""))
-        if not command_line.same(command_line.split(before), [self.program, *self.arguments]):
+        if not command_line.same(command_line.split(before), list(self.words)):
             op = self._config("binPath=", self.command).undone_by(self._config("binPath=", before))
             differences.append(Difference("command line", before, self.command, (op,)))
         start = found.get("start")

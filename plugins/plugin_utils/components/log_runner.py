@@ -1,0 +1,127 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-log-runner.exe, which keeps the log of kubelet and kube-proxy where sc.exe makes their services.
+
+A component whose service runs under sc has these resources among its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine import windows_path
+from ..engine.reading import Query, Reading, file_key
+from ..engine.resource import Change, Refused, Resource
+from ..engine.resources.programs import Programs, Source
+from ..facts import log_runner as facts
+from ..facts.version import Version
+from .folders import guarded_always
+from .layout import Layout
+from .source import ReadUrl, source
+
+NAME = "kube-log-runner"
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """When a log gets a new file, and for how long the old ones are kept."""
+
+    max_mb: int = 10
+    keep_days: int = 14
+
+
+@dataclass(frozen=True, slots=True)
+class LogRunnerThere:
+    """kube-log-runner.exe is at `path`, where nobody brings it in; nothing is changed for it."""
+
+    path: str
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return self.path
+
+    def reads(self) -> tuple[Query, ...]:
+        """Whether it is there."""
+        return (Query(file_key(self.path), "file", (("path", self.path),)),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Never a change. Refused if it is missing."""
+        if not reading.file(self.path).get("exists"):
+            raise Refused(
+                f"{NAME}: there is no {self.path}, and log_runner_source.url is empty. Put {NAME}.exe of Kubernetes "
+                f"{facts.ROTATES} or newer there, or let it be installed: winkube_log_runner_url."
+            )
+        return None
+
+
+def wanted_source(
+    *,
+    version: str,
+    url: str,
+    checksum: str,
+    proxy: str | None,
+    unverified: Collection[str],
+    read_url: ReadUrl,
+) -> Source | None:
+    """The source that was asked for; None for an empty URL: it is there already. Refused for a release that does not
+    rotate."""
+    release = Version.parse(version, "winkube_log_runner_version")
+    if release.line < facts.ROTATES:
+        raise Refused(
+            f"winkube_log_runner_version: {NAME} {release} has no limit for its log, which grows until the disk is "
+            f"full. Take {facts.ROTATES} or newer; it runs programs of older releases as well."
+        )
+    if not url:
+        return None
+    return source(
+        component=NAME,
+        version=str(release),
+        url=url,
+        checksum=checksum,
+        unverified=unverified,
+        read_url=read_url,
+        proxy=proxy,
+    )
+
+
+def desired(layout: Layout, wanted: Source | None, mark: str) -> tuple[Resource, ...]:
+    """kube-log-runner.exe in a folder that only administrators write to. `mark` is the id of the batch."""
+    there: Resource = LogRunnerThere(layout.log_runner) if wanted is None else _programs(layout, wanted, mark)
+    return (*guarded_always(windows_path.parent(layout.log_runner)), there)
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments."""
+    return tuple(query for resource in desired(layout, Source("", None, ""), "") for query in resource.reads())
+
+
+def wrapper(program: str, log_file: str, rotation: Rotation) -> tuple[str, ...]:
+    """What stands before a program and its arguments in ImagePath."""
+    return (
+        program,
+        f"-log-file={log_file}",
+        f"-log-file-size={rotation.max_mb}Mi",
+        f"-log-file-age={rotation.keep_days * 24}h",
+    )
+
+
+def rotation(given: Any) -> Rotation:
+    """From the option `log`. Refused for less than one megabyte or day."""
+    found = Rotation(int(given["max_mb"]), int(given["keep_days"]))
+    if found.max_mb < 1 or found.keep_days < 1:
+        raise Refused(
+            f"service.log: max_mb is {found.max_mb} and keep_days {found.keep_days}; both have to be 1 or more."
+        )
+    return found
+
+
+def _programs(layout: Layout, wanted: Source, mark: str) -> Programs:
+    return Programs(NAME, wanted, (("", layout.log_runner),), layout.state_dir, mark[:8])
