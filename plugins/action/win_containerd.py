@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.components import containerd, containerd_config, crictl, log_runner, registries
+from ..plugin_utils.components import containerd, containerd_config, crictl, defender, log_runner, registries
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
@@ -77,8 +77,17 @@ class ActionModule(SourceAction):
             start_timeout_s=service["start_timeout"],
             stop_timeout_s=service["stop_timeout"],
             has_ctr=containerd.has_ctr(layout, reading),
+            defender=options["defender_exclusions"],
             mark=mark,
         )
+
+    def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Exclusions are read back: tamper protection and a domain's policy take them away without a word."""
+        if options["defender_exclusions"] and done[-1].answer:
+            layout = Layout.of(options["node"])
+            if gone := defender.missing(layout, done[-1].reading):
+                self.warn_once(defender.taken_back(gone))
+        return super()._finished(done, options)
 
     def _crictl(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         """crictl.exe and its file, where somebody says where it comes from."""

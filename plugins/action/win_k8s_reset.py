@@ -11,7 +11,7 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import join
+from ..plugin_utils.components import defender, join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.cri_tcp.firewall import FirewallRule
 from ..plugin_utils.engine.reading import Query, Reading
@@ -63,6 +63,7 @@ class ActionModule(ComponentAction):
         return (
             reset.Down(scope),
             FirewallRule(0, ()),
+            defender.Exclusions(layout, wanted=False),
             *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
             *(reset.NoVariable(str(name)) for name in options["variables"]),
             reset.Aside(scope),

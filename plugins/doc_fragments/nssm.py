@@ -30,7 +30,7 @@ options:
         type: int
         default: 10
       keep_days:
-        description: Days after which older files of the log are removed.
+        description: Days after which kube-log-runner removes older files of the log. nssm removes none.
         type: int
         default: 14
 """

@@ -67,6 +67,25 @@ options:
             O(allow_unverified) names nssm.
         type: str
         default: ''
+  log:
+    description: What nssm keeps of what containerd prints, where it runs under O(service.manager=nssm).
+    type: dict
+    suboptions:
+      max_mb:
+        description: Megabytes at which the log gets a new file.
+        type: int
+        default: 10
+      keep_days:
+        description: Days after which kube-log-runner removes older files of the log. nssm removes none.
+        type: int
+        default: 14
+  defender_exclusions:
+    description:
+      - Exclude containerd's programs and its folders C(root) and C(state) from Microsoft Defender Antivirus, by the
+        machine's policy. What nodes unpack is then not looked at by its real-time protection.
+      - They are read back; a warning says so if something took them away. V(false) leaves what is there.
+    type: bool
+    default: false
   crictl_source:
     description:
       - Where crictl.exe comes from, the client of CRI for people. It is put beside containerd.exe, with a

@@ -90,7 +90,7 @@ options:
   verbosity:
     description: How much kube-proxy logs.
     type: int
-    default: 4
+    default: 2
   feature_gates:
     description: Feature gates by name, V(true) or V(false). One that this release does not know is refused.
     type: dict

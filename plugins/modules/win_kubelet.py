@@ -79,7 +79,7 @@ options:
   verbosity:
     description: How much the kubelet logs.
     type: int
-    default: 6
+    default: 2
   priority_class:
     description: The priority of its process. Below V(ABOVE_NORMAL_PRIORITY_CLASS) busy pods can starve it.
     type: str

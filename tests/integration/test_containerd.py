@@ -289,3 +289,24 @@ def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
     bench.reset_ledger()
     assert converge(bench, playbook=play, env=env).recap["win1"].changed == 0
     assert bench.calls() == 1
+
+
+EXCLUSIONS = r"HKLM\SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions"
+
+
+def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> None:
+    host = bench.node()
+    run = converge(bench, winkube_defender_exclusions=True)
+    assert "did exclude from Microsoft Defender: C:\\ProgramData\\containerd\\root" in run.output, run
+    assert host.in_turn(lambda: host.node.registry.get(rf"{EXCLUSIONS}\Processes", BINARY)) == "0"
+    bench.reset_ledger()
+    assert converge(bench, winkube_defender_exclusions=True).recap["win1"].changed == 0
+    assert bench.calls() == 1
+
+
+def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) -> None:
+    """Windows says no word of it."""
+    host = bench.node()
+    host.in_turn(lambda: host.node.registry.taken_back.add(EXCLUSIONS))
+    run = converge(bench, winkube_defender_exclusions=True)
+    assert r"was told to leave C:\ProgramData\containerd\root" in " ".join(run.output.split()), run

@@ -25,7 +25,7 @@ from ..engine.resources.text_file import TextFile
 from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
-from . import containerd_config, crictl, images, nssm, registries
+from . import containerd_config, crictl, defender, images, nssm, registries
 from .folders import guarded
 from .layout import Layout
 from .log_runner import Rotation
@@ -60,6 +60,7 @@ class ContainerdArgs:
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
     has_ctr: bool = False
+    defender: bool = False
     template: str = "config.toml"
     mark: str = ""
 
@@ -108,6 +109,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
         TextFile(layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_config.equal),
         *args.registries,
         MachinePath(layout.containerd_bin_dir),
+        *((defender.Exclusions(layout),) if args.defender else ()),
         _service(args, log_dir),
     )
 
@@ -161,6 +163,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *crictl.reads(layout),
         *registries.reads(layout),
         *images.reads(layout),
+        *defender.reads(layout),
         services_query((layout.containerd_service,)),
     )
 

@@ -27,7 +27,7 @@ NAME = "kube-log-runner"
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """When a log gets a new file, and for how long the old ones are kept."""
+    """When a log gets a new file, and for how long kube-log-runner keeps the old ones (nssm keeps them for ever)."""
 
     max_mb: int = 10
     keep_days: int = 14

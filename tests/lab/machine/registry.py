@@ -34,6 +34,8 @@ class Registry:
 
     def __init__(self) -> None:
         self._hives = {hive: Key(hive) for hive in ("HKLM", "HKU", "HKCU", "HKCR")}
+        self.taken_back: set[str] = set()
+        """Keys whose values do not stay, nor those below: tamper protection does so without an error."""
 
     @staticmethod
     def _parts(path: str) -> list[str]:
@@ -93,6 +95,8 @@ class Registry:
         }
         if not fits.get(kind, False):
             raise ValueError(f"{path}\\{name}: {data!r} is not a {kind}")
+        if any(path.lower().startswith(guarded.lower()) for guarded in self.taken_back):
+            return
         key = self._find(path, create=True)
         assert key is not None
         old = key.values.get(name.lower())

@@ -58,7 +58,7 @@ def kubelet(**more: Any) -> tuple[str, ...]:
     ("option", "argument"),
     [
         given("KU-02", "--hostname-override=win7", node_name="win7"),
-        given("KU-03", "--v=2", verbosity=2),
+        given("KU-03", "--v=6", verbosity=6),
         given("KU-09", "--cluster-dns=10.0.0.10,10.0.0.11", cluster_dns=["10.0.0.10", "10.0.0.11"]),
         given("KU-10", "--cluster-domain=corp.local", cluster_domain="corp.local"),
         given("KU-18", "--windows-priorityclass=HIGH_PRIORITY_CLASS", priority_class="HIGH_PRIORITY_CLASS"),
@@ -115,7 +115,7 @@ def proxy(**more: Any) -> tuple[tuple[str, ...], Any]:
     ("option", "argument"),
     [
         given("KP-07", "--hostname-override=win7", node_name="win7"),
-        given("KP-08", "--v=2", verbosity=2),
+        given("KP-08", "--v=4", verbosity=4),
         given("KP-09 KP-15 NW-20", "--enable-dsr=true", dsr=True),
         given("KP-15", "--feature-gates=WinDSR=true", dsr=True),
         given("KP-11", "--feature-gates=WinOverlay=true", network_mode="overlay"),

@@ -93,7 +93,7 @@ VARIABLES = [
     *row("HP-13", "KU-02", "KP-07", "FL-03", node_name="win1"),
     *row("KU-01", kubelet_binary=r"C:\k\kubelet.exe", kubelet_service_name="kubelet", nssm=r"C:\k\nssm.exe"),
     *row("KU-01", "KP-01", "FL-12", service_manager="nssm"),
-    *row("KU-03", kubelet_verbosity=6),
+    *row("KU-03", kubelet_verbosity=2),
     *row("KU-09", "NW-33", "NW-34", "NW-35", dns_service_ip="10.96.0.10", kubelet_cluster_dns=["10.96.0.10"]),
     *row("KU-10", "NW-33", cluster_domain="cluster.local"),
     *row("KU-16", "KP-10", "NW-34", log_dir=r"C:\k"),
@@ -106,7 +106,7 @@ VARIABLES = [
     *row("KU-24", containerd_pipe="containerd-containerd"),
     *row("KP-01", kube_proxy_binary=r"C:\k\kube-proxy.exe", kube_proxy_service_name="kube-proxy"),
     *row("KP-04", kube_proxy_depends_on=[]),
-    *row("KP-08", kube_proxy_verbosity=4),
+    *row("KP-08", kube_proxy_verbosity=2),
     *row("KP-09", "KP-15", "NW-20", kube_proxy_dsr=False),
     *row("KP-12", "NW-08", overlay_network_name="vxlan0"),
     *row("KP-13", cni_data_dir=r"C:\var\lib\cni\networks"),
@@ -192,13 +192,13 @@ def given(rows: str, module: str, **wanted: Any) -> list[ParameterSet]:
 
 
 OPTIONS = [
-    *given("KU-03", "win_kubelet", verbosity=6),
+    *given("KU-03", "win_kubelet", verbosity=2),
     *given("KU-09", "win_kubelet", cluster_dns=["10.96.0.10"]),
     *given("KU-10", "win_kubelet", cluster_domain="cluster.local"),
     *given("KU-18", "win_kubelet", priority_class="ABOVE_NORMAL_PRIORITY_CLASS"),
     *given("KU-19 RS-06", "win_kubelet", system_reserved={"memory": "2Gi"}),
     *given("KU-21", "win_kubelet", taints=["os=windows:NoSchedule"]),
-    *given("KP-08", "win_kube_proxy", verbosity=4),
+    *given("KP-08", "win_kube_proxy", verbosity=2),
     *given("KP-09 NW-20", "win_kube_proxy", dsr=False),
     *given("KP-14 NW-34", "win_kube_proxy", cluster_cidr="10.244.0.0/16"),
     *given("KP-13", "win_kube_proxy", cni_data_dir=r"C:\var\lib\cni\networks"),
