@@ -17,7 +17,8 @@ function Read-NodeVolumeTable {
     $table = @{}
     foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
         if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
-            $table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.AvailableFreeSpace; size = [int64]$drive.TotalSize }
+            # The getters as methods: PowerShell turns the exception of a property into null, which would be 0 bytes.
+            $table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.get_AvailableFreeSpace(); size = [int64]$drive.get_TotalSize() }
         }
     }
     return $table

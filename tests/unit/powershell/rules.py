@@ -63,6 +63,8 @@ RESERVED = frozenset(
 DANGEROUS = ("$?", "$LASTEXITCODE")
 SCOPES = frozenset({"env", "global", "local", "script", "private", "using"})
 PS7_PARAMETERS = frozenset({"ashashtable", "parallel", "asbytestream", "nonewwindow"})
+THROWING = ("Entries", "AvailableFreeSpace", "TotalFreeSpace", "TotalSize", "DriveFormat")
+"""Properties of ZipArchive and DriveInfo that read the disk."""
 BARE_LIST = re.compile(r"^return\s+[^,].*\.ToArray\(\)$", re.IGNORECASE | re.DOTALL)
 NULL_OPERATORS = re.compile(r"^-[ci]?(eq|ne)$", re.IGNORECASE)
 
@@ -230,7 +232,18 @@ def no_large_number_is_an_argument(source: Source) -> Iterator[str]:
             yield f"{source.name}:{number}: a method of BigInteger; use the operator, whose operands are not reported"
 
 
+def no_swallowed_exceptions(source: Source) -> Iterator[str]:
+    """PowerShell turns the exception of a property into null: a damaged zip had no entries, a lost drive no room.
+
+    Source: PowerShell Binders.cs, PSGetMemberBinder. Its getter, called as a method, throws.
+    """
+    for number, line in enumerate(source.data.decode("ascii", "replace").splitlines(), 1):
+        if not line.lstrip().startswith("#") and (found := re.search(rf"\$\w+\.({'|'.join(THROWING)})\b", line)):
+            yield f"{source.name}:{number}: .{found[1]} may throw, which nobody sees; write .get_{found[1]}()"
+
+
 RULES: tuple[Rule, ...] = (
+    no_swallowed_exceptions,
     understood,
     plain_text,
     strict_mode,

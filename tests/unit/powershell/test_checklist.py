@@ -26,6 +26,10 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
         ["$x = $a ?? 1", "$a?.Name", "$t = $q ? 1 : 2", "if ($a {"],
         ["$x = 1", "if ($null -eq $a) { $x = 1 }"],
     ),
+    rules.no_swallowed_exceptions: (
+        ["foreach ($e in $zip.Entries) { $x = $e }", "$free = [int64]$drive.AvailableFreeSpace"],
+        ["foreach ($e in $zip.get_Entries()) { $x = $e }", "# $zip.Entries is null", "$cache['Entries'] = 1"],
+    ),
     rules.plain_text: (
         ["$x = 1\r\n", "\t$x = 1", "$x = '\u00e9'", "$x = 1 ", "$x = '" + "a" * 160 + "'"],
         ["$x = 1\n"],
