@@ -132,7 +132,7 @@ WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("cni-plugins", "1.9.0", ("win-bridge", "win-overlay", "host-local")),
     *(("cni-plugins", version, ("win-overlay",)) for version in ("0.8.6", "1.0.0", "1.0.1", "1.5.1", "1.6.0")),
     ("flannel-cni", "1.2.0-flannel1", ("flannel",)),
-    ("flannel", "0.28.0", ("flanneld",)),
+    ("flannel", "0.28.4", ("flanneld",)),
     ("csi-proxy", "1.2.1", ("csi-proxy",)),
     ("cri-tools", "1.37.0", ("crictl",)),
     ("hcsshim", "0.15.0-rc.1", ("containerd-shim-runhcs-v1",)),

@@ -1,7 +1,8 @@
 """Builds what is not there, lets the programs judge, and prints what each did.
 
     python -m tests.windows              all of them
-    python -m tests.windows --newest     containerd and Kubernetes of the newest release alone
+    python -m tests.windows --newest     the default containerd, kubelet and kubeadm of the newest Kubernetes alone
+    python -m tests.windows --containerd the default containerd alone
     python -m tests.windows --judge      what is built already; further arguments go to pytest
 
 The last line is `N passed, N failed`, with `, N skipped` where there were any.
@@ -9,6 +10,7 @@ The last line is `N passed, N failed`, with `, N skipped` where there were any.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -36,7 +38,8 @@ class Tally:
     """What the tests said, and the table's lines."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Why tests were skipped, and what each lacked."""
     judged: dict[tuple[str, str], dict[str, list[str]]] = field(
         default_factory=lambda: defaultdict(lambda: {"reached": [], "compared": [], "differed": []})
     )
@@ -45,7 +48,10 @@ class Tally:
         if report.when == "call" or report.outcome != "passed":
             self.outcomes[report.outcome] += 1
         if report.skipped:
-            self.reasons[str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)] += 1
+            text = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+            _, _, why = text.removeprefix("Skipped: ").partition(": ")
+            lacked, _, reason = why.partition(" is not built")
+            self.reasons["not built" if reason else why].add(lacked if reason else "")
         if report.when != "teardown":
             return
         for name, value in report.user_properties:
@@ -76,7 +82,7 @@ class Tally:
 def make(wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> None:
     """Builds; what cannot be built is said and left out."""
     reason = programs.cannot_build()
-    if reason is not None:
+    if wanted and reason is not None:
         print(f"lane windows: nothing is built: {reason}", flush=True)
         return
     for project, version, names in wanted:
@@ -87,21 +93,22 @@ def make(wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    newest, judge = "--newest" in arguments, "--judge" in arguments
-    rest = [word for word in arguments if word not in {"--newest", "--judge"}]
+    wanted = {"--newest": NEWEST, "--containerd": NEWEST[:1], "--judge": ()}
+    chosen = next((entries for word, entries in wanted.items() if word in arguments), build.WINDOWS)
+    rest = [word for word in arguments if word not in wanted]
     if (why := chroot.cannot()) is not None:
         print(f"lane windows: skipped, {why}\n0 passed, 0 failed")
         return 0
     if chroot.main():
         print("lane windows: skipped, Wine 10 could not be set up (see above)\n0 passed, 0 failed")
         return 0
-    if not judge:
-        make(NEWEST if newest else build.WINDOWS)
+    make(chosen)
+    os.environ["WINKUBE_WINDOWS"] = "1"
     tally = Tally()
     code = pytest.main(["tests/windows", "-q", "-p", "no:cacheprovider", *rest], plugins=[tally])
     print(tally.table())
-    for reason, count in sorted(tally.reasons.items()):
-        print(f"skipped {count}: {reason}")
+    for reason, lacked in sorted(tally.reasons.items()):
+        print(f"skipped: {reason}{': ' + ', '.join(sorted(lacked)) if any(lacked) else ''}")
     print(tally.line(), flush=True)
     return 0 if code in (0, pytest.ExitCode.NO_TESTS_COLLECTED) and not tally.outcomes["failed"] else 1
 

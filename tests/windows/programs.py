@@ -1,7 +1,4 @@
-"""The Windows programs of the lane: which are built, and how one is run.
-
-python -m tests.windows.programs     builds what is not there (minutes; .ci/run builds NEWEST alone)
-"""
+"""The Windows programs of the lane: which are built, and how one is run."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ CNI_VERSIONS: tuple[CniVersions, ...] = (
     CniVersions(
         Version.parse("0.8.0"),
         ("0.1.0", "0.2.0", "0.3.0"),
-        "containernetworking/plugins 2b68088 win-bridge_windows.go: PluginSupports(0.1.0, 0.2.0, 0.3.0)",
+        "containernetworking/plugins 2b68088 win-bridge_windows.go: PluginSupports(0.1.0, 0.2.0, 0.3.0); what "
+        "win-overlay of v0.8.6 and v1.0.0 answers to VERSION",
     ),
     CniVersions(
         Version.parse("1.0.1"),
@@ -48,9 +49,7 @@ CNI_VERSIONS: tuple[CniVersions, ...] = (
     CniVersions(
         Version.parse("1.6.0"),
         ("0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"),
-        "containernetworking/plugins main win-overlay_windows.go: PluginMainFuncs with STATUS and version.All; that "
-        "v1.6.0 was the first is not looked up",
-        unverified=True,
+        "containernetworking/plugins v1.5.1 (without) and v1.6.0: what win-overlay answers to VERSION",
     ),
 )
 
