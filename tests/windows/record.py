@@ -17,17 +17,21 @@ from tests.windows.programs import Programs
 from tests.wine.prefix import Prefix
 
 RECORDED = build.RECORDED / "windows"
+HELP = {**build.HELP, "containerd": ("--help",), "flanneld": ("--help",), "kube-log-runner": ("-help",)}
+"""What is recorded of builds for Windows."""
 
 
 def record(windows: Programs, name: str, version: str, today: datetime.date) -> Path:
     """Writes what a program says, under a header that says what it is. ValueError for a program that says nothing."""
-    done = windows.run(name, version, build.HELP[name])
-    text = re.sub(r"[ \t]+$", "", done.out, flags=re.MULTILINE).strip("\n")
-    if done.exit or "--" not in text:
+    done = windows.run(name, version, HELP[name])
+    # Go's own flag package says it on the error stream, and flanneld ends with 2 after it.
+    text = re.sub(r"[ \t]+$", "", done.out or done.error, flags=re.MULTILINE).strip("\n")
+    if done.exit not in (0, 2) or " -" not in text:
         raise ValueError(f"{name} {version}: {done.said[-500:]}")
+    module = build.PROJECTS[build.project_of(name)].module_of(version)
     header = (
-        f"# {name} {version}, command: {name} {' '.join(build.HELP[name])}, recorded {today.isoformat()}, "
-        f"Windows build (amd64, {build.toolchain()}, from {build.KUBERNETES}@v{version}), "
+        f"# {name} {version}, command: {name} {' '.join(HELP[name])}, recorded {today.isoformat()}, "
+        f"Windows build (amd64, {build.toolchain()}, from {module}@v{version}), "
         f"on Wine {windows.prefix.version()}"
     )
     RECORDED.mkdir(parents=True, exist_ok=True)
@@ -43,7 +47,7 @@ def main() -> int:
     today = datetime.datetime.now(tz=datetime.UTC).date()
     with tempfile.TemporaryDirectory() as folder, Prefix(Path(folder) / "prefix") as prefix:
         windows = Programs(prefix)
-        for name in build.HELP:
+        for name in HELP:
             for version in programs.built(name):
                 print(record(windows, name, version, today))
     return 0
