@@ -14,9 +14,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH
 
 PYTEST_ARGS ?=
-# Processes that share the tests, file by file (pytest-xdist). A scenario waits as much as it computes: one more than two cores.
+# Processes that share the tests (pytest-xdist): one more than two cores, since a scenario waits for its processes. Each gets
+# a part in the files' order and takes from another's end when it has none left: what a file's tests share is made once or
+# twice, and no process is left alone with the last long file.
 PYTEST_JOBS ?= 3
-PYTEST = -m pytest -n $(PYTEST_JOBS) --dist loadfile
+PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
 .PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts contract-archive contract-judge
 
@@ -36,7 +38,7 @@ demo: setup ## a simulated Windows node gets containerd, step by step
 lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them
 	@$(PYTHON) -m tests.demo.lab
 
-# What belongs to lane wine and is exhaustive (a marker; tests/conftest.py) is left to `make check`.
+# What is exhaustive (a marker; tests/conftest.py says what it is, and lane wine is) is left to `make check`.
 test: setup ## every test but the exhaustive ones; FILES="plugins/... roles/..." for those that belong to a change
 	@if [ -n "$(FILES)" ]; then \
 	  chosen=$$($(PYTHON) -m tests.select $(FILES)) && $(PYTHON) $(PYTEST) -m 'not exhaustive' $$chosen $(PYTEST_ARGS); \
@@ -56,9 +58,9 @@ test-oldest: ## a sample of the tests on ansible-core 2.19 and Python 3.11
 	if [ $$status -ne 0 ]; then echo "lane oldest: failed, its environment cannot be made"; exit 1; fi; \
 	PATH="$(CURDIR)/.venv-oldest/bin:$$PATH" $(OLDEST) $(PYTEST) -m 'not slow and not exhaustive' $(addprefix tests/,$(OLDEST_WITH)) $(PYTEST_ARGS)
 
-# By name: collecting all the others would take longer than running these.
+# By name: collecting all the others would take longer than running these. They only compute: a third process does not help.
 quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 60 seconds
-	@$(PYTHON) $(PYTEST) -m quick tests/unit tests/quality tests/integration/test_first_landing.py $(PYTEST_ARGS)
+	@$(PYTHON) $(PYTEST) -n 2 -m quick tests/unit tests/quality tests/integration/test_first_landing.py $(PYTEST_ARGS)
 
 lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, documentation, ansible-test sanity
 	@$(PYTHON) -m tests.quality.lint

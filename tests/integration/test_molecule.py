@@ -55,6 +55,7 @@ def steps(output: str) -> dict[str, str]:
     return dict(re.findall(r"\[default > (\w+)\] Executed: (\w+)", output))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.row("KE-07")
 def test_the_default_scenario_makes_both_nodes_and_changes_nothing_the_second_time(tmp_path: Path) -> None:
     status, output = molecule(tmp_path / "home", "test", "-s", "default", "--destroy", "always")
