@@ -215,6 +215,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                 from ansible.config.manager import cleanup_tmp_file
 
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
+                _copy_no_constants()
                 imported = True
             if os.fork() == 0:
                 door.close()
@@ -279,6 +280,17 @@ def _own_local_folder() -> None:
     folder = tempfile.mkdtemp(prefix=f"ansible-local-{os.getpid()}", dir=Path(constants.DEFAULT_LOCAL_TMP).parent)
     constants.DEFAULT_LOCAL_TMP = folder
     atexit.register(cleanup_tmp_file, folder, warn=True)
+
+
+def _copy_no_constants() -> None:
+    """Ansible copies what it has read of a role's files whenever it needs it, and most of that time goes into texts and
+    their tags (where they are from), none of which can change: a copy of one is itself."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from ansible.module_utils._internal import _datatag
+
+        constants = ("_AnsibleTaggedStr", "_AnsibleTaggedInt", "_AnsibleTaggedFloat", "_AnsibleTagsMapping")
+        for kind in (_datatag.AnsibleDatatagBase, *(getattr(_datatag, name) for name in constants)):
+            kind.__deepcopy__ = lambda self, memo: self
 
 
 def _let_the_clock_go_on() -> None:
