@@ -105,7 +105,9 @@ def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.row("SV-17")
-@pytest.mark.parametrize(("old", "new"), [("registered", "nssm"), ("nssm", "registered")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("registered", "nssm"), pytest.param("nssm", "registered", marks=pytest.mark.exhaustive)]
+)
 def test_a_power_loss_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Bench, old: str, new: str) -> None:
     bench.node("reference", "10.99.0.1")
     converge_as(bench, old)

@@ -137,6 +137,7 @@ def look(bench: Bench, name: str, seconds: float = 0.0) -> dict[str, Any]:
     return host.in_turn(work)
 
 
+@pytest.mark.exhaustive
 def test_ten_nodes_in_one_play_each_with_its_own_cut(bench: Bench) -> None:
     wanted, before = "1.7.12", "1.7.11"
     bench.patience_s = 600.0  # of eleven nodes
