@@ -18,6 +18,7 @@ CRI = "io.containerd.grpc.v1.cri"
 CRICTL = r"C:\Program Files\containerd\bin\crictl.exe"
 TCP = "io.containerd.server.v1.grpc-tcp"
 ADDRESS = "192.168.122.220:8888"
+LOG = r"C:\ProgramData\containerd\log\containerd.log"
 PLAY = """
 - hosts: windows
   gather_facts: false
@@ -99,6 +100,8 @@ def test_from_closed_to_open_and_back(bench: Bench) -> None:
     key = tomllib.loads(config(host))["plugins"][TCP]["tls_key"]
     assert host.in_turn(lambda: host.node.drive.read(key)) == (bench.directory / "cri" / "server.key").read_bytes()
     assert listens(host)
+    # In containerd's own words (tests/windows/test_machine.py looks for the same).
+    assert f'msg=serving... address="{ADDRESS}"' in host.in_turn(lambda: host.node.drive.read(LOG)).decode()
     (rule,) = rules(host)
     assert "|LPort=8888|RA4=192.168.122.1|RA4=10.9.0.0/16|" in rule
     second = pid(host)

@@ -120,13 +120,6 @@ DIFFERENT = (
         text(r"  Valid .* are:\n.*"),
     ),
     Difference(
-        "set to the default",
-        "nssm",
-        "set .* AppThrottle 1500",
-        "nssm then says that it has reset it; the lab says that it has set it, and does the same",
-        text("^Reset (.*) to its default", r"Set \1"),
-    ),
-    Difference(
         "empty last string",
         "nssm",
         "set .* AppEnvironmentExtra",

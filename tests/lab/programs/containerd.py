@@ -9,6 +9,7 @@ open.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
@@ -218,6 +219,8 @@ def daemon(
         _, _, port = loaded.tcp_address.rpartition(":")
         if port.isdigit():
             node.network.listen(int(port), caller.process.pid, lambda path: (415, b""))
+        for address in (f"{loaded.address}.ttrpc", loaded.address, *([loaded.tcp_address] if port.isdigit() else [])):
+            log(f'time="{node.clock.iso()}" level=info msg=serving... address={json.dumps(address)}')
         log(f'time="{node.clock.iso()}" level=info msg="containerd successfully booted (simulated)"')
     while not stopping():
         yield None

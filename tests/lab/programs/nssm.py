@@ -158,10 +158,15 @@ def _setting(node: SimulatedNode, verb: str, name: str, rest: list[str]) -> Comp
         node.registry.delete_value(key, spelled)
         if setting == "AppExit" and not spelled:
             node.registry.set(key, "", "string", "Restart")
-        return _say(0, f'Reset parameter "{setting}" for service "{name}" to its default.')
+        return _reset(setting, name)
     if not values:
         return _say(1, "", f"Usage: nssm set <servicename> {setting} <value>")
     return _set(node, name, setting, key, spelled, values)
+
+
+def _reset(setting: str, name: str) -> Completed:
+    """What nssm also says when a setting is set to its default."""
+    return _say(0, f'Reset parameter "{setting}" for service "{name}" to its default.')
 
 
 def _get(node: SimulatedNode, name: str, setting: str, key: str, spelled: str) -> Completed:
@@ -188,6 +193,8 @@ def _set(node: SimulatedNode, name: str, setting: str, key: str, spelled: str, v
             if action not in {"Restart", "Ignore", "Exit", "Suicide"}:
                 return _say(6, "", f'Invalid exit action "{joined}".')
             node.registry.set(key, spelled, "string", action)
+            if not spelled and action == "Restart":
+                return _reset(setting, name)
         elif setting in _LISTS:
             lines = [line for value in values for line in value.replace("\r\n", "\n").split("\n") if line]
             node.registry.set(key, spelled, "multi_string", lines)
@@ -196,8 +203,8 @@ def _set(node: SimulatedNode, name: str, setting: str, key: str, spelled: str, v
                 return _say(6, "", f'Error setting parameter "{setting}" for service "{name}"!')
             if int(joined) == _DEFAULTS.get(setting):
                 node.registry.delete_value(key, spelled)
-            else:
-                node.registry.set(key, spelled, "dword", int(joined))
+                return _reset(setting, name)
+            node.registry.set(key, spelled, "dword", int(joined))
         else:
             node.registry.set(key, spelled, "expand_string", joined)
     except (WinError, ValueError) as error:
