@@ -5,7 +5,7 @@ What is Wine's and what is not: tests/windows/machine/node.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,13 +39,14 @@ def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield made
 
 
-def test_containerd_runs_and_the_second_run_changes_nothing(machine: WineBench) -> None:
+def test_containerd_runs_and_the_second_run_changes_nothing(machine: WineBench, judged: Callable[..., None]) -> None:
     before = machine.pid(EXE)
     log = machine.text(LOG)
     assert "containerd successfully booted" in log
     again = machine.converge()
     assert again.recap["win1"].changed == 0, again
     assert machine.pid(EXE) == before
+    judged("containerd", machine.version, "a whole machine: role, nssm, ready", "second run: changed=0")
 
 
 def test_a_changed_option_restarts_it(machine: WineBench) -> None:
@@ -101,7 +102,9 @@ def tcp(machine: WineBench, options: str) -> Run:
 
 
 @pytest.mark.row("CT-12")
-def test_cri_over_tcp_is_opened_asked_and_closed(machine: WineBench, tmp_path: Path) -> None:
+def test_cri_over_tcp_is_opened_asked_and_closed(
+    machine: WineBench, tmp_path: Path, judged: Callable[..., None]
+) -> None:
     """As tests/real/test_cri_tcp.py has it, on a whole machine: containerd.exe itself answers, and nssm restarts it."""
     address = Address("127.0.0.1", free_port())
     before, first, text = machine.text(LOG), machine.pid(EXE), machine.text(CONFIG)
@@ -137,6 +140,7 @@ def test_cri_over_tcp_is_opened_asked_and_closed(machine: WineBench, tmp_path: P
     assert not_effective(effective(machine.text(CONFIG)), None) == ""
     machine.host.in_turn(lambda: machine.node.drive.write(CONFIG, text.encode()))
     machine.converge()
+    judged("containerd", machine.version, "CRI over TCP with certificates, expiry", "log's line serving...")
 
 
 ASKED = """

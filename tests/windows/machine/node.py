@@ -26,6 +26,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import Answer, Network, NetworkError
 from tests.lab.machine.node import SYSTEM, SimulatedNode
 from tests.lab.machine.processes import Body, Process
+from tests.lab.machine.services import ServiceHost
 from tests.lab.programs.builds import identify, machine_of
 from tests.lab.programs.program import Completed
 from tests.windows.machine.clock import WallClock
@@ -153,6 +154,7 @@ class WineNode(SimulatedNode):
         environment: Mapping[str, str] | None = None,
         command_line: str | None = None,
         log: Callable[[str], None] | None = None,
+        host: ServiceHost | None = None,
     ) -> tuple[Process, list[Completed]]:
         if not self.is_real(path):
             return super().start_program(
@@ -166,6 +168,7 @@ class WineNode(SimulatedNode):
                 environment=environment,
                 command_line=command_line,
                 log=log,
+                host=host,
             )
         self.counters.add(self.counters.programs, path.rpartition("\\")[2].lower())
         result: list[Completed] = []
