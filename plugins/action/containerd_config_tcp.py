@@ -17,11 +17,12 @@ from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.cri.client import Tls as ClientTls
-from ..plugin_utils.cri_tcp import certs, expiry, firewall, node, proof
+from ..plugin_utils.cri_tcp import certs, expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, Listener, Tls, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.engine.resource import Refused, Resource
+from ..plugin_utils.engine.resources.firewall_rule import Network, sources
 from ..plugin_utils.node.link import NodeError
 
 
@@ -175,10 +176,10 @@ def _client_tls(given: Mapping[str, str] | None) -> ClientTls:
 def _args(options: Mapping[str, Any], layout: Layout) -> node.CriTcpArgs:
     """The arguments, or Refused for what would be open to more than it has to be."""
     listener: Listener | None = None
-    networks: tuple[firewall.Network, ...] = ()
+    networks: tuple[Network, ...] = ()
     if options["state"] == "present":
         listener = Listener(Address.parse(options["tcp_address"]), _tls(options["tls"]))
-        networks = firewall.sources(options["allowed_sources"])
+        networks = sources(options["allowed_sources"], "allowed_sources")
         problems = node.problems(listener, networks, allow_any_address=options["allow_any_address"])
         if problems:
             raise Refused(*problems)

@@ -18,6 +18,7 @@ from ..plugin_utils.components import (
     cni_conf,
     flannel,
     flannel_conf,
+    inbound,
     log_runner,
     networks,
     subnet_env,
@@ -71,10 +72,10 @@ class ActionModule(KubernetesAction):
             node = answers.node if answers else None
             if problems := flannel.cluster_managed_problems(layout, reading, sets, node, name):
                 raise Refused(*problems)
-            return flannel.left_to_cluster(layout, reading)
+            return (*flannel.left_to_cluster(layout, reading), *self._firewall(options, reading))
         flannel.check(version=options["version"], node_name=name, warn=lambda text: self.warn_all([text]))
         flannel_conf.check_mode(options["network_mode"], reading.build)
-        management = self._management(options, reading)
+        management = self.management(options, reading)
         if problems := (*self._range_problems(options, management), *self._cluster_problems(options, answers)):
             raise Refused(*problems)
         flannel.prerequisites(layout, reading)
@@ -143,7 +144,7 @@ class ActionModule(KubernetesAction):
             text,
             cluster=str(networks.ipv4(networks.ranges(options["cluster_cidr"], "winkube_cluster_cidr"))[0]),
             mode=options["network_mode"],
-            mtu=self._management(options, reading).adapter.mtu,
+            mtu=self.management(options, reading).adapter.mtu,
         )
         if wrong:
             raise NodeError(f"flannel: {subnet_env.path(layout)} does not fit this node: {'; '.join(wrong)}.")
@@ -177,9 +178,16 @@ class ActionModule(KubernetesAction):
             net_conf=options["net_conf"],
             start_timeout_s=service["start_timeout"],
             stop_timeout_s=service["stop_timeout"],
-            notices=self._notices(answers),
+            notices=(*self._firewall(options, reading), *self._notices(answers)),
             mark=mark,
         )
+
+    def _firewall(self, options: Mapping[str, Any], reading: Reading) -> tuple[Resource, ...]:
+        """The port of overlay networks, whoever runs flannel; in other modes there is no rule for it."""
+        if options["network_mode"] != "overlay":
+            return (inbound.vxlan(wanted=False),) if options["firewall"]["enabled"] else ()
+        sources = self.inbound(options, reading)
+        return () if sources is None else (inbound.vxlan(sources),)
 
     def _conf(self, options: Mapping[str, Any], layout: Layout, management: Management) -> str:
         """cni.conf out of its template, checked."""
@@ -202,9 +210,6 @@ class ActionModule(KubernetesAction):
         text = self.render(options["conf_template"], cni_conf.template_variables(wanted), role=flannel.NAME)
         self.warn_all([*cni_conf.check(text, wanted), *cni_conf.external_warnings(text, options["external_targets"])])
         return text
-
-    def _management(self, options: Mapping[str, Any], reading: Reading) -> Management:
-        return networks.management(reading, interface=options["interface_name"], address=options["management_ip"])
 
     def _range_problems(self, options: Mapping[str, Any], management: Management) -> tuple[str, ...]:
         return networks.range_problems(

@@ -67,6 +67,7 @@ class ActionModule(NodeAction):
         return first, (
             *verify.check_programs(layout, expected, first, second),
             *verify_network.check_network(layout, expected, first, node),
+            *verify_network.check_address(expected, first, node),
             *_left_open(layout, first),
             *cluster,
         )

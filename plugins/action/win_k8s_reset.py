@@ -13,9 +13,11 @@ from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import defender, join
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.cri_tcp.firewall import FirewallRule
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.engine.resources.firewall_rule import FirewallRule
+from ..plugin_utils.facts.cri_tcp import RULE
+from ..plugin_utils.facts.firewall import KUBELET_RULE, VXLAN_RULE
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import hns, owned, reset
 
@@ -62,7 +64,7 @@ class ActionModule(ComponentAction):
             return (reset.Swept(scope),)
         return (
             reset.Down(scope),
-            FirewallRule(0, ()),
+            *(FirewallRule(name, wanted=False) for name in (RULE, KUBELET_RULE, VXLAN_RULE)),
             defender.Exclusions(layout, wanted=False),
             *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
             *(reset.NoVariable(str(name)) for name in options["variables"]),

@@ -415,8 +415,14 @@ function Read-NodeAnswer {
         'file' { return Read-NodeFile -Query $Query -Cache $Cache }
         'registry' {
             $name = Get-NodeArgument -Map $Query -Name 'name'
-            $tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
-            $value = Read-NodeRegistry -Path ([string]$Query['path']) -Single ($null -ne $name) -Name ([string]$name) -Tree $tree
+            $asked = @{
+                Path = [string]$Query['path']
+                Single = ($null -ne $name)
+                Name = [string]$name
+                Tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
+                Containing = (Get-NodeArgumentList -Map $Query -Name 'containing')
+            }
+            $value = Read-NodeRegistry @asked
             if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {
                 $value['fingerprint'] = Get-NodeFingerprint -Entry (([string]$name).ToUpperInvariant() + '=' + [string]$value['value'])
                 $null = $value.Remove('value')

@@ -97,13 +97,28 @@ function Read-NodeRegistryValue {
     return @{ type = 'binary'; value = '' }
 }
 
+function Test-NodeContaining {
+    <# .SYNOPSIS Whether a value has one of the texts in it, whatever the case. #>
+    param([object]$Value, [object[]]$Texts)
+
+    foreach ($text in $Texts) {
+        if (([string]$Value).IndexOf([string]$text, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
+            return $true
+        }
+    }
+    return $false
+}
+
 function Read-NodeRegistryValueTable {
-    <# .SYNOPSIS All values of an open key: name -> {type, value}. #>
-    param([object]$Opened)
+    <# .SYNOPSIS All values of an open key: name -> {type, value}; with texts those that have one of them in it. #>
+    param([object]$Opened, [object[]]$Containing = @())
 
     $values = @{}
     foreach ($name in [string[]]$Opened.GetValueNames()) {
-        $values[$name] = Read-NodeRegistryValue -Opened $Opened -Name $name
+        $value = Read-NodeRegistryValue -Opened $Opened -Name $name
+        if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
+            $values[$name] = $value
+        }
     }
     return $values
 }
@@ -138,7 +153,7 @@ function Add-NodeRegistryTree {
 
 function Read-NodeRegistry {
     <# .SYNOPSIS The query `registry`: a whole key, with Tree also those below it, or with a name one value of it. #>
-    param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false)
+    param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false, [object[]]$Containing = @())
 
     $opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
     if ($null -eq $opened) {
@@ -159,7 +174,7 @@ function Read-NodeRegistry {
         }
         $keys = [string[]]$opened.GetSubKeyNames()
         [System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
-        $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened); keys = [object[]]@($keys) }
+        $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
         if ($Tree) {
             $answer['tree'] = @{}
             Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']

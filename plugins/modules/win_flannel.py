@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
   - winkube.node.cluster
+  - winkube.node.inbound
   - winkube.node.nssm
   - winkube.node.attributes
 options:

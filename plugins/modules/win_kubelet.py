@@ -17,12 +17,15 @@ description:
   - kubeadm's own files, C(config.yaml) and C(kubeadm-flags.env), are never written. From Kubernetes 1.30 on settings go
     into a drop-in beside them, before into arguments.
   - Without a kubeconfig the kubelet cannot run. Its service is then defined and not started; the join starts it.
+  - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, without which nobody has logs, exec and
+    metrics.
   - It is restarted only if the program, the command line, the environment or the drop-in change. If it then does not
     answer on its healthz port, everything is put back as it was.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
   - winkube.node.cluster
+  - winkube.node.inbound
   - winkube.node.nssm
   - winkube.node.log_runner
   - winkube.node.attributes
@@ -118,9 +121,25 @@ options:
     type: dict
     default: {}
   node_ip:
-    description: The node's address, where it has several. Empty to let the kubelet choose.
+    description:
+      - The node's address. Empty for O(management_ip), or the first IPv4 address of O(interface_name).
+      - A kubelet that is not told takes what the machine's own name resolves to, which may be the address of flannel's
+        endpoint on the host.
     type: str
     default: ''
+  interface_name:
+    description: The adapter that the node's address is on.
+    type: str
+    default: Ethernet
+  management_ip:
+    description: The node's address. Empty for the first IPv4 address of O(interface_name). Refused if no adapter
+      has it.
+    type: str
+    default: ''
+  cluster_cidr:
+    description: The pods' network.
+    type: str
+    default: 10.244.0.0/16
   feature_gates:
     description: Feature gates by name, V(true) or V(false). One that this release does not know is refused.
     type: dict

@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from .cluster.client import Cluster, ClusterError
+from .components import inbound, networks
 from .components.notice import Notice
+from .engine.reading import Reading
 from .engine.resource import Refused
+from .engine.resources.firewall_rule import Network
 from .facts import skew
 from .facts.version import Version, VersionError
 from .node.link import NodeError
@@ -41,6 +44,18 @@ class KubernetesAction(SourceAction):
                 raise NodeError(f"{self.component}: {error}") from error
         found: T | None = answers[what]
         return found
+
+    def management(self, options: Mapping[str, Any], reading: Reading) -> networks.Management:
+        """The node's address in the cluster's network. Refused if there is none."""
+        return networks.management(reading, interface=options["interface_name"], address=options["management_ip"])
+
+    def inbound(self, options: Mapping[str, Any], reading: Reading) -> tuple[Network, ...] | None:
+        """Who may reach a port of the node; nobody named is everybody, None: the firewall is left alone."""
+        wanted = options["firewall"]
+        if not wanted["enabled"]:
+            return None
+        known = self.of_cluster(options, "addresses", inbound.addresses)
+        return inbound.scope(wanted["sources"], self.management(options, reading), options["cluster_cidr"], known)
 
     def check_skew(self, options: Mapping[str, Any], version: Version) -> tuple[Notice, ...]:
         """Refused if this release does not go with the cluster's API server. A notice if nobody can tell."""

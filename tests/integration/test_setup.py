@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
+from tests.lab.machine.firewall import RULES as FIREWALL_RULES
 from tests.lab.machine.image import ENVIRONMENT
-from tests.lab.machine.remote_desktop import FIREWALL_RULES, RDP_TCP, RULES, TERMINAL_SERVER
+from tests.lab.machine.remote_desktop import RDP_TCP, RULES, TERMINAL_SERVER
 from tests.lab.server.host import NodeHost
 from tests.lab.twin import choco
 

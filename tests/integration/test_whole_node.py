@@ -26,6 +26,14 @@ def test_from_bare_to_ready_again_and_after_a_restart(whole: Whole) -> None:
     whole.cluster.advance(30)
     assert whole.cluster.is_ready("win1"), whole.cluster.nodes["win1"]["status"]["conditions"]
 
+    # The API server reaches the kubelet, and what comes for pods gets in: at its own address, past its own firewall.
+    address = whole.cluster.nodes["win1"]["status"]["addresses"][0]
+    assert address == {"type": "InternalIP", "address": whole.host.node.nic.address}
+    flows = whole.cluster.flows
+    assert flows.kubelet_address("win1", whole.cluster.settings.address) == ""
+    flows.need_tunnel("control-plane", "win1")
+    assert flows.kubelet_address("win1", "203.0.113.9"), "the rule lets in more than the cluster"
+
     # Again: nothing differs, one remote call, nothing restarted.
     before, pids = whole.bench.dump(), {service: whole.pid(service) for service in SERVICES}
     whole.bench.reset_ledger()

@@ -27,7 +27,7 @@ from ..engine.resources.text_file import TextFile
 from ..engine.tools import wait_service
 from ..facts import flannel as facts
 from ..facts.version import Version, VersionError
-from . import cni_conf, daemon_sets, flannel_conf, networks, nssm, subnet_env, virtual_switch
+from . import cni_conf, daemon_sets, flannel_conf, inbound, networks, nssm, subnet_env, virtual_switch
 from .folders import guarded, guarded_always
 from .layout import Layout
 from .log_runner import Rotation
@@ -172,6 +172,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         _programs(layout, Source("", None, ""), ""),
         TextFile(facts.NET_CONF, "", backup=""),
         TextFile(conf_path(layout), "", backup=""),
+        inbound.vxlan(),
     )
     return merge_queries(
         (

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..engine.batch import Op
+from ..facts.firewall import KUBELET_PORT as SERVING_PORT
 from .flag_check import CommandLine
 
 KUBELET_PORT = 10248
@@ -32,6 +33,13 @@ def of_kubelet(line: CommandLine, config: Mapping[str, Any]) -> tuple[str, str] 
         return None
     text = LOOPBACK if bound.is_unspecified else str(bound)
     return (f"[{text}]" if ":" in text else text), where
+
+
+def port_of_kubelet(line: CommandLine, config: Mapping[str, Any]) -> int:
+    """The port at which it serves logs, exec and metrics: an argument wins over the file."""
+    given = line.last("port")
+    where = given.value if given else str(_or(config.get("port"), SERVING_PORT))
+    return int(where) if where.isdigit() else SERVING_PORT
 
 
 def _or(value: Any, default: Any) -> Any:

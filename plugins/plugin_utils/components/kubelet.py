@@ -20,16 +20,17 @@ from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory, with_parents
+from ..engine.resources.firewall_rule import FirewallRule, Network
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile
 from ..engine.tools import wait_service
 from ..facts.kubelet_flags import KUBELET
-from . import kubelet_check, log_runner, nssm
+from . import inbound, kubelet_check, log_runner, networks, nssm
 from .dependencies import Dependencies
 from .flag_check import read
 from .folders import guarded
-from .healthz import healthy, of_kubelet
+from .healthz import healthy, of_kubelet, port_of_kubelet
 from .kubelet_args import DROP_IN_NAME, KubeletSettings, arguments, configuration
 from .layout import Layout
 from .notice import Notice
@@ -49,8 +50,8 @@ class KubeletArgs:
 
     `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
     whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
-    it. `tools` bring in what keeps the log: nssm.exe or kube-log-runner.exe; `depends_on` are services; `mark` is
-    the id of the batch.
+    it. `sources` may reach its port; nobody named is everybody, None leaves the firewall alone. `tools` bring in what
+    keeps the log: nssm.exe or kube-log-runner.exe; `depends_on` are services; `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -60,6 +61,7 @@ class KubeletArgs:
     kubeadm_flags: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     ca_pem: str = ""
+    sources: tuple[Network, ...] | None = None
     manager: str = "nssm"
     tools: tuple[Resource, ...] = ()
     rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
@@ -148,6 +150,7 @@ def desired(args: KubeletArgs) -> tuple[Resource, ...]:
         ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
         *drop_in,
         *_ca(args),
+        *_firewall(args),
         service,
         Dependencies(service, args.depends_on),
         *(() if args.configured else (_waits_for_join(layout),)),
@@ -200,12 +203,14 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *_folders(layout, drop_in=True),
         _programs(layout, Source("", None, ""), ""),
         TextFile(windows_path.join(drop_in_dir(layout), DROP_IN_NAME), "", backup=""),
+        inbound.kubelet(),
     )
     return (
         *(query for resource in resources for query in resource.reads()),
         *_of_kubeadm(layout),
         *nssm.reads(layout),
         *log_runner.reads(layout),
+        networks.adapters_query(),
         PROCESSORS,
         services_query((layout.kubelet_service,)),
     )
@@ -298,6 +303,13 @@ def _service(args: KubeletArgs) -> Service:
         stop_timeout_s=args.stop_timeout_s,
         run=args.configured,
     )
+
+
+def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
+    if args.sources is None:
+        return ()
+    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
+    return (inbound.kubelet(args.sources, port_of_kubelet(line, args.config)),)
 
 
 def _ready(args: KubeletArgs) -> tuple[Op, ...]:

@@ -82,6 +82,27 @@ def check_node(expected: Expected, node: Mapping[str, Any] | None) -> tuple[Find
     return (*_ready(check, node), *_labels(check, node), *_taints(check, node), *_pod_cidr(check, expected, node))
 
 
+def check_address(expected: Expected, reading: Reading, node: Mapping[str, Any] | None) -> tuple[Finding, ...]:
+    """Whether the cluster knows the node by its own address: the API server looks for the kubelet there."""
+    reported = [
+        str(each.get("address"))
+        for each in ((node or {}).get("status") or {}).get("addresses") or ()
+        if each.get("type") == "InternalIP"
+    ]
+    try:
+        own = networks.management(reading, interface=expected.interface_name, address=expected.management_ip)
+    except Refused:
+        return ()
+    if node is None or own.address in reported:
+        return ()
+    text = (
+        f"The Node {expected.node_name} has the InternalIP {', '.join(reported) or '(none)'}, but the node's address "
+        f"is {own.address}: logs, exec and metrics go astray."
+    )
+    remedy = "Run site.yml with the tag kubelet, which gives the kubelet --node-ip; look at what overrules it there."
+    return (Finding("address", ERROR, text, remedy),)
+
+
 def _own_subnet(expected: Expected, reading: Reading) -> tuple[str, list[Finding]]:
     try:
         own = networks.management(reading, interface=expected.interface_name, address=expected.management_ip)

@@ -23,10 +23,10 @@ from ..engine import windows_path
 from ..engine.batch import Op, as_base64
 from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_query
 from ..engine.resource import Change, Refused
+from ..engine.resources.firewall_rule import NETSH, NO_RULE
 from ..engine.resources.service import running_dependants
 from ..engine.tools import SYSTEM32, run, start_ops, stop_ops
 from ..facts import cri_tcp as facts
-from .firewall import NETSH, NO_RULE
 
 TASK = r"\winkube\expiry"
 SCHTASKS = SYSTEM32 + r"\schtasks.exe"

@@ -18,6 +18,7 @@ from ..engine.batch import Batch, Op, as_base64
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, services_query, system_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
+from ..engine.resources.firewall_rule import FirewallRule, Network, shown
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile
 from ..engine.security import ADMINS_ONLY, readers
@@ -25,10 +26,10 @@ from ..engine.services.as_found import AsFound
 from ..engine.tools import run
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
+from ..facts.firewall import PROFILES
 from .certs import ON_NODE, Certificates
 from .edit import Effective, Listener, Tls, edited, effective, imports, not_effective
 from .expiry import Expiry, Restart
-from .firewall import FirewallRule, Network, shown
 
 NAME = "containerd_config_tcp"
 CANDIDATE = ".winkube-candidate"
@@ -114,12 +115,17 @@ def reads(args: CriTcpArgs) -> tuple[Query, ...]:
         file_query(args.layout.containerd_binary, sha256=True),
         file_query(args.layout.ctr),
         services_query((args.layout.containerd_service,)),
-        *FirewallRule(0, ()).reads(),
-        *(_profile_query(key) for key in facts.PROFILES.values() if args.networks),
+        *rule().reads(),
+        *(_profile_query(key) for key in PROFILES.values() if args.networks),
         *((file_query(tls.ca), file_query(tls.cert), file_query(tls.key, sddl=True)) if tls else ()),
         *(query for resource in _certificates(args) for query in resource.reads()),
         *Expiry(args.layout, "", 0).reads(),
     )
+
+
+def rule(port: int = 0, networks: tuple[Network, ...] = ()) -> FirewallRule:
+    """Lets `networks` reach `port`; with none of them, the rule is not there."""
+    return FirewallRule(facts.RULE, "TCP", port, networks, wanted=bool(networks))
 
 
 def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
@@ -132,7 +138,7 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     config = _config(args, reading)
     return (
         _expiry(args, config, found, reading),
-        FirewallRule(port, args.networks),
+        rule(port, args.networks),
         *_certificates(args),
         config,
         _restarted(args, found, reading),
@@ -237,9 +243,7 @@ def _guarded(args: CriTcpArgs, reading: Reading) -> None:
     found: list[str] = []
     if args.networks:
         off = [
-            name
-            for name, key in facts.PROFILES.items()
-            if str(reading.parts[_profile_query(key).key].get("value")) == "0"
+            name for name, key in PROFILES.items() if str(reading.parts[_profile_query(key).key].get("value")) == "0"
         ]
         if off:
             found.append(

@@ -64,14 +64,3 @@ PLAIN_PORT_OWNER = "SYSTEM"
 
 RULE = "winkube-cri-tcp"
 """The name of the one inbound rule of the Windows firewall that is made here."""
-
-RULES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
-"""Each value is one rule, `v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=8888|RA4=10.0.0.5|Name=..|`. Source:
-[MS-GPFAS] 2.2.2, Firewall Rule and the Firewall Rule Grammar Rule; the same form is kept for local rules."""
-
-PROFILES: Mapping[str, str] = {
-    name: rf"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\{key}"
-    for name, key in (("domain", "DomainProfile"), ("private", "StandardProfile"), ("public", "PublicProfile"))
-}
-"""The keys of the three profiles; `EnableFirewall` (dword) 0 means that the profile lets everything in. Source:
-[MS-GPFAS] 2.2.3.2."""

@@ -9,6 +9,7 @@ cluster.make_token()             a bootstrap token
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import string
 from collections.abc import Callable, Iterable
@@ -25,7 +26,7 @@ from tests.lab.cluster.flows import Flows
 from tests.lab.cluster.pki import Authority, Identity, key_hash
 from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings, fill
 from tests.lab.cluster.server import HttpsServer
-from tests.lab.cluster.store import Object, Store
+from tests.lab.cluster.store import ApiError, Object, Store
 from tests.lab.cluster.workloads import POD, scheduled
 from tests.lab.machine.clock import Clock
 
@@ -36,6 +37,8 @@ T = TypeVar("T")
 TICK_S = 1.0
 """How far each request from outside moves the nodes' clocks and the cluster's, so that polling gets somewhere."""
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_AT_KUBELET = re.compile(r"/api/v1/(?:namespaces/([^/]+)/pods/([^/]+)/(?:exec|log)|nodes/([^/]+)/proxy/.+)")
+"""What the API server asks a kubelet for."""
 _BY_ADDRESS: dict[str, Cluster] = {}
 
 
@@ -120,10 +123,28 @@ class Cluster:
     def _from_outside(self, request: Request) -> Response:
         self.advance(TICK_S)
         response = self.api.answer(request)
+        if response.status < 400 and (unreached := self._kubelet_unreached(request.path)):
+            return unreached
         if response.status != 101:
             return response
         asked = response.json  # without the API's lock: what is asked may look at the nodes' machines
         return replace(response, body=self.flows.messages(asked["namespace"], asked["pod"], asked["argv"]))
+
+    def _kubelet_unreached(self, path: str) -> Response | None:
+        """Why the API server gets nowhere with a kubelet: the sentence of its dial that timed out."""
+        asked = _AT_KUBELET.fullmatch(path)
+        if asked is None:
+            return None
+        namespace, pod, node = asked.groups()
+        if not node:
+            found = self.store.find(POD, namespace, pod) or {}
+            node = str((found.get("spec") or {}).get("nodeName") or "")
+        address = self.flows.kubelet_address(node, self.settings.address)
+        if not address:
+            return None
+        said = f"error dialing backend: dial tcp {address}:10250: i/o timeout"
+        body = ApiError(500, "InternalError", said).body()
+        return Response(500, json.dumps(body).encode())
 
     def advance(self, seconds: float) -> None:
         """Lets time pass on every machine and in the cluster. Not to be called with a node's lock held."""

@@ -5,6 +5,9 @@ endpoints; on a machine of the lab only if its kube-proxy has made HNS a policy 
 Windows hold: a Windows host reaches no Service address and no NodePort of its own, no pod gets an answer to ICMP from
 another network, and Windows' resolver appends no suffix to a name with a dot.
 
+Into a machine of the lab comes only what its firewall lets in: the kubelet's port, and with vxlan the tunnel's, which
+every packet between the pods of two nodes goes through.
+
 `broken` takes flows away, one name each: BREAKABLE. Source: kubernetes.io, Networking on Windows.
 """
 
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object
 from tests.lab.cluster.workloads import is_ready
+from tests.lab.machine.firewall import lets_in
 
 if TYPE_CHECKING:
     from tests.lab.cluster.cluster import Cluster
@@ -126,6 +130,7 @@ class Flows:
             raise LookupError(name)
         if {"dns", "service"} & self.broken:
             raise SilenceError
+        self.need_tunnel(place.node, settings.name)
         self._need_policy(place, settings.dns_address)
         domain = settings.domain
         suffixes = [f"{place.namespace}.svc.{domain}", f"svc.{domain}", domain]
@@ -182,6 +187,8 @@ class Flows:
         # A Service's backend is reached as any pod is. From a node it is the node that forwards.
         if place.kind == "pod":
             self._need_pod(place, pod)
+        else:
+            self.need_tunnel(place.node or self._cluster.settings.name, str(pod["spec"].get("nodeName")))
         return _served(pod, address, target, protocol, data)
 
     def _at_node(self, place: Place, node: Object, port: int, protocol: str, data: str) -> Served:
@@ -192,9 +199,13 @@ class Flows:
                     if {"inbound", "service"} & self.broken or (place.kind == "windows" and place.name == name):
                         raise SilenceError
                     self._need_policy(Place("windows", name, "", name), str(service["spec"]["clusterIP"]))
-                    return self._behind(Place("linux", name, ""), service, int(item["targetPort"]), protocol, data)
+                    return self._behind(
+                        Place("linux", name, "", name), service, int(item["targetPort"]), protocol, data
+                    )
         if port == KUBELET and protocol == "TCP":
             if place.kind == "pod" and "pod-to-node" in self.broken:
+                raise SilenceError
+            if self.kubelet_address(name, place.address):
                 raise SilenceError
             return Served("Unauthorized", 401)
         raise SilenceError(refused=protocol == "TCP")
@@ -215,6 +226,39 @@ class Flows:
         own = place.address == pod["status"].get("podIP")
         if place.kind == "outside" or (flow in self.broken and not own):
             raise SilenceError
+        self.need_tunnel(place.node or self._cluster.settings.name, str(pod["spec"].get("nodeName")))
+
+    def need_tunnel(self, here: str, there: str) -> None:
+        """With vxlan, packets between two nodes come as UDP, and each of them has to let the other's in."""
+        settings = self._cluster.settings
+        if settings.backend != "vxlan" or here == there:
+            return
+        for own, other in ((here, there), (there, here)):
+            machine = self._cluster.machine_of(own)
+            source = self._address_of(other)
+            if machine is None or not source:
+                continue
+            node = machine.node
+            if not machine.in_turn(lambda node=node, source=source: lets_in(node, "UDP", settings.port, source)):  # type: ignore[misc]
+                raise SilenceError
+
+    def kubelet_address(self, name: str, source: str) -> str:
+        """The address at which nobody answers `source` for the kubelet of this Node; empty where it answers.
+
+        A Node that no machine stands behind answers.
+        """
+        machine = self._cluster.machine_of(name) if name else None
+        if machine is None:
+            return ""
+        node, address = machine.node, self._address_of(name)
+        own = address == node.nic.address
+        if own and machine.in_turn(lambda: lets_in(node, "TCP", KUBELET, source)):
+            return ""
+        return address
+
+    def _address_of(self, name: str) -> str:
+        found = ((self._find("Node", "", name) or {}).get("status") or {}).get("addresses") or []
+        return next((str(item["address"]) for item in found if item["type"] == "InternalIP"), "")
 
     def _need_policy(self, place: Place, address: str) -> None:
         """On a machine of the lab: HNS has a policy list for the Service's address."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tests.lab.machine import remote_desktop
 from tests.lab.machine.adapters import Address, Settings
 from tests.lab.machine.drive import SYSTEM
+from tests.lab.machine.firewall import POLICY, PROFILES, RULES
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.security import sid_of
 from tests.lab.machine.service_config import key_of
@@ -190,9 +191,10 @@ def _registry(node: SimulatedNode) -> None:
     registry.set(ENVIRONMENT, "TEMP", "expand_string", "%SystemRoot%\\TEMP")
     registry.set(ENVIRONMENT, "PROCESSOR_ARCHITECTURE", "string", release.architecture.upper())
     registry.set(ENVIRONMENT, "NUMBER_OF_PROCESSORS", "string", "2")
-    firewall = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules"
+    for profile in PROFILES.values():
+        registry.set(f"{POLICY}\\{profile}", "EnableFirewall", "dword", 1)
     registry.set(
-        firewall,
+        RULES,
         "OpenSSH-Server-In-TCP",
         "string",
         "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=22|App=%SystemRoot%\\system32\\OpenSSH\\sshd.exe|"

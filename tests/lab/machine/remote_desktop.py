@@ -7,10 +7,10 @@ UserAuthentication 1 on a fresh machine is field knowledge, unverified.
 
 from __future__ import annotations
 
+from tests.lab.machine.firewall import RULES as FIREWALL_RULES
 from tests.lab.machine.registry import Registry
 
 GROUP = "@FirewallAPI.dll,-28752"
-FIREWALL_RULES = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules"
 TERMINAL_SERVER = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Terminal Server"
 RDP_TCP = f"{TERMINAL_SERVER}\\WinStations\\RDP-Tcp"
 _SVCHOST = "%SystemRoot%\\system32\\svchost.exe"

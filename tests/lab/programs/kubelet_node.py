@@ -30,13 +30,17 @@ def name_of(node: SimulatedNode, flags: Flags) -> str:
 
 
 def address_of(node: SimulatedNode, flags: Flags) -> str:
-    """--node-ip, else the first address of an adapter with a gateway; `` when there is none."""
+    """--node-ip, else what the machine's own name resolves to; `` when that is nothing.
+
+    LookupIP of a machine's own name gives the addresses of all its adapters in no order that one could count on: here
+    the newest adapter comes first, and so flannel's endpoint on the host. Sources: kubernetes
+    pkg/kubelet/nodestatus/setters.go NodeAddress; microsoft/SDN#315, #269; rancher/rancher#22475.
+    """
     if flags.text("node-ip"):
         return flags.text("node-ip")
-    for adapter in node.adapters.all():
-        now = node.adapters.current(adapter)
-        found = [item.address for item in now.addresses if not item.link_local]
-        if found and now.gateways:
+    for adapter in reversed(node.adapters.all()):
+        found = [item.address for item in node.adapters.addresses(adapter) if not item.link_local]
+        if found:
             return found[0]
     return ""
 

@@ -4,16 +4,17 @@ in netsh_interface.py, `trace` in netsh_trace.py.
 
 from __future__ import annotations
 
+import ipaddress
 import uuid
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.firewall import RULES
 from tests.lab.programs import netsh_interface, netsh_trace
 from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
-RULES = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules"
 _PROTOCOLS = {"tcp": "6", "udp": "17", "any": "256", "icmpv4": "1"}
 _KEYS = {
     "name",
@@ -78,13 +79,26 @@ def _add(node: SimulatedNode, given: dict[str, str]) -> Completed:
         fields.append(f"Protocol={_PROTOCOLS.get(given['protocol'].lower(), given['protocol'])}")
     for key, name in (("localport", "LPort"), ("remoteport", "RPort")):
         fields += [f"{name}={part}" for part in given.get(key, "").split(",") if part]
-    fields += [f"RA4={part}" for part in given.get("remoteip", "").split(",") if part and part != "any"]
+    fields += [f"Profile={part.capitalize()}" for part in given.get("profile", "any").split(",") if part != "any"]
+    fields += [_remote(part) for part in given.get("remoteip", "").split(",") if part and part != "any"]
     fields += [f"App={given['program']}"] if "program" in given else []
     fields.append(f"Name={given['name']}")
     fields += [f"Desc={given['description']}"] if "description" in given else []
     identity = "{" + str(uuid.UUID(int=node.random.getrandbits(128), version=4)).upper() + "}"
     node.registry.set(RULES, identity, "string", "|".join(fields) + "|")
     return text(0, crlf("Ok.", ""))
+
+
+def _remote(text: str) -> str:
+    """A subnet is kept with its mask: [MS-GPFAS] 4.2; a single address, a range or a word as it was given."""
+    try:
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return f"RA4={text}"
+    if network.version == 6:
+        return f"RA6={text}"
+    single = network.prefixlen == network.max_prefixlen
+    return f"RA4={network.network_address if single else network.with_netmask}"
 
 
 def _set(node: SimulatedNode, words: list[str], caller: Caller) -> Completed:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
 from tests.lab.machine.errors import NotSimulated, WinError
+from tests.lab.machine.firewall import RULES as FIREWALL_RULES
 from tests.lab.machine.registry import Data
-from tests.lab.machine.remote_desktop import FIREWALL_RULES
 from tests.lab.twin.modules_process import MODULE_S, Answer, Work, at_once, failed, work_in_session
 
 if TYPE_CHECKING:

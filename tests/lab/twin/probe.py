@@ -153,7 +153,12 @@ def _registry(look: Look, query: dict[str, Any]) -> Any:
         return {"exists": True, **value}
     if not registry.exists(path):
         return {"exists": False, "values": {}, "keys": []}
-    values = {value.name: typed(value) for value in registry.values(path)}
+    texts = [str(text).lower() for text in query.get("containing") or ()]
+    values = {
+        value.name: typed(value)
+        for value in registry.values(path)
+        if not texts or any(text in str(value.data).lower() for text in texts)
+    }
     tree = {"tree": _tree(registry, path)} if query.get("tree") else {}
     return {"exists": True, "values": values, "keys": registry.keys(path), **tree}
 

@@ -17,7 +17,6 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Tls as ClientTls
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import certs as cri_tcp_certs
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import firewall as cri_tcp_firewall
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_proof
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
@@ -31,6 +30,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
 
 from .nodes import LAYOUT, bare, file, lines
 
@@ -42,7 +42,7 @@ ONE = (ipaddress.ip_network("192.168.122.1"),)
 CONFIG = 'version = 2\n[grpc]\n  gid = 0\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "a:1"\n'
 RULE = "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=8888|RA4=192.168.122.1|Name=winkube-cri-tcp|"
 OTHER = "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=8888|Name=somebody else's|"
-FIREWALL = "confidential:firewall-rules"
+FIREWALL = "firewall:winkube-cri-tcp"
 CONTAINERD = {
     "name": "containerd",
     "image_path": rf'"{LAYOUT.containerd_binary}" --run-service --config "{LAYOUT.containerd_config}"',
@@ -125,7 +125,7 @@ def test_problems(listener: Listener, networks: Any, allowed: bool, sentences: l
 )
 def test_sources_that_are_none(text: str, sentence: str) -> None:
     with pytest.raises(Refused, match=re.escape(sentence)):
-        cri_tcp_firewall.sources(["10.0.0.0/24", text])
+        sources(["10.0.0.0/24", text], "allowed_sources")
 
 
 @pytest.mark.row("CT-12")
@@ -156,7 +156,7 @@ def test_refused_where_the_firewall_is_off() -> None:
 
 @pytest.mark.row("CT-12")
 def test_the_rule_is_made_for_exactly_these() -> None:
-    args = arguments(OUTSIDE, cri_tcp_firewall.sources(["192.168.122.1", "10.9.0.0/16"]))
+    args = arguments(OUTSIDE, sources(["192.168.122.1", "10.9.0.0/16"], "allowed_sources"))
     found = plan(args, node(args))
     assert ops(found)[0] == (
         "run netsh.exe advfirewall firewall add rule name=winkube-cri-tcp dir=in action=allow protocol=TCP "
@@ -167,7 +167,7 @@ def test_the_rule_is_made_for_exactly_these() -> None:
 
 
 def test_a_rule_that_is_right_stays_and_masks_are_networks() -> None:
-    args = arguments(OUTSIDE, cri_tcp_firewall.sources(["10.9.0.0/16"]))
+    args = arguments(OUTSIDE, sources(["10.9.0.0/16"], "allowed_sources"))
     rule = RULE.replace("RA4=192.168.122.1", "RA4=10.9.0.0/255.255.0.0")
     reading = node(args, edited(CONFIG, OUTSIDE), [rule])
     assert not plan(args, reading).changed

@@ -19,7 +19,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 
 from . import test_cni_conf, test_source_vip
 from .nodes import LAYOUT
-from .test_kubelet import bare_node
 from .windows_network import SWITCHED
 
 MODULES = Path(__file__).resolve().parents[3] / "plugins" / "modules"
@@ -38,6 +37,7 @@ def options(module: str, **given: Any) -> dict[str, Any]:
     found = {name: default(each) for name, each in yaml.safe_load(text)["options"].items()}
     nobody = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
     nobody |= {"log_runner_source": NOWHERE | {"version": "1.37.1"}, "log": {"max_mb": 10, "keep_days": 14}}
+    nobody["firewall"] = {"enabled": True, "sources": []}
     return found | nobody | {"version": "1.29.15", "node_name": "win1"} | given
 
 
@@ -51,7 +51,7 @@ def kubelet(**more: Any) -> tuple[str, ...]:
     wanted = options("win_kubelet", join="kubeconfig", **more)
     version = Version.parse(wanted["version"])
     action = object.__new__(win_kubelet.ActionModule)
-    return kubelet_args.arguments(action._settings(wanted, LAYOUT, version, bare_node()))
+    return kubelet_args.arguments(action._settings(wanted, LAYOUT, version, SWITCHED))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_kubelets(option: dict[str, Any], argument: str) -> None:
 @pytest.mark.row("KU-22")
 def test_the_kubelets_gates_are_judged_by_the_containerd_that_is_wanted() -> None:
     wanted = options("win_kubelet", containerd_version="1.6.38")
-    found = object.__new__(win_kubelet.ActionModule)._settings(wanted, LAYOUT, Version.parse("1.29.15"), bare_node())
+    found = object.__new__(win_kubelet.ActionModule)._settings(wanted, LAYOUT, Version.parse("1.29.15"), SWITCHED)
     assert str(found.containerd_version) == "1.6.38"
 
 

@@ -19,7 +19,7 @@ def node(processors: str | None) -> Reading:
 
 @pytest.mark.row("RS-07")
 def test_a_kubelets_reading_has_the_number_of_processors() -> None:
-    (query,) = [query for query in kubelet.reads(LAYOUT) if query.op == "registry"]
+    (query,) = [query for query in kubelet.reads(LAYOUT) if query.key == "registry:processors"]
     assert query.wire() == {
         "key": "registry:processors",
         "op": "registry",

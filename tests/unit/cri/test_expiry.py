@@ -14,15 +14,16 @@ from xml.etree import ElementTree
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_node_check import _left_open
 from ansible_collections.winkube.node.plugins.plugin_utils.components.verify import Finding
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, firewall, node
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
+from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.netsh import RULES
 from tests.lab.twin.modules import run_module
 from tests.unit.components.nodes import LAYOUT
 from tests.unit.lab.test_programs_containerd import CONFIG, SC, machine, register
@@ -32,7 +33,7 @@ TEXT = f'version = 2\n# mine\n[grpc]\n  tcp_address = ""\n[plugins."{CRI}"]\n  d
 LISTENER = Listener(Address.parse("10.7.0.25:8888"))
 HOUR = 3600
 STATE = LAYOUT.state_dir
-ARGS = node.CriTcpArgs(LAYOUT, LISTENER, firewall.sources(["192.168.122.1"]), expires_s=HOUR)
+ARGS = node.CriTcpArgs(LAYOUT, LISTENER, sources(["192.168.122.1"], "allowed_sources"), expires_s=HOUR)
 
 
 class Machine:

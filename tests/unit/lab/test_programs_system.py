@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.programs.builds import build
-from tests.lab.programs.netsh import RULES
 from tests.lab.programs.program import Completed
 
 

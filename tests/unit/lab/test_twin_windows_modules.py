@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.lab.machine.errors import NotSimulated
+from tests.lab.machine.firewall import RULES as FIREWALL_RULES
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.release import RELEASES
-from tests.lab.machine.remote_desktop import FIREWALL_RULES, GROUP, RULES, TERMINAL_SERVER
+from tests.lab.machine.remote_desktop import GROUP, RULES, TERMINAL_SERVER
 from tests.lab.server import modules
 from tests.lab.server.source import SourceServer
 from tests.lab.twin import choco

@@ -1,0 +1,30 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How modules whose program has a port say who may reach it."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  firewall:
+    description:
+      - The inbound rule of the Windows firewall for the program's port. A rule of somebody else's that lets the same
+        machines in is left as it is, and no other is made.
+    type: dict
+    suboptions:
+      enabled:
+        description: V(false) leaves the firewall alone; nobody reaches the port then unless another rule lets him.
+        type: bool
+        default: true
+      sources:
+        description:
+          - Addresses and networks that may come in, or V(any) for everybody.
+          - Empty for the pods' networks and the node's own network, where O(cluster.kubeconfig) shows that all nodes
+            and API servers lie in these; else for everybody, since a machine that is left out could reach nothing.
+        type: list
+        elements: str
+        default: []
+"""

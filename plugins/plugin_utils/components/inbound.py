@@ -1,0 +1,77 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who of the cluster has to reach a node's ports, and the rules of the Windows firewall for it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from ..cluster.client import Cluster, ClusterError
+from ..engine.resource import Refused
+from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
+from ..facts.firewall import KUBELET_PORT, KUBELET_RULE, VXLAN_RULE
+from ..facts.flannel import PORT
+from .networks import Management, ranges
+
+FORBIDDEN = 403
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+WHAT = "winkube_firewall_sources"
+
+
+def addresses(cluster: Cluster) -> tuple[str, ...] | None:
+    """The addresses of the cluster's nodes and of its API servers, which may be no nodes; None for who may not list
+    them."""
+    try:
+        nodes, slices = cluster.nodes(), cluster.items(SLICES)
+    except ClusterError as error:
+        if error.status == FORBIDDEN:
+            return None
+        raise
+    found = [
+        str(each.get("address"))
+        for node in nodes
+        for each in (node.get("status") or {}).get("addresses") or ()
+        if each.get("type") == "InternalIP"
+    ]
+    for each in slices:
+        labels = (each.get("metadata") or {}).get("labels") or {}
+        if labels.get("kubernetes.io/service-name") == "kubernetes":
+            found += [str(one) for end in each.get("endpoints") or () for one in end.get("addresses") or ()]
+    return tuple(found)
+
+
+def scope(
+    given: Iterable[str], management: Management, cluster: str, known: Iterable[str] | None
+) -> tuple[Network, ...]:
+    """Who may come in: `given`, else the pods' networks (`cluster`) and the node's own network, if all that is `known`
+    of the cluster lies in these. Nobody named: everybody, since a machine left out could reach nothing.
+
+    Refused for what is no network; `any` in `given` is everybody.
+    """
+    named = tuple(given)
+    if named:
+        return () if ANY in named else sources(named, WHAT)
+    wanted = (*ranges(cluster, "winkube_cluster_cidr"), ipaddress.ip_network(management.subnet))
+    if known is None or not all(_lies_in(each, wanted) for each in known):
+        return ()
+    return wanted
+
+
+def kubelet(networks: tuple[Network, ...] = (), port: int = KUBELET_PORT) -> FirewallRule:
+    """Lets them reach the kubelet."""
+    return FirewallRule(KUBELET_RULE, "TCP", port, networks, adopts=True)
+
+
+def vxlan(networks: tuple[Network, ...] = (), *, wanted: bool = True) -> FirewallRule:
+    """Lets them reach flannel's port for overlay networks."""
+    return FirewallRule(VXLAN_RULE, "UDP", PORT, networks, wanted=wanted, adopts=True)
+
+
+def _lies_in(address: str, networks: Iterable[Network]) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        raise Refused(f"The cluster says that a node has the address '{address}', which is none.") from None
+    return any(found in each for each in networks if each.version == found.version)

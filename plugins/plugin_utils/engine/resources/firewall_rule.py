@@ -1,0 +1,195 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One named inbound rule of the Windows firewall, made by netsh."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..batch import Op
+from ..reading import Query, Reading
+from ..resource import Change, Refused
+from ..tools import SYSTEM32, run
+
+NETSH = SYSTEM32 + r"\netsh.exe"
+
+RULES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
+"""Each value is one rule, `v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=8888|RA4=10.0.0.5|Name=..|`. Source:
+[MS-GPFAS] 2.2.2, Firewall Rule and the Firewall Rule Grammar Rule; the same form is kept for local rules."""
+
+PROTOCOLS: Mapping[str, str] = {"TCP": "6", "UDP": "17"}
+"""By their names here, the numbers that rules have."""
+
+NO_RULE = 1
+"""What netsh ends with when there is no rule of that name to delete."""
+
+ANY = "any"
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_HARMLESS = frozenset({"action", "active", "dir", "protocol", "lport", "ra4", "ra6", "name", "desc", "embedctxt"})
+"""What a rule may say and still let everything of the port in; others restrict it to a program, an adapter, a
+profile."""
+
+
+def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
+    """The machines and networks in the list `what`, in order and each once. Refused for names, and for a network that
+    is everybody."""
+    found: dict[Network, None] = {}
+    problems: list[str] = []
+    for text in given:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError:
+            problems.append(
+                f"{what}: '{text}' is neither an IP address nor a network such as 10.0.0.0/24; the Windows firewall "
+                "knows no names."
+            )
+            continue
+        if network.prefixlen == 0:
+            problems.append(f"{what}: '{text}' is everybody; name the machines that shall reach the port.")
+        found[network] = None
+    if problems:
+        raise Refused(*problems)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What matters of one rule: its `name` in lower case, `protocol` and `ports` as the registry has them, who may
+    connect (nobody named: everybody). `open`: it is in force and says nothing else that we would not write."""
+
+    name: str
+    protocol: str
+    ports: tuple[str, ...]
+    networks: frozenset[Network]
+    open: bool
+
+    @classmethod
+    def parse(cls, value: str) -> Rule:
+        """A value of the registry."""
+        fields: dict[str, list[str]] = {}
+        for key, equals, text in (field.partition("=") for field in value.split("|")):
+            if equals:
+                fields.setdefault(key.casefold(), []).append(text)
+        addresses = [*fields.get("ra4", ()), *fields.get("ra6", ())]
+        try:
+            networks = frozenset(ipaddress.ip_network(text) for text in addresses)
+            understood = True
+        except ValueError:  # a range, or LocalSubnet
+            networks, understood = frozenset(), False
+        active = [fields.get(key, [""])[0].casefold() for key in ("action", "active", "dir")]
+        return cls(
+            fields.get("name", [""])[0].casefold(),
+            fields.get("protocol", [""])[0],
+            tuple(fields.get("lport", ())),
+            networks,
+            open=active == ["allow", "true", "in"] and understood and set(fields) <= _HARMLESS,
+        )
+
+    def lets_in(self, wanted: Rule) -> bool:
+        """Whether it lets in all that `wanted` would."""
+        everybody = not self.networks
+        covered = all(
+            any(network.version == own.version and network.subnet_of(own) for own in self.networks)  # type: ignore[arg-type]
+            for network in wanted.networks
+        )
+        same = self.protocol == wanted.protocol and set(wanted.ports) <= set(self.ports)
+        return self.open and same and (everybody or (bool(wanted.networks) and covered))
+
+
+@dataclass(frozen=True, slots=True)
+class FirewallRule:
+    """The rule `name` lets `networks` (none: everybody) reach `port`; not `wanted`: it is not there.
+
+    `adopts`: a rule of somebody else's that lets all of them in will do.
+    """
+
+    name: str
+    protocol: str = "TCP"
+    port: int = 0
+    networks: tuple[Network, ...] = ()
+    wanted: bool = True
+    adopts: bool = False
+
+    @property
+    def label(self) -> str:
+        """The rule by name."""
+        return f"firewall rule {self.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """Rules of that name or for that port: Windows gives each a random name in the registry, and has hundreds."""
+        texts = (f"|Name={self.name}|", *((f"|LPort={self.port}|",) if self.adopts else ()))
+        return (Query(f"firewall:{self.name}", "registry", (("path", RULES_KEY), ("containing", texts))),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Take away what there is of that name, and add the rule if one is wanted."""
+        (query,) = self.reads()
+        rules = _rules(reading.parts[query.key])
+        present = [rule for rule in rules if rule.name == self.name.casefold()]
+        wanted = [self._wanted()] if self.wanted else []
+        if present == wanted:
+            return None
+        if self.adopts and not present and any(rule.lets_in(each) for rule in rules for each in wanted):
+            return None
+        delete = run(NETSH, "advfirewall", "firewall", "delete", "rule", f"name={self.name}", ok_exit=(0, NO_RULE))
+        again = [
+            self._add(rule, sorted(rule.networks, key=str))
+            for rule in present
+            if rule.open and rule.protocol in PROTOCOLS.values()
+        ]
+        ops = [delete.undone_by(delete, *again)] if present else []
+        ops += [self._add(rule, self.networks).undone_by(delete) for rule in wanted]
+        who = ", ".join(map(shown, self.networks)) or "everybody"
+        return Change(
+            text=(
+                f"let {who} reach {self.protocol} port {self.port} ({self.label})"
+                if self.wanted
+                else f"remove {self.label}"
+            ),
+            before="".join(_line(rule) for rule in present) or "absent\n",
+            after="".join(_line(rule) for rule in wanted) or "absent\n",
+            prepare=tuple(ops),
+            state=(query,),
+        )
+
+    def _wanted(self) -> Rule:
+        number = PROTOCOLS[self.protocol]
+        return Rule(self.name.casefold(), number, (str(self.port),), frozenset(self.networks), open=True)
+
+    def _add(self, rule: Rule, networks: Iterable[Network]) -> Op:
+        protocol = next(name for name, number in PROTOCOLS.items() if number == rule.protocol)
+        words = {
+            "name": self.name,
+            "dir": "in",
+            "action": "allow",
+            "protocol": protocol,
+            "localport": ",".join(rule.ports),
+            "remoteip": ",".join(map(shown, networks)) or ANY,
+        }
+        return run(NETSH, "advfirewall", "firewall", "add", "rule", *(f"{key}={value}" for key, value in words.items()))
+
+
+def shown(network: Network) -> str:
+    """As one writes it: a machine without the length of its prefix."""
+    return str(network.network_address) if network.prefixlen == network.max_prefixlen else str(network)
+
+
+def _rules(key: Mapping[str, object]) -> list[Rule]:
+    values = key.get("values")
+    return [Rule.parse(str(entry.get("value"))) for entry in values.values()] if isinstance(values, Mapping) else []
+
+
+def _line(rule: Rule) -> str:
+    protocol = next(
+        (name for name, number in PROTOCOLS.items() if number == rule.protocol), f"protocol {rule.protocol}"
+    )
+    who = ", ".join(sorted(map(shown, rule.networks))) or ("everybody" if rule.open else "others")
+    return f"{protocol} {','.join(rule.ports)} from {who}\n"

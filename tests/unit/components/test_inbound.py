@@ -1,0 +1,161 @@
+"""Rules of the Windows firewall: who is let in, what is adopted, what is made, and the address they are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound, verify_network
+from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
+from ansible_collections.winkube.node.plugins.plugin_utils.components.verify import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
+
+from .nodes import lines
+
+PODS = "10.244.0.0/16"
+OWN = Management("192.168.122.231", 24, Adapter("Ethernet", True, False, 1500, (("192.168.122.231", 24),), (), ()))
+SOURCES = inbound.scope((), OWN, PODS, ("192.168.122.10",))
+OURS = (
+    "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=10250|RA4=10.244.0.0/255.255.0.0|"
+    "RA4=192.168.122.0/255.255.255.0|Name=winkube-kubelet|"
+)
+SIG_WINDOWS = "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=10250|Name=kubelet|"
+ADD = (
+    "run netsh.exe advfirewall firewall add rule name=winkube-kubelet dir=in action=allow protocol=TCP "
+    "localport=10250 remoteip=10.244.0.0/16,192.168.122.0/24"
+)
+DELETE = "run netsh.exe advfirewall firewall delete rule name=winkube-kubelet"
+
+
+def node(rule: FirewallRule, *texts: str) -> Reading:
+    (query,) = rule.reads()
+    values = {f"{{{n}}}": {"type": "string", "value": text} for n, text in enumerate(texts)}
+    system = {"machine": "m", "boot_id": "b", "elevated": True, "os": {"build": 20348}}
+    return Reading().merged({"system": system, query.key: {"exists": True, "values": values, "keys": []}})
+
+
+def ops(rule: FirewallRule, *texts: str) -> list[str]:
+    batch = make_plan("kubelet", (rule,), node(rule, *texts)).batch
+    return lines(batch.ops) if batch else []
+
+
+@pytest.mark.row("NW-15")
+def test_without_a_rule_one_is_made_and_the_undo_takes_it_away() -> None:
+    rule = inbound.kubelet(SOURCES)
+    assert ops(rule) == [ADD]
+    batch = make_plan("kubelet", (rule,), node(rule)).batch
+    assert batch is not None
+    assert lines(batch.ops[0].undo) == [DELETE]
+    assert ops(rule, OURS) == []
+    assert ops(inbound.vxlan(SOURCES)) == [
+        "run netsh.exe advfirewall firewall add rule name=winkube-vxlan dir=in action=allow protocol=UDP "
+        "localport=4789 remoteip=10.244.0.0/16,192.168.122.0/24"
+    ]
+    assert ops(inbound.kubelet()) == [ADD.rpartition("=")[0] + "=any"]
+
+
+@pytest.mark.row("NW-15")
+@pytest.mark.parametrize(
+    "other",
+    [
+        SIG_WINDOWS,
+        SIG_WINDOWS.replace("LPort=10250", "LPort=10250|LPort=10255"),
+        SIG_WINDOWS.replace("|Name", "|RA4=10.0.0.0/255.0.0.0|RA4=192.168.0.0/255.255.0.0|Name"),
+    ],
+)
+def test_a_rule_of_somebody_elses_that_lets_the_same_in_is_adopted(other: str) -> None:
+    assert ops(inbound.kubelet(SOURCES), other) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SIG_WINDOWS.replace("Active=TRUE", "Active=FALSE"),
+        SIG_WINDOWS.replace("Allow", "Block"),
+        SIG_WINDOWS.replace("Dir=In", "Dir=Out"),
+        SIG_WINDOWS.replace("Protocol=6", "Protocol=17"),
+        SIG_WINDOWS.replace("10250", "10255"),
+        SIG_WINDOWS.replace("|Name", "|Profile=Domain|Name"),
+        SIG_WINDOWS.replace("|Name", r"|App=C:\\other.exe|Name"),
+        SIG_WINDOWS.replace("|Name", "|RA4=LocalSubnet|Name"),
+        SIG_WINDOWS.replace("|Name", "|RA4=10.244.0.0/255.255.0.0|Name"),
+    ],
+)
+def test_a_rule_that_lets_less_in_is_not_enough(other: str) -> None:
+    assert ops(inbound.kubelet(SOURCES), other) == [ADD]
+
+
+def test_a_rule_for_some_is_not_enough_where_everybody_shall_come_in() -> None:
+    other = SIG_WINDOWS.replace("|Name", "|RA4=10.0.0.0/255.0.0.0|Name")
+    assert len(ops(inbound.kubelet(), other)) == 1
+
+
+def test_our_own_rule_is_made_anew_where_it_differs_and_put_back_by_the_undo() -> None:
+    old = OURS.replace("192.168.122.0", "192.168.7.0")
+    rule = inbound.kubelet(SOURCES)
+    assert ops(rule, old) == [DELETE, ADD]
+    batch = make_plan("kubelet", (rule,), node(rule, old)).batch
+    assert batch is not None
+    assert lines(batch.ops[0].undo) == [DELETE, ADD.replace("192.168.122.0", "192.168.7.0")]
+
+
+def test_a_rule_that_is_not_wanted_goes_and_other_peoples_stay() -> None:
+    rule = FirewallRule("winkube-kubelet", wanted=False)
+    assert ops(rule, OURS) == [DELETE]
+    assert ops(rule, SIG_WINDOWS) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "found"),
+    [
+        ((), ("192.168.122.10", "192.168.122.231"), [PODS, "192.168.122.0/24"]),
+        ((), ("192.168.122.10", "10.9.0.1"), []),
+        ((), None, []),
+        (("any",), ("192.168.122.10",), []),
+        (("10.0.0.1", "10.9.0.0/16"), ("192.168.122.10",), ["10.0.0.1/32", "10.9.0.0/16"]),
+    ],
+)
+def test_who_may_come_in(given: tuple[str, ...], known: tuple[str, ...] | None, found: list[str]) -> None:
+    assert [str(each) for each in inbound.scope(given, OWN, PODS, known)] == found
+
+
+def test_a_source_that_is_no_network_is_refused() -> None:
+    with pytest.raises(Refused, match="winkube_firewall_sources: 'jump' is neither an IP address nor a network"):
+        inbound.scope(("jump",), OWN, PODS, None)
+    with pytest.raises(Refused, match="The cluster says that a node has the address 'win1', which is none"):
+        inbound.scope((), OWN, PODS, ("win1",))
+
+
+def cluster(status: int = 200) -> Cluster:
+    answers: dict[str, Any] = {
+        "/api/v1/nodes": '{"items": [{"status": {"addresses": [{"type": "Hostname", "address": "a"}, '
+        '{"type": "InternalIP", "address": "10.0.0.1"}]}}]}',
+        inbound.SLICES: '{"items": [{"metadata": {"labels": {"kubernetes.io/service-name": "kubernetes"}}, '
+        '"endpoints": [{"addresses": ["10.0.0.9"]}]}, {"metadata": {"labels": {}}, '
+        '"endpoints": [{"addresses": ["10.244.1.7"]}]}]}',
+    }
+    return Cluster("https://c", b"", lambda method, path, body, kind: (status, answers[path].encode()))
+
+
+def test_the_clusters_own_addresses() -> None:
+    assert inbound.addresses(cluster()) == ("10.0.0.1", "10.0.0.9")
+    assert inbound.addresses(cluster(403)) is None
+
+
+@pytest.mark.row("KU-33")
+def test_verify_compares_the_nodes_address() -> None:
+    adapters = [{"name": "Ethernet", "up": True, "ipv4": [{"address": "192.168.122.231", "prefix": 24}]}]
+    reading = Reading().merged({"adapters": adapters})
+    expected = Expected(node_name="win1", kubernetes=True)
+    status = {"addresses": [{"type": "InternalIP", "address": "10.244.1.2"}]}
+    (found,) = verify_network.check_address(expected, reading, {"status": status})
+    assert found.text == (
+        "The Node win1 has the InternalIP 10.244.1.2, but the node's address is 192.168.122.231: logs, exec and "
+        "metrics go astray."
+    )
+    status = {"addresses": [{"type": "InternalIP", "address": "192.168.122.231"}]}
+    assert verify_network.check_address(expected, reading, {"status": status}) == ()
