@@ -23,6 +23,13 @@ Source: kubernetes.io/blog/2024/08/23/kubernetes-1-31-kubeadm-v1beta4.
 """
 
 
+PRIVILEGED_USER = "IsPrivilegedUser"
+ASKS_THE_TOKEN = Line(1, 31)
+"""The first line whose check IsPrivilegedUser passes for LocalSystem, which kubeadm is run as here. Before, it asked
+for the groups of the user by his name, and LocalSystem has none. Source: kubernetes#124665, #108140; v1.30
+cmd/kubeadm/app/preflight/checks_windows.go."""
+
+
 @dataclass(frozen=True, slots=True)
 class JoinSettings:
     """What kubeadm is told. `taints` are `<key>=<value>:<effect>`, `api_server` is `<host>:<port>`, `ca_hash`
@@ -54,6 +61,8 @@ def join_configuration(settings: JoinSettings) -> str:
         "criSocket": endpoint(settings.pipe),
         "taints": [_taint(taint) for taint in settings.taints],
     }
+    if settings.version.line < ASKS_THE_TOKEN:
+        registration["ignorePreflightErrors"] = [PRIVILEGED_USER]
     if arguments:
         registration["kubeletExtraArgs"] = arguments
     document = {

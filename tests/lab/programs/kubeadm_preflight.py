@@ -20,11 +20,19 @@ if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
 
+TOKEN_FROM = 31
+"""From this minor on the process token is asked (kubernetes#124665). Before, checks_windows.go calls
+user.Current().GroupIds(), which fails for LocalSystem: "The user name could not be found" (kubernetes#108140)."""
+SYSTEM = "S-1-5-18"
+
+
 def check(node: SimulatedNode, minor: int, join: Join, caller: Caller, kubelet_conf: str, bootstrap: str) -> list[str]:
     """Warnings. JoinError with all errors that nobody has ignored."""
     errors: list[tuple[str, str]] = []
     warnings: list[tuple[str, str]] = []
-    if not caller.elevated:
+    if minor < TOKEN_FROM and caller.user == SYSTEM:
+        errors.append(("IsPrivilegedUser", "cannot get group IDs for current user"))
+    elif not caller.elevated:
         errors.append(("IsPrivilegedUser", "user is not running as administrator"))
     for path in (kubelet_conf, bootstrap, join.ca_path):
         short = path.removeprefix("C:")

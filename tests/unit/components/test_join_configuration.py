@@ -65,6 +65,13 @@ def test_everything_is_in_the_file() -> None:
     }
 
 
+@pytest.mark.row("JR-01")
+@pytest.mark.parametrize(("version", "ignored"), [("1.22.17", True), ("1.30.14", True), ("1.31.0", False)])
+def test_a_kubeadm_that_cannot_see_local_systems_groups_does_not_look(version: str, ignored: bool) -> None:
+    found = json.loads(join_configuration(settings(version)))["nodeRegistration"]
+    assert found.get("ignorePreflightErrors") == (["IsPrivilegedUser"] if ignored else None)
+
+
 def test_extra_arguments_are_a_map_up_to_1_30_and_a_list_from_1_31() -> None:
     extra = {"node-ip": "10.0.0.21", "max-pods": "60"}
     old = json.loads(join_configuration(settings("1.30.14", kubelet_extra_args=extra)))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.lab.machine import image
 from tests.lab.programs.builds import build
 from tests.lab.programs.program import Completed
 from tests.unit.lab import kube_machine
@@ -60,9 +61,10 @@ def configure(kube: Kube, token: str = "", ca_hash: str = "", version: str = "v1
     kube.write(FILE, json.dumps(document))
 
 
-def join(kube: Kube) -> Completed:
+def join(kube: Kube, user: str = "Administrator") -> Completed:
     """In the folder of the programs, where kubeadm finds kubelet.exe."""
-    process, result = kube.node.start_program(f"{K}\\kubeadm.exe", ["join", "--config", FILE], cwd=K)
+    sid = image.user_sid(kube.node, user)
+    process, result = kube.node.start_program(f"{K}\\kubeadm.exe", ["join", "--config", FILE], cwd=K, user=sid)
     kube.wait_for(lambda: not process.alive, 900)
     return result[0]
 
@@ -71,6 +73,21 @@ def test_version(make: Make) -> None:
     kube = make("1.27.4")
     assert kube.run("kubeadm", "version", "-o", "short").stdout == b"v1.27.4\n"
     assert b'GitVersion:"v1.27.4"' in kube.run("kubeadm", "version").stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "ignored", "code"), [("1.30.4", [], 1), ("1.30.4", ["IsPrivilegedUser"], 0), ("1.31.2", [], 0)]
+)
+def test_local_system_has_no_groups_for_a_kubeadm_before_1_31(
+    make: Make, version: str, ignored: list[str], code: int
+) -> None:
+    kube = make(version)
+    configure(kube, version="v1beta4" if version == "1.31.2" else "v1beta3", ignorePreflightErrors=ignored)
+    found = join(kube, "SYSTEM")
+    assert found.exit_code == code, found.stderr.decode()
+    said = found.stderr.decode()
+    assert ("[ERROR IsPrivilegedUser]: cannot get group IDs for current user" in said) == bool(code)
+    assert ("[WARNING IsPrivilegedUser]" in said) == bool(ignored)
 
 
 def test_a_join(make: Make) -> None:
