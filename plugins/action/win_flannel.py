@@ -33,6 +33,7 @@ from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.engine.resources.hns_network import HnsNetwork
 from ..plugin_utils.facts.flannel import CONFIG_MAPS
+from ..plugin_utils.facts.version import Version
 from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.run_id import RUN_ID
@@ -96,15 +97,14 @@ class ActionModule(KubernetesAction):
     def _with_switch(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> Reading:
         for _attempt in range(STALE_TRIES):
             resources, reading = self._known(options, layout, reading, uuid.uuid4().hex)
-            switch = next((each for each in resources if isinstance(each, HnsNetwork)), None)
+            switch = next((each for each in resources if isinstance(each, HnsNetwork) and not each.maker), None)
             change = switch.change(reading) if switch else None
             if switch is None or change is None:
                 return reading
             make_plan(
                 self.component, resources, reading
             )  # what would be refused is refused before the connection breaks
-            answers = self._answers_of(options)
-            server = virtual_switch.ApiServer.of(options["api_server"] or (answers.server if answers else ""))
+            server = _api_server(options, self._answers_of(options))
             batch = virtual_switch.batch(switch, server, reading, self.component)
             if batch is None:
                 return reading
@@ -170,7 +170,14 @@ class ActionModule(KubernetesAction):
             cluster_cidr=options["cluster_cidr"],
             management=management,
             conf=self._conf(options, layout, management),
-            switch=virtual_switch.network(mode, management, reading),
+            switch=virtual_switch.networks_of(
+                mode,
+                management,
+                reading,
+                Version.parse(options["version"], "winkube_flannel_version"),
+                flannel_conf.network_name(mode, options["network_name"]),
+                _api_server(options, answers),
+            ),
             manager=service["manager"],
             nssm=self.nssm_of(options, layout, mark),
             rotation=log_runner.rotation(options["log"]),
@@ -265,3 +272,7 @@ class ActionModule(KubernetesAction):
             text = "not compare this node with the cluster's flannel (there is no ConfigMap kube-flannel-cfg)"
             return (Notice("flannel of the cluster", text),)
         return ()
+
+
+def _api_server(options: Mapping[str, Any], answers: Answers | None) -> virtual_switch.ApiServer | None:
+    return virtual_switch.ApiServer.of(options["api_server"] or (answers.server if answers else ""))

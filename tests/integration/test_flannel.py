@@ -119,11 +119,13 @@ def test_from_bare_to_a_network_and_again(bench: Bench, mode: str, backend: str,
     address = host.spec.address
     first = converge(bench, cluster, mode=mode)
     assert first.recap["win1"].changed == 2, first
-    assert "make the first virtual switch on Ethernet (HNS network External)" in first.output
+    maker = {"l2bridge": "make", "overlay": "have flanneld make"}[mode]
+    first_network = {"l2bridge": "External", "overlay": name}[mode]
+    assert f"{maker} the first virtual switch on Ethernet (HNS network {first_network})" in first.output
 
-    # The switch took the address along, and the placeholder keeps it.
+    # The switch took the address along; in l2bridge the placeholder keeps it.
     kind = {"l2bridge": "L2Bridge", "overlay": "Overlay"}[mode]
-    assert networks(host) == {"External": kind, name: kind}
+    assert networks(host) == {first_network: kind, name: kind}
     assert adapters(host)["vEthernet (Ethernet)"] == [address]
 
     # FL-01 to FL-04, as the documents' nssm commands leave it.
@@ -211,8 +213,44 @@ def test_after_a_restart_of_the_machine(bench: Bench, mode: str, backend: str, n
 
     host.in_turn(restart)
     cluster.advance(30)
-    assert set(networks(host)) == {"External", name}
+    assert set(networks(host)) == ({"External", name} if mode == "l2bridge" else {name})
     assert converge(bench, cluster, mode=mode).recap["win1"].changed == 0
+
+
+@pytest.mark.row("NW-08")
+def test_from_flannel_0_24_1_on_there_is_no_placeholder_in_overlay(bench: Bench) -> None:
+    """It asks HNS for a network on the interface that has the address; beside a placeholder that is a vEthernet."""
+    cluster = bench.cluster(backend="vxlan")
+    host = node(bench, cluster)
+    old = {
+        "winkube_flannel_version": "0.24.0",
+        "winkube_flannel_url": "http://github.com/v0.24.0/flanneld.exe",
+        "winkube_flannel_checksum": sha256(build("flanneld", "0.24.0")),
+    }
+    converge(bench, cluster, mode="overlay", **old)
+    assert set(networks(host)) == {"External", "vxlan0"}
+    run = converge(bench, cluster, mode="overlay")
+    assert "remove the HNS network External" in run.output
+    assert set(networks(host)) == {"vxlan0"}
+
+    def restart() -> None:
+        host.node.restart()
+        host.node.clock.advance(180)
+
+    host.in_turn(restart)
+    cluster.advance(30)
+    assert set(networks(host)) == {"vxlan0"}
+    assert adapters(host)["vEthernet (Ethernet)"] == [host.spec.address]
+    assert converge(bench, cluster, mode="overlay").recap["win1"].changed == 0
+
+
+@pytest.mark.row("NW-08")
+def test_a_switch_of_flannelds_own_that_loses_the_address_gets_it_back_from_the_node(bench: Bench) -> None:
+    cluster = bench.cluster(backend="vxlan")
+    host = node(bench, cluster, lost_static_address=True)
+    converge(bench, cluster, mode="overlay")
+    assert set(networks(host)) == {"vxlan0"}
+    assert adapters(host)["vEthernet (Ethernet)"] == [host.spec.address]
 
 
 @pytest.mark.row("NW-26", "NW-28", "NW-29")

@@ -18,7 +18,7 @@ from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query
 from ..engine.resource import Refused, Resource
-from ..engine.resources.hns_network import HnsNetwork
+from ..engine.resources.hns_network import HnsNetwork, NoHnsNetwork
 from ..engine.resources.late_file import LateFile
 from ..engine.resources.no_service import NoService, runs
 from ..engine.resources.programs import Programs, Source
@@ -45,7 +45,8 @@ class FlannelArgs:
     """Arguments of win_flannel, checked and rendered.
 
     `conf` is the rendered cni.conf, `network` the HNS network that flanneld makes, `net_conf` where net-conf.json lies
-    on the node, `switch` the placeholder network, `notices` what is said besides. `mark` is the id of the batch.
+    on the node, `switch` what makes the first virtual switch, `notices` what is said besides. `mark` is the id of the
+    batch.
     """
 
     layout: Layout
@@ -55,7 +56,7 @@ class FlannelArgs:
     cluster_cidr: str
     management: Management
     conf: str
-    switch: HnsNetwork
+    switch: tuple[HnsNetwork | NoHnsNetwork, ...]
     manager: str = "nssm"
     nssm: tuple[Resource, ...] = ()
     rotation: Rotation = field(default_factory=Rotation)
@@ -104,7 +105,7 @@ def desired(args: FlannelArgs) -> tuple[Resource, ...]:
     layout = args.layout
     return (
         *_folders(layout, args.net_conf),
-        args.switch,
+        *args.switch,
         *args.nssm,
         _programs(layout, args.source, args.mark),
         TextFile(

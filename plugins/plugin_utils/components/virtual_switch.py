@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first virtual switch on a node's adapter, made on purpose, before flanneld would make it by accident.
+"""The first virtual switch on a node's adapter, made on purpose, with the adapter's addresses saved.
 
 A placeholder network `External` of flannel's type makes the switch and keeps it: with it there, flanneld's own network
-comes and goes without a loss of connection, also after a reboot, which does away with flannel's vxlan network.
+comes and goes without a loss of connection, also after a reboot, which does away with flannel's vxlan network. A
+flanneld whose vxlan names the adapter (facts/flannel.py, NAMES_ADAPTER_FROM) cannot live beside it: there flanneld
+makes the switch itself, in a batch that waits for the addresses and takes the network away if they do not come back.
 Source: rancher/rke2 pkg/windows (createHnsNetwork), flannel-io/flannel#1111; for overlay unverified on a real node.
 """
 
@@ -16,8 +18,9 @@ from typing import Any
 from ..engine.batch import Batch, Op
 from ..engine.reading import Expectation, Query, Reading, system_query
 from ..engine.resource import Refused
-from ..engine.resources.hns_network import Addresses, HnsNetwork
-from ..facts.flannel import BACKENDS
+from ..engine.resources.hns_network import Addresses, HnsNetwork, NoHnsNetwork
+from ..facts.flannel import BACKENDS, NAMES_ADAPTER_FROM
+from ..facts.version import Version
 from . import networks
 from .networks import Management
 
@@ -58,6 +61,58 @@ def request(mode: str, adapter: str) -> dict[str, Any]:
     if mode == "overlay":
         subnet["Policies"] = [{"Type": "VSID", "VSID": VSID}]
     return {"Name": NAME, "Type": BACKENDS[mode].hns_type, "NetworkAdapterName": adapter, "Subnets": [subnet]}
+
+
+def names_adapter(mode: str, version: Version) -> bool:
+    """Whether this flanneld asks HNS for a network on the interface that has its address."""
+    return mode == "overlay" and version >= NAMES_ADAPTER_FROM
+
+
+def networks_of(
+    mode: str, management: Management, reading: Reading, version: Version, own: str, server: ApiServer | None
+) -> tuple[HnsNetwork | NoHnsNetwork, ...]:
+    """What makes the first switch: the placeholder, or flanneld's network `own`, beside which there is no
+    placeholder. Refused as `network`, and where another network would have HNS refuse flanneld's."""
+    placeholder = network(mode, management, reading)
+    if not names_adapter(mode, version):
+        return (placeholder,)
+    adapter = management.adapter.physical
+    there = networks.on_adapter(networks.hns_networks(reading) or (), adapter)
+    old = next((each for each in there if _is_placeholder(each)), None)
+    others = [each for each in there if each is not old]
+    if others and not any(each.name.casefold() == own.casefold() for each in others):
+        raise Refused(
+            f"The adapter '{adapter}' has the HNS network '{others[0].name}', so that its address is on the virtual "
+            f"switch's own adapter, and flanneld {version} would ask HNS for a network on that, which HNS refuses. "
+            f"Remove that network (its pods first), or take a flannel before {NAMES_ADAPTER_FROM}."
+        )
+    gone = NoHnsNetwork(
+        name=old.name if old else NAME,
+        id=old.id if old else "",
+        request=request(mode, adapter),
+        adapter=adapter,
+        addresses=placeholder.addresses,
+        last=not others,
+        queries=QUERIES,
+        wait_s=WAIT_S,
+    )
+    api = (Op("wait", {"for": "tcp", "host": server.host, "port": server.port, "timeout_s": WAIT_S}),) if server else ()
+    made = HnsNetwork(
+        name=own,
+        request=None,
+        adapter=adapter,
+        addresses=placeholder.addresses,
+        wanted=not others and (old is not None or not management.adapter.is_virtual),
+        queries=QUERIES,
+        gate=(*api, wait_network(own, WAIT_S)),
+        wait_s=WAIT_S,
+        maker="flanneld",
+    )
+    return (gone, made)
+
+
+def _is_placeholder(network: networks.Network) -> bool:
+    return network.name.casefold() == NAME.casefold() and network.prefixes == (PREFIX,)
 
 
 def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:

@@ -82,6 +82,12 @@ LOCAL_PODS_FROM = Version.parse("0.12.0")
 """The first flannel with which a node reaches its own pods over vxlan. Source: kubernetes.io v1.20, Intro to Windows
 support, Flannel VXLAN (limitations)."""
 
+NAMES_ADAPTER_FROM = Version.parse("0.24.1")
+"""From this release on flanneld's vxlan asks HNS for a network on the very interface that has --iface's address. Where
+a virtual switch is there already that is a vEthernet, which HNS refuses (Azure/azure-container-networking#184).
+Source: flannel pkg/backend/vxlan/vxlan_windows.go (interfaceName: be.extIface.Iface.Name), device_windows.go
+addNetAdapterName."""
+
 NET_CONF = r"C:\etc\kube-flannel\net-conf.json"
 """Where flanneld looks if it is not told: /etc/kube-flannel/net-conf.json on the drive that the service's folder is on.
 

@@ -45,6 +45,13 @@ MANAGEMENT_IP_S = 5.0
 KINDS = ("networks", "endpoints", "policylists", "namespaces")
 
 
+def adapter_of(request: Object) -> str:
+    """The adapter that a network is asked for: by its field (API v1), or a policy (v2)."""
+    policies = [item for item in request.get("Policies") or [] if item.get("Type") == "NetAdapterName"]
+    settings = (policies[0].get("Settings") or {}) if policies else request
+    return str(settings.get("NetworkAdapterName") or "")
+
+
 class Hns:
     """One machine's HNS. Nothing of it can be used unless the service `hns` runs (0x800706ba)."""
 
@@ -181,7 +188,7 @@ class Hns:
         delay = self._node.faults.management_ip_s
         delay = self._node.random.uniform(1.0, MANAGEMENT_IP_S) if delay is None else delay
         if kind in TYPES:
-            switch = self.switches.join(item["ID"], TYPES[kind], str(request.get("NetworkAdapterName") or ""))
+            switch = self.switches.join(item["ID"], TYPES[kind], adapter_of(request))
             item["NetworkAdapterName"] = switch.nic.name
         elif subnets:
             gateway = Address(subnets[0]["GatewayAddress"], prefix_of(subnets[0]["AddressPrefix"]).prefixlen)

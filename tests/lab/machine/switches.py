@@ -44,7 +44,8 @@ class Switches:
     def join(self, network: str, kind: str, adapter: str) -> Switch:
         """Puts a network on the NIC (`adapter` empty: the first one), making its switch if it has none.
 
-        `adapter` may also be the switch's own `vEthernet (..)`. Errors: 0x803b0006; 0x80070057 where the switch's
+        Errors: 0x803b0006, also for a switch's own `vEthernet (..)` (Azure/azure-container-networking#184);
+        0x80070057 where the switch's
         networks are of another type (unverified).
         """
         nic = self._find(adapter)
@@ -57,9 +58,6 @@ class Switches:
         return self._make(nic, kind, network)
 
     def _find(self, name: str) -> Adapter:
-        for switch in self._switches:
-            if name.lower() == switch.host.name.lower():
-                return switch.nic
         physical = [item for item in self._node.adapters.all() if item.physical and item.up]
         found = [item for item in physical if not name or item.name.lower() == name.lower()]
         if not found:

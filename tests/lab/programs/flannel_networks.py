@@ -17,6 +17,9 @@ from tests.lab.machine.hns_errors import ALREADY_ATTACHED, HnsError
 from tests.lab.programs.daemon import Daemon, Steps
 
 VNI, PORT = 4096, 4789
+NAMES_ADAPTER_FROM = (0, 24, 1)
+"""From this release on vxlan puts the name of the interface that --iface chose into a NetAdapterName policy. Source:
+flannel pkg/backend/vxlan/{vxlan,device}_windows.go, addNetAdapterName."""
 INTERFACE_S = 45.0
 MANAGEMENT_IP_S = {"host-gw": 30.0, "vxlan": 5.0}
 Object = dict[str, Any]
@@ -71,7 +74,9 @@ def _vxlan_problem(settings: Object, vni: int, port: int) -> str:
     return ""
 
 
-def make(daemon: Daemon, backend: Backend, subnet: ipaddress.IPv4Network) -> Generator[float | None, None, str]:
+def make(
+    daemon: Daemon, backend: Backend, subnet: ipaddress.IPv4Network, interface: str
+) -> Generator[float | None, None, str]:
     """The network for this range, made anew where it is another's; the overlay's DR MAC. SetupError, HnsError."""
     hns = daemon.node.hns
     if backend.problem:
@@ -91,6 +96,9 @@ def make(daemon: Daemon, backend: Backend, subnet: ipaddress.IPv4Network) -> Gen
         if kind == "Overlay":
             part["Policies"] = [{"Type": "VSID", "VSID": backend.vni}]
             request["Flags"] = NON_PERSISTENT
+            if tuple(int(part) for part in daemon.version.partition("-")[0].split(".")) >= NAMES_ADAPTER_FROM:
+                named = {"Type": "NetAdapterName", "Settings": {"NetworkAdapterName": interface}}
+                request["Policies"] = [named]
         daemon.log(f"Attempting to create HNSNetwork {json.dumps(request)}")
         try:
             found = hns.create_network(request)

@@ -104,7 +104,7 @@ def body(daemon: Daemon) -> Steps:
         )
     daemon.log(f"Found network config - Backend type: {backend.kind}")
     try:
-        subnet = yield from _register(daemon, api, name, backend, address)
+        subnet = yield from _register(daemon, api, name, backend, (adapter.name, address))
     except (SetupError, HnsError, UnreachableError, RefusedError) as error:
         daemon.log(f"Error registering network: {error}", "E")
         raise ExitError(f"Error registering network: {error}") from error
@@ -198,11 +198,12 @@ def _lease(api: NodeClient, name: str, backend: Backend, address: str, data: str
 
 
 def _register(
-    daemon: Daemon, api: NodeClient, name: str, backend: Backend, address: str
+    daemon: Daemon, api: NodeClient, name: str, backend: Backend, interface: tuple[str, str]
 ) -> Generator[float | None, None, ipaddress.IPv4Network]:
+    adapter, address = interface
     plain = "null" if backend.kind == "host-gw" else f'{{"VNI":{backend.vni},"VtepMAC":""}}'
     subnet = _lease(api, name, backend, address, plain)
-    mac = yield from make(daemon, backend, subnet)
+    mac = yield from make(daemon, backend, subnet, adapter)
     if backend.kind == "vxlan":
         for attempt in range(60):  # the API is out of reach while the adapter settles
             try:

@@ -31,7 +31,7 @@ NETBIOS = 15
 
 def hns_network(work: Work, args: Args) -> OpRun:
     yield 0.1
-    name, request = str(args["name"]), str(args["request"])
+    name, request = str(args["name"]), str(args.get("request") or "")
     if not work.node.hns.available:
         raise OpError("There is no Host Network Service; install the Windows feature Containers and restart.")
     yield from _start(work)
@@ -43,6 +43,8 @@ def hns_network(work: Work, args: Args) -> OpRun:
     # Noted before it is made: what was cut in between is still known as ours.
     _record(work, {**made, name.lower(): ""})
     work.seam("noted")
+    if not request:
+        return {"changed": False, "id": "", "existed": False}
     yield 1.0
     answer = json.loads(work.node.hns.call("POST", "/networks/", request))
     if not answer["Success"]:

@@ -46,7 +46,7 @@ def args(found: Reading = SWITCHED, mode: str = "l2bridge", **more: Any) -> flan
         "cluster_cidr": "10.244.0.0/16",
         "management": management,
         "conf": CONF,
-        "switch": virtual_switch.network(mode, management, found),
+        "switch": (virtual_switch.network(mode, management, found),),
         "network": flannel_conf.network_name(mode, ""),
         "mark": MARK,
     }

@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components import net
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from .nodes import LAYOUT
 from .windows_network import EXTERNAL, SWITCHED, VXLAN, adapter, reading
@@ -90,6 +91,56 @@ def test_a_switch_of_another_type_is_a_sentence() -> None:
     with pytest.raises(Refused, match="'vxlan0' of type Overlay; winkube_network_mode l2bridge needs L2Bridge"):
         batch(reading(networks=[VXLAN]))
     assert batch(reading(networks=[VXLAN]), "overlay") is None
+
+
+OLD, NEW = Version.parse("0.24.0"), Version.parse("0.24.1")
+
+
+def parts(found: Reading, version: Version, mode: str = "overlay") -> list[str]:
+    made = virtual_switch.networks_of(mode, management(found), found, version, "vxlan0", API)
+    return [change.text.partition(";")[0] for each in made if (change := each.change(found)) is not None]
+
+
+@pytest.mark.row("NW-08")
+def test_a_flanneld_that_names_the_adapter_makes_the_switch_itself() -> None:
+    assert parts(reading(), OLD) == ["make the first virtual switch on Ethernet (HNS network External)"]
+    assert parts(reading(), NEW, "l2bridge") == ["make the first virtual switch on Ethernet (HNS network External)"]
+    assert parts(reading(), NEW) == ["have flanneld make the first virtual switch on Ethernet (HNS network vxlan0)"]
+    _, made = virtual_switch.networks_of("overlay", management(reading()), reading(), NEW, "vxlan0", API)
+    change = made.change(reading())
+    assert change is not None
+    (noted,) = change.prepare
+    assert (noted.op, dict(noted.args)) == ("hns_network", {"name": "vxlan0"})
+    # The dead-man's switch, after flanneld has been stopped: its network goes, the adapter gets its addresses back.
+    assert [op.op for op in noted.undo] == ["hns_network_remove", "addresses"]
+    assert noted.undo[1].args["adapters"] == ["Ethernet"]
+    assert [(op.op, op.args.get("for") or op.args.get("adapters")) for op in change.finish] == [
+        ("wait", "hns_network"),
+        ("addresses", ["vEthernet (Ethernet)"]),
+        ("wait", "tcp"),
+        ("wait", "hns_network"),
+    ]
+
+
+PLACEHOLDER = EXTERNAL | {"Type": "Overlay"}
+
+
+@pytest.mark.row("NW-08")
+def test_beside_a_flanneld_that_names_the_adapter_no_placeholder_stays() -> None:
+    vnic = [adapter("Ethernet") | {"ipv4": []}, adapter("vEthernet (Ethernet)")]
+    both = reading(adapters=vnic, networks=[PLACEHOLDER, VXLAN])
+    assert parts(both, NEW) == ["remove the HNS network External"]
+    assert parts(both, OLD) == []
+    # After a restart flannel's own is gone, and HNS refuses it beside the placeholder.
+    alone = reading(adapters=vnic, networks=[PLACEHOLDER])
+    assert parts(alone, NEW) == [
+        "remove the HNS network External",
+        "have flanneld make the first virtual switch on Ethernet (HNS network vxlan0)",
+    ]
+    assert parts(reading(adapters=vnic, networks=[VXLAN]), NEW) == []
+    other = VXLAN | {"ID": "c", "Name": "theirs"}
+    with pytest.raises(Refused, match="'theirs', so that its address is on the virtual switch's own adapter"):
+        parts(reading(adapters=vnic, networks=[other]), NEW)
 
 
 def test_without_hns_there_is_no_network() -> None:

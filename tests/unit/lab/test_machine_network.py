@@ -7,6 +7,7 @@ import pytest
 from tests.lab.machine import image
 from tests.lab.machine.adapters import Address
 from tests.lab.machine.errors import PowerLost, SessionKilled, Unreachable
+from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.image import Nic
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.node import SimulatedNode
@@ -61,11 +62,21 @@ def test_the_first_switch_takes_the_network_away_and_brings_it_back(nic: Nic) ->
     assert not node.open_session().killed
 
 
+def test_hns_takes_the_adapter_below_a_switch_and_not_its_own(node: SimulatedNode) -> None:
+    node.hns.create_network(L2BRIDGE)
+    for asked in (
+        {"NetworkAdapterName": "vEthernet (Ethernet)"},
+        {"Policies": [{"Type": "NetAdapterName", "Settings": {"NetworkAdapterName": "vEthernet (Ethernet)"}}]},
+    ):
+        with pytest.raises(HnsError, match="0x803b0006"):
+            node.hns.create_network({**L2BRIDGE, "Name": "second", **asked})
+
+
 def test_the_management_ip_comes_within_5_s(node: SimulatedNode) -> None:
     node.hns.create_network(L2BRIDGE)
     node.clock.advance(70)
     session = node.open_session()
-    made = node.hns.create_network({**L2BRIDGE, "Name": "second", "NetworkAdapterName": "vEthernet (Ethernet)"})
+    made = node.hns.create_network({**L2BRIDGE, "Name": "second", "NetworkAdapterName": "Ethernet"})
     assert not session.killed and node.online, "a later network of that type is no blip"
     assert made["ManagementIP"] == ""
     node.clock.advance(5)

@@ -41,7 +41,8 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class HnsNetwork:
-    """The network `name`, made by POSTing `request` where `wanted`.
+    """The network `name`, made by POSTing `request` where `wanted`; without a request by the service `maker`, which the
+    same batch starts.
 
     Making the first one on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
     addresses to `vEthernet (<adapter>)`: the node itself waits for them, and if they, or what `gate` waits for, do not
@@ -49,13 +50,14 @@ class HnsNetwork:
     """
 
     name: str
-    request: Mapping[str, Any]
+    request: Mapping[str, Any] | None
     adapter: str
     addresses: Addresses
     wanted: bool
     queries: tuple[Query, ...]
     gate: tuple[Op, ...] = field(default=())
     wait_s: int = 120
+    maker: str = ""
 
     @property
     def label(self) -> str:
@@ -74,17 +76,71 @@ class HnsNetwork:
         """Make the network."""
         if not self.wanted:
             return None
-        text = json.dumps(self.request, separators=(",", ":"), sort_keys=True)
-        make = Op("hns_network", {"name": self.name, "request": text}).undone_by(
+        asked = {"request": _compact(self.request)} if self.request else {}
+        make = Op("hns_network", {"name": self.name, **asked}).undone_by(
             Op("hns_network_remove", {"name": self.name}),
             self.addresses.op(self.adapter, wait_s=self.wait_s),
         )
-        shown = json.dumps(self.request, indent=2, sort_keys=True)
+        there = Op("wait", {"for": "hns_network", "name": self.name, "timeout_s": self.wait_s})
+        settle = self.addresses.op(f"vEthernet ({self.adapter})", wait_s=self.wait_s)
+        who = f"have {self.maker} make" if self.maker else "make"
         return Change(
-            text=f"make the first virtual switch on {self.adapter} (HNS network {self.name}); every connection to the "
+            text=f"{who} the first virtual switch on {self.adapter} (HNS network {self.name}); every connection to the "
             "machine breaks for up to a minute",
             before="absent\n",
-            after=f"{shown}\n",
-            prepare=(make, self.addresses.op(f"vEthernet ({self.adapter})", wait_s=self.wait_s)),
+            after=f"{json.dumps(self.request, indent=2, sort_keys=True) if self.request else self.maker}\n",
+            prepare=(make,) if self.maker else (make, settle),
+            finish=(there, settle, *self.gate) if self.maker else (),
             state=self.queries,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class NoHnsNetwork:
+    """The network `name` with this `id` is not there; an empty id: it was not there when it was read. `request` made
+    it. `last`: no other network keeps the virtual switch of `adapter`, whose connections break."""
+
+    name: str
+    id: str
+    request: Mapping[str, Any]
+    adapter: str
+    addresses: Addresses
+    last: bool
+    queries: tuple[Query, ...]
+    wait_s: int = 120
+
+    @property
+    def label(self) -> str:
+        """The network by name."""
+        return f"HNS network {self.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """HNS's networks and the adapters."""
+        return self.queries
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Remove it."""
+        if not self.id:
+            return None
+        switch = f"vEthernet ({self.adapter})"
+        again = Op("hns_network", {"name": self.name, "request": _compact(self.request)})
+        remove = Op("hns_network_remove", {"name": self.name, "id": self.id}).undone_by(
+            again, self.addresses.op(switch, self.adapter, wait_s=self.wait_s)
+        )
+        settle = (self.addresses.op(switch, self.adapter, wait_s=self.wait_s),) if self.last else ()
+        breaks = "; every connection to the machine breaks for up to a minute" if self.last else ""
+        return Change(
+            text=f"remove the HNS network {self.name}{breaks}",
+            before=f"{json.dumps(self.request, indent=2, sort_keys=True)}\n",
+            after="absent\n",
+            prepare=(remove, *settle),
+            state=self.queries,
+        )
+
+
+def _compact(request: Mapping[str, Any]) -> str:
+    return json.dumps(request, separators=(",", ":"), sort_keys=True)

@@ -127,9 +127,14 @@ function Invoke-NodeOpHnsNetwork {
     }
     # Noted before it is made: so that one whose id could not be noted any more can be taken back all the same.
     Set-NodeNetworkEntry -Run $Run -Name $name -Id ''
+    $request = [string](Get-NodeArgument -Map $Arguments -Name 'request' -Default '')
+    if ($request -eq '') {
+        # A service that this batch starts makes it.
+        return @{ changed = $false; id = ''; existed = $false }
+    }
     try {
         # Not cut by the deadline: HNS would go on making it while it is taken back.
-        $call = @{ Method = 'POST'; Path = '/networks/'; Request = [string]$Arguments['request']; TimeoutMs = 120000 }
+        $call = @{ Method = 'POST'; Path = '/networks/'; Request = $request; TimeoutMs = 120000 }
         $made = Get-NodeHnsOutput @call -Failure "HNS did not make the network $name"
     }
     catch {
