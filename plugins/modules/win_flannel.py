@@ -119,7 +119,7 @@ options:
   exception_list:
     description:
       - Networks outside the cluster that pods reach with their own address, besides O(cluster_cidr), O(service_cidr)
-        and the subnet of the node's address.
+        and, in l2bridge, the subnet of the node's address.
     type: list
     elements: str
     default: []

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..engine.resource import Refused
 from ..facts import cni as cni_facts
+from ..facts.cni_plugins import TRANSLATES_NODES
 from ..facts.flannel import BACKENDS
 from ..facts.version import Line, Version
 from . import networks
@@ -150,7 +151,8 @@ def settings(
             )
     cluster = networks.ipv4(networks.ranges(cluster_cidr, "winkube_cluster_cidr"))
     services = networks.ipv4(networks.ranges(service_cidr, "winkube_service_cidr"))
-    needed = tuple(str(each) for each in (*cluster, *services, *networks.ipv4(networks.ranges(subnet, "subnet"))))
+    own = () if mode in TRANSLATES_NODES else networks.ipv4(networks.ranges(subnet, "subnet"))
+    needed = tuple(str(each) for each in (*cluster, *services, *own))
     return CniConf(
         network=network,
         mode=mode,

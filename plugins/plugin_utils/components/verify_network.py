@@ -13,6 +13,7 @@ from typing import Any
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_query
 from ..engine.resource import Refused
+from ..facts.cni_plugins import TRANSLATES_NODES
 from . import networks, subnet_env
 from .layout import Layout
 from .verify import ERROR, WARNING, Expected, Finding, source_vip
@@ -186,7 +187,8 @@ def _exceptions(layout: Layout, expected: Expected, reading: Reading, node_subne
         return
     exceptions = tuple(outbound_exceptions(conf))
     needed = [one for cidr in (expected.cluster_cidr, expected.service_cidr) for one in _ipv4(cidr)]
-    missing = networks.uncovered(exceptions, [*needed, *([node_subnet] if node_subnet else [])])
+    own = [node_subnet] if node_subnet and expected.network_mode not in TRANSLATES_NODES else []
+    missing = networks.uncovered(exceptions, [*needed, *own])
     if missing:
         text = (
             f"{path} lets traffic from pods to {', '.join(missing)} be translated (its exceptions are "

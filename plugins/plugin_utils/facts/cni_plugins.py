@@ -42,6 +42,11 @@ PLUGINS: tuple[CniPlugin, ...] = (
 )
 """By the name of the program without `.exe`."""
 
+TRANSLATES_NODES = frozenset({"overlay"})
+"""Types of networks whose pods reach nodes with the node's address: nobody outside an overlay can answer a pod's own.
+So the exceptions of OutBoundNAT are pods and services there, and the node's network as well elsewhere. Source:
+microsoft/SDN Kubernetes/windows/helper.psm1 (Update-CNIConfig) and start.ps1, rancher/rke2 pkg/windows."""
+
 BY_NAME = {each.name: each for each in PLUGINS}
 
 NOT_BUILT = {"l2bridge": "sdnbridge", "overlay": "sdnoverlay", "l2tunnel": "azure-vnet"}

@@ -12,6 +12,7 @@ from typing import Any
 from ..components.cni import CONFIGURATIONS
 from ..components.cni_conf import FILE
 from ..components.networks import Adapter, uncovered
+from ..facts.cni_plugins import TRANSLATES_NODES
 from ..facts.flannel import BACKENDS, PORT, VNI
 from .checking import Check, Seen, inside, listed, ranges
 from .finding import ERROR
@@ -97,14 +98,15 @@ def _conf_exceptions(scene: Scene) -> Iterator[Seen]:
     conf = scene.cni_conf
     if conf is None or not conf.workers or any(each.type not in DELEGATES for each in conf.workers):
         return
-    needed = [*ranges(scene.expect.cluster_cidr), *ranges(scene.expect.service_cidr), *_host_subnet(scene)]
+    own = () if all(DELEGATES[each.type] in TRANSLATES_NODES for each in conf.workers) else _host_subnet(scene)
+    needed = [*ranges(scene.expect.cluster_cidr), *ranges(scene.expect.service_cidr), *own]
     found = [str(each) for one in conf.exceptions() for each in ranges(one)]
     missing = uncovered(found, [str(each) for each in needed if each.version == 4])
     if missing:
         yield Seen(
             CNI_CONF,
             f"its exceptions are {listed(found)}: traffic from pods to {listed(missing)} is translated",
-            "exceptions that cover pods, services and the host's own network",
+            "exceptions that cover pods, services and, but for overlay, the host's own network",
         )
 
 

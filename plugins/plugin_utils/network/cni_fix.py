@@ -85,7 +85,7 @@ def _plugin(data: Object, subject: Subject) -> None:
         if isinstance(value, dict):
             entry[_key(entry, "value")] = _policy(value) if form == 2 else value
     if form == 2:
-        _exceptions(data, known.policies, entries, subject)
+        _exceptions(data, known.policies, entries, subject.needed(known.needs))
         _address(data, known, entries, subject)
 
 
@@ -120,14 +120,14 @@ def _policy(value: Object) -> Object:
     return {**made, **({"Settings": settings} if settings or "Settings" in value else {}), **rest}
 
 
-def _exceptions(data: Object, key: str, entries: list[Object], subject: Subject) -> None:
+def _exceptions(data: Object, key: str, entries: list[Object], needed: tuple[str, ...]) -> None:
     """What is needed and not covered, into the first OutBoundNAT policy, or one of its own."""
-    if not subject.needed:
+    if not needed:
         return
     values = [entry.get(_key(entry, "value")) for entry in entries]
     own = [each for each in values if isinstance(each, dict) and each.get("Type") == OUTBOUND]
     given = [str(one) for each in own for one in (each.get("Settings") or {}).get("Exceptions") or ()]
-    missing = uncovered([str(one) for each in given for one in ranges(each)], subject.needed)
+    missing = uncovered([str(one) for each in given for one in ranges(each)], needed)
     if not missing:
         return
     if own:

@@ -52,10 +52,10 @@ class Subject:
     management_ip: str = ""
     programs: tuple[str, ...] | None = None
 
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The IPv4 networks that pods have to reach with their own address."""
-        found = ranges(f"{self.cluster_cidr},{self.service_cidr},{self.subnet}")
+    def needed(self, kind: str) -> tuple[str, ...]:
+        """The IPv4 networks that pods have to reach with their own address on an HNS network of this kind."""
+        own = "" if kind in cni_plugins.TRANSLATES_NODES else self.subnet
+        found = ranges(f"{self.cluster_cidr},{self.service_cidr},{own}")
         return tuple(str(each) for each in found if each.version == 4)
 
 
@@ -398,10 +398,13 @@ def _given(value: Mapping[str, Any]) -> list[Any]:
 
 def _exceptions(conf: Conf, subject: Subject) -> Iterator[Finding]:
     """As the plugins understand them: what stands there in the wrong form is none."""
-    if not any(cni_plugins.BY_NAME[each.type].policies for each in conf.workers if each.type in cni_plugins.BY_NAME):
+    known = [cni_plugins.BY_NAME[each.type] for each in conf.workers if each.type in cni_plugins.BY_NAME]
+    workers = [each for each in known if each.policies]
+    if not workers:
         return
     found = [str(one) for each in conf.exceptions() for one in ranges(each)]
-    missing = uncovered(found, subject.needed)
+    needed = dict.fromkeys(one for each in workers for one in subject.needed(each.needs))
+    missing = uncovered(found, needed)
     if missing:
         yield _finding(
             "conf-exceptions", subject, "", f"its exceptions are {listed(found)}", f"{listed(missing)} among them"

@@ -23,8 +23,8 @@ REMEDIES = {
     "does not work (TS-09).",
     "outbound": "Compare the exceptions of cni.conf with the ranges of cluster, Services and nodes: the external "
     "address must not be in them. Try with curl, not with ping (TS-08).",
-    "pod-to-node": "Look whether the nodes' own range is among the exceptions of cni.conf, and at the firewall of the "
-    "other node (TS-08).",
+    "pod-to-node": "Look at the firewall of the other node, and whether the nodes' own range is among the exceptions "
+    "of cni.conf: with l2bridge it has to be, with overlay it must not (TS-08).",
     "image": "Look at the pod's events and at the registries of the node (docs/registries.md; TS-18).",
     "dns-config": "Look at clusterDNS of the kubelet and at dns in cni.conf: on Windows the CNI plugin passes it on "
     "(NW-36).",

@@ -205,6 +205,7 @@ class Flows:
         if port == KUBELET and protocol == "TCP":
             if place.kind == "pod" and "pod-to-node" in self.broken:
                 raise SilenceError
+            self._need_translation(place, self._address_of(name))
             if self.kubelet_address(name, place.address):
                 raise SilenceError
             return Served("Unauthorized", 401)
@@ -241,6 +242,19 @@ class Flows:
             node = machine.node
             if not machine.in_turn(lambda node=node, source=source: lets_in(node, "UDP", settings.port, source)):  # type: ignore[misc]
                 raise SilenceError
+
+    def _need_translation(self, place: Place, address: str) -> None:
+        """With vxlan nobody outside the overlay can answer a pod's own address: what is an exception of OutBoundNAT is
+        not translated, and gets no answer. Source: microsoft/SDN Kubernetes/windows/helper.psm1 (its list for overlay
+        has pods and services alone)."""
+        machine = self._cluster.machine_of(place.node) if place.kind == "pod" else None
+        if machine is None or self._cluster.settings.backend != "vxlan":
+            return
+        endpoints = machine.in_turn(lambda: machine.node.hns.endpoints)
+        own = [item for item in endpoints if item.get("IPAddress") == place.address]
+        listed = [one for item in own for policy in item["Policies"] for one in policy.get("ExceptionList") or ()]
+        if any(ipaddress.ip_address(address) in ipaddress.ip_network(one) for one in listed):
+            raise SilenceError
 
     def kubelet_address(self, name: str, source: str) -> str:
         """The address at which nobody answers `source` for the kubelet of this Node; empty where it answers.

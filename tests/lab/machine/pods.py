@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.lab.machine.errors import WinError
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.hns_subnets import HCN_ENDPOINT, check_policies
 
@@ -102,7 +104,11 @@ class Pods:
             metadata = pod["metadata"]
             check_policies(self._policies, HCN_ENDPOINT)
             endpoint = hns.create_endpoint(
-                {"VirtualNetwork": network["ID"], "Name": f"{metadata['uid']}_{network['Name']}"}
+                {
+                    "VirtualNetwork": network["ID"],
+                    "Name": f"{metadata['uid']}_{network['Name']}",
+                    "Policies": outbound_policies(self._node),
+                }
             )
             space = hns.create_namespace()
             hns.attach_endpoint(endpoint["ID"], space["ID"])
@@ -124,6 +130,34 @@ class Pods:
             hns.delete_endpoint(sandbox.endpoint)
         if _has(hns.namespaces, sandbox.hns_namespace):
             hns.delete_namespace(sandbox.hns_namespace)
+
+
+def outbound_policies(node: SimulatedNode) -> list[Object]:
+    """The OutBoundNAT policies of the CNI configuration that containerd takes, the first by name: API v2's exceptions
+    as v1 shows them."""
+    for process in node.processes.named(["containerd.exe"]):
+        folder = str(process.facts.get("cni_conf_dir") or "")
+        if not folder or not node.drive.is_dir(folder):
+            continue
+        for name in sorted(node.drive.listdir(folder)):
+            try:
+                document = json.loads(node.drive.read(f"{folder}\\{name}"))
+            except (WinError, ValueError):
+                continue
+            return list(_outbound(document))
+    return []
+
+
+def _outbound(found: Any) -> Iterator[Object]:
+    if isinstance(found, dict):
+        if str(found.get("Type") or "").lower() == "outboundnat":
+            settings = found.get("Settings") or {}
+            yield {"Type": "OutBoundNAT", "ExceptionList": [str(one) for one in settings.get("Exceptions") or []]}
+        for each in found.values():
+            yield from _outbound(each)
+    elif isinstance(found, list):
+        for each in found:
+            yield from _outbound(each)
 
 
 def _stamp(node: SimulatedNode) -> str:

@@ -81,7 +81,8 @@ def test_overlay_with_containerd() -> None:
     found = data(mode="overlay")
     assert (found["name"], found["delegate"]["type"], found["delegate"]["apiVersion"]) == ("vxlan0", "win-overlay", 2)
     assert values(found) == [
-        {"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED}},
+        # Nobody outside the overlay can answer a pod's own address: nodes are reached with the node's.
+        {"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED[:2]}},
         {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
         {"Type": "ProviderAddress", "Settings": {"ProviderAddress": "10.127.130.14"}},
     ]

@@ -185,7 +185,13 @@ def made(rows: str, option: dict[str, Any], **changed: Any) -> ParameterSet:
     ("option", "changed"),
     [
         made("NW-01 NW-07 NW-13 NW-26 NW-32 NW-33 NW-34", {}),
-        made("NW-01 NW-08 NW-13", {"network_mode": "overlay"}, name="vxlan0", delegate="win-overlay"),
+        made(
+            "NW-01 NW-08 NW-13 NW-26",
+            {"network_mode": "overlay"},
+            name="vxlan0",
+            delegate="win-overlay",
+            exceptions=["10.244.0.0/16", "10.96.0.0/12"],
+        ),
         made("NW-14", {"cni_version": "0.3.0"}, version="0.3.0"),
         made("NW-14", {"plugins_version": "0.8.7"}, version="0.2.0"),
         made("NW-33", {"cluster_domain": "corp"}, dns={"Nameservers": ["10.96.0.10"], "Search": ["svc.corp"]}),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.lab.cluster.api import Request
 from tests.lab.cluster.flows import Place, SilenceError
 from tests.lab.cluster.pod_programs import run, run_on_linux
 from tests.lab.machine.pods import starts
@@ -247,3 +248,41 @@ def test_allocatable_is_capacity_less_what_is_kept_back(kube: Kube) -> None:
     assert allocatable(size, {}) == size
     shown = kube.cluster.request("GET", "/api/v1/nodes/win1/proxy/configz")
     assert shown["kubeletconfig"]["kind"] == "KubeletConfiguration"
+
+
+def let_in(kube: Kube, protocol: str, port: int, remote: str) -> None:
+    rule = ("dir=in", "action=allow", f"protocol={protocol}", f"localport={port}", f"remoteip={remote}")
+    netsh = "C:\\Windows\\System32\\netsh.exe"
+    added = kube.node.run(netsh, ["advfirewall", "firewall", "add", "rule", f"name=port-{port}", *rule])
+    assert added.exit_code == 0
+
+
+def test_without_a_rule_of_the_firewall_nobody_reaches_the_kubelet(kube: Kube) -> None:
+    deploy(kube)
+    (pod,) = pods(kube)
+    control = kube.cluster.settings.address
+    node = kube.cluster.nodes["win1"]["status"]["addresses"][0]["address"]
+    log = Request("GET", f"{PODS}/{pod['metadata']['name']}/log", token="")
+    said = f"error dialing backend: dial tcp {node}:10250: i/o timeout"
+    refused = kube.cluster._kubelet_unreached(log.path)
+    assert refused is not None and (refused.status, refused.json["message"]) == (500, said)
+    with pytest.raises(SilenceError):
+        kube.cluster.flows.ask(LINUX, node, 10250)
+    let_in(kube, "TCP", 10250, f"{control}/24")
+    assert kube.cluster._kubelet_unreached(log.path) is None
+    assert kube.cluster.flows.ask(LINUX, node, 10250).status == 401
+    with pytest.raises(SilenceError):
+        kube.cluster.flows.ask(Place("linux", "far", "203.0.113.9"), node, 10250)
+    let_in(kube, "TCP", 10250, "any")
+    assert kube.cluster.flows.ask(Place("linux", "far", "203.0.113.9"), node, 10250).status == 401
+
+
+def test_a_kubelet_that_is_not_told_takes_the_newest_adapters_address(kube: Kube) -> None:
+    hns = kube.node.hns
+    network = hns.network("cbr0")
+    assert network is not None
+    settle(kube)
+    assert kube.cluster.nodes["win1"]["status"]["addresses"][0]["address"] == kube.node.nic.address
+    hns.attach_endpoint(hns.create_endpoint({"Name": "cbr0_ep", "VirtualNetwork": network["ID"]})["ID"])
+    settle(kube)
+    assert kube.cluster.nodes["win1"]["status"]["addresses"][0]["address"].startswith("10.244.1.")

@@ -282,3 +282,22 @@ def test_a_hundred_random_ones_are_right() -> None:
         data = copy.deepcopy(node.files[CNI_CONF])
         subject = Subject("cni.conf", node.network, cluster_cidr=node.expect["cluster_cidr"])
         assert ids(data, subject) == [], seed
+
+
+@pytest.mark.row("NW-26", "NW-30")
+@pytest.mark.parametrize(
+    ("plugin", "given", "mended"),
+    [
+        ("win-bridge", EXCEPTIONS[:2], EXCEPTIONS),
+        ("win-overlay", EXCEPTIONS[:2], EXCEPTIONS[:2]),
+        ("win-overlay", EXCEPTIONS[:1], EXCEPTIONS[:2]),
+        # Somebody's own list is his.
+        ("win-overlay", EXCEPTIONS, EXCEPTIONS),
+    ],
+)
+def test_the_hosts_network_is_an_exception_in_l2bridge_alone(plugin: str, given: list[str], mended: list[str]) -> None:
+    data = conf()
+    data["delegate"]["type"] = plugin
+    value(data)["Settings"]["Exceptions"] = list(given)
+    found = json.loads(fix(json.dumps(data), SUBJECT))
+    assert value(found)["Settings"]["Exceptions"] == mended
