@@ -244,6 +244,18 @@ def test_from_flannel_0_24_1_on_there_is_no_placeholder_in_overlay(bench: Bench)
     assert converge(bench, cluster, mode="overlay").recap["win1"].changed == 0
 
 
+@pytest.mark.row("NW-09")
+@pytest.mark.parametrize(("mode", "backend"), [("l2bridge", "host-gw"), ("overlay", "vxlan")])
+def test_a_new_switch_on_a_public_network_keeps_nobody_out(bench: Bench, mode: str, backend: str) -> None:
+    """OpenSSH's rule on Windows Server 2025 is for private networks; a new vEthernet is on a public one."""
+    cluster = bench.cluster(backend=backend)
+    host = node(bench, cluster, release="2025")
+    converge(bench, cluster, mode=mode)
+    categories = host.in_turn(lambda: {each.name: each.category for each in host.node.adapters.all()})
+    assert categories["vEthernet (Ethernet)"] == "Private"
+    assert converge(bench, cluster, mode=mode).recap["win1"].changed == 0
+
+
 @pytest.mark.row("NW-08")
 def test_a_switch_of_flannelds_own_that_loses_the_address_gets_it_back_from_the_node(bench: Bench) -> None:
     cluster = bench.cluster(backend="vxlan")

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Literal
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object
 from tests.lab.cluster.workloads import is_ready
-from tests.lab.machine.firewall import lets_in
 
 if TYPE_CHECKING:
     from tests.lab.cluster.cluster import Cluster
@@ -240,7 +239,7 @@ class Flows:
             if machine is None or not source:
                 continue
             node = machine.node
-            if not machine.in_turn(lambda node=node, source=source: lets_in(node, "UDP", settings.port, source)):  # type: ignore[misc]
+            if not machine.in_turn(lambda node=node, source=source: node.lets_in("UDP", settings.port, source)):  # type: ignore[misc]
                 raise SilenceError
 
     def _need_translation(self, place: Place, address: str) -> None:
@@ -266,7 +265,7 @@ class Flows:
             return ""
         node, address = machine.node, self._address_of(name)
         own = address == node.nic.address
-        if own and machine.in_turn(lambda: lets_in(node, "TCP", KUBELET, source)):
+        if own and machine.in_turn(lambda: node.lets_in("TCP", KUBELET, source)):
             return ""
         return address
 

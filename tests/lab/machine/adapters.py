@@ -33,7 +33,10 @@ class Settings:
 
 @dataclass(eq=False)
 class Adapter:
-    """settings None: IPv4 is not bound to it (a NIC under a virtual switch). settled: False while it gets its addresses
+    """category: of the network that it is on (`Public`, `Private`, `Domain`), None while Windows finds that out. A new
+    virtual adapter's is Public (learn.microsoft.com, Network List Manager: a network that nobody has named).
+
+    settings None: IPv4 is not bound to it (a NIC under a virtual switch). settled: False while it gets its addresses
     anew; mac: `00-15-5D-EB-40-00`.
     """
 
@@ -48,6 +51,7 @@ class Adapter:
     settled: bool = True
     half_until: float = 0.0
     """Clock seconds until which Windows knows the adapter, but not all about it."""
+    category: str | None = "Public"
 
 
 class Adapters:
@@ -55,6 +59,8 @@ class Adapters:
 
     def __init__(self) -> None:
         self.leases: dict[str, Settings] = {}
+        self.recognised: dict[str, str] = {}
+        """MAC -> the category that somebody gave its network; Windows knows a network again, by its gateway."""
         self._adapters: list[Adapter] = []
         self._next = 4
 
@@ -70,6 +76,7 @@ class Adapters:
         """A new adapter, with an index that none had before."""
         self._next += 1
         adapter = Adapter(name, description, self._next, mac, settings, physical=physical)
+        adapter.category = "Private" if physical else "Public"
         self._adapters.append(adapter)
         return adapter
 

@@ -28,6 +28,7 @@ VERSION_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
 BIOS_KEY = "HKLM\\HARDWARE\\DESCRIPTION\\System\\BIOS"
 GUEST_KEY = "HKLM\\SOFTWARE\\Microsoft\\Virtual Machine\\Guest\\Parameters"
 FEATURES_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Component Based Servicing"
+FIRST_PRIVATE_SSH = 26100
 SVCHOST = "%SystemRoot%\\System32\\svchost.exe -k netsvcs -p"
 SESSION_MANAGER = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager"
 COMPUTER_NAME = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName"
@@ -65,6 +66,12 @@ class Nic:
     gateway: str | None = None
     dns: tuple[str, ...] = ("10.7.0.2",)
     dhcp: bool = False
+
+    @property
+    def neighbour(self) -> str:
+        """An address of its own network that is not its own: where the controller is."""
+        network = ipaddress.IPv4Interface(f"{self.address}/{self.prefix}").network
+        return self.gateway or str(network.network_address + 1)
 
 
 @dataclass(frozen=True)
@@ -191,14 +198,16 @@ def _registry(node: SimulatedNode) -> None:
     registry.set(ENVIRONMENT, "TEMP", "expand_string", "%SystemRoot%\\TEMP")
     registry.set(ENVIRONMENT, "PROCESSOR_ARCHITECTURE", "string", release.architecture.upper())
     registry.set(ENVIRONMENT, "NUMBER_OF_PROCESSORS", "string", "2")
+    # From Server 2025 on OpenSSH's rule is for private networks alone (learn.microsoft.com, Get started with OpenSSH).
+    scope = "Profile=Private|" if release.build >= FIRST_PRIVATE_SSH else ""
     for profile in PROFILES.values():
         registry.set(f"{POLICY}\\{profile}", "EnableFirewall", "dword", 1)
     registry.set(
         RULES,
         "OpenSSH-Server-In-TCP",
         "string",
-        "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=22|App=%SystemRoot%\\system32\\OpenSSH\\sshd.exe|"
-        "Name=OpenSSH SSH Server (sshd)|",
+        f"v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|{scope}LPort=22|"
+        "App=%SystemRoot%\\system32\\OpenSSH\\sshd.exe|Name=OpenSSH SSH Server (sshd)|",
     )
     remote_desktop.install(registry)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from tests.lab.machine import image
+from tests.lab.machine import firewall, image
 from tests.lab.machine.adapters import Adapters
 from tests.lab.machine.clock import START, Clock, Timer
 from tests.lab.machine.commandline import arguments_after, candidates, join
@@ -33,6 +33,7 @@ from tests.lab.programs.catalogue import PROGRAMS
 from tests.lab.programs.program import Caller, Completed, Serve
 
 SYSTEM = "S-1-5-18"
+SSH = 22
 SSHD = "C:\\Windows\\System32\\OpenSSH\\sshd.exe"
 WINRS = "C:\\Windows\\System32\\winrshost.exe"
 """The process of one WinRM shell (field knowledge)."""
@@ -184,7 +185,15 @@ class SimulatedNode:
     @property
     def online(self) -> bool:
         """Whether the machine can be reached under the address that the world knows it by."""
-        return self.powered and not self.stopping and self.adapters.holder(self.nic.address) is not None
+        return self.powered and not self.stopping and self.lets_in("TCP", SSH, self.nic.neighbour)
+
+    def lets_in(self, protocol: str, port: int, source: str) -> bool:
+        """Whether what comes from this address to the machine's own gets in: by the firewall and the category of the
+        adapter that has the address now."""
+        adapter = self.adapters.holder(self.nic.address)
+        if adapter is None:
+            return False
+        return firewall.lets_in(self, protocol, port, source, adapter.category or "Public")
 
     # -- sessions ------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ class Switches:
         name = f"vEthernet ({nic.name})"
         host = node.adapters.add(name, nic.mac, Settings(dhcp=True) if lost else settings)
         host.half_until = node.clock.now() + HALF_MADE_S
+        host.category = node.adapters.recognised.get(nic.mac, "Public")
         switch = Switch(nic, host, kind, {network})
         self._switches.append(switch)
         self._blip(host)

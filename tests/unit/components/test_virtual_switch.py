@@ -32,7 +32,9 @@ def batch(found: Reading, mode: str = "l2bridge", api: virtual_switch.ApiServer 
 def test_a_bare_adapter_gets_the_placeholder_and_its_addresses_back() -> None:
     made = batch(reading())
     assert made is not None
-    network, addresses = made.ops
+    note, network, addresses, category = made.ops
+    assert (note.op, dict(note.args)) == ("category_note", {"adapters": ["Ethernet"]})
+    assert (category.op, category.args["adapters"]) == ("category_restore", ["vEthernet (Ethernet)"])
     assert json.loads(network.args["request"]) == {
         "Name": "External",
         "Type": "L2Bridge",
@@ -62,7 +64,7 @@ def test_a_bare_adapter_gets_the_placeholder_and_its_addresses_back() -> None:
 def test_overlay_gets_a_vsid_of_its_own() -> None:
     made = batch(reading(), "overlay")
     assert made is not None
-    request = json.loads(made.ops[0].args["request"])
+    request = json.loads(made.ops[1].args["request"])
     assert request["Type"] == "Overlay"
     assert request["Subnets"][0]["Policies"] == [{"Type": "VSID", "VSID": 9999}]
 
@@ -109,7 +111,8 @@ def test_a_flanneld_that_names_the_adapter_makes_the_switch_itself() -> None:
     _, made = virtual_switch.networks_of("overlay", management(reading()), reading(), NEW, "vxlan0", API)
     change = made.change(reading())
     assert change is not None
-    (noted,) = change.prepare
+    category, noted = change.prepare
+    assert category.op == "category_note"
     assert (noted.op, dict(noted.args)) == ("hns_network", {"name": "vxlan0"})
     # The dead-man's switch, after flanneld has been stopped: its network goes, the adapter gets its addresses back.
     assert [op.op for op in noted.undo] == ["hns_network_remove", "addresses"]
@@ -117,6 +120,7 @@ def test_a_flanneld_that_names_the_adapter_makes_the_switch_itself() -> None:
     assert [(op.op, op.args.get("for") or op.args.get("adapters")) for op in change.finish] == [
         ("wait", "hns_network"),
         ("addresses", ["vEthernet (Ethernet)"]),
+        ("category_restore", ["vEthernet (Ethernet)"]),
         ("wait", "tcp"),
         ("wait", "hns_network"),
     ]

@@ -23,6 +23,7 @@ CMDLETS = frozenset(
         "Invoke-CimMethod",
         "New-Object",
         "Select-Object",
+        "Set-CimInstance",
         "Set-StrictMode",
         "Sort-Object",
         "Where-Object",

@@ -39,6 +39,16 @@ class Addresses:
         return Op("addresses", args)
 
 
+def note_category(*adapters: str) -> Op:
+    """Before a switch: which category the adapter's network has."""
+    return Op("category_note", {"adapters": list(adapters)})
+
+
+def restore_category(*adapters: str, wait_s: int) -> Op:
+    """After it: a new vEthernet may be on a public network, where rules for remote access do not hold."""
+    return Op("category_restore", {"adapters": list(adapters), "wait_s": wait_s})
+
+
 @dataclass(frozen=True, slots=True)
 class HnsNetwork:
     """The network `name`, made by POSTing `request` where `wanted`; without a request by the service `maker`, which the
@@ -82,15 +92,17 @@ class HnsNetwork:
             self.addresses.op(self.adapter, wait_s=self.wait_s),
         )
         there = Op("wait", {"for": "hns_network", "name": self.name, "timeout_s": self.wait_s})
-        settle = self.addresses.op(f"vEthernet ({self.adapter})", wait_s=self.wait_s)
+        switch = f"vEthernet ({self.adapter})"
+        note = note_category(self.adapter)
+        settle = (self.addresses.op(switch, wait_s=self.wait_s), restore_category(switch, wait_s=self.wait_s))
         who = f"have {self.maker} make" if self.maker else "make"
         return Change(
             text=f"{who} the first virtual switch on {self.adapter} (HNS network {self.name}); every connection to the "
             "machine breaks for up to a minute",
             before="absent\n",
             after=f"{json.dumps(self.request, indent=2, sort_keys=True) if self.request else self.maker}\n",
-            prepare=(make,) if self.maker else (make, settle),
-            finish=(there, settle, *self.gate) if self.maker else (),
+            prepare=(note, make) if self.maker else (note, make, *settle),
+            finish=(there, *settle, *self.gate) if self.maker else (),
             state=self.queries,
         )
 
@@ -131,13 +143,17 @@ class NoHnsNetwork:
         remove = Op("hns_network_remove", {"name": self.name, "id": self.id}).undone_by(
             again, self.addresses.op(switch, self.adapter, wait_s=self.wait_s)
         )
-        settle = (self.addresses.op(switch, self.adapter, wait_s=self.wait_s),) if self.last else ()
+        note = (note_category(switch),) if self.last else ()
+        settle = (
+            self.addresses.op(switch, self.adapter, wait_s=self.wait_s),
+            restore_category(switch, self.adapter, wait_s=self.wait_s),
+        ) if self.last else ()  # fmt: skip
         breaks = "; every connection to the machine breaks for up to a minute" if self.last else ""
         return Change(
             text=f"remove the HNS network {self.name}{breaks}",
             before=f"{json.dumps(self.request, indent=2, sort_keys=True)}\n",
             after="absent\n",
-            prepare=(remove, *settle),
+            prepare=(*note, remove, *settle),
             state=self.queries,
         )
 

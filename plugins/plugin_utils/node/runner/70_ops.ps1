@@ -94,6 +94,8 @@ function Invoke-NodeOp {
         'hns_network_remove' { return Invoke-NodeOpHnsNetworkRemove -Arguments $arguments -Run $Run }
         'hns_remove' { return Invoke-NodeOpHnsRemove -Arguments $arguments -Run $Run }
         'addresses' { return Invoke-NodeOpAddresses -Arguments $arguments -Run $Run }
+        'category_note' { return Invoke-NodeOpCategoryNote -Arguments $arguments -Run $Run }
+        'category_restore' { return Invoke-NodeOpCategoryRestore -Arguments $arguments -Run $Run }
         'computer_name' { return Invoke-NodeOpComputerName -Arguments $arguments -Run $Run }
         'wait' { return Invoke-NodeOpWait -Arguments $arguments -Run $Run }
         'record' { return Invoke-NodeOpRecord -Arguments $arguments -Run $Run }

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The category of an adapter's network: it decides which rules of the firewall hold, and so whether one may still come in.
+
+function Read-NodeCategory {
+    <#
+    .SYNOPSIS
+    {profile, name}: the network that the first of the adapters is on, and its category; null while Windows does not know it yet.
+
+    .NOTES
+    MSFT_NetConnectionProfile is what Get-NetConnectionProfile asks for; NetworkCategory is 0 public, 1 private, 2 domain.
+    #>
+    param([object[]]$Names)
+
+    $adapter = Find-NodeAdapter -Names $Names
+    if ($null -eq $adapter) {
+        return $null
+    }
+    $call = @{ Namespace = 'root/StandardCimv2'; ClassName = 'MSFT_NetConnectionProfile'; OperationTimeoutSec = 60; ErrorAction = 'Stop' }
+    foreach ($item in @(Get-CimInstance @call)) {
+        if ([string]$item.InterfaceAlias -eq [string]$adapter['name']) {
+            $kinds = @('public', 'private', 'domain')
+            return @{ profile = $item; name = [string]$kinds[[int]$item.NetworkCategory] }
+        }
+    }
+    return $null
+}
+
+function Invoke-NodeOpCategoryNote {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $name = ''
+    $found = Read-NodeCategory -Names (Get-NodeArgumentList -Map $Arguments -Name 'adapters')
+    if ($null -ne $found) {
+        $name = [string]$found['name']
+    }
+    $path = Join-NodePath -Folder $Run['state_dir'] -Name 'category.json'
+    Write-NodeJsonFile -Path $path -Value @{ schema = 1; category = $name }
+    return @{ changed = $false; category = $name }
+}
+
+function Invoke-NodeOpCategoryRestore {
+    param([object]$Arguments, [hashtable]$Run)
+
+    $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
+    $document = Read-NodeDocument -Path (Join-NodePath -Folder $Run['state_dir'] -Name 'category.json')
+    $wanted = [string](Get-NodeArgument -Map $document -Name 'category' -Default '')
+    if ($wanted -eq '') {
+        return @{ changed = $false; category = '' }
+    }
+    $patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    $changed = $false
+    while ($true) {
+        $seen = 'it is none'
+        $found = Read-NodeCategory -Names $names
+        if ($null -ne $found) {
+            if ([string]$found['name'] -ceq $wanted) {
+                return @{ changed = $changed; category = $wanted }
+            }
+            $seen = "it is $($found['name'])"
+            # Only Windows itself makes it domain, when it has reached a domain controller.
+            if ($wanted -cne 'domain') {
+                $number = [uint32][int]($wanted -ceq 'private')
+                $call = @{ InputObject = $found['profile']; Property = @{ NetworkCategory = $number }; OperationTimeoutSec = 60; ErrorAction = 'Stop' }
+                try {
+                    $null = Set-CimInstance @call
+                    $changed = $true
+                }
+                catch {
+                    $seen = "${seen}: $(Get-NodeErrorText -Record $_)"
+                }
+            }
+        }
+        if ($watch.Elapsed.TotalSeconds -ge $patience) {
+            throw "The network of the adapter $($names -join ' or ') was to be $wanted, as before, or the firewall may keep everybody out; after $([System.Math]::Round($patience, 1)) s $seen."
+        }
+        [System.Threading.Thread]::Sleep(500)
+    }
+}
