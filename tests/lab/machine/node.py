@@ -18,6 +18,7 @@ from tests.lab.machine.dump import dump
 from tests.lab.machine.errors import PowerLost, ProcessKilled, SessionKilled, Unreachable, WinError
 from tests.lab.machine.faults import Fault, Faults, Phase, When
 from tests.lab.machine.hns import Hns
+from tests.lab.machine.language import Language, localised
 from tests.lab.machine.network import Network
 from tests.lab.machine.pipes import Pipes
 from tests.lab.machine.pods import Pods
@@ -48,7 +49,7 @@ class SimulatedNode:
     seed: what differs between machines (MachineGuid, delays) follows from name and seed.
     containers: whether the Containers feature is on. nic: the one NIC and its address.
     encryption: BitLocker's state by volume (`on`, `off`), `unknown` where nothing is said.
-    clock_offset_s: how wrong its clock is.
+    clock_offset_s: how wrong its clock is. language: what Windows' own programs speak.
     """
 
     clock_type: type[Clock] = Clock
@@ -71,9 +72,11 @@ class SimulatedNode:
         nic: image.Nic | None = None,
         encryption: Mapping[str, str] | None = None,
         clock_offset_s: float = 0.0,
+        language: Language = "en",
     ) -> None:
         self.name = name
         self.release = release
+        self.language = language
         self.framework = True
         """Whether scripts run on .NET Framework (Windows PowerShell 5.1), else on .NET (PowerShell 7)."""
         self.random = random.Random(f"{name} {seed}")
@@ -339,7 +342,10 @@ class SimulatedNode:
             started = self.clock.now()
             completed = yield from main(self, [path, *arguments], stdin, caller)
             seconds = self.clock.now() - started
-            result.append(Completed(completed.exit_code, completed.stdout, completed.stderr, seconds))
+            out, err = completed.stdout, completed.stderr
+            if found.name in image.PROGRAMS_IN_SYSTEM32:
+                out, err = localised(out, self.language), localised(err, self.language)
+            result.append(Completed(completed.exit_code, out, err, seconds))
             return completed.exit_code
 
         process = self.processes.spawn(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -149,9 +150,12 @@ class Lab:
             containers=spec.containers,
             nic=spec.nic,
             encryption={"C:": spec.encryption},
-            clock_offset_s=spec.clock_offset_s,
+            clock_offset_s=_clock_offset(spec),
+            language=spec.language,
         )
         node.faults.lost_static_address = spec.lost_static_address
+        if spec.kind is None or not spec.kind.antivirus:
+            node.faults.antivirus_s = _drawn(spec, "antivirus").uniform(0.5, 3.0)
         return node
 
     def host(self, name: str) -> NodeHost:
@@ -209,3 +213,16 @@ async def _cancel_all() -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _drawn(spec: NodeSpec, what: str) -> random.Random:
+    return random.Random(f"{what} of {spec.name} {spec.seed}")
+
+
+def _clock_offset(spec: NodeSpec) -> float:
+    """No two clocks agree: some seconds, the same for each run of a test."""
+    if spec.clock_offset_s is not None:
+        return spec.clock_offset_s
+    if spec.kind is not None and spec.kind.clock:
+        return 0.0
+    return round(_drawn(spec, "clock").uniform(-5.0, 5.0), 1)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from tests.lab.machine.image import Nic
+from tests.lab.machine.language import Language
 
 Access = Literal["open", "refused", "silent"]
 DEFAULT_PORT = 22
@@ -34,6 +35,23 @@ class NodesError(Exception):
 
 
 @dataclass(frozen=True)
+class Kind:
+    """Where a machine is kinder than Windows, and the reason why a test may have it so, one sentence.
+
+    antivirus: no scanner holds programs that have just been written. clock: it is in step with the cluster's and the
+    controller's.
+    """
+
+    reason: str
+    antivirus: bool = False
+    clock: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise NodesError("a kind machine needs a reason")
+
+
+@dataclass(frozen=True)
 class NodeSpec:
     """One node: its name, the address and port it claims, who may log in, how the way to it behaves.
 
@@ -44,7 +62,8 @@ class NodeSpec:
     access: `refused` closes each connection at once, `silent` accepts it and never answers.
     containers: whether the Containers feature is on. adapter, prefix, gateway (None: the network's first address), dns,
     dhcp: its NIC, which has `address` if that is an IPv4 address. encryption: BitLocker's state of C:.
-    lost_static_address: the first virtual switch loses a static address. clock_offset_s: how wrong its clock is.
+    lost_static_address: the first virtual switch loses a static address. clock_offset_s: how wrong its clock is (None:
+    some seconds, by the seed). language: of Windows' own programs. kind: see Kind.
     """
 
     name: str
@@ -64,7 +83,9 @@ class NodeSpec:
     dhcp: bool = False
     encryption: str = "unknown"
     lost_static_address: bool = False
-    clock_offset_s: float = 0.0
+    clock_offset_s: float | None = None
+    language: Language = "en"
+    kind: Kind | None = None
     winrm_unencrypted: bool = True
 
     @property
@@ -150,7 +171,7 @@ def _from_document(document: dict[str, Any], path: Path) -> NodeSpec:
 
 
 def _from_entry(entry: Any, path: Path) -> NodeSpec:
-    known = {field.name for field in fields(NodeSpec)} - {"port"}
+    known = {field.name for field in fields(NodeSpec)} - {"port", "kind"}
     if not isinstance(entry, dict) or not {"name", "address"} <= set(entry) or set(entry) - known:
         raise NodesError(
             f"{path}: an entry of 'nodes' has name, address and of {', '.join(sorted(known))}; found: {entry!r}"

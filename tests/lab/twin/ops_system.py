@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.language import CODE_PAGES
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import TYPES, Data
 from tests.lab.programs.program import Completed
@@ -75,8 +76,8 @@ def execute(work: Work, args: Args, timeout: float) -> Generator[float | None, N
     return result[0] if result else Completed(process.exit_code or 0)
 
 
-def outputs(completed: Completed, encoding: str) -> tuple[str, str]:
-    codec = ENCODINGS.get(encoding)
+def outputs(work: Work, completed: Completed, encoding: str) -> tuple[str, str]:
+    codec = CODE_PAGES[work.node.language] if encoding == "oem" else ENCODINGS.get(encoding)
     if codec is None:
         raise OpError(f"There is no encoding {encoding!r}; there are {', '.join(ENCODINGS)}.")
     return (
@@ -89,7 +90,7 @@ def run(work: Work, args: Args) -> OpRun:
     yield 0.01
     timeout = work.time_left(float(args.get("timeout_s") or 60))
     completed = yield from execute(work, args, timeout)
-    stdout, stderr = outputs(completed, str(args.get("encoding") or "oem"))
+    stdout, stderr = outputs(work, completed, str(args.get("encoding") or "oem"))
     result = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
     accepted = args.get("ok_exit") or [0]
     if completed.exit_code not in accepted:
@@ -209,7 +210,7 @@ def _wait_run(work: Work, args: Args) -> OpRun:
         seen: dict[str, Any] = {}
         try:
             completed = yield from execute(work, args, max(0.1, end - clock.now()))
-            stdout, stderr = outputs(completed, encoding)
+            stdout, stderr = outputs(work, completed, encoding)
             seen = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
             if completed.exit_code in accepted:
                 return {"changed": False, **seen}

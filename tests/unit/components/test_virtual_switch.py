@@ -238,5 +238,5 @@ def test_the_node_is_emptied_before_its_first_virtual_switch(monkeypatch: pytest
     action = object.__new__(win_flannel.ActionModule)
     options = {"drain": "on", "api_server": ""}
     assert action._with_switch(options, LAYOUT, found) is SWITCHED
-    assert told == ["drain before hns_network: on", "send hns_network"]
+    assert told == ["drain before category_note: on", "send category_note"]
     assert action._emptied == ("drain win1 (2 pods)",)

@@ -75,7 +75,8 @@ function Invoke-NodeOpCategoryRestore {
             }
         }
         if ($watch.Elapsed.TotalSeconds -ge $patience) {
-            throw "The network of the adapter $($names -join ' or ') was to be $wanted, as before, or the firewall may keep everybody out; after $([System.Math]::Round($patience, 1)) s $seen."
+            $what = "The network of the adapter $($names -join ' or ') was to be $wanted, as before, or the firewall may keep everybody out"
+            throw "$what; after $([System.Math]::Round($patience, 1)) s $seen."
         }
         [System.Threading.Thread]::Sleep(500)
     }
