@@ -274,8 +274,9 @@ RULES: tuple[Rule, ...] = (
         "spec.hostUsers",
         "Windows has no user namespaces.",
         _TAKE_AWAY,
-        _CODE + ", since v1.25.0",
-        level=rejected(since=25, exists=25),
+        _CODE
+        + ", since v1.25.0; pkg/api/pod dropDisabledFields: left out while UserNamespacesSupport is off (to 1.32)",
+        level=rejected(since=33, exists=25),
         fix=Remove(),
     ),
     _row(
@@ -283,8 +284,9 @@ RULES: tuple[Rule, ...] = (
         _POD + "supplementalGroupsPolicy",
         "Windows has no group ids.",
         _TAKE_AWAY,
-        _CODE + ", since v1.31.0",
-        level=rejected(since=31, exists=31),
+        _CODE + ", since v1.31.0; pkg/api/pod dropDisabledFields: left out while SupplementalGroupsPolicy is off (to"
+        " 1.32)",
+        level=rejected(since=33, exists=31),
         fix=Remove(),
     ),
     _row(
@@ -292,8 +294,8 @@ RULES: tuple[Rule, ...] = (
         _POD + "seLinuxChangePolicy",
         "SELinux is a part of Linux.",
         _TAKE_AWAY,
-        _CODE + ", since v1.32.0",
-        level=rejected(since=32, exists=32),
+        _CODE + ", since v1.32.0; pkg/api/pod dropDisabledFields: left out while SELinuxChangePolicy is off (1.32)",
+        level=rejected(since=33, exists=32),
         fix=Remove(),
     ),
     _row(

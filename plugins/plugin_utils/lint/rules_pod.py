@@ -11,7 +11,7 @@ from typing import Any
 
 from .catalog import PodCase
 from .images import image_os, linux_for_sure
-from .levels import Level, always, by_minor, on_docker, rejected
+from .levels import Level, always, by_minor, on_docker
 from .model import Hit, Severity, as_list, as_map, as_text
 from .rule import ALL_CONTAINERS, Find, Remove, Rule, fields, short
 
@@ -254,12 +254,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="WL-05",
         title="stopSignal that Windows does not have",
-        level=rejected(since=33, otherwise=Severity.WARNING, exists=33),
+        level=by_minor((33, Severity.WARNING)),
         find=_stop_signals,
-        message="lifecycle.stopSignal is {value}; Windows containers know SIGTERM and SIGKILL. {consequence}",
+        message="lifecycle.stopSignal is {value}; Windows containers know SIGTERM and SIGKILL. The API server leaves"
+        " the field out, and rejects the pod where its gate ContainerStopSignals is on (off by default up to 1.37).",
         remedy="Remove the field or use SIGTERM.",
-        source="k8s.io/kubernetes pkg/apis/core/validation validateStopSignal, since v1.33.0 (gate"
-        " ContainerStopSignals)",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateStopSignal, pkg/api/pod dropDisabledFields, v1.33.0"
+        " to v1.37.1 (gate ContainerStopSignals)",
         paths=(f"{ALL_CONTAINERS}.lifecycle.stopSignal",),
     ),
     Rule(
