@@ -243,7 +243,22 @@ def no_swallowed_exceptions(source: Source) -> Iterator[str]:
             yield f"{source.name}:{number}: .{found[1]} may throw, which nobody sees; write .get_{found[1]}()"
 
 
+def framework_knows_it(source: Source) -> Iterator[str]:
+    """What works on .NET and not on .NET Framework. Source: referencesource, System Net/Sockets/TCPClient.cs (without a
+    family IPv4 alone), HttpClientHandler.cs (a proxy is refused while UseProxy is false)."""
+    uses = ""
+    for number, line in enumerate(source.data.decode("ascii", "replace").splitlines(), 1):
+        code = line.strip()
+        if re.search(r"New-Object System\.Net\.Sockets\.TcpClient(?!\()", code):
+            yield f"{source.name}:{number}: a TcpClient without a family is IPv4 only; give it the address's"
+        if found := re.match(r"\$\w+\.UseProxy = (\$\w+)$", code):
+            uses = found[1]
+        if re.match(r"\$\w+\.Proxy = ", code) and uses != "$true":
+            yield f"{source.name}:{number}: a proxy is set while UseProxy is false; set that first"
+
+
 RULES: tuple[Rule, ...] = (
+    framework_knows_it,
     no_swallowed_exceptions,
     understood,
     plain_text,

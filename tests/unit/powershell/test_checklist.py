@@ -26,6 +26,16 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
         ["$x = $a ?? 1", "$a?.Name", "$t = $q ? 1 : 2", "if ($a {"],
         ["$x = 1", "if ($null -eq $a) { $x = 1 }"],
     ),
+    rules.framework_knows_it: (
+        [
+            "$client = New-Object System.Net.Sockets.TcpClient",
+            "$handler.UseProxy = $false\n$handler.Proxy = $web\n$handler.UseProxy = $true",
+        ],
+        [
+            "$client = New-Object System.Net.Sockets.TcpClient($address.AddressFamily)",
+            "$handler.UseProxy = $false\n$handler.UseProxy = $true\n$handler.Proxy = $web",
+        ],
+    ),
     rules.no_swallowed_exceptions: (
         ["foreach ($e in $zip.Entries) { $x = $e }", "$free = [int64]$drive.AvailableFreeSpace"],
         ["foreach ($e in $zip.get_Entries()) { $x = $e }", "# $zip.Entries is null", "$cache['Entries'] = 1"],
