@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
 SERVICE = "TrustedInstaller"
-LINGERS_S = 10.0
-"""How long the service runs on when it has nothing left to do (unverified)."""
 HEAD = ("", "Deployment Image Servicing and Management tool (simulated)", "")
 
 
@@ -50,13 +48,10 @@ def _service(node: SimulatedNode) -> Generator[float | None, None, list[bool]]:
         if error.code != 1056:
             raise
 
-    def stop() -> None:
-        if node.services.state(SERVICE) == "running":
-            node.services.stop(SERVICE)
-
     def finish() -> None:
         done.append(image.enable_containers(node))
-        node.clock.call_later(LINGERS_S, stop)
+        if node.services.state(SERVICE) == "running":
+            node.services.stop(SERVICE)
 
     node.clock.call_later(node.faults.servicing_s, finish)
     return done
