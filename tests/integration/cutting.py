@@ -51,8 +51,9 @@ LONGEST_TROUBLE_S = 400.0
 """Somebody else has filled the disk for 200 s, and the journal cannot be written until then."""
 QUIET_S = 15.0
 """Until what a batch has started is as it stays."""
-LATE_SERVICES = ("WinRM", "sshd")
-"""Windows' own, started two minutes after a boot whatever is done here (sshd: where it is set to start late)."""
+LATE_SERVICES = ("WinRM", "sshd", "TrustedInstaller")
+"""Windows' own, started two minutes after a boot whatever is done here (sshd: where it is set to start late), or for
+dism.exe, and still there for a while when that has ended."""
 LATE_PROCESSES = ("\\svchost.exe", "\\sshd.exe")
 Document = dict[str, Any]
 Picture = dict[str, Any]
