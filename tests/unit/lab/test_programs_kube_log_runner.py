@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.machine.node import SimulatedNode
 from tests.lab.programs.builds import build
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, SC, K, Kube
+from tests.windows import log_runner
 
 pytestmark = pytest.mark.slow
 
@@ -95,3 +97,19 @@ def test_before_1_34_it_knows_no_rotation(make: Make) -> None:
     assert (found.exit_code, found.stderr) == (2, b"flag provided but not defined: -log-file-size\n")
     service(kube, f"{RUNNER} -log-file={LOG} {ROTATING} {KUBELET}")
     assert kube.node.services.state("kubelet") == "stopped"
+
+
+@pytest.mark.parametrize("case", log_runner.CASES, ids=lambda case: " ".join(case.line) or "nothing")
+def test_it_does_what_kube_log_runner_exe_did_on_wine(case: log_runner.Case) -> None:
+    """It raised for a program that is not there, kept stderr with -redirect-stderr=false, and printed nothing."""
+    node = SimulatedNode("win1")
+    for folder in (log_runner.FOLDER, node.drive.parent(log_runner.RUNNER)):
+        node.drive.mkdir(folder)
+    node.drive.write(log_runner.RUNNER, build("kube-log-runner", log_runner.VERSION))
+    # The lab's kubeadm has other words for a flag that it does not know.
+    node.drive.write(log_runner.PROGRAM, build("kubelet", log_runner.VERSION))
+    done = node.run(log_runner.RUNNER, list(case.line))
+    kept = node.drive.read(log_runner.LOG) if node.drive.is_file(log_runner.LOG) else b""
+    assert (done.exit_code, kept.count(log_runner.WORDS)) == (case.exit, case.in_log)
+    assert done.stdout.count(log_runner.WORDS) == case.in_output
+    assert case.said in done.stderr.decode()

@@ -1,0 +1,26 @@
+"""kube-log-runner.exe does on Wine what tests/windows/log_runner.py says (for the lab: tests/unit/lab)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.windows import log_runner
+from tests.windows.conftest import require
+from tests.windows.programs import Programs
+
+
+def test_its_command_lines(windows: Programs, judged: Callable[..., None]) -> None:
+    for name in ("kube-log-runner", "kubeadm"):
+        require(name, log_runner.VERSION)
+        windows.place(name, log_runner.VERSION)
+    log = windows.prefix.path(log_runner.LOG)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"")
+    for case in log_runner.CASES:
+        before = log.read_bytes().count(log_runner.WORDS)
+        done = windows.prefix.run(log_runner.RUNNER, case.line)
+        added = log.read_bytes().count(log_runner.WORDS) - before
+        assert (done.returncode, added) == (case.exit, case.in_log), (case, done)
+        assert done.stdout.count(log_runner.WORDS) == case.in_output, (case, done)
+        assert case.said in done.stderr.decode(), (case, done)
+    judged("kube-log-runner", log_runner.VERSION, "its flags", f"{len(log_runner.CASES)} command lines")
