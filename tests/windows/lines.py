@@ -162,9 +162,11 @@ def ca() -> bytes:
     return made.public_bytes(serialization.Encoding.PEM)
 
 
-def files(kubernetes: str) -> dict[str, str]:
-    """Windows path -> text: what a joined node has, for a Kubernetes of this release."""
+def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
+    """Windows path -> text: what a joined node has, for a Kubernetes of this release. Without a kubeconfig of a cluster
+    its programs meet nobody."""
     authority = ca()
+    kubeconfig = kubeconfig or with_token(NOBODY, authority, "win1", "abc")
     settings = KubeletSettings(Version.parse(kubernetes), "win1", **kubelet.places(LAYOUT, "kubeadm"))
     kubeadms = {
         "kind": "KubeletConfiguration",
@@ -181,7 +183,7 @@ def files(kubernetes: str) -> dict[str, str]:
         kubelet.config_file(LAYOUT): json.dumps(kubeadms),
         drop_in: json.dumps(kubelet_args.configuration(settings)),
         kubelet.ca_file(LAYOUT): authority.decode(),
-        **{path: with_token(NOBODY, authority, "win1", "abc") for path in kubeconfigs},
+        **dict.fromkeys(kubeconfigs, kubeconfig),
         subnet_env.path(LAYOUT): "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1450\n"
         "FLANNEL_IPMASQ=true\n",
         crictl.config_path(LAYOUT): crictl.config(LAYOUT),

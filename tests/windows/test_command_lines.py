@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.seed import Settings
 from tests.real import build
 from tests.unit.components.nodes import LAYOUT
 from tests.windows import lines
@@ -37,6 +39,18 @@ def running(windows: Programs) -> Iterator[Running]:
     containerd.stop()
 
 
+@pytest.fixture
+def kubeconfig(version: str, tmp_path: Path) -> Iterator[str]:
+    """Of an administrator of the lab's cluster, in which the node is known."""
+    cluster = Cluster(tmp_path / "cluster", Settings(version=version if version.startswith("1.") else "1.37.1"))
+    ranges = {"podCIDR": "10.244.2.0/24", "podCIDRs": ["10.244.2.0/24"]}
+    status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}]}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1"}, "spec": ranges, "status": status}
+    cluster.request("POST", "/api/v1/nodes", node)
+    yield cluster.kubeconfig_for("kubernetes-admin", "system:masters")
+    cluster.stop()
+
+
 def write(windows: Programs, files: dict[str, str]) -> None:
     for path, text in files.items():
         target = windows.prefix.path(path)
@@ -58,14 +72,19 @@ def test_each_line_is_parsed(program: str, version: str, windows: Programs, judg
 
 @pytest.mark.parametrize(("program", "version"), RELEASES)
 def test_each_line_goes_as_far_as_wine_lets_it(
-    program: str, version: str, windows: Programs, request: pytest.FixtureRequest, judged: Callable[..., None]
+    program: str,
+    version: str,
+    windows: Programs,
+    kubeconfig: str,
+    request: pytest.FixtureRequest,
+    judged: Callable[..., None],
 ) -> None:
     require(program, version)
     if program == "containerd":
         write(windows, {LAYOUT.containerd_config: lines.config_toml(version)})
     else:
         request.getfixturevalue("running")
-        write(windows, lines.files(version))
+        write(windows, lines.files(version if version.startswith("1.") else "1.37.1", kubeconfig))
     points = REACHED.get(program, {}).get(version, [])
     met = set()
     for line in lines.of(program, version):
