@@ -36,7 +36,8 @@ def options(module: str, **given: Any) -> dict[str, Any]:
     text = (MODULES / f"{module}.py").read_text(encoding="utf-8").split('DOCUMENTATION = r"""')[1].split('"""')[0]
     found = {name: default(each) for name, each in yaml.safe_load(text)["options"].items()}
     nobody: dict[str, Any] = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
-    nobody |= {"log_runner_source": NOWHERE | {"version": "1.37.1"}, "log": {"max_mb": 10, "keep_days": 14}}
+    nobody["log_runner_source"] = NOWHERE | {"version": "1.37.1"}
+    nobody["log"] = {"max_mb": 10, "keep_days": 14}
     nobody["firewall"] = {"enabled": True, "sources": []}
     return found | nobody | {"version": "1.29.15", "node_name": "win1"} | given
 
