@@ -302,8 +302,9 @@ function Submit-NodeBatch {
     <#
     .SYNOPSIS
     Steps 2 to 7 of the protocol, but for following: {answer, ..}, answer `follow` if the batch was opened now or before.
+    A batch of before that came to its end here is told in $Result.
     #>
-    param([object]$Envelope)
+    param([object]$Envelope, [hashtable]$Result)
 
     $stateDir = [string]$Envelope['state_dir']
     $id = [string]$Envelope['id']
@@ -338,6 +339,11 @@ function Submit-NodeBatch {
                 $message = "$trouble In this session the runner could not do it either: $cause"
                 Block-NodeBatch -StateDir $stateDir -Open $open -Message ($message.Trim())
             }
+        }
+        $earlier = [string](Get-NodeArgument -Map $open -Name 'id' -Default '')
+        $ended = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $stateDir -Id $earlier) -Kind 'outcome'
+        if ($null -ne $ended) {
+            $Result['recovered'] = @{ id = $earlier; outcome = [string]$ended['outcome'] }
         }
     }
     $blocked = Get-NodeBlocked -StateDir $stateDir
@@ -455,7 +461,7 @@ function Invoke-NodeEnvelope {
     }
     else {
         if ($kind -ceq 'submit') {
-            $submitted = Submit-NodeBatch -Envelope $Envelope
+            $submitted = Submit-NodeBatch -Envelope $Envelope -Result $result
             if ($submitted['answer'] -cne 'follow') {
                 foreach ($field in $submitted.GetEnumerator()) {
                     $result[[string]$field.Key] = $field.Value

@@ -21,12 +21,14 @@ from .components.layout import Layout
 from .components.read_plan import read_plan
 from .engine.reading import Query, Reading, usable
 from .engine.resource import Refused
-from .node.link import Link, NodeError, OutcomeUnknown
+from .node.link import Link, NodeError, OutcomeUnknown, recovered_sentence
 from .plain import plain
 from .run_id import RUN_ID
 
 FACT = "winkube_reading"
 APPLY = "node_apply"
+ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"})
+"""Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 
 display = Display()
@@ -65,13 +67,23 @@ class NodeAction(ActionBase):
                 runner_mode=options["runner"],
                 notice=display.warning,
             )
-            return result | self.work(options, layout)
+            return self._with_recovered(result | self.work(options, layout))
         except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
             raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
         except NodeError as error:
             raise AnsibleActionFail(str(error)) from None
         except OutcomeUnknown as unknown:
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
+
+    def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
+        """The result; a node that had to take back a batch of before has changed, also if there was nothing else to
+        do."""
+        recovered = self._link.recovered
+        if not recovered:
+            return result
+        steps = [{"text": recovered_sentence(each), "state": "done"} for each in recovered]
+        told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
+        return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """This run's reading if it can be believed, else a new one."""
@@ -126,10 +138,9 @@ class NodeAction(ActionBase):
         if module == APPLY:
             spoiled.spoil(self._host)
         raw = self._execute_module(module_name=f"winkube.node.{module}", module_args=args, task_vars=self._task_vars)
-        # Ansible has shown the warnings; in core 2.19 and later they are objects, not text.
-        answer: dict[str, Any] = plain(
-            {key: raw[key] for key in raw if key not in {"warnings", "deprecations", "invocation"}}
-        )
+        if raw.get("exception"):
+            display.vvv(f"{self._host}, {module}: {_traceback(raw['exception'])}")
+        answer: dict[str, Any] = plain({key: raw[key] for key in raw if key not in ANSIBLES_OWN})
         if answer.get("unreachable"):
             raise AnsibleConnectionFailure(str(answer.get("msg", "the node is unreachable")))
         return answer
@@ -171,3 +182,9 @@ class NodeAction(ActionBase):
         """The text behind an https address, read on the controller; certificates are checked."""
         with open_url(address, timeout=30) as answer:
             return str(answer.read(1024 * 1024).decode("utf-8", errors="replace"))
+
+
+def _traceback(exception: Any) -> str:
+    """Where a module failed, as text: a string of the node's up to ansible-core 2.18, an object around it since."""
+    event = getattr(exception, "event", None)
+    return str(getattr(event, "formatted_traceback", None) or getattr(event, "msg", None) or exception)

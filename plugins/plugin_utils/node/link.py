@@ -24,6 +24,8 @@ from ..engine.reading import Query
 from .runner_text import runner_sha256, runner_text
 
 SCHEMA = 1
+FAILURES = 3
+"""So many times in a row a node that can be reached may fail to say what became of a batch."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
 
@@ -67,6 +69,8 @@ class Link:
     clock: Clock = field(default_factory=Clock)
     notice: Callable[[str], None] = lambda sentence: None
     calls: int = 0
+    recovered: list[dict[str, Any]] = field(default_factory=list)
+    """Batches of before that the node has finished or taken back on this task's behalf: `{id, outcome}`."""
 
     def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
         """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
@@ -95,30 +99,41 @@ class Link:
             return self._ask(batch, batch_id, lost)
         if _is_answer(answer):
             return self._until_over(answer, batch, batch_id)
-        return self._ask(batch, batch_id, NodeError(str(answer.get("msg", answer))))
+        return self._ask(batch, batch_id, _failure(answer))
 
     def acknowledge(self, batch_id: str) -> dict[str, Any]:
         """Tell the node that somebody has looked at a failed undo."""
         answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))})
         if not _is_answer(answer):
-            raise NodeError(f"The node could not be asked: {answer.get('msg', answer)}")
+            raise NodeError(f"The node could not be asked: {_failure(answer)}")
         return answer
 
     def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> dict[str, Any]:
-        self.notice(f"connection lost while batch {batch_id} was under way ({lost}); asking the node what became of it")
+        failed = isinstance(lost, _Failed)
+        what = "the node failed" if failed else "connection lost"
+        self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
         follow = encode(self._envelope("follow", batch_id, batch))
         cause: Exception = lost
+        failures = int(failed)
         for pause in _pauses(self.reconnect_s, self.clock):
             self.clock.sleep(pause)
             try:
-                self.reset()
+                if not isinstance(cause, _Failed):
+                    self.reset()
                 answer = self._run("node_apply", {"batch": follow})
             except Exception as error:  # as in apply
-                cause = error
+                cause, failures = error, 0
                 continue
             if _is_answer(answer):
                 return self._until_over(self._never_arrived(answer, batch_id, lost), batch, batch_id)
-            cause = NodeError(str(answer.get("msg", answer)))
+            cause = _failure(answer)
+            failures = failures + 1 if isinstance(cause, _Failed) else 0
+            if failures == FAILURES:
+                raise NodeError(
+                    f"The node can be reached, but {failures} times in a row it failed to say what became of batch "
+                    f"{batch_id} ({batch.component}): {_ended(cause)} The node finishes or takes back the batch by "
+                    "itself; run the playbook again when that is mended."
+                )
             self.notice(f"the node's answer for batch {batch_id} was not understood ({cause}); asking again")
         raise OutcomeUnknown(
             f"The node did not answer for {self.reconnect_s:g} s after the connection was lost while batch "
@@ -130,12 +145,13 @@ class Link:
         )
 
     def _never_arrived(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
-        if answer.get("outcome") == "unknown":
-            raise NodeError(
-                f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: "
-                f"{lost}"
-            )
-        return answer
+        if answer.get("outcome") != "unknown":
+            return answer
+        if isinstance(lost, _Failed):
+            raise NodeError(f"The node did not take batch {batch_id}, nothing was done: {_ended(lost)}")
+        raise NodeError(
+            f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: {lost}"
+        )
 
     def _until_over(self, answer: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
         """A batch that is still running when the node's patience ends is asked for again, up to its deadline."""
@@ -158,7 +174,37 @@ class Link:
 
     def _run(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
         self.calls += 1
-        return self.execute(module, args)
+        answer = self.execute(module, args)
+        if recovered := answer.get("recovered"):
+            self.recovered.append(recovered)
+            self.notice(recovered_sentence(recovered))
+        return answer
+
+
+class _Failed(NodeError):
+    """The module ran on the node and failed: the connection is well."""
+
+
+def recovered_sentence(recovered: Mapping[str, Any]) -> str:
+    """What the node did about a batch of before, `{id, outcome}`."""
+    did = {
+        "done": "finished batch {id}, which an earlier run had begun",
+        "undone": "took back batch {id}, which an earlier run had begun: what ran before that runs again",
+        "undo_failed": "could not take back batch {id}, which an earlier run had begun",
+    }
+    return "the node " + did[recovered["outcome"]].format(id=recovered["id"])
+
+
+def _failure(answer: Mapping[str, Any]) -> NodeError:
+    """Why there is no answer. Where Ansible could make nothing of what came back (it then hands on `module_stdout`), the
+    connection may have ended in its middle."""
+    text = str(answer.get("msg", answer))
+    return NodeError(text) if "module_stdout" in answer else _Failed(text)
+
+
+def _ended(sentence: object) -> str:
+    text = str(sentence).rstrip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _is_answer(answer: Mapping[str, Any]) -> bool:

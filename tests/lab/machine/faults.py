@@ -62,6 +62,17 @@ class Moment:
     label: str | None
 
 
+@dataclass(frozen=True)
+class ModuleError:
+    """An exception in a module. `caught`: by the module itself, which tells it by FailJson; else Ansible's wrapper does.
+    `when`: `before` the module has done anything, or `after` its work, while it reads what it answers with."""
+
+    module: str
+    text: str
+    when: Literal["before", "after"] = "before"
+    caught: bool = True
+
+
 @dataclass
 class Faults:
     """All faults of a node. Set the fields, or use the methods; what has not been set does not happen."""
@@ -92,6 +103,8 @@ class Faults:
     """Seconds without an address when a virtual switch comes or goes; None: some, by the node's seed."""
     management_ip_s: float | None = None
     """Seconds until a new HNS network has its ManagementIP; None: some, by the node's seed."""
+    module_errors: list[ModuleError] = field(default_factory=list)
+    """Modules that throw; each error happens once, the first that fits."""
     hns_errors: dict[str, int] = field(default_factory=dict)
     """`POST /networks/` and the like -> the HRESULT that HNS answers instead (machine/hns_errors.py has some)."""
 
@@ -112,6 +125,14 @@ class Faults:
         if fault.times is not None:
             fault.times -= 1
         return fault
+
+    def take_module(self, module: str, when: Literal["before", "after"]) -> ModuleError | None:
+        """The module's next error at this moment; it is then used up."""
+        for error in self.module_errors:
+            if (error.module, error.when) == (module, when):
+                self.module_errors.remove(error)
+                return error
+        return None
 
     def lock(self, path: str, until: float) -> None:
         self.locked[path.lower()] = until
@@ -143,3 +164,4 @@ class Faults:
         self.servicing_s = 20.0
         self.blip_s = self.management_ip_s = None
         self.hns_errors.clear()
+        self.module_errors.clear()

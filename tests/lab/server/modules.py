@@ -16,7 +16,7 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
 from tests.lab.server import modules_copy
 from tests.lab.twin import modules_choco, modules_windows
-from tests.lab.twin.modules import run_module
+from tests.lab.twin.modules import UNHANDLED, run_module, unhandled
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 _OWN = "_ansible_"
@@ -54,7 +54,7 @@ def _twin(call: Call) -> dict[str, Any]:
 def _ping(call: Call) -> dict[str, Any]:
     data = call.arguments.get("data", "pong")
     if data == "crash":
-        return {"failed": True, "changed": False, "msg": "Unhandled exception while executing module: boom"}
+        return unhandled("boom")
     return {"changed": False, "ping": data}
 
 
@@ -137,6 +137,10 @@ def answer(
         )
     own = {key: value for key, value in arguments.items() if not key.startswith(_OWN) or key in module.options}
     result = _checked(node, session, name, module, own, arguments, environment or {})
+    if str(result.get("msg", "")).startswith(UNHANDLED):
+        return result
+    if int(arguments.get("_ansible_verbosity", 0)) <= 2:
+        result.pop("exception", None)
     if arguments.get("_ansible_inject_invocation", True):
         shown = {key: HIDDEN if key in module.no_log and value is not None else value for key, value in own.items()}
         result.setdefault("invocation", {"module_args": shown})

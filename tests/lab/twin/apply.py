@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
@@ -61,6 +61,7 @@ class Apply:
     process: Process
     envelope: Document
     check_mode: bool
+    recovered: Document = field(default_factory=dict)
 
     @property
     def folder(self) -> StateFolder:
@@ -127,6 +128,9 @@ class Apply:
                 return self._busy(opened, folder.runner_error())
             self._save_runner()
             yield from self._finish_open(opened, trouble)
+            ended = folder.outcome(str(opened["id"]))
+            if ended is not None:
+                self.recovered.update(id=opened["id"], outcome=ended["outcome"])
         blocked = folder.block()
         if blocked is not None:
             return self._result("blocked", blocked={key: blocked.get(key) for key in ("id", "error")})
@@ -278,7 +282,8 @@ class Apply:
         queries = self.envelope.get("state") or []
         state = answer_queries(self.node, self.asker, self.folder.path, queries) if answer == "accepted" else {}
         head = {"changed": changed, "schema": 1, "answer": answer, "batch": self.id}
-        return {**head, "results": results, "state": state, **more}
+        recovered = {"recovered": dict(self.recovered)} if self.recovered else {}
+        return {**head, "results": results, "state": state, **recovered, **more}
 
     def _results(self) -> list[Document]:
         found: list[Document] = []

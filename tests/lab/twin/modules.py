@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
 from tests.lab.machine.errors import NotSimulated, PowerLost
+from tests.lab.machine.faults import ModuleError
 from tests.lab.twin.apply import Apply, RequestError, read_envelope
 from tests.lab.twin.probe import Asker, answer_queries
 from tests.lab.twin.task import POWERSHELL
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tests.lab.machine.session import Session
 
 LIMIT_S = 4 * 3600.0
+UNHANDLED = "Unhandled exception while executing module: "
 PROBE_S = 3.0
 """What a PowerShell that starts, compiles and reads takes. Who asks a node again and again lets its time pass by it."""
 
@@ -41,16 +43,22 @@ def run_module(
 
     def body() -> Body:
         yield PROBE_S if name == "node_probe" else 0.05
-        if name == "node_probe":
-            result.append(_probe(node, asker, arguments))
-            return 0
-        try:
-            envelope = read_envelope(str(arguments.get("batch") or ""))
-        except RequestError as error:
-            result.append(_failure(str(error)))
+        error = node.faults.take_module(name, "before")
+        if error is not None:
+            result.append(_thrown(error))
             return 1
-        result.append((yield from Apply(node, asker, process, envelope, check_mode).answer()))
-        return 0
+        if name == "node_probe":
+            found = _probe(node, asker, arguments)
+        else:
+            try:
+                envelope = read_envelope(str(arguments.get("batch") or ""))
+            except RequestError as unread:
+                result.append(failed(str(unread)))
+                return 1
+            found = yield from Apply(node, asker, process, envelope, check_mode).answer()
+        error = node.faults.take_module(name, "after")
+        result.append(found if error is None else _thrown(error))
+        return int(error is not None)
 
     with node.lock:
         process = node.processes.spawn(
@@ -74,12 +82,37 @@ def _probe(node: SimulatedNode, asker: Asker, arguments: dict[str, Any]) -> dict
         request = json.loads(str(arguments.get("request") or ""))
         queries, state_dir = request["queries"], str(request["state_dir"])
         if request.get("schema") != 1:
-            return _failure("The request has not schema 1.")
+            return failed("The request has not schema 1.")
         parts = answer_queries(node, asker, state_dir, queries)
     except (ValueError, KeyError, TypeError) as error:
-        return _failure(f"The option request cannot be read: {error!r}.")
+        return failed(f"The option request cannot be read: {error!r}.")
     return {"changed": False, "schema": 1, "parts": parts}
 
 
-def _failure(message: str) -> dict[str, Any]:
-    return {"failed": True, "changed": False, "msg": message}
+def failed(message: str, cause: str = "") -> dict[str, Any]:
+    """What FailJson prints: with an ErrorRecord (`cause`) also `exception`, from verbosity 3 on (Ansible.Basic.cs)."""
+    result: dict[str, Any] = {"failed": True, "changed": False, "msg": message}
+    return {**result, "exception": _record(cause)} if cause else result
+
+
+def unhandled(text: str) -> dict[str, Any]:
+    """What Ansible's module_wrapper.ps1 prints of an exception that no module has caught (ansible-core 2.21.5)."""
+    return {"failed": True, "msg": f"{UNHANDLED}{text}", "exception": _record(text)}
+
+
+def _thrown(error: ModuleError) -> dict[str, Any]:
+    return failed(f"The batch could not be handled: {error.text}", error.text) if error.caught else unhandled(error.text)
+
+
+def _record(text: str) -> str:
+    """An ErrorRecord as text."""
+    lines = (
+        text,
+        "At line:1 char:1",
+        "+ CategoryInfo          : OperationStopped: (:) [], RuntimeException",
+        f"+ FullyQualifiedErrorId : {text}",
+        "",
+        "ScriptStackTrace:",
+        "at <ScriptBlock>, <No file>: line 1",
+    )
+    return "\r\n".join(lines)
