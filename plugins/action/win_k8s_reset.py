@@ -13,7 +13,9 @@ from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import defender, join
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.engine.reading import Query, Reading
+from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.engine.plan import reads
+from ..plugin_utils.engine.reading import Query, Reading, merge_queries
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.firewall_rule import FirewallRule
 from ..plugin_utils.facts.cri_tcp import RULE
@@ -31,6 +33,7 @@ class ActionModule(ComponentAction):
 
     _sweeps = False
     _ours: tuple[str, ...] = ()
+    _first: tuple[Query, ...] = ()
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What can be taken back in one batch, then the Node object, then what is deleted for good."""
@@ -38,14 +41,15 @@ class ActionModule(ComponentAction):
         owned.check(options["keep"])
         try:
             cluster = Cluster.open(options["cluster"])
-            reading = self._looked(options, layout, self.reading(options, layout), again=True)
+            self._first = self._beforehand(options, layout)
+            reading = self._looked(options, layout, self.reading(options, layout))
             self._ours = owned.candidates(self._scope(options, layout, reading), reading)
             done = [self._converged(options, layout, reading)]
             steps = self._without_node(cluster, options)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
         self._sweeps = True
-        reading = self._looked(options, layout, done[-1].reading, again=not self._task.check_mode)
+        reading = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
         done.append(self._converged(options, layout, reading))
         result = self._finished(done, options)
         state = "planned" if self._task.check_mode else "done"
@@ -60,8 +64,10 @@ class ActionModule(ComponentAction):
         """Those of the batch that is due."""
         reading = self._looked(options, layout, reading)
         scope = self._scope(options, layout, reading)
-        if self._sweeps:
-            return (reset.Swept(scope),)
+        return (reset.Swept(scope),) if self._sweeps else self._wanted(options, layout, scope)
+
+    def _wanted(self, options: Mapping[str, Any], layout: Layout, scope: owned.Scope) -> tuple[Resource, ...]:
+        """What the first batch brings about."""
         return (
             reset.Down(scope),
             *(FirewallRule(name, wanted=False) for name in (RULE, KUBELET_RULE, VXLAN_RULE)),
@@ -72,6 +78,17 @@ class ActionModule(ComponentAction):
             reset.NoNetworks(scope),
         )
 
+    def read(self, layout: Layout) -> Reading:
+        """Also all of a reset's own questions that no answer has to come before: a bare machine is asked once."""
+        return self.read_of(merge_queries((*read_plan(layout), *self._first)))
+
+    def _beforehand(self, options: Mapping[str, Any], layout: Layout) -> tuple[Query, ...]:
+        nothing = Reading()
+        scope = self._scope(options, layout, nothing)
+        resources = self._wanted(options, layout, scope)
+        looks = (*owned.first_reads(scope), *owned.third_reads(scope, nothing), *reset.left_reads(scope))
+        return (*looks, *reads(resources))
+
     def _looked(self, options: Mapping[str, Any], layout: Layout, reading: Reading, *, again: bool = False) -> Reading:
         """With everything that tells what is ours; `again` asks for all of it anew."""
 
@@ -80,7 +97,8 @@ class ActionModule(ComponentAction):
             return reading.merged(self._link.probe(wanted), wanted) if wanted else reading
 
         scope = self._scope(options, layout, reading)
-        reading = ask(reading, (*owned.first_reads(scope), *reset.NoNetworks(scope).reads()))
+        first = (*owned.first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.left_reads(scope))
+        reading = ask(reading, first)
         reading = ask(reading, owned.second_reads(scope, reading))
         return ask(reading, owned.third_reads(scope, reading))
 

@@ -52,8 +52,10 @@ def test_only_what_is_ours_goes_and_site_makes_the_node_again(bench: Bench) -> N
     assert "containerd" not in whole.host.in_turn(lambda: node.registry.text(path, "Path")).lower()
     assert "win1" not in whole.cluster.nodes
     assert r"C:\\k stays: it holds notes.txt" in done.output
+    whole.bench.reset_ledger()
     again = whole.converge(playbook=RESET, winkube_reset=True)
     assert again.recap["win1"].changed == 0, again
+    assert whole.bench.calls() == 1, "a machine that is bare already is asked once"
 
     whole.converge()
     whole.cluster.advance(30)

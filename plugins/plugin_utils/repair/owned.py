@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ..components import cni_conf, crictl, csi_proxy, join
 from ..components.layout import Layout
+from ..components.provision_swap import PREVIOUS, previous_of
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
@@ -185,11 +186,12 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
             csi_proxy.binary(layout),
             crictl.path(layout),
             *_received(scope, reading),
+            *_beside(scope, reading, PREVIOUS),
         ]
     if "logs" not in scope.keep:
         found += [layout.containerd_log, *_logs(scope, reading)]
     inside = windows_path.key(layout.kubelet_dir) + "\\"
-    found += [*_replaced(scope, reading), *scope.known]
+    found += [*_beside(scope, reading, LEFT_BEHIND), *scope.known]
     if "programs" not in scope.keep:  # last, since they say what else is ours
         found += [path.removesuffix(ASIDE) for path in _receipts(scope, reading)]
     return tuple(
@@ -211,7 +213,8 @@ def _received(scope: Scope, reading: Reading) -> list[str]:
         text = reading.text(path) if file_key(path) in reading.parts else None
         try:
             listed = json.loads(text or "{}").get("files") or ()
-            found += [str(each["path"]) for each in listed if not windows_path.problem(str(each["path"]))]
+            paths = [str(each["path"]) for each in listed if not windows_path.problem(str(each["path"]))]
+            found += [name for path in paths for name in (path, previous_of(path))]
         except (ValueError, AttributeError, TypeError, KeyError):
             continue
     return found
@@ -223,13 +226,14 @@ def _logs(scope: Scope, reading: Reading) -> list[str]:
     return [windows_path.join(folder, each) for each in entries if _LOG.fullmatch(each)]
 
 
-def _replaced(scope: Scope, reading: Reading) -> list[str]:
-    """Programs that were replaced while a process still ran them."""
-    found = []
-    for folder in _places(scope):
-        entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
-        found += [windows_path.join(folder, each) for each in entries if each.endswith(LEFT_BEHIND)]
-    return found
+def _beside(scope: Scope, reading: Reading, suffix: str) -> list[str]:
+    """Programs that a replacement has left under another name: while a process still ran them, or to go back to."""
+    return [
+        windows_path.join(folder, each)
+        for folder in _places(scope)
+        for each in reading.parts.get(file_key(folder), {}).get("entries") or ()
+        if each.casefold().endswith(suffix)
+    ]
 
 
 def _places(scope: Scope) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components import csi_proxy, networks
+from ..components import csi_proxy, host, networks
 from ..components.networks import Adapter
 from ..engine import windows_path
 from ..engine.batch import Op, flatten
@@ -39,6 +39,7 @@ from . import hns, owned, rejoin, stopping
 
 NAME = "reset"
 HCSDIAG = SYSTEM32 + r"\hcsdiag.exe"
+TASK = Query("task:runner", "task", (("path", r"\winkube\runner"),))
 SHIM = "containerd-shim-runhcs-v1.exe"
 
 
@@ -418,9 +419,16 @@ def left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
               if not scope.ours.owns(each)]  # fmt: skip
     if "networks" in scope.keep and (names := [each.name for each in state.networks if scope.ours.owns(each)]):
         found.append(f"the HNS networks {', '.join(names)} stay, as winkube_reset_keep says")
-    found.append(
-        f"{scope.layout.state_dir} and the task \\winkube\\runner stay: the journal of what was done. Unregister-"
-        "ScheduledTask and a deleted folder end it"
-    )
-    found.append("the Windows feature Containers stays: turning it off takes a restart, and others may use it")
+    task = bool(reading.parts.get(TASK.key, {}).get("exists"))
+    if owned.is_there(scope.layout.state_dir, reading):
+        end = "Unregister-ScheduledTask and a deleted folder end it" if task else "A deleted folder ends it"
+        more = r" and the task \winkube\runner stay" if task else " stays"
+        found.append(f"{scope.layout.state_dir}{more}: the journal of what was done. {end}")
+    if all(reading.service(name) is not None for name in host.containers(scope.layout).services):
+        found.append("the Windows feature Containers stays: turning it off takes a restart, and others may use it")
     return tuple(found)
+
+
+def left_reads(scope: owned.Scope) -> tuple[Query, ...]:
+    """What `left` asks for besides what is ours: the feature's services, the runner's task, the state folder."""
+    return (*host.containers(scope.layout).reads(), TASK, file_query(scope.layout.state_dir))

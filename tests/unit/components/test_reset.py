@@ -17,7 +17,7 @@ from tests.lab.programs.builds import build
 
 from .nodes import LAYOUT
 from .repair_cuts import cut_everywhere
-from .repair_machine import OLD, PROGRAMS, SUBNET_ENV, VIP, Machine, env, vip
+from .repair_machine import OLD, PROGRAMS, SC, SUBNET_ENV, VIP, Machine, env, vip
 
 pytestmark = pytest.mark.slow
 
@@ -27,11 +27,18 @@ PATH = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 NOTES, CTR = r"C:\k\notes.txt", r"C:\Program Files\containerd\bin\ctr.exe"
 POD_FILE = r"C:\var\lib\kubelet\pods\1\volumes\data.txt"
 LAYER = rf"{SCOPE.snapshots}\1\Files\x.txt"
+KEPT = rf"{CTR}.winkube-previous"
+ELSEWHERE = r"C:\tools\crictl.exe"
+PROVISIONED = rf"{LAYOUT.state_dir}\receipts\provision-crictl.json"
 RECEIPT = rf"{LAYOUT.state_dir}\receipts\containerd.json"
 FILES = {
     NOTES: b"mine",
     CTR: build("worker", "1"),
     RECEIPT: json.dumps({"schema": 1, "files": [{"path": CTR, "sha256": ""}]}).encode(),
+    KEPT: build("worker", "0"),
+    ELSEWHERE: build("crictl", "1"),
+    f"{ELSEWHERE}.winkube-previous": build("crictl", "0"),
+    PROVISIONED: json.dumps({"schema": 1, "files": [{"path": ELSEWHERE, "sha256": ""}]}).encode(),
     SUBNET_ENV: env(),
     VIP: vip(),
     POD_FILE: b"data",
@@ -62,7 +69,7 @@ def looked(made: Machine, scope: owned.Scope = SCOPE) -> Reading:
     def ask(reading: Reading, queries: tuple[Query, ...]) -> Reading:
         return reading.merged(made.link.probe(queries), queries)
 
-    reading = made.read((*owned.first_reads(scope), *reset.NoNetworks(scope).reads()))
+    reading = made.read((*owned.first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.left_reads(scope)))
     reading = ask(reading, owned.second_reads(scope, reading))
     return ask(reading, owned.third_reads(scope, reading))
 
@@ -133,11 +140,31 @@ def test_only_what_is_ours_goes() -> None:
     assert made.networks() == ["External"], "nothing says that it was made here"
     done(made, sweep(made))
     assert ours_left(made) == ["C:\\k", NOTES]
+    assert [path for path, _ in made.node.drive.walk() if "tools" in path] == []
     assert sweep(made).batch is None
     assert down(made).batch is None
     found = reset.left(SCOPE, looked(made))
     assert r"C:\k stays: it holds notes.txt" in found
     assert "the HNS network External (l2bridge) stays: it is not ours" in found
+
+
+def test_what_stays_is_only_what_was_ever_there() -> None:
+    """It named the runner's task, which the mode `inline` never makes, and the feature, on or not."""
+    made = machine()
+    done(made, down(made))
+    done(made, sweep(made))
+    with_task = reset.left(SCOPE, looked(made))
+    assert rf"{LAYOUT.state_dir} and the task \winkube\runner stay" in "\n".join(with_task)
+    made.node.tasks.delete(r"\winkube\runner")
+    found = reset.left(SCOPE, looked(made))
+    stays = [each for each in found if LAYOUT.state_dir in each]
+    assert stays == [f"{LAYOUT.state_dir} stays: the journal of what was done. A deleted folder ends it"]
+    assert any("feature Containers" in each for each in found)
+    for name in ("hns", "vmcompute"):
+        made.node.run(SC, ["stop", name])
+        made.node.clock.advance(30)
+        made.node.services.delete(name)
+    assert not any("feature Containers" in each for each in reset.left(SCOPE, looked(made)))
 
 
 def test_containerds_root_stays_as_long_as_it_has_layers() -> None:
@@ -155,7 +182,7 @@ def test_containerds_root_stays_as_long_as_it_has_layers() -> None:
     ("word", "kept"),
     [
         ("logs", [r"C:\k\kubelet.log", r"C:\k\kube-proxy-20261120T100000.000.log"]),
-        ("programs", [*PROGRAMS.values(), CTR]),
+        ("programs", [*PROGRAMS.values(), CTR, KEPT]),
         ("images", [r"C:\ProgramData\containerd\root\io.containerd.metadata.v1.bolt\meta.db"]),
     ],
 )
