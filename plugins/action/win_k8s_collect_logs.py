@@ -170,7 +170,11 @@ class ActionModule(NodeAction):
         outputs: dict[str, str] = {}
         while waiting:
             now, waiting = waiting[: contents.AT_ONCE], waiting[contents.AT_ONCE :]
-            answer = self._apply([command.op for command in now], reading)
+            try:
+                answer = self._apply([command.op for command in now], reading)
+            except NodeError as error:
+                self._not_run((*now, *waiting), outputs, store, str(error))
+                return outputs
             for result in answer.get("results") or ():
                 command = now[int(result["n"])]
                 if result.get("ok"):
@@ -181,15 +185,18 @@ class ActionModule(NodeAction):
                 continue
             failed = (answer.get("error") or {}).get("n")
             if answer.get("answer") != "accepted" or not isinstance(failed, int) or failed >= len(now):
-                why = verdict.sentence(answer)
-                for command in (*now, *waiting):
-                    if command.file not in outputs:
-                        store.leave_out(command.file, why)
-                display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
+                self._not_run((*now, *waiting), outputs, store, verdict.sentence(answer))
                 return outputs
             store.leave_out(now[failed].file, str((answer.get("error") or {}).get("message")))
             waiting = [*now[failed + 1 :], *waiting]
         return outputs
+
+    def _not_run(self, commands: Iterable[Command], outputs: Mapping[str, str], store: Store, why: str) -> None:
+        for command in commands:
+            if command.file not in outputs:
+                store.leave_out(command.file, why)
+        store.save()
+        display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
 
     def _apply(self, ops: Sequence[Op], reading: Reading) -> Mapping[str, Any]:
         same = Expectation(system_query(), (("machine", reading.machine),))

@@ -321,9 +321,8 @@ class ActionModule(KubernetesAction):
     def _prepared(self, task: Task, mode: Mode, layout: Layout, reading: Reading) -> Iterator[Ready]:
         """The parts of a task's build. NodeError if they cannot be made."""
         cache = PushCache.default()
-        known = [
-            Base(path, sha256) for path, sha256 in provision.bases(task, reading) if cache.find(sha256) is not None
-        ]
+        there = [Base(path, sha256) for path, sha256 in provision.bases(task, reading)]
+        known = [base for base in there if cache.find(base.sha256) is not None] or there
         build = task.origin.build if task.origin else None
         if build is None:
             raise ValueError(f"{task.item.name} comes from no file of the controller")

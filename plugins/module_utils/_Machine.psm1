@@ -42,7 +42,7 @@ function Get-NodeFreeSpace {
 function Get-NodeBootId {
     <#
     .SYNOPSIS
-    A text that differs after each boot.
+    A text that differs after each boot; empty where nothing tells.
 
     .NOTES
     The boot loader's counter (KUSER_SHARED_DATA.BootId: incremented with each attempt to boot) and the start of process 4 (System);
@@ -62,6 +62,10 @@ function Get-NodeBootId {
     }
     catch {
         $null = $_
+    }
+    if ($counter -eq '' -and $started -eq '') {
+        # Equal on both sides of a restart, as Wine has it: that is no answer.
+        return ''
     }
     return "$counter/$started"
 }

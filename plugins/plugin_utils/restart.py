@@ -15,6 +15,7 @@ from typing import Any
 from .engine.batch import Batch
 from .engine.plan import Step
 from .engine.reading import Expectation, Reading, system_query
+from .engine.resource import Refused
 from .engine.tools import SYSTEM32, run
 from .node.link import Link, NodeError
 
@@ -49,7 +50,14 @@ def waits_sentence(host: str, reasons: Sequence[str]) -> str:
 
 
 def batch(component: str, reasons: Sequence[str], reading: Reading) -> Batch:
-    """One op that restarts the machine; it does nothing if the machine has been restarted since it was read."""
+    """One op that restarts the machine; it does nothing if the machine has been restarted since it was read. Refused
+    for a machine that does not tell one boot from another: nobody could say when it is back."""
+    if not reading.boot_id:
+        raise Refused(
+            f"{component}: the machine has to be restarted ({'; '.join(reasons)}), but cannot say when it was started "
+            "(neither the boot loader's counter BootId nor the start of process 4 can be read), so nobody could tell "
+            "when it is back. It was not restarted: do it yourself, then run again."
+        )
     comment = f"winkube: {'; '.join(reasons)}"[:COMMENT_LIMIT]
     op = run(
         SHUTDOWN,

@@ -36,7 +36,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
             blocked = answer.get("blocked") or {}
             return (
                 f"an earlier change could not be taken back (batch {blocked.get('id')}: "
-                f"{_text(blocked.get('error'))}). Look at the node, then say so with "
+                f"{_text(blocked.get('error')).rstrip('.')}). Look at the node, then say so with "
                 f"playbooks/acknowledge.yml -e winkube_batch={blocked.get('id')}. Nothing was done."
             )
         case "stale":
@@ -46,7 +46,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
         case "undone":
             return f"{_failure(error)} Everything was put back as it was."
         case "undo_failed":
-            undo = "; ".join(str(item.get("message")) for item in error.get("undo") or ())
+            undo = "; ".join(dict.fromkeys(_stopped(str(item.get("message")))[:-1] for item in error.get("undo") or ()))
             return (
                 f"{_failure(error)} Putting things back failed as well: {_stopped(undo)} The node is blocked "
                 "until somebody has looked at it and says so with "

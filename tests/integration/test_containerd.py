@@ -18,6 +18,11 @@ def running(bench: Bench, name: str = "win1", service: str = "containerd") -> bo
     return bool(host.in_turn(lambda: host.node.services.state(service)) == "running")
 
 
+def patience(seconds: int) -> dict[str, Any]:
+    """The service as it is by default, with so much time to start."""
+    return {"manager": "registered", "environment": {}, "start_timeout": seconds, "stop_timeout": 120}
+
+
 @pytest.mark.row("NY-21", "CT-47")
 def test_from_bare_to_running_and_again(bench: Bench) -> None:
     host = bench.node()
@@ -119,6 +124,42 @@ def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
     assert changed == []
     assert running(bench)
     assert converge(bench, version="1.7.12").recap["win1"].changed == 1
+
+
+def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench: Bench) -> None:
+    """`sc stop` was asked again and again for each undo list, 316 times in 4 minutes; then the node was blocked."""
+    host = bench.node()
+    converge(bench)
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("slow_start", 100_000, times=1)))
+    host.node.counters.reset()
+    run = site(bench, version="1.7.12", winkube_containerd_service=patience(60))
+    assert run.rc != 0
+    assert "The service containerd was to be running; after 60 s it is start_pending." in run.output, run
+    assert "Everything was put back as it was." in run.output, run
+    assert host.node.counters.programs["sc"] < 20, host.node.counters.programs
+    host.in_turn(lambda: host.node.clock.advance(60))
+    assert running(bench)
+    assert converge(bench, version="1.7.12").recap["win1"].changed == 1
+
+
+def test_a_containerd_that_ends_is_told_with_its_exit_code_and_its_log(bench: Bench) -> None:
+    """`after 120 s it is stopped` was all, after the whole start_timeout; the panic stood in the log."""
+    host = bench.node()
+    converge(bench)
+    log, panic = r"C:\ProgramData\containerd\log\containerd.log", b"panic: runtime error: index out of range\n"
+
+    def break_it() -> float:
+        host.node.faults.pipe_delay_s = 40
+        host.node.faults.service("containerd", ServiceFault("crash_loop", 3, times=1))
+        host.node.drive.write(log, panic, append=True)
+        return float(host.node.clock.now())
+
+    before = host.in_turn(break_it)
+    run = site(bench, version="1.7.12", winkube_containerd_service=patience(600))
+    assert run.rc != 0
+    assert "the service containerd is stopped, its exit code 1" in run.output, run
+    assert "containerd.log: " in run.output and "panic: runtime error" in run.output, run
+    assert host.in_turn(lambda: host.node.clock.now()) - before < 300
 
 
 def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:

@@ -77,7 +77,7 @@ def test_there_and_back(bench: Bench) -> None:
 
     bench.reset_ledger()
     there = converge_as(bench, "nssm")
-    assert "convert the service containerd from sc to nssm" in there.output
+    assert "convert the service containerd from a service of its own to nssm" in there.output
     assert "user:pass" not in there.output
     found = look(host)
     assert found["state"] == "running"
@@ -89,7 +89,7 @@ def test_there_and_back(bench: Bench) -> None:
     assert converge_as(bench, "nssm").recap["win1"].changed == 0
 
     back = converge_as(bench, "registered")
-    assert "convert the service containerd from nssm to registered" in back.output
+    assert "convert the service containerd from nssm to a service of its own" in back.output
     assert look(host) == before
     assert converge_as(bench, "registered").recap["win1"].changed == 0
 
@@ -100,7 +100,7 @@ def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
     converge_as(bench, "registered")
     before = look(host)
     run = converge_as(bench, "nssm", "--check")
-    assert "would convert the service containerd from sc to nssm" in run.output
+    assert "would convert the service containerd from a service of its own to nssm" in run.output
     assert look(host) == before
 
 

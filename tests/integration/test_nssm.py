@@ -11,7 +11,7 @@ import pytest
 from tests.integration.lab import Bench, Run
 from tests.integration.site import CONFIG, differences, site
 from tests.lab.machine.faults import ServiceFault
-from tests.lab.programs.builds import build, identify, nssm_archive
+from tests.lab.programs.builds import build, identify, nssm_archive, zip_of
 from tests.lab.server.host import NodeHost
 
 NSSM = r"C:\k\nssm.exe"
@@ -206,4 +206,15 @@ def test_without_nssm_nobody_asks_for_it(bench: Bench) -> None:
     host = bench.node()
     run = site(bench, winkube_nssm_url="http://nowhere.example/nssm.rar")
     assert run.rc == 0, run
+    assert not host.in_turn(lambda: host.node.drive.exists(NSSM))
+
+
+def test_an_archive_that_holds_another_version_than_its_name_says_is_taken_back_at_once(bench: Bench) -> None:
+    """It was installed, and refused by the next run."""
+    host = bench.node()
+    archive = zip_of({"nssm-2.24/win64/nssm.exe": build("nssm", "2.23", "amd64", "2.23")})
+    host.in_turn(lambda: host.node.drive.write(r"C:\nssm-2.24.zip", archive))
+    run = nssm(bench, winkube_nssm_url="file:///C:/nssm-2.24.zip", winkube_nssm_checksum=sha256(archive))
+    assert run.rc != 0
+    assert r"nssm.exe was to be of version 2.24; after 0 s it is of version 2.23." in run.output, run
     assert not host.in_turn(lambda: host.node.drive.exists(NSSM))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils import restart
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link, NodeError
 
 REASONS = ("the Windows feature Containers comes into force", "the machine is called win1")
@@ -49,6 +50,12 @@ def test_the_machine_is_told_once_why_and_only_if_it_has_not_been_restarted_sinc
     assert op.args["args"] == ["/r", "/t", "5", "/c", f"winkube: {'; '.join(REASONS)}", "/d", "p:2:4"]
     assert op.args["ok_exit"] == [0, 1115, 1190]
     assert [dict(expectation.expect) for expectation in made.pre] == [{"machine": "m-1", "boot_id": "b-1"}]
+
+
+def test_a_machine_that_does_not_tell_its_boots_apart_is_not_restarted() -> None:
+    """Its boot id was `/` before and after, so that the run waited for a machine that had long been back."""
+    with pytest.raises(Refused, match="nobody could tell when it is back"):
+        restart.batch("host", REASONS, Reading(parts={"system": {"machine": "m-1", "boot_id": ""}}))
 
 
 def test_a_comment_is_never_longer_than_shutdown_takes() -> None:

@@ -19,7 +19,7 @@ from ..components.verify import Expected
 from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
-from ..engine.tools import SC, SYSTEM32, run
+from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
 from ..facts.flannel import NET_CONF
 from . import redact
 
@@ -49,9 +49,6 @@ WINDOWS_SERVICES = (
 )
 """Source: collectlogs.ps1."""
 
-ANY_EXIT = (*range(256), 1060, 1168, 15001, 15007, 15011)
-"""A program that fails has said something, too: Windows' errors for what is not there (service 1060, event log
-15007)."""
 AT_ONCE = 8
 """Programs of one batch: each may print 64 KB, together 512 KB (docs/protocol.md)."""
 LOGS = (".log", ".err", ".out")

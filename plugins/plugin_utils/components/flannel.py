@@ -325,6 +325,7 @@ def _service(args: FlannelArgs) -> Service:
         ready=ready(args),
         start_timeout_s=args.start_timeout_s,
         stop_timeout_s=args.stop_timeout_s,
+        retries=True,  # it ends as long as its Node has no podCIDR
     )
 
 

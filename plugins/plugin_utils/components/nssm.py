@@ -125,7 +125,9 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def _programs(layout: Layout, wanted: NssmSource, mark: str) -> Programs:
-    return Programs(NAME, wanted.source, ((wanted.member, layout.nssm),), layout.state_dir, mark[:8])
+    return Programs(
+        NAME, wanted.source, ((wanted.member, layout.nssm),), layout.state_dir, mark[:8], resource_version=facts.VERSION
+    )
 
 
 def _query(path: str) -> Query:

@@ -13,7 +13,7 @@ from ..engine.batch import Op, as_base64, flatten
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
 from ..engine.resources.service import ACTIVE, running_dependants, with_undo_start
-from ..engine.tools import start_ops, stop_ops
+from ..engine.tools import halt, start_ops, stop_ops
 
 SDDL = "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"
 """Owner Administrators; SYSTEM and Administrators full control, nobody else."""
@@ -114,7 +114,7 @@ class SecretFile:
         started: list[Op] = []
         for name in (self.read_by, *reversed(running_dependants(self.read_by, reading))):
             start, *waits = start_ops(name, self.timeout_s)
-            started += (start.undone_by(*stop_ops(name, "", self.timeout_s)), *waits)
+            started += (start.undone_by(halt(name, self.timeout_s)), *waits)
         return tuple(started)
 
 

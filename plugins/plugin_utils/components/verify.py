@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
-from ..engine import command_line, windows_path
+from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, pipe_query, services_query
+from ..engine.services.log import argument, log_file
 from . import answers, kubelet
 from .layout import Layout
 
@@ -158,7 +158,7 @@ def source_vip(layout: Layout, reading: Reading) -> str:
     """The source VIP on kube-proxy's command line; empty if it has none."""
     service = reading.service(layout.kube_proxy_service) or {}
     text = str((service.get("nssm") or {}).get("AppParameters") or service.get("image_path") or "")
-    return _argument(text, "source-vip")
+    return argument(text, "source-vip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +181,10 @@ def log_of(program: Program, reading: Reading) -> Log:
     service = reading.service(program.service) or {}
     nssm = service.get("nssm")
     line = str(service.get("image_path") or "")
-    given = (nssm.get("AppStderr") or nssm.get("AppStdout")) if nssm else _argument(line, "log-file")
-    if file := str(given or program.log):
+    if file := log_file(service) or program.log:
         return Log(f"Read the end of {file} on the node.", file=file)
     line = str(nssm.get("AppParameters") or "") if nssm else line
-    if folder := _argument(line, "log-dir"):
+    if folder := argument(line, "log-dir"):
         name = windows_path.name(program.binary)
         return Log(f"Read the newest {name}.*.log.* in {folder} on the node.", folder=folder)
     if nssm:
@@ -197,15 +196,6 @@ def log_of(program: Program, reading: Reading) -> Log:
         f"Read what the Service Control Manager says of {program.service} in the event log System. As it is, what it "
         f"prints is lost; site.yml with the tag {program.role} puts kube-log-runner before it, which keeps that."
     )
-
-
-def _argument(line: str, wanted: str) -> str:
-    """The value of `--wanted=value` or `--wanted value` on a command line."""
-    for word, following in pairwise((*command_line.split(f"x {line}")[1:], "")):
-        name, equals, value = word.partition("=")
-        if name.startswith("-") and name.lstrip("-") == wanted:
-            return value if equals else following
-    return ""
 
 
 def _service(program: Program, first: Reading, second: Reading) -> list[Finding]:

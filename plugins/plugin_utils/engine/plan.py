@@ -18,8 +18,8 @@ from .reading import Expectation, Query, Reading, as_read, merge_queries, servic
 from .resource import Change, Refused, Resource
 from .resources.directory import each_once
 from .resources.no_service import NoService
-from .resources.service import RUNNING, STOPPED, Service, halt_dependants, until_stopped, with_undo_start
-from .tools import start_ops, stop_ops
+from .resources.service import RUNNING, STOPPED, Service, with_undo_start
+from .tools import halt, start_ops, stop_ops
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,29 +143,27 @@ def _restart(service: Service, reading: Reading, touched: frozenset[str], redefi
             stop_ops(name, "", service.stop_timeout_s),
             service.start_timeout_s,
             ran=ran,
-            first=halt_dependants(name, reading, service.stop_timeout_s),
         )
     if stops:
         stop += service.stop(reading)
     there = reading.service(service.name) is not None
-    halt = (*service.halt_dependants(reading), *service.halt()) if there else ()
+    halted = service.halt() if there else ()
     if not service.run:
         also = f", and before it what depends on it: {', '.join(dependants)}" if dependants else ""
-        return _Restart(tuple(stop), (), (), (Step(service.label, f"stop {service.name}{also}"),), halt)
-    begin, *rest = service.start()
-    start = [begin.undone_by(*service.halt_dependants(reading), *begin.undo) if there else begin, *rest]
+        return _Restart(tuple(stop), (), (), (Step(service.label, f"stop {service.name}{also}"),), halted)
+    ready = tuple(service.watched(op) for op in service.ready)
+    start = list(service.start())
     if dependants or more:
-        start += service.ready
+        start += ready
     for name in reversed(dependants):
         first, *waits = start_ops(name, service.start_timeout_s)
-        halted = halt_dependants(name, reading, service.stop_timeout_s)
-        start += [first.undone_by(*halted, *until_stopped(name, service.stop_timeout_s)), *waits]
+        start += [first.undone_by(halt(name, service.stop_timeout_s)), *waits]
     steps = [Step(service.label, f"{'restart' if stops else 'start'} {service.name}")]
     if dependants:
         steps.append(
             Step(service.label, f"stop before it and start after it what depends on it: {', '.join(dependants)}")
         )
-    return _Restart(tuple(stop), tuple(start), service.ready, tuple(steps), halt)
+    return _Restart(tuple(stop), tuple(start), ready, tuple(steps), halted)
 
 
 def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) -> tuple[Op, ...]:

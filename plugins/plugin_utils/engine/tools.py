@@ -21,7 +21,13 @@ ALREADY_EXISTS = 1073
 NOT_STARTED = 1062
 
 
-def run(program: str, *args: str, ok_exit: Sequence[int] = (0,), timeout_s: int = 60, encoding: str = "oem") -> Op:
+ANY_EXIT = ("any",)
+"""Every exit code, of which Windows has 2^32: what the program says counts, whatever it ends with."""
+
+
+def run(
+    program: str, *args: str, ok_exit: Sequence[int | str] = (0,), timeout_s: int = 60, encoding: str = "oem"
+) -> Op:
     """One program with an argument list."""
     return Op(
         "run",
@@ -35,7 +41,7 @@ def run(program: str, *args: str, ok_exit: Sequence[int] = (0,), timeout_s: int 
     )
 
 
-def sc(*args: str, ok_exit: Sequence[int] = (0,)) -> Op:
+def sc(*args: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
     """sc.exe. Options such as `binPath=` and their values are two arguments."""
     return run(SC, *args, ok_exit=ok_exit)
 
@@ -55,7 +61,9 @@ def wait_pipe(name: str, timeout_s: int) -> Op:
     return Op("wait", {"for": "pipe", "name": name, "timeout_s": timeout_s})
 
 
-def wait_run(program: str, *args: str, timeout_s: int, ok_exit: Sequence[int] = (0,), encoding: str = "utf-8") -> Op:
+def wait_run(
+    program: str, *args: str, timeout_s: int, ok_exit: Sequence[int | str] = (0,), encoding: str = "utf-8"
+) -> Op:
     """Until the program ends with one of `ok_exit`."""
     wanted = {
         "for": "run",
@@ -66,6 +74,12 @@ def wait_run(program: str, *args: str, timeout_s: int, ok_exit: Sequence[int] = 
         "timeout_s": timeout_s,
     }
     return Op("wait", wanted)
+
+
+def halt(name: str, timeout_s: int) -> Op:
+    """Stop a service, and before it what depends on it now, in whatever state they are; for undos. One that is stuck
+    on its way up has its process ended, one that does not stop in time too. Harmless if there is none."""
+    return Op("halt", {"name": name, "timeout_s": timeout_s})
 
 
 def stop_ops(name: str, program: str, timeout_s: int) -> tuple[Op, ...]:
@@ -88,7 +102,7 @@ def remove_ops(name: str, program: str, timeout_s: int = 120) -> tuple[Op, ...]:
     A new service starts by itself when the machine boots in the middle of a batch, so it has to be stopped first.
     """
     return (
-        sc("stop", name, ok_exit=(0, NOT_STARTED, CANNOT_ACCEPT, NOT_INSTALLED)),
+        halt(name, timeout_s),
         wait_gone(program, timeout_s),
         sc("delete", name, ok_exit=(0, NOT_INSTALLED, MARKED_FOR_DELETION)),
         wait_service(name, "absent", timeout_s),

@@ -109,7 +109,7 @@ class Link:
         return answer
 
     def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> dict[str, Any]:
-        failed = isinstance(lost, _Failed)
+        failed = isinstance(lost, ModuleError)
         what = "the node failed" if failed else "connection lost"
         self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
         follow = encode(self._envelope("follow", batch_id, batch))
@@ -118,7 +118,7 @@ class Link:
         for pause in _pauses(self.reconnect_s, self.clock):
             self.clock.sleep(pause)
             try:
-                if not isinstance(cause, _Failed):
+                if not isinstance(cause, ModuleError):
                     self.reset()
                 answer = self._run("node_apply", {"batch": follow})
             except Exception as error:  # as in apply
@@ -127,7 +127,7 @@ class Link:
             if _is_answer(answer):
                 return self._until_over(self._never_arrived(answer, batch_id, lost), batch, batch_id)
             cause = _failure(answer)
-            failures = failures + 1 if isinstance(cause, _Failed) else 0
+            failures = failures + 1 if isinstance(cause, ModuleError) else 0
             if failures == FAILURES:
                 raise NodeError(
                     f"The node can be reached, but {failures} times in a row it failed to say what became of batch "
@@ -147,7 +147,7 @@ class Link:
     def _never_arrived(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
         if answer.get("outcome") != "unknown":
             return answer
-        if isinstance(lost, _Failed):
+        if isinstance(lost, ModuleError):
             raise NodeError(f"The node did not take batch {batch_id}, nothing was done: {_ended(lost)}")
         raise NodeError(
             f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: {lost}"
@@ -181,7 +181,7 @@ class Link:
         return answer
 
 
-class _Failed(NodeError):
+class ModuleError(NodeError):
     """The module ran on the node and failed: the connection is well."""
 
 
@@ -196,10 +196,10 @@ def recovered_sentence(recovered: Mapping[str, Any]) -> str:
 
 
 def _failure(answer: Mapping[str, Any]) -> NodeError:
-    """Why there is no answer. Where Ansible could make nothing of what came back (it then hands on `module_stdout`), the
-    connection may have ended in its middle."""
+    """Why there is no answer. Where Ansible could make nothing of what came back (it then hands on `module_stdout`),
+    the connection may have ended in its middle."""
     text = str(answer.get("msg", answer))
-    return NodeError(text) if "module_stdout" in answer else _Failed(text)
+    return NodeError(text) if "module_stdout" in answer else ModuleError(text)
 
 
 def _ended(sentence: object) -> str:

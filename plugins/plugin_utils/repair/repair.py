@@ -23,9 +23,9 @@ from ..engine.batch import Batch, Op, as_base64
 from ..engine.environment import NSSM_VARIABLES, fingerprint
 from ..engine.reading import Expectation, Query, Reading, merge_queries, services_query, system_query
 from ..engine.resource import Refused
-from ..engine.resources.service import ACTIVE, RUNNING, until_stopped
+from ..engine.resources.service import ACTIVE, RUNNING
 from ..engine.services.existing import Existing
-from ..engine.tools import start_ops, wait_pipe, wait_service
+from ..engine.tools import halt, start_ops, wait_pipe, wait_service
 from ..facts.flannel import BACKENDS
 from ..network.model import Endpoint, Hns, Network
 from . import hns, rejoin, stopping
@@ -365,7 +365,7 @@ def _started(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
     """Start it; the undo leaves one that ran to run, and stops one that did not."""
     start, *waits = start_ops(name, timeout_s)
     ran = (reading.service(name) or {}).get("state") in ACTIVE
-    return (start if ran else start.undone_by(*until_stopped(name, timeout_s)), *waits)
+    return (start if ran else start.undone_by(halt(name, timeout_s)), *waits)
 
 
 def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: Wanted, reading: Reading) -> Remedy:

@@ -11,7 +11,7 @@ from ..components.layout import Layout
 from ..engine.batch import Op
 from ..engine.reading import Reading
 from ..engine.resource import Refused
-from ..engine.resources.service import ACTIVE, RUNNING, halt_dependants, running_dependants, with_undo_start
+from ..engine.resources.service import ACTIVE, RUNNING, running_dependants, with_undo_start
 from ..engine.services.existing import Existing
 
 TIMEOUT_S = 120
@@ -43,7 +43,5 @@ def stop(
             )
         found = reading.service(name) or {}
         first = Existing(found).stop(timeout_s)
-        # After a power loss the machine has started what depends on it: Windows stops nothing that others hang on.
-        halt = halt_dependants(name, reading, timeout_s)
-        ops += with_undo_start(name, first, timeout_s, ran=found.get("state") == RUNNING, first=halt)
+        ops += with_undo_start(name, first, timeout_s, ran=found.get("state") == RUNNING)
     return ops

@@ -64,7 +64,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class ModuleError:
-    """An exception in a module. `caught`: by the module itself, which tells it by FailJson; else Ansible's wrapper does.
+    """An exception in a module. `caught`: by the module itself, which tells it by FailJson, not by Ansible's wrapper.
     `when`: `before` the module has done anything, or `after` its work, while it reads what it answers with."""
 
     module: str

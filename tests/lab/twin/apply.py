@@ -315,11 +315,11 @@ def limited(items: list[Document]) -> list[Document]:
     """What all programs printed within 512 KB: where it is more, only the end of the first ops' outputs is kept."""
     room = OUTPUT_ROOM
     for item in reversed(items):
-        for field in ("stdout", "stderr"):
-            text = str(item.get(field) or "")
+        for stream in ("stdout", "stderr"):
+            text = str(item.get(stream) or "")
             if len(text) > max(room, KEPT_END):
                 text = f"... {len(text) - KEPT_END} characters left out ...\n{text[-KEPT_END:]}"
-                item[field] = text
+                item[stream] = text
             room = max(0, room - len(text))
     return items
 

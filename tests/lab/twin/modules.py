@@ -101,7 +101,9 @@ def unhandled(text: str) -> dict[str, Any]:
 
 
 def _thrown(error: ModuleError) -> dict[str, Any]:
-    return failed(f"The batch could not be handled: {error.text}", error.text) if error.caught else unhandled(error.text)
+    return (
+        failed(f"The batch could not be handled: {error.text}", error.text) if error.caught else unhandled(error.text)
+    )
 
 
 def _record(text: str) -> str:

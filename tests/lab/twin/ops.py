@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
-from tests.lab.twin import ops_assemble, ops_category, ops_files, ops_machine, ops_system, ops_transfer
+from tests.lab.twin import ops_assemble, ops_category, ops_files, ops_halt, ops_machine, ops_system, ops_transfer
 from tests.lab.twin.work import STATE_DIR, Args, OpError, OpRun, Work
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ OPS: dict[str, Callable[[Work, Args], OpRun]] = {
     "category_note": ops_category.category_note,
     "category_restore": ops_category.category_restore,
     "computer_name": ops_machine.computer_name,
+    "halt": ops_halt.halt,
     "wait": ops_system.wait,
     "record": ops_files.record,
 }

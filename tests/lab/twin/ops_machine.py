@@ -12,6 +12,7 @@ from tests.lab.machine import image
 from tests.lab.machine.adapters import Adapter, Address
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.network import NetworkError
+from tests.lab.programs.builds import identify
 from tests.lab.twin import dotnet
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.work import Args, OpError, OpRun, Work
@@ -263,6 +264,11 @@ def file_there(work: Work, args: Args) -> tuple[bool, str]:
     if kind != "file":
         return False, "it is not there" if kind is None else f"it is a {kind}"
     size = drive.stat(path).size
+    wanted = args.get("version")
+    if size and wanted:
+        build = identify(drive.read(path))
+        found = (build.resource if build else None) or ""
+        return not found or bool(re.match(rf"{re.escape(str(wanted))}(?!\d)", found)), f"it is of version {found}"
     return size > 0, f"it has {size} bytes"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
+from tests.lab.machine import commandline
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.language import CODE_PAGES
 from tests.lab.machine.network import NetworkError
@@ -15,6 +16,9 @@ from tests.lab.twin.holders import holders
 from tests.lab.twin.ops_transfer import USER_AGENT
 from tests.lab.twin.work import Args, OpError, OpRun, Work, shortened
 
+SPECIFIC = 1066
+"""ERROR_SERVICE_SPECIFIC_ERROR: the service has given a code of its own."""
+SHOWN = 400
 ENCODINGS = {"oem": "cp437", "utf-8": "utf-8", "utf-16": "utf-16-le"}
 
 
@@ -72,8 +76,29 @@ def execute(work: Work, args: Args, timeout: float) -> Generator[float | None, N
     work.seam("started")
     if not (yield from work.node.processes.wait(process, timeout)):
         work.node.processes.kill_tree(process.pid)
-        raise OpError(f"{program} did not end within {timeout:g} s and was killed.", timeout_s=timeout)
+        raise OpError(f"{command_text(args)} did not end within {timeout:g} s and was killed.", timeout_s=timeout)
     return result[0] if result else Completed(process.exit_code or 0)
+
+
+def command_text(args: Args) -> str:
+    """The program and its arguments as one line, for a sentence."""
+    line = commandline.join([str(args["program"]), *(str(item) for item in args.get("args") or [])])
+    return line if len(line) <= SHOWN else f"{line[:SHOWN]}..."
+
+
+def accepts(args: Args, code: int) -> bool:
+    """Whether an op takes this exit code, which is written signed or unsigned; `any` takes each."""
+    accepted = args.get("ok_exit") or [0]
+    return "any" in accepted or code in accepted or code % 2**32 in {int(each) % 2**32 for each in accepted}
+
+
+def _codes(args: Args) -> str:
+    return "exit code " + " or ".join(str(code) for code in args.get("ok_exit") or [0])
+
+
+def _ended(code: int, stdout: str, stderr: str) -> str:
+    said = (stderr.strip() or stdout.strip())[-2000:]
+    return f"ended with exit code {code}" + (f": {said}" if said else " and printed nothing")
 
 
 def outputs(work: Work, completed: Completed, encoding: str) -> tuple[str, str]:
@@ -92,13 +117,9 @@ def run(work: Work, args: Args) -> OpRun:
     completed = yield from execute(work, args, timeout)
     stdout, stderr = outputs(work, completed, str(args.get("encoding") or "oem"))
     result = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
-    accepted = args.get("ok_exit") or [0]
-    if completed.exit_code not in accepted:
-        wanted = " or ".join(str(code) for code in accepted)
-        said = (stderr.strip() or stdout.strip())[-2000:]
+    if not accepts(args, completed.exit_code):
         raise OpError(
-            f"{args['program']} ended with exit code {completed.exit_code}, wanted {wanted}"
-            + (f": {said}" if said else "; it printed nothing."),
+            f"{command_text(args)} was to end with {_codes(args)}, but {_ended(completed.exit_code, stdout, stderr)}",
             **result,
         )
     return {"changed": True, **result}
@@ -119,7 +140,8 @@ def wait(work: Work, args: Args) -> OpRun:
         raise OpError(f"There is nothing called {kind!r} to wait for; there are {', '.join(WAITS)}.")
     stable = float(args.get("stable_s") or 0) if kind == "service" else 0.0
     clock = work.node.clock
-    end = clock.now() + work.time_left(float(args["timeout_s"]))
+    began = clock.now()
+    end = began + work.time_left(float(args["timeout_s"]))
     since: float | None = None
     while True:
         so, seen = check()
@@ -129,8 +151,11 @@ def wait(work: Work, args: Args) -> OpRun:
                 return {"changed": False}
         else:
             since = None
-        if clock.now() >= end:
-            raise OpError(f"{_wanted(args)}; after {args['timeout_s']} s {seen}.", **{"for": kind, "seen": seen})
+        over = _service_end(work, args) if args.get("ends_with") and not so else None
+        if clock.now() >= end or over is not None:
+            seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
+            told = f"{_wanted(args)}; after {seconds:g} s {seen}{over or ''}.{_log_end(work, args)}"
+            raise OpError(told, **{"for": kind, "seen": seen})
         yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
 
 
@@ -145,6 +170,8 @@ def _wanted(args: Args) -> str:
         return f"{args['url']} was to answer {args.get('status') or 200}"
     if kind == "file_free":
         return f"{args['path']} was to be free for writing"
+    if kind == "file" and args.get("version"):
+        return f"The file {args['path']} was to be of version {args['version']}"
     if kind == "file":
         return f"The file {args['path']} was to be there, not empty"
     if kind == "tcp":
@@ -203,8 +230,8 @@ def _checks(work: Work, args: Args) -> dict[str, Seen]:
 
 def _wait_run(work: Work, args: Args) -> OpRun:
     clock = work.node.clock
-    end = clock.now() + work.time_left(float(args["timeout_s"]))
-    accepted = args.get("ok_exit") or [0]
+    began = clock.now()
+    end = began + work.time_left(float(args["timeout_s"]))
     encoding = str(args.get("encoding") or "oem")
     while True:
         seen: dict[str, Any] = {}
@@ -212,12 +239,37 @@ def _wait_run(work: Work, args: Args) -> OpRun:
             completed = yield from execute(work, args, max(0.1, end - clock.now()))
             stdout, stderr = outputs(work, completed, encoding)
             seen = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
-            if completed.exit_code in accepted:
+            if accepts(args, completed.exit_code):
                 return {"changed": False, **seen}
-            said = f"it ended with exit code {completed.exit_code}: {(stderr.strip() or stdout.strip())[-2000:]}"
+            said = f"it {_ended(completed.exit_code, stdout, stderr)}"
         except OpError as error:
             said = str(error)
-        if clock.now() >= end:
-            wanted = " or ".join(str(code) for code in accepted)
-            raise OpError(f"{args['program']} was to end with {wanted}; after {args['timeout_s']} s {said}", **seen)
+        over = _service_end(work, args) if args.get("ends_with") else None
+        if clock.now() >= end or over is not None:
+            seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
+            told = f"{command_text(args)} was to end with {_codes(args)}; after {seconds:g} s {said}{over or ''}."
+            raise OpError(told + _log_end(work, args), **seen)
         yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
+
+
+def _service_end(work: Work, args: Args) -> str | None:
+    """How the service of `ends_with` has ended; None while it lives."""
+    name, services = str(args["ends_with"]), work.node.services
+    state = services.state(name)
+    if state not in {"stopped", "absent"}:
+        return None
+    told = "" if args["for"] == "service" else f"; the service {name} is {state}"
+    if state == "absent":
+        return told
+    runtime = services.runtime(name)
+    code = runtime.service_exit_code if runtime.exit_code == SPECIFIC else runtime.exit_code
+    return f"{told}, its exit code {code}"
+
+
+def _log_end(work: Work, args: Args) -> str:
+    path, drive = str(args.get("log") or ""), work.node.drive
+    if not path or not drive.is_file(path):
+        return ""
+    text = drive.read(path)[-4096:].decode("utf-8", "replace")
+    lines = [line.strip() for line in text.split("\n") if line.strip()][-5:]
+    return f" The last lines of {path}: {' | '.join(lines)}" if lines else ""

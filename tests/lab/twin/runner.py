@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -133,13 +134,14 @@ class Runner:
         started = {int(entry["n"]) for entry in entries if entry["e"] == "intent"}
         undone = {int(entry["n"]) for entry in entries if entry["e"] == "undone"}
         failures: list[Document] = []
+        vain: dict[str, str] = {}
         for op in sorted(batch["ops"], key=lambda op: -int(op["n"])):
             n = int(op["n"])
             if n not in started or n in undone:
                 continue
             self.node.moment("undo", n, "before")
             self._note({"n": n, "e": "undo_intent"})
-            failure = yield from self._undo_one(op, n)
+            failure = yield from self._undo_one(op, n, vain)
             self.node.moment("undo", n, "after")
             if failure is None:
                 self._note({"n": n, "e": "undone"})
@@ -150,7 +152,8 @@ class Runner:
             error = {**error, "undo": failures}
         self._finish(batch, "undo_failed" if failures else "undone", error)
 
-    def _undo_one(self, op: Document, n: int) -> Generator[float | None, None, Document | None]:
+    def _undo_one(self, op: Document, n: int, vain: dict[str, str]) -> Generator[float | None, None, Document | None]:
+        """`vain`: what has taken its whole time in vain, which is not tried a second time; with what it said."""
         names = [str(item) for item in op.get("secrets") or []]
         args = dict(op.get("args") or {})
         secrets = set(secrets_of(args, names))
@@ -160,10 +163,17 @@ class Runner:
             own = secrets_of(step_args, [*names, *(str(item) for item in step.get("secrets") or [])])
             hidden = tuple(sorted(secrets | set(own), key=len, reverse=True))
             work = Work(self.node, self.process, None, "undo", n, hidden, self.folder.path)
+            name, same = str(step["op"]), json.dumps(step, sort_keys=True)
+            if same in vain and name == "halt":
+                return {"n": n, "op": name, "message": vain[same]}
+            if same in vain:
+                step_args["timeout_s"] = 0
             try:
-                yield from perform(work, str(step["op"]), step_args)
+                yield from perform(work, name, step_args)
             except OpError as error:
-                return {"n": n, "op": str(step["op"]), "message": str(error)}
+                if name in {"halt", "wait"}:
+                    vain.setdefault(same, str(error))
+                return {"n": n, "op": name, "message": str(error)}
         return None
 
     def _note(self, entry: Document) -> None:

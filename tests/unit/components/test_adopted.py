@@ -108,7 +108,7 @@ def test_image_builders_wrapper_becomes_ours_and_the_kubelet_is_waited_for() -> 
     (config,) = (op for op in made.batch.ops if op.args.get("args", [])[:3] == ["config", "kubelet", "binPath="])
     assert config.undo[0].args["args"][-1] == IMAGE_BUILDER
     to_nssm = plan(adopted(WITH_SC, arguments(configured=True)), arguments(configured=True))
-    assert "convert the service kubelet from sc to nssm" in [step.text for step in to_nssm.steps]
+    assert "convert the service kubelet from a service of its own to nssm" in [step.text for step in to_nssm.steps]
 
 
 @pytest.mark.row("SV-16", "SV-14", "SV-12")
@@ -161,7 +161,7 @@ def test_a_service_that_never_ran_is_converted_and_stays_down() -> None:
     args = arguments("nssm")
     reading = bare_node(stopped).merged({file_key(EXE): file(PROGRAM)})
     made = plan(reading, replace(args, settings=settings()))
-    assert "convert the service kubelet from sc to nssm" in [step.text for step in made.steps]
+    assert "convert the service kubelet from a service of its own to nssm" in [step.text for step in made.steps]
     assert made.batch is not None
     assert not [line for line in lines(made.batch.ops) if " start kubelet" in line]
     assert (made.predicted.service("kubelet") or {})["state"] == "stopped"

@@ -328,7 +328,7 @@ def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_res
 def test_a_service_under_another_manager_is_converted() -> None:
     found = plan(converged(replace(ARGS, manager="nssm")))
     assert [step.text for step in found.steps] == [
-        "convert the service containerd from nssm to registered",
+        "convert the service containerd from nssm to a service of its own",
         "restart containerd",
     ]
 

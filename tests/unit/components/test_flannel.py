@@ -103,7 +103,7 @@ def test_flanneld_runs_before_cni_conf_is_written() -> None:
     gate = [{"for": "file", "path": SUBNET_ENV, "timeout_s": 180}]
     gate.append({"for": "hns_network", "name": "cbr0", "management_ip": True, "timeout_s": 180})
     gate.append({"for": "service", "name": "flanneld", "state": "running", "timeout_s": 180, "stable_s": 3})
-    assert waits(made.gate) == gate
+    assert waits(made.gate) == [{**each, "log": r"C:\k\flanneld.log"} for each in gate]
     assert service()["nssm"]["AppDirectory"] == r"C:\flannel"
 
 

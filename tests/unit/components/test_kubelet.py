@@ -169,7 +169,14 @@ def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
     assert made.batch is not None
     assert lines(made.batch.ops) == ["run sc.exe start kubelet", "wait service kubelet running"]
     (gate,) = made.batch.gate
-    assert gate.args == {"for": "http", "url": "http://127.0.0.1:10248/healthz", "status": 200, "timeout_s": 240}
+    watched = {"ends_with": "kubelet", "log": r"C:\k\kubelet.log"}
+    assert gate.args == {
+        "for": "http",
+        "url": "http://127.0.0.1:10248/healthz",
+        "status": 200,
+        "timeout_s": 240,
+        **watched,
+    }
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,8 @@ def test_run(node: SimulatedNode) -> None:
     assert run_worker(node, "--run", "0", "--env", "NAME", env={"NAME": "win1"})["stdout"] == "win1"
     assert run_worker(node, "--run", "0", "--exit", "3", ok_exit=[0, 3])["exit_code"] == 3
     failed = run_worker(node, "--run", "0", "--exit", "3", "--stderr", "because")
-    assert failed["failed"] == "C:\\k\\w.exe ended with exit code 3, wanted 0: because"
+    told = "C:\\k\\w.exe --run 0 --exit 3 --stderr because was to end with exit code 0, but ended with exit code 3"
+    assert failed["failed"] == f"{told}: because"
     assert failed["data"]["exit_code"] == 3
 
 

@@ -54,7 +54,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert set(found.ops) == {
         *("mkdir", "write", "restore", "fetch", "unpack", "move", "remove", "registry_set", "registry_remove", "run"),
         *("record", "assemble", "hns_network", "hns_network_remove", "hns_remove", "addresses"),
-        *("computer_name", "category_note", "category_restore"),
+        *("computer_name", "halt", "category_note", "category_restore"),
     }
     assert set(found.waits) == {
         *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network"),
@@ -77,7 +77,8 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.ops["category_note"] == {"adapters"}
     assert found.ops["category_restore"] == {"adapters", "wait_s"}
     assert found.ops["computer_name"] == {"name"}
-    assert found.waits["file"] == {"path"}
+    assert found.ops["halt"] == {"name", "timeout_s", "end_after_s"}
+    assert found.waits["file"] == {"path", "version"}
     assert found.waits["tcp"] == {"host", "port"}
     assert found.waits["adapter"] == {"name", "address"}
     assert found.waits["hns_network"] == {"name", "management_ip"}

@@ -61,7 +61,8 @@ class Programs:
     itself) out of `source`.
 
     `owner` is the component's name, `state_dir` the collection's folder on the node, `mark` makes names of this
-    batch unique.
+    batch unique. `resource_version` is what the version resource of each has to be, where there is one: an archive's
+    name proves nothing.
     """
 
     owner: str
@@ -69,6 +70,7 @@ class Programs:
     files: tuple[tuple[str, str], ...]
     state_dir: str
     mark: str
+    resource_version: str = ""
 
     @property
     def label(self) -> str:
@@ -148,6 +150,9 @@ class Programs:
         if self.is_archive:
             members = [{"from": member, "to": windows_path.name(path)} for member, path in self.files]
             ops.append(Op("unpack", {"archive": target, "destination": self.staging, "members": members}))
+        if self.resource_version:
+            wanted = {"for": "file", "version": self.resource_version, "timeout_s": 0}
+            ops += [Op("wait", {**wanted, "path": self.staged(path)}) for path in self.paths]
         return tuple(ops)
 
     def staged(self, path: str) -> str:
@@ -185,10 +190,10 @@ class Programs:
             commit.append(Op("move", {"from": self.staged(path), "to": path}).undone_by(there_and_back))
         return Change(
             text=self._text(swaps),
-            before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in self.paths),
+            before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in swaps),
             after=f"{self.owner} {self.source.version} from {self.source.url}"
             f" ({'sha256 ' + self.source.sha256 if self.source.sha256 else 'not verified'})\n"
-            + "".join(f"{path}\n" for path in self.paths),
+            + "".join(f"{path} {self._after(path, reading)}\n" for path in swaps),
             prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
             commit=tuple(commit),
             finish=(self._record(reading), *places.drop(self.staging)),
@@ -210,6 +215,10 @@ class Programs:
     def _already(self, path: str, reading: Reading) -> bool:
         staged = reading.parts.get(file_key(self.staged(path)), {}).get("sha256")
         return staged is not None and staged == reading.file(path).get("sha256")
+
+    def _after(self, path: str, reading: Reading) -> str:
+        known = reading.parts.get(file_key(self.staged(path)), {}).get("sha256")
+        return _short(known) if known else f"of {self.owner} {self.source.version}"
 
     def _sweep(self, reading: Reading) -> tuple[Op, ...]:
         """Programs that earlier batches renamed aside; those still held stay and are swept another time."""

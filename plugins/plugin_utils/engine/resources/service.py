@@ -5,24 +5,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..batch import Op, flatten
 from ..reading import Expectation, Query, Reading, confidential_query, service_key, services_query
 from ..resource import Change, Refused
 from ..services.definition import Definition
 from ..services.existing import Existing, queries
-from ..tools import (
-    DEPENDANTS_RUN,
-    NOT_INSTALLED,
-    NOT_STARTED,
-    SC,
-    start_ops,
-    stop_ops,
-    wait_gone,
-    wait_run,
-    wait_service,
-)
+from ..services.log import log_file
+from ..tools import halt, start_ops, stop_ops, wait_gone
 
 RUNNING = "running"
 STOPPED = "stopped"
@@ -37,7 +28,8 @@ class Service:
     `uses` are the keys of the files it reads, its program among them: if one of them changes it is restarted.
     `ready` are the waits that
     decide whether a start has worked. Without `run` it is only defined, since somebody else owns its first start: it is
-    never started, and stopped if it runs and something it uses changes.
+    never started, and stopped if it runs and something it uses changes. One that `retries` ends until what it needs is
+    there, and is started again: its end says nothing.
     """
 
     name: str
@@ -47,6 +39,7 @@ class Service:
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
     run: bool = True
+    retries: bool = False
 
     @property
     def label(self) -> str:
@@ -102,9 +95,9 @@ class Service:
         """From one service manager to another: the old service is taken away and the new one made; the undo makes
         the old one again."""
         return Change(
-            text=f"convert the service {self.name} from {present.manager} to {self.definition.manager}",
-            before=f"{present.manager}: {present.found.get('image_path')}\n",
-            after=f"{self.definition.manager}: {self.definition.command}\n",
+            text=f"convert the service {self.name} from {_way(present.manager)} to {_way(self.definition.manager)}",
+            before=f"{_way(present.manager)}: {present.found.get('image_path')}\n",
+            after=f"{_way(self.definition.manager)}: {self.definition.command}\n",
             define=(*present.remove(), *self.definition.create()),
             predicted={service_key(self.name): after},
         )
@@ -130,22 +123,29 @@ class Service:
         programs = Existing(found).programs_to_wait_for(wanted) if found else (wanted,)
         waits = (wait_gone(program, self.stop_timeout_s) for program in programs)
         ops = (*stop_ops(self.name, "", self.stop_timeout_s), *waits)
-        first = self.halt_dependants(reading)
-        return with_undo_start(self.name, ops, self.start_timeout_s, ran=self.is_running(reading), first=first)
+        return with_undo_start(self.name, ops, self.start_timeout_s, ran=self.is_running(reading))
 
     def halt(self) -> tuple[Op, ...]:
-        """Stop it, whatever state it is in; for undos."""
-        return (*until_stopped(self.name, self.stop_timeout_s), wait_gone(self.definition.program, self.stop_timeout_s))
-
-    def halt_dependants(self, reading: Reading) -> tuple[Op, ...]:
-        """Stop all that depends on it; for undos."""
-        return halt_dependants(self.name, reading, self.stop_timeout_s)
+        """Stop it and what depends on it, whatever state they are in; for undos. A machine that has lost its power
+        starts them at boot, also those that rested before."""
+        return (halt(self.name, self.stop_timeout_s), wait_gone(self.definition.program, self.stop_timeout_s))
 
     def start(self) -> tuple[Op, ...]:
         """Start it; the undo stops it."""
-        start, *waits = start_ops(self.name, self.start_timeout_s)
-        undo = self.halt()
-        return (start.undone_by(*_if_there(undo)), *waits)
+        start, wait = start_ops(self.name, self.start_timeout_s)
+        return (start.undone_by(*self.halt()), self.watched(wait))
+
+    @property
+    def log(self) -> str:
+        """The file that its program writes to; empty if there is none that one could name."""
+        return log_file(self.definition.predicted())
+
+    def watched(self, wait: Op) -> Op:
+        """A wait for what the service does, which ends with the service and says how that ended."""
+        if wait.op != "wait":
+            return wait
+        more = {"ends_with": "" if self.retries else self.name, "log": self.log}
+        return replace(wait, args={**wait.args, **{name: value for name, value in more.items() if value}})
 
     def relies_on(self, reading: Reading) -> Expectation:
         """That the service is there, or not, and runs the program it ran when it was read."""
@@ -153,6 +153,12 @@ class Service:
         query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
         there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)
         return Expectation(query, there)
+
+
+def _way(manager: str) -> str:
+    """How a service runs, in the same words before and after: nothing on the node tells a registered service from one
+    of sc.exe."""
+    return manager if manager == "nssm" else "a service of its own"
 
 
 def deleting(name: str) -> Refused:
@@ -163,54 +169,15 @@ def deleting(name: str) -> Refused:
     )
 
 
-def _if_there(ops: tuple[Op, ...]) -> tuple[Op, ...]:
-    """An undo may meet a service that was never made: 1060 is fine then, and there is nothing to wait for."""
-    stop, *waits = ops
-    rest = waits[1:]
-    return (Op(stop.op, {**stop.args, "ok_exit": [*stop.args["ok_exit"], NOT_INSTALLED]}), *rest)
-
-
-def with_undo_start(
-    name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool, first: tuple[Op, ...] = ()
-) -> tuple[Op, ...]:
-    """`ops`, which stop a service, undone by starting it; a stop that is still under way is waited for before. The
-    undo begins with `first`.
+def with_undo_start(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool) -> tuple[Op, ...]:
+    """`ops`, which stop a service, undone by starting it; a stop that is still under way is waited for before.
 
     A service that did not really run before (`ran`), such as one that crashes again and again, is started but not
     waited for.
     """
     order, *rest = ops
-    settle = (*first, *until_stopped(name, timeout_s))
     start, *waits = start_ops(name, timeout_s)
-    return (order.undone_by(*settle, start, *(waits if ran else ())), *rest)
-
-
-def halt_dependants(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
-    """Stop all that depends on a service before an undo stops that. A machine that has lost its power starts them at
-    boot, also those that rested before, and Windows stops no service that a running one depends on (1051).
-
-    Twice, since Windows may still be about to start them: the first round is over when the service itself refuses.
-    """
-    stops = _halt(dependants_of(name, reading), reading, timeout_s)
-    return (*stops, _order_stop(name, timeout_s, DEPENDANTS_RUN), *stops) if stops else ()
-
-
-def _halt(names: tuple[str, ...], reading: Reading, timeout_s: int) -> tuple[Op, ...]:
-    """Stop these services, the last to be started first; each of which others depend on in the same two rounds: while
-    it was on its way up those counted as stopped, and Windows started them behind it."""
-    return tuple(
-        op for name in names for op in (*halt_dependants(name, reading, timeout_s), *until_stopped(name, timeout_s))
-    )
-
-
-def until_stopped(name: str, timeout_s: int) -> tuple[Op, ...]:
-    """Stop a service that may be on its way up or down; for undos."""
-    return (_order_stop(name, timeout_s), wait_service(name, "stopped", timeout_s))
-
-
-def _order_stop(name: str, timeout_s: int, *also_ok: int) -> Op:
-    """A service on its way takes no order (1061), so it is asked until it does."""
-    return wait_run(SC, "stop", name, timeout_s=timeout_s, ok_exit=(0, NOT_STARTED, *also_ok), encoding="oem")
+    return (order.undone_by(halt(name, timeout_s), start, *(waits if ran else ())), *rest)
 
 
 def running_dependants(name: str, reading: Reading) -> tuple[str, ...]:

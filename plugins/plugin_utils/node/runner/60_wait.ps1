@@ -19,7 +19,7 @@ function Get-NodeTimeLeft {
 }
 
 function Get-NodeExitList {
-    <# .SYNOPSIS The exit codes that an op accepts; 0 if it names none. #>
+    <# .SYNOPSIS The exit codes that an op accepts, numbers or the word any; 0 if it names none. #>
     param([object]$Arguments)
 
     $codes = Get-NodeArgumentList -Map $Arguments -Name 'ok_exit'
@@ -35,6 +35,9 @@ function Test-NodeExit {
 
     $unsigned = ConvertTo-NodeUnsigned -Value $Code
     foreach ($item in $Accepted) {
+        if ([string]$item -ceq 'any') {
+            return $true
+        }
         if ([int64]$item -eq [int64]$Code -or [int64]$item -eq $unsigned) {
             return $true
         }
@@ -54,6 +57,33 @@ function Get-NodeSaid {
         $said = $said.Substring($said.Length - 2000)
     }
     return $said
+}
+
+function Get-NodeCommandText {
+    <# .SYNOPSIS The program and the arguments that an op names, for a sentence: at most 400 characters. #>
+    param([object]$Arguments)
+
+    $words = New-Object System.Collections.ArrayList
+    $null = $words.Add([string]$Arguments['program'])
+    foreach ($word in (Get-NodeArgumentList -Map $Arguments -Name 'args')) {
+        $null = $words.Add((ConvertTo-NodeArgumentText -Value ([string]$word)))
+    }
+    $text = $words.ToArray() -join ' '
+    if ($text.Length -gt 400) {
+        $text = $text.Substring(0, 400) + '...'
+    }
+    return $text
+}
+
+function Get-NodeEndText {
+    <# .SYNOPSIS How a program ended and what it said, as the middle of a sentence. #>
+    param([object]$Done)
+
+    $said = Get-NodeSaid -Done $Done
+    if ($said -eq '') {
+        return "ended with exit code $($Done['exit_code']) and printed nothing"
+    }
+    return "ended with exit code $($Done['exit_code']): $said"
 }
 
 function Invoke-NodeRunArgument {
@@ -78,7 +108,7 @@ function Invoke-NodeRunArgument {
     }
     if ($done['timed_out']) {
         $Run['data'] = $text
-        throw "$program did not end within $([System.Math]::Round($TimeoutS, 1)) s and was ended."
+        throw "$(Get-NodeCommandText -Arguments $Arguments) did not end within $([System.Math]::Round($TimeoutS, 1)) s and was ended."
     }
     return $text
 }
@@ -91,11 +121,8 @@ function Invoke-NodeOpRun {
     $accepted = Get-NodeExitList -Arguments $Arguments
     if (-not (Test-NodeExit -Code $done['exit_code'] -Accepted $accepted)) {
         $Run['data'] = $done
-        $said = Get-NodeSaid -Done $done
-        if ($said -eq '') {
-            $said = 'it printed nothing'
-        }
-        throw "$($Arguments['program']) ended with exit code $($done['exit_code']), wanted $($accepted -join ' or '): $said"
+        $command = Get-NodeCommandText -Arguments $Arguments
+        throw "$command was to end with exit code $($accepted -join ' or '), but $(Get-NodeEndText -Done $done)"
     }
     $done['changed'] = $true
     return $done
@@ -141,6 +168,76 @@ function Test-NodeFileFilled {
         return @{ so = $false; seen = "it cannot be read: $(Get-NodeErrorText -Record $failure)" }
     }
     return @{ so = [bool]($size -gt 0); seen = "it has $size bytes" }
+}
+
+function Test-NodeFileVersion {
+    <# .SYNOPSIS {so, seen}: whether the version resource of a file is a version or a build of it; a file without one may be. #>
+    param([string]$Path, [string]$Wanted)
+
+    $version = ([string][System.Diagnostics.FileVersionInfo]::GetVersionInfo($Path).FileVersion).Trim()
+    $so = $version -eq '' -or $version -match ('^' + [regex]::Escape($Wanted) + '(?![0-9])')
+    return @{ so = [bool]$so; seen = "it is of version $version" }
+}
+
+function Get-NodeServiceEnd {
+    <# .SYNOPSIS How a service has ended, as the end of a sentence (what it waited for is known: $Told); null for one that has not. #>
+    param([string]$Name, [bool]$Told)
+
+    $state = Get-NodeServiceState -Name $Name
+    if (@('stopped', 'absent') -cnotcontains $state) {
+        return $null
+    }
+    $text = ''
+    if (-not $Told) {
+        $text = "; the service $Name is $state"
+    }
+    $row = (Get-NodeServiceProcessTable -Names @($Name))[$Name]
+    if ($null -ne $row) {
+        $code = $row['exit_code']
+        # 1066: the program gave a code of its own.
+        if ($code -eq 1066) {
+            $code = $row['service_exit_code']
+        }
+        $text += ", its exit code $code"
+    }
+    return $text
+}
+
+function Get-NodeLogEnd {
+    <# .SYNOPSIS The last lines of a log, as a sentence of their own; empty if there are none. #>
+    param([string]$Path)
+
+    if ($Path -eq '' -or -not [System.IO.File]::Exists($Path)) {
+        return ''
+    }
+    try {
+        $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+            [System.IO.FileShare]'ReadWrite, Delete')
+        try {
+            $size = [int][System.Math]::Min([int64]4096, [int64]$stream.Length)
+            $null = $stream.Seek(-$size, [System.IO.SeekOrigin]::End)
+            $bytes = New-Object byte[] $size
+            $read = $stream.Read($bytes, 0, $size)
+        }
+        finally {
+            $stream.Dispose()
+        }
+    }
+    catch {
+        return ''
+    }
+    $text = (New-Object System.Text.UTF8Encoding($false)).GetString($bytes, 0, $read)
+    $lines = New-Object System.Collections.ArrayList
+    foreach ($line in $text.Split([char]10)) {
+        if ($line.Trim() -ne '') {
+            $null = $lines.Add($line.Trim())
+        }
+    }
+    if ($lines.Count -eq 0) {
+        return ''
+    }
+    $first = [System.Math]::Max(0, $lines.Count - 5)
+    return " The last lines of ${Path}: $($lines.GetRange($first, $lines.Count - $first).ToArray() -join ' | ')"
 }
 
 function Test-NodeTcp {
@@ -227,14 +324,21 @@ function Test-NodeWaited {
             }
             $Run['data'] = $done
             $so = Test-NodeExit -Code $done['exit_code'] -Accepted (Get-NodeExitList -Arguments $Arguments)
-            return @{ so = $so; seen = "it ended with exit code $($done['exit_code']): $(Get-NodeSaid -Done $done)"; done = $done }
+            return @{ so = $so; seen = "it $(Get-NodeEndText -Done $done)"; done = $done }
         }
         'file_free' { return Test-NodeFileFree -Path ([string]$Arguments['path']) }
         'process_gone' {
             $ids = Get-NodeHolder -Path ([string]$Arguments['path'])
             return @{ so = [bool]($ids.Length -eq 0); seen = "there are the processes $($ids -join ', ')" }
         }
-        'file' { return Test-NodeFileFilled -Path ([string]$Arguments['path']) }
+        'file' {
+            $found = Test-NodeFileFilled -Path ([string]$Arguments['path'])
+            $version = [string](Get-NodeArgument -Map $Arguments -Name 'version' -Default '')
+            if ($found['so'] -and $version -ne '') {
+                return Test-NodeFileVersion -Path ([string]$Arguments['path']) -Wanted $version
+            }
+            return $found
+        }
         'tcp' {
             $patience = [int][System.Math]::Max([double]500, [System.Math]::Min([double]3000, $LeftS * 1000))
             return Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs $patience
@@ -262,9 +366,18 @@ function Get-NodeWaitSubject {
         }
         'pipe' { return "The pipe $($Arguments['name']) was to be there" }
         'http' { return "$($Arguments['url']) was to answer $(Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)" }
-        'run' { return "$($Arguments['program']) was to end with $((Get-NodeExitList -Arguments $Arguments) -join ' or ')" }
+        'run' {
+            $codes = (Get-NodeExitList -Arguments $Arguments) -join ' or '
+            return "$(Get-NodeCommandText -Arguments $Arguments) was to end with exit code $codes"
+        }
         'file_free' { return "$($Arguments['path']) was to be free for writing" }
-        'file' { return "The file $($Arguments['path']) was to be there, not empty" }
+        'file' {
+            $version = [string](Get-NodeArgument -Map $Arguments -Name 'version' -Default '')
+            if ($version -ne '') {
+                return "The file $($Arguments['path']) was to be of version $version"
+            }
+            return "The file $($Arguments['path']) was to be there, not empty"
+        }
         'tcp' { return "$($Arguments['host']) was to take connections on TCP port $($Arguments['port'])" }
         'adapter' {
             $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default 'an IPv4 address')
@@ -289,6 +402,7 @@ function Invoke-NodeOpWait {
     if ([string]$Arguments['for'] -ceq 'service') {
         $stable = [double](Get-NodeArgument -Map $Arguments -Name 'stable_s' -Default 0)
     }
+    $ends = [string](Get-NodeArgument -Map $Arguments -Name 'ends_with' -Default '')
     # Stopwatches, not clocks: a clock jumps when time synchronisation starts.
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $since = $null
@@ -313,8 +427,15 @@ function Invoke-NodeOpWait {
             $since = $null
         }
         $left = $timeout - $watch.Elapsed.TotalSeconds
-        if ($left -le 0) {
-            throw "$(Get-NodeWaitSubject -Arguments $Arguments); after $([System.Math]::Round($timeout, 1)) s $($found['seen'])."
+        # What a service was to do it will not do any more when it has ended.
+        $over = $null
+        if ($ends -ne '' -and -not $found['so']) {
+            $over = Get-NodeServiceEnd -Name $ends -Told ([string]$Arguments['for'] -ceq 'service')
+        }
+        if ($left -le 0 -or $null -ne $over) {
+            $seconds = [System.Math]::Round([System.Math]::Min($timeout, $watch.Elapsed.TotalSeconds), 1)
+            $log = Get-NodeLogEnd -Path ([string](Get-NodeArgument -Map $Arguments -Name 'log' -Default ''))
+            throw "$(Get-NodeWaitSubject -Arguments $Arguments); after $seconds s $($found['seen'])$over.$log"
         }
         [System.Threading.Thread]::Sleep([int][System.Math]::Max([double]1, [System.Math]::Min([double]$interval, $left * 1000)))
     }

@@ -97,6 +97,7 @@ function Invoke-NodeOp {
         'category_note' { return Invoke-NodeOpCategoryNote -Arguments $arguments -Run $Run }
         'category_restore' { return Invoke-NodeOpCategoryRestore -Arguments $arguments -Run $Run }
         'computer_name' { return Invoke-NodeOpComputerName -Arguments $arguments -Run $Run }
+        'halt' { return Invoke-NodeOpHalt -Arguments $arguments -Run $Run }
         'wait' { return Invoke-NodeOpWait -Arguments $arguments -Run $Run }
         'record' { return Invoke-NodeOpRecord -Arguments $arguments -Run $Run }
         default { throw "There is no op '$name'." }

@@ -112,19 +112,54 @@ function Remove-NodeLeftover {
     }
 }
 
+function Invoke-NodeUndoOp {
+    <# .SYNOPSIS Executes one undo op, unless the very same has waited in vain before: $Vain holds these, with what they said. #>
+    param([object]$Op, [hashtable]$Run, [hashtable]$Vain)
+
+    $name = [string]$Op['op']
+    if (@('halt', 'wait') -cnotcontains $name) {
+        $null = Invoke-NodeOp -Op $Op -Run $Run
+        return
+    }
+    $same = ConvertTo-NodeJson -Value $Op
+    if ($Vain.ContainsKey($same)) {
+        if ($name -ceq 'halt') {
+            throw $Vain[$same]
+        }
+        $once = @{}
+        foreach ($entry in (Get-NodeArgument -Map $Op -Name 'args').GetEnumerator()) {
+            $once[[string]$entry.Key] = $entry.Value
+        }
+        $once['timeout_s'] = 0
+        $Op = @{ op = $name; args = $once }
+    }
+    try {
+        $null = Invoke-NodeOp -Op $Op -Run $Run
+    }
+    catch {
+        $failure = $_
+        if (-not $Vain.ContainsKey($same)) {
+            $Vain[$same] = Get-NodeErrorText -Record $failure
+        }
+        throw $failure
+    }
+}
+
 function Invoke-NodeUndo {
     <#
     .SYNOPSIS
     Runs the undo lists of all ops with an intent, last op first, each list in its order. Returns the problems, an empty list if none.
 
     .NOTES
-    A list ends at its first failure; the lists of the other ops run all the same.
+    A list ends at its first failure; the lists of the other ops run all the same. What took its whole time in vain is not tried
+    again in another list: a halt fails at once, a wait looks once.
     #>
     param([hashtable]$Run)
 
     $Run['deadline_s'] = 0
     $entries = Read-NodeJournal -StateDir $Run['state_dir'] -Id $Run['id']
     $problems = New-Object System.Collections.ArrayList
+    $vain = @{}
     for ($index = $Run['ops'].Length - 1; $index -ge 0; $index--) {
         $op = $Run['ops'][$index]
         $number = [int]$op['n']
@@ -138,7 +173,7 @@ function Invoke-NodeUndo {
             Remove-NodeLeftover -Op $op
             foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
                 $name = [string]$undo['op']
-                $null = Invoke-NodeOp -Op $undo -Run $Run
+                Invoke-NodeUndoOp -Op $undo -Run $Run -Vain $vain
             }
             Write-NodeStep -Run $Run -Entry @{ n = $number; e = 'undone' }
         }
