@@ -190,6 +190,11 @@ winkube:
     outcome:
       description: What became of the batch.
       type: str
+    recovered:
+      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      returned: if there was one
+      type: dict
+      sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}
     batch:
       description: The id of the batch; its journal is on the node.
       type: str
