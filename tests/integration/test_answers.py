@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_an_answer_that_got_lost_on_the_node_is_asked_for_again(bench: Bench) ->
 def test_a_run_that_takes_back_an_interrupted_batch_has_changed_the_node(bench: Bench) -> None:
     """The programs of before ran again, and the run that had brought that about said changed=0."""
     host = bench.node()
-    mode = {"winkube_runner": "inline"}
+    mode: dict[str, Any] = {"winkube_runner": "inline"}
     converge(bench, **mode)
     host.in_turn(lambda: host.node.faults.arm(Fault("session", 4, "in")))
     cut = site(bench, version="1.7.12", **mode)
