@@ -29,7 +29,10 @@ def halt(work: Work, args: Args) -> OpRun:
         passed = clock.now() - began
         for service in active:
             state = node.services.state(service)
-            late = passed >= timeout or (passed >= patience and state != "stop_pending")
+            # One that runs may wait for what depends on it, which is on its way down and comes before it.
+            rises = state not in {"stop_pending", "running", "paused"}
+            refuses = state != "stop_pending" and service == active[0]
+            late = passed >= timeout or (passed >= patience and (rises or refuses))
             if late and service not in ended:
                 ended.add(service)
                 _end_process(node, service)

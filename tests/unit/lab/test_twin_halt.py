@@ -59,6 +59,14 @@ def test_what_is_stuck_is_ended(node: SimulatedNode, kind: str, within: float) -
     assert node.counters.programs["sc"] < 10
 
 
+def test_what_waits_for_its_dependant_is_not_ended_for_that(node: SimulatedNode) -> None:
+    node.services.change("b", "DependOnService", "multi_string", ["a"])
+    node.faults.service("b", ServiceFault("slow_stop", 50))
+    start(node, "b")
+    assert execute_op(node, "halt", {"name": "a", "timeout_s": 120}) == {"changed": True}
+    assert node.services.runtime("a").exit_code == node.services.runtime("b").exit_code == 0
+
+
 def test_a_program_of_windows_own_is_left_alone_and_told(node: SimulatedNode) -> None:
     windows_own(node)
     found = execute_op(node, "halt", {"name": "w", "timeout_s": 5})

@@ -102,7 +102,10 @@ function Invoke-NodeOpHalt {
         $changed = $true
         $seconds = $watch.Elapsed.TotalSeconds
         foreach ($service in $active) {
-            $late = $seconds -ge $timeout -or ($seconds -ge $patience -and $service['state'] -cne 'stop_pending')
+            # One that runs may wait for what depends on it: that is on its way down, and comes before it in the list.
+            $rises = @('stop_pending', 'running', 'paused') -cnotcontains $service['state']
+            $refuses = $service['state'] -cne 'stop_pending' -and $service['name'] -ceq $active[0]['name']
+            $late = $seconds -ge $timeout -or ($seconds -ge $patience -and ($rises -or $refuses))
             if ($late -and -not $ended.ContainsKey($service['name'])) {
                 $ended[$service['name']] = $true
                 Stop-NodeServiceProcess -Name $service['name']
