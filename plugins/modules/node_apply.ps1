@@ -301,8 +301,7 @@ function Wait-NodeOutcome {
 function Submit-NodeBatch {
     <#
     .SYNOPSIS
-    Steps 2 to 7 of the protocol, but for following: {answer, ..}, answer `follow` if the batch was opened now or before.
-    A batch of before that came to its end here is told in $Result.
+    Steps 2 to 7 of the protocol, but for following: {answer, ..}, `follow` if the batch is open now; $Result gets `recovered`.
     #>
     param([object]$Envelope, [hashtable]$Result)
 

@@ -22,17 +22,23 @@ def halt(work: Work, args: Args) -> OpRun:
     timeout = work.time_left(float(args["timeout_s"]))
     patience = min(timeout, float(args.get("end_after_s") or PATIENCE_S))
     ended: set[str] = set()
+    before: dict[str, str] = {}
+    since = began
     changed, pause = False, 0.5
     work.seam("halting")
     while active := _active(node, name):
         changed = True
         passed = clock.now() - began
+        if (now := {service: node.services.state(service) for service in active}) != before:
+            before, since = now, clock.now()
         for service in active:
             state = node.services.state(service)
             # One that runs may wait for what depends on it, which is on its way down and comes before it.
             rises = state not in {"stop_pending", "running", "paused"}
             refuses = state != "stop_pending" and service == active[0]
-            late = passed >= timeout or (passed >= patience and (rises or refuses))
+            late = (state == "stop_pending" and passed >= timeout) or (
+                clock.now() - since >= patience and (rises or refuses)
+            )
             if late and service not in ended:
                 ended.add(service)
                 _end_process(node, service)
@@ -40,7 +46,7 @@ def halt(work: Work, args: Args) -> OpRun:
             elif state in {"running", "paused"}:
                 order = {"program": SC, "args": ["stop", service], "timeout_s": 30}
                 yield from execute(work, order, 30.0)
-        if passed >= timeout + 30:
+        if passed >= timeout + patience + 30:
             first = active[0]
             raise OpError(
                 f"The service {first} was to be stopped; after {round(passed, 1):g} s it is "

@@ -81,4 +81,4 @@ def test_what_failed_once_is_not_tried_again_in_the_next_list(node: SimulatedNod
     answer = apply(node, node.open_session(), envelope([*ops, op("move", source_path="C:\\none", to="C:\\k\\x")]))
     assert answer["outcome"] == "undo_failed", answer
     assert len(answer["error"]["undo"]) == 8
-    assert node.clock.now() - began < 150, "once 90 s, not eight times"
+    assert node.clock.now() - began < 150, "once two minutes, not eight times"

@@ -91,6 +91,8 @@ function Invoke-NodeOpHalt {
     $patience = [System.Math]::Min($timeout, [double](Get-NodeArgument -Map $Arguments -Name 'end_after_s' -Default 30))
     $program = [System.Environment]::GetFolderPath('System') + '\sc.exe'
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    $quiet = [System.Diagnostics.Stopwatch]::StartNew()
+    $before = ''
     $ended = @{}
     $changed = $false
     $pause = [double]500
@@ -101,11 +103,17 @@ function Invoke-NodeOpHalt {
         }
         $changed = $true
         $seconds = $watch.Elapsed.TotalSeconds
+        $now = ConvertTo-NodeJson -Value $active
+        if ($now -cne $before) {
+            $before = $now
+            $quiet.Restart()
+        }
         foreach ($service in $active) {
             # One that runs may wait for what depends on it: that is on its way down, and comes before it in the list.
             $rises = @('stop_pending', 'running', 'paused') -cnotcontains $service['state']
             $refuses = $service['state'] -cne 'stop_pending' -and $service['name'] -ceq $active[0]['name']
-            $late = $seconds -ge $timeout -or ($seconds -ge $patience -and ($rises -or $refuses))
+            $late = $service['state'] -ceq 'stop_pending' -and $seconds -ge $timeout
+            $late = $late -or ($quiet.Elapsed.TotalSeconds -ge $patience -and ($rises -or $refuses))
             if ($late -and -not $ended.ContainsKey($service['name'])) {
                 $ended[$service['name']] = $true
                 Stop-NodeServiceProcess -Name $service['name']
@@ -116,7 +124,7 @@ function Invoke-NodeOpHalt {
                 $null = Invoke-NodeProgram -Program $program -Arguments @('stop', $service['name']) -TimeoutMs 30000
             }
         }
-        if ($seconds -ge $timeout + 30) {
+        if ($seconds -ge $timeout + $patience + 30) {
             $first = $active[0]
             $spent = [System.Math]::Round($seconds, 1)
             throw "The service $($first['name']) was to be stopped; after $spent s it is $($first['state']), although its process was ended."
