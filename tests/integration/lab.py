@@ -12,6 +12,7 @@ pytest's process.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
@@ -74,6 +75,34 @@ class Run:
         return f"{' '.join(self.arguments)}\nexit status {self.rc}\n{self.stdout}\n{self.stderr}"
 
 
+class _Places:
+    """Folders with links into the benches that are open. There are few names, so that Ansible's runs have few
+    environments (warm.py), and they take turns: the SSH master connections of a bench that is closed end a moment later,
+    and take away the sockets of their names. A socket's path has to be short, which those of pytest's folders are not."""
+
+    FEWEST = 4
+
+    def __init__(self) -> None:
+        self._root: Path | None = None
+        self._free: list[Path] = []
+
+    def take(self) -> Path:
+        if self._root is None:
+            self._root = Path(tempfile.mkdtemp(prefix="wk"))
+            atexit.register(shutil.rmtree, self._root, ignore_errors=True)
+            self._free = [self._root / str(n) for n in range(self.FEWEST)]
+        place = self._free.pop(0) if self._free else Path(tempfile.mkdtemp(dir=self._root))
+        place.mkdir(mode=0o700, exist_ok=True)
+        return place
+
+    def give_back(self, place: Path) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        self._free.append(place)
+
+
+_PLACES = _Places()
+
+
 class Bench:
     """A lab, a folder for playbooks and inventories, and what one needs to look at both."""
 
@@ -86,19 +115,20 @@ class Bench:
         self.runs: list[Run] = []
         self.files: set[Path] = set()
         """What the test itself has written: Ansible's input, which may hold secrets."""
-        self._environments: list[dict[str, str]] = []
+        self._own_environments: list[tuple[dict[str, str], Path]] = []
         self.planted: dict[str, str] = {}
         self.lawful: dict[str, tuple[str, ...]] = {}
         self.lab = Lab(directory / "lab").start()
-        # A unix socket's path is short, pytest's folders are not; a new one for each test, since nodes share addresses.
-        self._control_paths = Path(tempfile.mkdtemp(prefix="wk"))
         directory.joinpath("home").mkdir()
+        self._place = _PLACES.take()
+        (self._place / "home").symlink_to(directory.absolute() / "home")
+        (self._place / "ssh_config").symlink_to(self.lab.ssh_config)
 
     def close(self) -> None:
-        for environment in self._environments:
-            warm().forget(environment)
+        for environment, cwd in self._own_environments:
+            warm().forget(environment, cwd)
         self.lab.stop()
-        shutil.rmtree(self._control_paths, ignore_errors=True)
+        _PLACES.give_back(self._place)
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
@@ -179,11 +209,11 @@ class Bench:
         environment |= {
             # Ansible's password prompt helper is looked for on PATH.
             "PATH": f"{SCRIPTS}{os.pathsep}{environment.get('PATH', os.defpath)}",
-            "HOME": str(self.directory / "home"),
-            "ANSIBLE_HOME": str(self.directory / "home" / ".ansible"),
+            "HOME": str(self._place / "home"),
+            "ANSIBLE_HOME": str(self._place / "home" / ".ansible"),
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-            "ANSIBLE_SSH_COMMON_ARGS": shlex.join(["-F", str(self.lab.ssh_config)]),
-            "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self._control_paths),
+            "ANSIBLE_SSH_COMMON_ARGS": shlex.join(["-F", str(self._place / "ssh_config")]),
+            "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self._place),
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_LOCALHOST_WARNING": "0",
             "PYTHONWARNINGS": "ignore",
@@ -200,7 +230,8 @@ class Bench:
         environment = {**self.environment(), **(env or {})}
         started = time.monotonic()
         if self.warm:
-            self._environments.append(environment)
+            if env:
+                self._own_environments.append((environment, cwd or self.directory))
             ended = warm().run(command, words, environment, cwd or self.directory, self.patience_s)
             stdout, stderr, rc = ended.stdout, ended.stderr, ended.rc
         else:

@@ -3,8 +3,9 @@
 Importing takes a third of a short run's processor time, and the scenarios run Ansible a thousand times. Processes:
 
     server      one for each process of pytest; has imported what Ansible and the collection import of other projects
-    template    one for each environment (that is, each bench): a copy of the server that has set the environment and
-                imported Ansible, which reads it, and ansible.cfg, while it is imported
+    template    one for each environment and ansible.cfg: a copy of the server that has set the environment and imported
+                Ansible, which reads both while it is imported. Benches that are open one after the other have the same
+                environment: it names links (tests/integration/lab.py)
     run         a copy of the template: working folder, streams, arguments; from there on Ansible's own `main`
 
 No module of the collection is imported before the run. What is not proven in this way is the start itself: that is done
@@ -91,7 +92,7 @@ class Warm:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             with theirs:
-                _send(self._door, dict(environment), [theirs.fileno()])
+                _send(self._door, _template_of(environment, cwd), [theirs.fileno()])
             _send(ours, {"line": [command, *arguments], "cwd": str(cwd)}, [out.fileno(), err.fileno()])
             pid = _receive(ours)[0]["pid"]
             ours.settimeout(timeout_s)
@@ -109,15 +110,22 @@ class Warm:
                 texts.append(stream.read().decode(errors="replace").replace("\r\n", "\n"))
         return Ended(said["rc"], texts[0], texts[1], said["cpu_s"])
 
-    def forget(self, environment: Mapping[str, str]) -> None:
+    def forget(self, environment: Mapping[str, str], cwd: Path) -> None:
         """The template of this environment is not needed any more."""
         with contextlib.suppress(OSError):
-            _send(self._door, {"forget": dict(environment)}, [])
+            _send(self._door, {"forget": _template_of(environment, cwd)}, [])
 
     def close(self) -> None:
         if os.getpid() == self._pid:
             self._door.close()
             self._process.wait(timeout=30)
+
+
+def _template_of(environment: Mapping[str, str], cwd: Path) -> dict[str, Any]:
+    """What Ansible reads while it is imported: runs that have the same of it have one template."""
+    files = (cwd / "ansible.cfg", Path(environment["HOME"]) / ".ansible.cfg")
+    settings = [f"{path}: {path.read_text(encoding='utf-8')}" for path in files if path.is_file()]
+    return {"environment": dict(environment), "settings": settings}
 
 
 def _end(pid: int, door: socket.socket) -> None:
@@ -185,7 +193,7 @@ def _serve(door: socket.socket) -> None:
             if os.fork() == 0:
                 for other in (door, ours, *templates.values()):
                     other.close()
-                _as_template(theirs, message)
+                _as_template(theirs, message["environment"])
             theirs.close()
             templates[key] = ours
         _send(templates[key], {}, files)
@@ -200,6 +208,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
         if REAL_CLOCK not in environment:
             _let_the_clock_go_on()
         imported = False
+        spent = 0.0
         while True:
             try:
                 _, files = _receive(door)
@@ -217,9 +226,11 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
                 _copy_no_constants()
                 imported = True
+                spent = time.process_time()  # counts for the first run
             if os.fork() == 0:
                 door.close()
-                _watch(client, request, streams)
+                _watch(client, request, streams, spent)
+            spent = 0.0
             client.close()
             for file in streams:
                 os.close(file)
@@ -228,8 +239,8 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
         os._exit(1)
 
 
-def _watch(client: socket.socket, request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
-    """Says which process the run is, waits for it and says how it ended."""
+def _watch(client: socket.socket, request: Mapping[str, Any], streams: Sequence[int], spent: float) -> NoReturn:
+    """Says which process the run is, waits for it and says how it ended, and what was spent on it before."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.thread_time()
@@ -241,7 +252,7 @@ def _watch(client: socket.socket, request: Mapping[str, Any], streams: Sequence[
         _send(client, {"pid": pid}, [])
         _, status, usage = os.wait4(pid, 0)
         rc = os.waitstatus_to_exitcode(status)
-        cpu_s = usage.ru_utime + usage.ru_stime + time.thread_time() - began
+        cpu_s = spent + usage.ru_utime + usage.ru_stime + time.thread_time() - began
         _send(client, {"rc": rc, "cpu_s": cpu_s}, [])
     os._exit(0)
 
@@ -277,7 +288,9 @@ def _own_local_folder() -> None:
     from ansible import constants
     from ansible.config.manager import cleanup_tmp_file
 
-    folder = tempfile.mkdtemp(prefix=f"ansible-local-{os.getpid()}", dir=Path(constants.DEFAULT_LOCAL_TMP).parent)
+    parent = Path(constants.DEFAULT_LOCAL_TMP).parent
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = tempfile.mkdtemp(prefix=f"ansible-local-{os.getpid()}", dir=parent)
     constants.DEFAULT_LOCAL_TMP = folder
     atexit.register(cleanup_tmp_file, folder, warn=True)
 
