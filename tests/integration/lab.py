@@ -77,8 +77,9 @@ class Run:
 
 class _Places:
     """Folders with links into the benches that are open. There are few names, so that Ansible's runs have few
-    environments (warm.py), and they take turns: the SSH master connections of a bench that is closed end a moment later,
-    and take away the sockets of their names. A socket's path has to be short, which those of pytest's folders are not."""
+    environments (warm.py), and they take turns: the SSH master connections of a bench that is closed end a moment
+    later, and take away the sockets of their names. A socket's path has to be short, unlike those of pytest's folders.
+    """
 
     FEWEST = 4
 
