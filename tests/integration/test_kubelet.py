@@ -79,7 +79,8 @@ def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager:
         line = value(host, "AppParameters", rf"{SERVICE}\Parameters")
         assert value(host, "AppDirectory", rf"{SERVICE}\Parameters") == r"C:\k"
     else:
-        line = str(value(host, "ImagePath")).removeprefix(f"{EXE} ")
+        runner, _, line = str(value(host, "ImagePath")).partition(f" {EXE} ")
+        assert runner.startswith(r"C:\k\kube-log-runner.exe ")
         assert line.startswith("--windows-service ")
     assert "--hostname-override=win1" in line
     assert r"--config=C:\var\lib\kubelet\config.yaml" in line
