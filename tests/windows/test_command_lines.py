@@ -18,7 +18,7 @@ from tests.unit.components.nodes import LAYOUT
 from tests.windows import lines
 from tests.windows.conftest import require
 from tests.windows.programs import Programs
-from tests.wine.prefix import Running
+from tests.wine.prefix import REG, Running
 
 REACHED: dict[str, dict[str, list[str]]] = yaml.safe_load(
     Path(__file__).with_name("reached.yml").read_text(encoding="utf-8")
@@ -26,6 +26,9 @@ REACHED: dict[str, dict[str, list[str]]] = yaml.safe_load(
 OF_ROLES = ("containerd", "kubelet", "kube-proxy", "flanneld")
 RELEASES = [(name, version) for _, version, names in build.WINDOWS for name in names if name in OF_ROLES]
 START_S = 90
+WINDOWS_NT = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion"
+AT_FIRST = "validate service connection"
+"""What the first program that connects to a containerd just started may say on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,8 @@ def running(windows: Programs) -> Iterator[Running]:
     write(windows, {LAYOUT.containerd_config: lines.config_toml("2.3.7")})
     containerd = windows.prefix.start(windows.place("containerd", "2.3.7"), ["--config", LAYOUT.containerd_config])
     containerd.wait_for("containerd successfully booted", START_S)
+    # The kubelet reads the revision of Windows, of which Wine has none.
+    windows.prefix.run(REG, ["add", WINDOWS_NT, "/v", "UBR", "/t", "REG_DWORD", "/d", "4652", "/f"])
     yield containerd
     containerd.stop()
 
@@ -90,7 +95,10 @@ def test_each_line_goes_as_far_as_wine_lets_it(
     for line in lines.of(program, version):
         if line.of_scm:
             continue
-        point, said = windows.until(program, version, line.arguments, points, START_S, line.environment)
+        for _ in range(3):
+            point, said = windows.until(program, version, line.arguments, points, START_S, line.environment)
+            if point or AT_FIRST not in said:
+                break
         assert point, f"{program} {version}, {line.said}: {' '.join(line.arguments)}\n{said[-6000:]}"
         met.add(point)
     assert met == set(points), f"reached.yml has for {program} {version} what no line reaches"
