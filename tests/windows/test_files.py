@@ -24,7 +24,7 @@ from tests.unit.components.nodes import LAYOUT
 from tests.windows import lines
 from tests.windows.conftest import require
 from tests.windows.programs import Answer, Programs
-from tests.windows.test_command_lines import REACHED, running, write  # noqa: F401
+from tests.windows.test_command_lines import AT_FIRST, REACHED, running, write  # noqa: F401
 
 CNI = "1.9.0"
 FLANNEL_CNI = "1.2.0-flannel1"
@@ -210,6 +210,8 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
         )
     )
     write(windows, {JOIN: text})
+    for path in lines.files(version):  # the join refuses a node that has been joined
+        windows.prefix.path(path).unlink(missing_ok=True)
     ignored = f"--ignore-preflight-errors={','.join(passed_over)}"
     arguments = ["join", "--config", JOIN, "--dry-run", ignored, "--v=5"]
     points = REACHED.get("kubeadm", {}).get(version, [])
@@ -217,7 +219,7 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     for _ in range(3):
         point, said = windows.until("kubeadm", version, arguments, points, 60, path)
         # It gives containerd two seconds to answer, which is little for a busy machine.
-        if "DeadlineExceeded" not in said:
+        if AT_FIRST not in said:
             break
     assert point, said[-6000:]
     assert not re.findall(r"\[ERROR (?!IsPrivilegedUser)", said) or len(passed_over) > 1, said
