@@ -112,7 +112,12 @@ function Read-NodeJournal {
     if (-not [System.IO.File]::Exists($path)) {
         return , $entries.ToArray()
     }
-    foreach ($line in (Read-NodeText -Path $path).Split([char]10)) {
+    $box = @{ text = '' }
+    $block = {
+        $box['text'] = Read-NodeText -Path $path
+    }
+    Invoke-NodeRetry -Block $block
+    foreach ($line in $box['text'].Split([char]10)) {
         if ($line.Trim() -eq '') {
             continue
         }
@@ -157,16 +162,20 @@ function Read-NodeJournalNews {
     if (-not $item.Exists -or $item.Length -le $Seen['length']) {
         return ''
     }
-    $stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
     $memory = New-Object System.IO.MemoryStream
-    try {
-        $null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
-        $stream.CopyTo($memory)
+    $block = {
+        $null = $memory.SetLength(0)
+        $stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+            [System.IO.FileShare]'ReadWrite, Delete')
+        try {
+            $null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
+            $stream.CopyTo($memory)
+        }
+        finally {
+            $stream.Dispose()
+        }
     }
-    finally {
-        $stream.Dispose()
-    }
+    Invoke-NodeRetry -Block $block
     [byte[]]$bytes = $memory.ToArray()
     # 10: the end of a line.
     $whole = [System.Array]::LastIndexOf($bytes, [byte]10) + 1
@@ -318,7 +327,9 @@ function Find-NodeUnknownWord {
 function Close-NodeBatch {
     <#
     .SYNOPSIS
-    After the outcome is in the journal: batch.json (it may hold secrets) and open.json go, the task is disabled, old folders go.
+    After the outcome is in the journal: batch.json (it may hold secrets) and open.json go, the task is disabled, old folders go, but
+    never that of this batch: the clock may have been ahead when the others were made. No other batch is open, so what a loss of power
+    has left of one that was never opened goes too.
     #>
     param([string]$StateDir, [string]$Id, [string]$Mode)
 
@@ -336,9 +347,12 @@ function Close-NodeBatch {
     }
     $folders = New-Object System.Collections.ArrayList
     foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
-        $null = $folders.Add([System.IO.DirectoryInfo]$path)
+        Remove-NodeFileQuietly -Path (Join-NodePath -Folder $path -Name 'batch.json')
+        if ([System.IO.Path]::GetFileName($path) -ne $Id) {
+            $null = $folders.Add([System.IO.DirectoryInfo]$path)
+        }
     }
-    $old = @($folders.ToArray() | Sort-Object -Property CreationTimeUtc -Descending | Select-Object -Skip 20)
+    $old = @($folders.ToArray() | Sort-Object -Property CreationTimeUtc -Descending | Select-Object -Skip 19)
     foreach ($folder in $old) {
         try {
             [System.IO.Directory]::Delete($folder.FullName, $true)

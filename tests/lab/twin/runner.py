@@ -203,4 +203,4 @@ class Runner:
         self.folder.drop("open.json")
         self.folder.forget_starts()
         task.disable(self.node)
-        self.folder.prune()
+        self.folder.prune(self.id)

@@ -220,12 +220,15 @@ class StateFolder:
     def outcome(self, batch_id: str) -> Document | None:
         return next((entry for entry in self.journal(batch_id) if entry["e"] == "outcome"), None)
 
-    def prune(self) -> None:
-        """Keeps the last 20 folders under batches."""
+    def prune(self, batch_id: str) -> None:
+        """Keeps the last 20 folders under batches, and of these always that of this batch; no batch.json of any."""
         drive = self.node.drive
-        folders = [self.file("batches", name) for name in drive.listdir(self.file("batches"))]
+        names = drive.listdir(self.file("batches"))
+        for name in names:
+            self.drop("batches", name, "batch.json")
+        folders = [self.file("batches", name) for name in names if name != batch_id]
         folders.sort(key=lambda folder: drive.stat(folder).written)
-        for folder in folders[:-KEPT_BATCHES]:
+        for folder in folders[: 1 - KEPT_BATCHES]:
             drive.delete_tree(folder)
 
     def worker(self) -> Process | None:

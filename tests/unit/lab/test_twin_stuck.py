@@ -65,3 +65,19 @@ def test_two_sessions_do_not_submit_at_the_same_time(node: SimulatedNode, sessio
     assert node.drive.kind("C:\\k") is None
     node.processes.kill(other.pid)
     assert apply(node, session, envelope([DIR]))["outcome"] == "done"
+
+
+def test_what_was_never_opened_leaves_no_secrets_and_a_clock_that_was_ahead_takes_no_answer_away(
+    node: SimulatedNode, session: Session
+) -> None:
+    """Before, the first batch.json stayed, and the batch that had just ended was the oldest folder and went at once."""
+    assert apply(node, session, envelope([]))["outcome"] == "done"
+    for number in range(20):
+        folder = f"{STATE_DIR}\\batches\\{number:032x}"
+        node.drive.mkdir(folder)
+        node.drive.write(f"{folder}\\batch.json", b"{}")
+        node.drive.entry(folder).written = 1e12
+    assert apply(node, session, envelope([DIR], batch_id="b" * 32))["outcome"] == "done"
+    left = node.drive.listdir(f"{STATE_DIR}\\batches")
+    assert "b" * 32 in left and len(left) == 20
+    assert not any(node.drive.is_file(f"{STATE_DIR}\\batches\\{name}\\batch.json") for name in left)
