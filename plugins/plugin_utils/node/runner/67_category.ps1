@@ -7,35 +7,53 @@
 function Read-NodeCategory {
     <#
     .SYNOPSIS
-    {profile, name}: the network that the first of the adapters is on, and its category; null while Windows does not know it yet.
+    {profile, name, trouble}: the network that the first of the adapters is on, and its category; profile is null while Windows does
+    not know it yet, or cannot say so at the moment: then trouble says why.
 
     .NOTES
     MSFT_NetConnectionProfile is what Get-NetConnectionProfile asks for; NetworkCategory is 0 public, 1 private, 2 domain.
     #>
     param([object[]]$Names)
 
-    $adapter = Find-NodeAdapter -Names $Names
-    if ($null -eq $adapter) {
-        return $null
+    $answer = @{ profile = $null; name = ''; trouble = '' }
+    $found = Find-NodeAdapter -Names $Names
+    if ($null -eq $found['adapter']) {
+        $answer['trouble'] = $found['trouble']
+        return $answer
     }
     $call = @{ Namespace = 'root/StandardCimv2'; ClassName = 'MSFT_NetConnectionProfile'; OperationTimeoutSec = 60; ErrorAction = 'Stop' }
-    foreach ($item in @(Get-CimInstance @call)) {
-        if ([string]$item.InterfaceAlias -eq [string]$adapter['name']) {
-            $kinds = @('public', 'private', 'domain')
-            return @{ profile = $item; name = [string]$kinds[[int]$item.NetworkCategory] }
+    try {
+        $items = @(Get-CimInstance @call)
+    }
+    catch {
+        $answer['trouble'] = Get-NodeErrorText -Record $_
+        return $answer
+    }
+    $kinds = @('public', 'private', 'domain')
+    foreach ($item in $items) {
+        if ([string]$item.InterfaceAlias -eq [string]$found['adapter']['name']) {
+            $answer['profile'] = $item
+            $answer['name'] = [string]$kinds[[int]$item.NetworkCategory]
+            break
         }
     }
-    return $null
+    return $answer
 }
 
 function Invoke-NodeOpCategoryNote {
     param([object]$Arguments, [hashtable]$Run)
 
-    $name = ''
-    $found = Read-NodeCategory -Names (Get-NodeArgumentList -Map $Arguments -Name 'adapters')
-    if ($null -ne $found) {
-        $name = [string]$found['name']
+    $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
+    $watch = [System.Diagnostics.Stopwatch]::StartNew()
+    $found = Read-NodeCategory -Names $names
+    while ($found['trouble'] -ne '' -and $watch.Elapsed.TotalSeconds -lt 10) {
+        [System.Threading.Thread]::Sleep(500)
+        $found = Read-NodeCategory -Names $names
     }
+    if ($found['trouble'] -ne '') {
+        throw "The category of the network of the adapter $($names -join ' or ') could not be read: $($found['trouble'])"
+    }
+    $name = [string]$found['name']
     $path = Join-NodePath -Folder $Run['state_dir'] -Name 'category.json'
     Write-NodeJsonFile -Path $path -Value @{ schema = 1; category = $name }
     return @{ changed = $false; category = $name }
@@ -56,7 +74,10 @@ function Invoke-NodeOpCategoryRestore {
     while ($true) {
         $seen = 'it is none'
         $found = Read-NodeCategory -Names $names
-        if ($null -ne $found) {
+        if ($found['trouble'] -ne '') {
+            $seen = "it could not be read: $($found['trouble'])"
+        }
+        if ($null -ne $found['profile']) {
             if ([string]$found['name'] -ceq $wanted) {
                 return @{ changed = $changed; category = $wanted }
             }
