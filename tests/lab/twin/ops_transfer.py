@@ -168,13 +168,14 @@ def _member_end(data: bytes, start: int, stands: int, made: int) -> int:
     size = (made % (1 << 32)).to_bytes(4, "little")
     window = max(start, stands - 65536)
     end = min(len(data), stands + 11)
-    if end == len(data) and end - window >= 8 and data[-4:] == size:
-        return end
     place = data.find(b"\x1f\x8b\x08", window + 8, end)
     while place >= 0:
         if data[place - 4 : place] == size:
             return place
         place = data.find(b"\x1f\x8b\x08", place + 1, end)
+    # Only then: the member at the end may be another one, of the same length.
+    if end == len(data) and end - window >= 8 and data[-4:] == size:
+        return end
     raise EOFError("it is cut short, or something that is no gzip stands behind its data")
 
 

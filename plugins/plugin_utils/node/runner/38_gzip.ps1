@@ -76,9 +76,6 @@ function Find-NodeMemberEnd {
     [byte[]]$bytes = New-Object 'byte[]' ([System.Math]::Max(0, $count))
     $file.Position = $first
     $count = Read-NodeExact -Source $file -Buffer $bytes -Count $bytes.Length
-    if ($first + $count -eq $size -and $count -ge 8 -and [int64][System.BitConverter]::ToUInt32($bytes, $count - 4) -eq $made) {
-        return $size
-    }
     $place = [System.Array]::IndexOf($bytes, [byte]31, [System.Math]::Min(8, $bytes.Length))
     while ($place -ge 0 -and $place + 2 -lt $count) {
         if ($bytes[$place + 1] -eq 139 -and $bytes[$place + 2] -eq 8 -and
@@ -86,6 +83,10 @@ function Find-NodeMemberEnd {
             return ($first + $place)
         }
         $place = [System.Array]::IndexOf($bytes, [byte]31, $place + 1)
+    }
+    # Only then the end of the file: the member there may be another one, of the same length.
+    if ($first + $count -eq $size -and $count -ge 8 -and [int64][System.BitConverter]::ToUInt32($bytes, $count - 4) -eq $made) {
+        return $size
     }
     throw 'it is cut short, or something that is no gzip stands behind its data'
 }
