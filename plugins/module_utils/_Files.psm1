@@ -242,9 +242,18 @@ function Move-NodeFileIn {
     try {
         Invoke-NodeRetry -Block $block
     }
-    finally {
-        Clear-NodeReplaced -Path $Path
+    catch {
+        $failure = $_
+        try {
+            Clear-NodeReplaced -Path $Path
+        }
+        catch {
+            # The failure before it is the one to be told; the undo and the next replacement clear up again.
+            $null = $_
+        }
+        throw $failure
     }
+    Clear-NodeReplaced -Path $Path
 }
 
 function Write-NodeFile {

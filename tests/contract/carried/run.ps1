@@ -19,7 +19,7 @@ function Add-NodeReport {
     $Writer.Flush()
 }
 
-function Read-NodeText {
+function Read-NodeBeside {
     <# .SYNOPSIS A file that lies beside the script. #>
     param([string]$Folder, [string]$Name)
 
@@ -229,7 +229,7 @@ function Start-NodeWeb {
     $listener = New-Object System.Net.Sockets.TcpListener([System.Net.IPAddress]::Loopback, 0)
     $null = $listener.Start()
     $rows = New-Object System.Collections.ArrayList
-    foreach ($row in (ConvertFrom-NodeJson -Text (Read-NodeText -Folder $Folder -Name 'web.json'))) {
+    foreach ($row in (ConvertFrom-NodeJson -Text (Read-NodeBeside -Folder $Folder -Name 'web.json'))) {
         $null = $rows.Add(@{
                 start = [string]$row['start']
                 header = [string]$row['header']
@@ -238,7 +238,7 @@ function Start-NodeWeb {
             })
     }
     $shell = [System.Management.Automation.PowerShell]::Create()
-    $null = $shell.AddScript((Read-NodeText -Folder $Folder -Name 'web.ps1'))
+    $null = $shell.AddScript((Read-NodeBeside -Folder $Folder -Name 'web.ps1'))
     $null = $shell.AddArgument($listener)
     $null = $shell.AddArgument($rows.ToArray())
     $null = $shell.BeginInvoke()
@@ -250,7 +250,7 @@ function Invoke-NodeStageList {
     param([object]$Run, [string[]]$Stages, [string]$Fits, [System.IO.StreamWriter]$Writer)
 
     $count = @{ passed = 0; failed = 0; skipped = 0 }
-    foreach ($line in (Read-NodeText -Folder ([string]$Run['folder']) -Name 'cases.jsonl').Split([char]10)) {
+    foreach ($line in (Read-NodeBeside -Folder ([string]$Run['folder']) -Name 'cases.jsonl').Split([char]10)) {
         if ($line.Trim() -eq '') {
             continue
         }
@@ -311,22 +311,22 @@ $writer = New-Object System.IO.StreamWriter($ReportPath, $false, (New-Object Sys
 $web = Start-NodeWeb -Folder $folder
 $total = @{ passed = 0; failed = 0; skipped = 0 }
 try {
-    $about = ConvertFrom-NodeJson -Text (Read-NodeText -Folder $folder -Name 'about.json')
+    $about = ConvertFrom-NodeJson -Text (Read-NodeBeside -Folder $folder -Name 'about.json')
     Add-NodeReport -Writer $writer -Entry @{
         kind = 'start'; at = (Get-NodeTime); about = $about; machine = (Get-NodeMachineText); web_port = $web['port']
     }
     Write-NodeLine -Text (Get-NodeMachineText)
     $payloads = @{}
     foreach ($name in @('node_probe', 'node_apply', 'node_apply-check')) {
-        $payloads[$name] = Read-NodeText -Folder $folder -Name "$name.payload"
+        $payloads[$name] = Read-NodeBeside -Folder $folder -Name "$name.payload"
     }
     $first = $true
     foreach ($found in $shells) {
         $run = @{
             name = $found['name']; program = $found['program']; folder = $folder; web_port = $web['port']; payloads = $payloads; first = $first
-            bootstrap = (Read-NodeText -Folder $folder -Name 'bootstrap.txt').Trim()
-            runner = (Read-NodeText -Folder $folder -Name 'runner.json').Trim()
-            place = [ScriptBlock]::Create((Read-NodeText -Folder $folder -Name 'place.ps1'))
+            bootstrap = (Read-NodeBeside -Folder $folder -Name 'bootstrap.txt').Trim()
+            runner = (Read-NodeBeside -Folder $folder -Name 'runner.json').Trim()
+            place = [ScriptBlock]::Create((Read-NodeBeside -Folder $folder -Name 'place.ps1'))
             printed = ''
         }
         $first = $false

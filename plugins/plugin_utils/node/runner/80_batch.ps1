@@ -97,7 +97,8 @@ function Remove-NodeLeftover {
     }
     elseif ($name -ceq 'move') {
         # A copy that was on its way to another drive. A folder of that name is one that is being renamed, and stays.
-        Remove-NodeFileQuietly -Path ([string]$arguments['to'] + '.winkube-new')
+        $place = ([string]$arguments['to']).TrimEnd([char[]]@([char]47, [char]92))
+        Remove-NodeFileQuietly -Path ($place + '.winkube-new')
     }
     elseif ($name -ceq 'fetch' -or $name -ceq 'assemble') {
         Clear-NodeReplaced -Path ([string]$arguments['path'])
