@@ -64,6 +64,8 @@ else:
             path.mkdir()
         elif file["kind"] == "link":
             path.symlink_to(file["data"])
+        elif "text" in file:
+            path.write_bytes(file["text"].encode())
         else:
             path.write_bytes(base64.b64decode(file["data"]))
     print("WARNING: a word before the answer")
