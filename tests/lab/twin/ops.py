@@ -79,7 +79,7 @@ def temporaries(name: str, args: Args) -> list[str]:
 
 def drop_temporaries(work: Work, name: str, args: Args) -> None:
     for path in targets(name, args):
-        ops_files.clear_replaced(work, path)
+        ops_files.clear_replaced(work.node.drive, path)
     for path in temporaries(name, args):
         if work.node.drive.kind(path) == "file":
             work.node.drive.delete(path)

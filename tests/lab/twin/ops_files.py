@@ -46,9 +46,9 @@ def set_sddl(work: Work, path: str, sddl: str) -> bool:
     return drive.sddl(path) != before
 
 
-def clear_replaced(work: Work, path: str) -> None:
+def clear_replaced(drive: Drive, path: str) -> None:
     """The old content that a cut replacement has left gets its name back if nothing has it, else it goes."""
-    drive, old = work.node.drive, path + OLD
+    old = path + OLD
     if drive.kind(old) != "file":
         return
     if drive.kind(path) is None:
@@ -77,7 +77,7 @@ def mkdir(work: Work, args: Args) -> OpRun:
 def replace_file(work: Work, path: str, data: bytes, sddl: str | None) -> Generator[float | None, None, None]:
     """`data` under `path`: written beside it, flushed, renamed in. An existing file's access list is kept."""
     drive, new = work.node.drive, path + NEW
-    clear_replaced(work, path)
+    clear_replaced(drive, path)
     keep = drive.sddl(path) if drive.kind(path) == "file" else None
     if data:
         yield from retried(work, lambda: drive.write(new, data[: max(1, len(data) // 2)], flush=False))

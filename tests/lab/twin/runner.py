@@ -11,6 +11,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.twin import task
 from tests.lab.twin.expiry import expire
 from tests.lab.twin.ops import drop_temporaries, perform
+from tests.lab.twin.ops_files import clear_replaced
 from tests.lab.twin.state import Document, StateFolder
 from tests.lab.twin.work import OpError, Work, secrets_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tests.lab.machine.processes import Body, Process
 
 Steps = Generator[float | None, None, None]
+NOTES = ("networks.json", "category.json")
 INTERRUPTED = "The batch was interrupted"
 
 
@@ -33,6 +35,8 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
             task.disable(node)
             yield from expire(node, folder, process)
             return 0
+        for name in NOTES:
+            clear_replaced(node.drive, folder.file(name))
         opened |= {"pid": process.pid, "started": node.clock.iso(process.started)}
         folder.write(opened, "open.json")
         yield from Runner(node, folder, process, opened).work()

@@ -25,6 +25,10 @@ function Invoke-NodeRunner {
             Invoke-NodeExpiry -StateDir $StateDir
             return
         }
+        # What ops note beside their own files: Remove-NodeLeftover does not know of it, and an undo needs it.
+        foreach ($name in @('networks.json', 'category.json')) {
+            Clear-NodeReplaced -Path (Join-NodePath -Folder $StateDir -Name $name)
+        }
         $id = [string]$open['id']
         $mode = [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task')
         $entries = Read-NodeJournal -StateDir $StateDir -Id $id
