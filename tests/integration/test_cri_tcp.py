@@ -103,7 +103,7 @@ def test_from_closed_to_open_and_back(bench: Bench) -> None:
     # In containerd's own words (tests/windows/test_machine.py looks for the same).
     assert f'msg=serving... address="{ADDRESS}"' in host.in_turn(lambda: host.node.drive.read(LOG)).decode()
     (rule,) = rules(host)
-    assert "|LPort=8888|RA4=192.168.122.1|RA4=10.9.0.0/16|" in rule
+    assert "|LPort=8888|RA4=192.168.122.1|RA4=10.9.0.0/255.255.0.0|" in rule
     second = pid(host)
     assert second != first
 

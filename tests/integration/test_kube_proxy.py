@@ -199,6 +199,8 @@ def test_what_cannot_be_is_a_sentence_and_changes_nothing(
     commands = stand_ins.host_local(monkeypatch)
     host = joined(bench)
     if absent:
+        # As soon as antivirus lets go of it.
+        host.in_turn(lambda: host.node.clock.advance(5))
         host.in_turn(lambda: host.node.drive.delete(absent))
     before = bench.dump()
     run = kube_proxy(bench, **wanted)

@@ -234,15 +234,15 @@ def test_sftp_onto_the_drive(bench: Bench) -> None:
 
 def test_sftp_answers_windows_errors(bench: Bench) -> None:
     host = bench.node("win1")
-    host.node.drive.write("C:\\held.exe", b"x")
-    host.node.drive.entry("C:\\held.exe").images.add(4711)
+    host.node.drive.write("C:\\held.dll", b"x")
+    host.node.drive.entry("C:\\held.dll").images.add(4711)
     missing = sftp(bench, "get /C:/nothing.txt\n")
     assert missing.returncode == 1
     assert "not found" in missing.stderr
-    held = sftp(bench, "rm /C:/held.exe\n")
+    held = sftp(bench, "rm /C:/held.dll\n")
     assert held.returncode == 1
     assert "Access is denied" in held.stderr or "Permission denied" in held.stderr
-    assert host.node.drive.read("C:\\held.exe") == b"x"
+    assert host.node.drive.read("C:\\held.dll") == b"x"
 
 
 def test_latency_is_spent_on_each_call(bench: Bench) -> None:

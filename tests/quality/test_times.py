@@ -65,4 +65,5 @@ def test_the_ten_slowest_and_the_total() -> None:
 def test_a_limit_that_is_just_kept() -> None:
     assert times.objection(times.Times(9, times.QUICK_LIMIT_S, 0), quick=True) is None
     assert times.objection(times.Times(0, times.QUICK_LIMIT_S + 0.1, 0), quick=False) is None
+    assert times.objection(times.Times(0, times.QUICK_LIMIT_S + 1, 0, 1), quick=True) is None
     assert "2.1 s of processor time" in str(times.objection(times.Times(0, times.QUICK_LIMIT_S + 0.1, 0), quick=True))

@@ -34,6 +34,8 @@ def options(version: str, **more: Any) -> dict[str, Any]:
         "pause_image": "registry.k8s.io/pause:3.10",
         "pause_image_source": "kubernetes",
         "log_level": "debug",
+        "log": {"max_mb": 10, "keep_days": 14},
+        "defender_exclusions": False,
         "tracing_endpoint": "http://collector:4318",
         "registries": [],
         "crictl_source": {"url": "", "version": "", "checksum": ""},
