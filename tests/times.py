@@ -5,7 +5,8 @@ processes that it started and waited for (Ansible and its workers). Time of day 
 it says how busy the machine was. What a test waits for by `time.sleep` in its own process is told, too.
 Setting up and taking down count; what a fixture of a module or a session makes counts for the first test that asks
 for it. The limit leaves out what other threads of the process spent meanwhile: a node that an earlier test has left
-to end works for nobody's test. Not seen: a process that outlives its test or that nobody waited for (an SSH master connection).
+to end works for nobody's test. Not seen: a process that outlives its test or that nobody waited for (an SSH master
+connection).
 """
 
 from __future__ import annotations
