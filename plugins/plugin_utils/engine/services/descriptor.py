@@ -17,12 +17,12 @@ def dacl(descriptor: bytes) -> str | None:
     """`D:(A;;0x2009d;;;S-1-5-11)..`; None for what has no such list, has other entries than allowed and denied ones,
     or is damaged."""
     try:
-        _, _, control, _, _, _, place = struct.unpack_from("<BBHIIII", descriptor)
+        control, place = struct.unpack_from("<2xH12xI", descriptor)
         if place == 0:
             return None
-        _, _, _, count, _ = struct.unpack_from("<BBHHH", descriptor, place)
+        (count,) = struct.unpack_from("<4xH2x", descriptor, place)
         at, entries = place + 8, []
-        for _ in range(count):
+        for _entry in range(count):
             kind, flags, size, rights = struct.unpack_from("<BBHI", descriptor, at)
             if kind not in _KINDS or size < 16:
                 return None
