@@ -248,9 +248,20 @@ class Drive:
         return entry
 
     def write(
-        self, path: str, data: bytes, *, owner: str = ADMINISTRATORS, flush: bool = True, append: bool = False
+        self,
+        path: str,
+        data: bytes,
+        *,
+        owner: str = ADMINISTRATORS,
+        flush: bool = True,
+        append: bool = False,
+        opened: bool = False,
+        closed: bool = True,
     ) -> None:
         """Makes the file or replaces its content. Without `flush` a loss of power turns what is new into zeros.
+
+        opened: the writer has had it open before, so that who locked it since then is nothing to him. closed: he closes
+        it now, which is when a scanner takes it.
 
         Errors: 2, 3 (also a path of 260 characters and more), 5 (a folder, or read-only), 32 (running, open or
         scanned), 112 (what fitted stays).
@@ -260,7 +271,8 @@ class Drive:
             raise WinError(3, path)
         if entry is not None and (entry.kind != "file" or entry.read_only):
             raise WinError(5, path)
-        self._refuse_locked(path)
+        if not opened:
+            self._refuse_locked(path)
         if entry is None:
             if self._walk(path, False) is not None:
                 raise WinError(2, path)
@@ -278,7 +290,8 @@ class Drive:
             entry.durable = written
         if room is not None:
             raise WinError(112, path)
-        self._scan(path)
+        if closed:
+            self._scan(path)
 
     def flush(self, path: str) -> None:
         entry = self._get(path)

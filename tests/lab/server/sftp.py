@@ -107,9 +107,9 @@ class DriveServer(asyncssh.SFTPServer):
                 raise WinError(183, name)
             empty = kind is None or bool(pflags & FXF_TRUNC)
             if writable and empty:
-                self._drive.write(name, b"")
+                self._drive.write(name, b"", closed=False)
             content = bytearray() if empty else bytearray(self._drive.read(name))
-            return OpenFile(name, content, writable, append=bool(pflags & FXF_APPEND))
+            return OpenFile(name, content, writable, append=bool(pflags & FXF_APPEND), changed=writable and empty)
 
         return await self._do(work)
 
@@ -129,8 +129,12 @@ class DriveServer(asyncssh.SFTPServer):
         return len(data)
 
     async def close(self, file_obj: OpenFile) -> None:
+        await self._put(file_obj, closed=True)
+
+    async def _put(self, file_obj: OpenFile, *, closed: bool) -> None:
         if file_obj.changed:
-            await self._do(lambda: self._drive.write(file_obj.path, bytes(file_obj.content)))
+            content = bytes(file_obj.content)
+            await self._do(lambda: self._drive.write(file_obj.path, content, opened=True, closed=closed))
 
     async def remove(self, path: bytes) -> None:
         name = self._path(path)
@@ -247,8 +251,7 @@ class DriveServer(asyncssh.SFTPServer):
         raise asyncssh.SFTPOpUnsupported("file system figures are not simulated over SFTP")
 
     async def fsync(self, file_obj: OpenFile) -> None:
-        await self.close(file_obj)
-        file_obj.changed = False
+        await self._put(file_obj, closed=False)
 
     def exit(self) -> None:
         """Nothing is open on the drive itself."""

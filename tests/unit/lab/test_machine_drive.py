@@ -92,6 +92,15 @@ def test_a_scanner_holds_a_fresh_program_for_a_while(drive: Drive, faults: Fault
     assert drive.kind("C:\\b.exe") == "file"
 
 
+def test_a_scanner_takes_a_program_when_its_writer_closes_it(drive: Drive, faults: Faults, clock: Clock) -> None:
+    faults.antivirus_s = 3
+    drive.write("C:\\a.exe", b"", closed=False)
+    drive.write("C:\\a.exe", b"MZ", opened=True)
+    assert code(drive.write, "C:\\a.exe", b"another writer") == 32
+    clock.advance(3.1)
+    assert drive.read("C:\\a.exe") == b"MZ"
+
+
 def test_paths_of_260_characters_are_not_there_without_the_mark(drive: Drive) -> None:
     long = "C:\\" + "a" * 257
     assert code(drive.write, long, b"") == 3
