@@ -23,6 +23,7 @@ from tests.integration.troubles import Trouble, troubles_of
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.machine.errors import PowerLost, SessionKilled, Unreachable
 from tests.lab.machine.faults import CutKind, Fault, Moment, When
+from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
 from tests.lab.server.fork import in_copies
@@ -410,6 +411,9 @@ def picture(node: SimulatedNode) -> Picture:
         for key, values in found["registry"].items()
         if values
     }
+    # Windows names a rule anew each time it is made.
+    rules = found["registry"].pop(RULES, {})
+    found["firewall"] = dict(enumerate(sorted(json.dumps(rule) for rule in rules.values())))
     found["tasks"].pop(TASK, None)
     found["hns"] = [one for one in found["hns"] if one[:2] == ["network", OWN_NETWORK]]
     found["adapters"] = node.online
