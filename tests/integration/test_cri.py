@@ -43,6 +43,7 @@ def containerd(host: NodeHost, version: str) -> None:
         name = f"{BIN}\\{member.name.split('/')[1]}"
         host.in_turn(lambda name=name, data=member.data: node.drive.write(name, data))  # type: ignore[misc]
     host.in_turn(lambda: node.drive.write(CONFIG, OPEN.encode()))
+    host.in_turn(lambda: node.clock.advance(node.faults.antivirus_s))
     assert node.run(f"{BIN}\\containerd.exe", ["--register-service", "--config", CONFIG]).exit_code == 0
     assert node.run(r"C:\Windows\System32\sc.exe", ["start", "containerd"]).exit_code == 0
     host.in_turn(lambda: node.clock.advance(60))

@@ -33,6 +33,7 @@ def at_a_console(whole: Whole, path: str, program: bytes) -> Process:
     def start() -> Process:
         node.drive.mkdir(node.drive.parent(path), "S-1-5-18")
         node.drive.write(path, program)
+        node.clock.advance(node.faults.antivirus_s)
         process, _said = node.start_program(path, ["--run", "1000000"])
         return process
 
