@@ -215,9 +215,9 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     ignored = f"--ignore-preflight-errors={','.join(passed_over)}"
     arguments = ["join", "--config", JOIN, "--dry-run", ignored, "--v=5"]
     points = REACHED.get("kubeadm", {}).get(version, [])
-    path = {"WINEPATH": rf"C:\programs\{version}"}
+    environment = {"WINEPATH": rf"C:\programs\{version}"}
     for _ in range(3):
-        point, said = windows.until("kubeadm", version, arguments, points, 60, path)
+        point, said = windows.until("kubeadm", version, arguments, points, 60, environment)
         # It gives containerd two seconds to answer, which is little for a busy machine.
         if AT_FIRST not in said:
             break
