@@ -8,6 +8,7 @@ open.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Generator
@@ -173,11 +174,15 @@ def serve(
     panic, log = f"{loaded.root}\\panic.log", flags.get("log-file")
 
     def write_log(line: str) -> None:
+        """Without room a line is lost: logrus' `Entry.write` tells stderr and goes on."""
         if log:
-            node.drive.write(log, f"{line}\n".encode(), append=True, owner="S-1-5-18")
+            with contextlib.suppress(WinError):
+                node.drive.write(log, f"{line}\n".encode(), append=True, owner="S-1-5-18")
 
     try:
         node.drive.write(panic, b"", owner="S-1-5-18")
+        if log:
+            node.drive.write(log, b"", append=True, owner="S-1-5-18")
         write_log(f'time="{node.clock.iso()}" level=info msg="starting containerd (simulated)" version=v{version}')
     except WinError:
         return 1

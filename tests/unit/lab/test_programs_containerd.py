@@ -80,6 +80,20 @@ def test_registration_is_stored_as_upstream_stores_it() -> None:
     assert not node.services.exists("containerd")
 
 
+def test_a_log_for_which_there_is_no_room_stops_nothing() -> None:
+    """The line was an error of the machine itself, wherever its clock moved."""
+    node = machine(config="version = 2\n")
+    log = "C:\\k\\containerd.log"
+    node.drive.mkdir("C:\\k")
+    assert register(node, "--log-file", log, "--config", CONFIG) == 0
+    assert start(node) == 0
+    node.faults.disk_full_after = 0
+    node.clock.advance(60)
+    assert node.services.state("containerd") == "running"
+    assert b"starting containerd" in node.drive.read(log)
+    assert b"successfully booted" not in node.drive.read(log)
+
+
 def test_registration_reads_the_configuration_and_makes_the_folders() -> None:
     node = machine(config="version = 2\n")
     assert register(node) == 0
