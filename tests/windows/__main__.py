@@ -2,7 +2,7 @@
 
     python -m tests.windows              all of them
     python -m tests.windows --newest     the default containerd, kubelet and kubeadm of the newest Kubernetes alone
-    python -m tests.windows --containerd the default containerd alone
+    python -m tests.windows --containerd the default containerd alone, without what takes minutes (CI)
     python -m tests.windows --judge      what is built already; further arguments go to pytest
 
 The last line is `N passed, N failed`, with `, N skipped` where there were any.
@@ -31,6 +31,8 @@ NEWEST = (
         ("kubelet", "kubeadm"),
     ),
 )
+LONG = ("test_machine.py", "test_crash_loop.py")
+"""What waits for services and restarts by a real clock."""
 
 
 @dataclass
@@ -96,6 +98,8 @@ def main(arguments: list[str]) -> int:
     wanted = {"--newest": NEWEST, "--containerd": NEWEST[:1], "--judge": ()}
     chosen = next((entries for word, entries in wanted.items() if word in arguments), build.WINDOWS)
     rest = [word for word in arguments if word not in wanted]
+    if "--containerd" in arguments:
+        rest += [f"--ignore=tests/windows/{name}" for name in LONG]
     if (why := chroot.cannot()) is not None:
         print(f"lane windows: skipped, {why}\n0 passed, 0 failed")
         return 0

@@ -24,7 +24,11 @@ REACHED: dict[str, dict[str, list[str]]] = yaml.safe_load(
     Path(__file__).with_name("reached.yml").read_text(encoding="utf-8")
 )
 OF_ROLES = ("containerd", "kubelet", "kube-proxy", "flanneld")
-RELEASES = [(name, version) for _, version, names in build.WINDOWS for name in names if name in OF_ROLES]
+# containerd first: the one that the others want running (`running`) holds the database and the pipe.
+RELEASES = sorted(
+    ((name, version) for _, version, names in build.WINDOWS for name in names if name in OF_ROLES),
+    key=lambda each: each[0] != "containerd",
+)
 START_S = 90
 WINDOWS_NT = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion"
 AT_FIRST = "validate service connection"
