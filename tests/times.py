@@ -4,13 +4,14 @@ A test's figure is **processor time**: of the process that runs it (the simulate
 processes that it started and waited for (Ansible and its workers). Time of day is kept beside it and judges nothing:
 it says how busy the machine was. What a test waits for by `time.sleep` in its own process is told, too.
 Setting up and taking down count; what a fixture of a module or a session makes counts for the first test that asks
-for it. The limit leaves out what other threads of the process spent meanwhile: a node that an earlier test has left
-to end works for nobody's test. Not seen: a process that outlives its test or that nobody waited for (an SSH master
-connection).
+for it. The limit leaves out what other threads of the process spent meanwhile (a node that an earlier test has left
+to end) and Python's garbage collector, which cleans up after all tests before. Not seen: a process that outlives its
+test or that nobody waited for (an SSH master connection).
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import threading
@@ -33,7 +34,7 @@ SLOWEST = 10
 @dataclass(frozen=True)
 class Times:
     """Of one test, all in seconds: time of day, processor time, what of the time it slept itself; what of the processor
-    time other threads of its process spent."""
+    time others spent: the other threads of its process, the garbage collector."""
 
     wall: float
     cpu: float
@@ -47,10 +48,33 @@ def cpu_s() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both) + Warm.cpu_s
 
 
-def beside_s() -> float:
+def threads_s() -> float:
     """Processor seconds of this process's other threads."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     return own.ru_utime + own.ru_stime - time.thread_time()
+
+
+class _Collector:
+    """What the garbage collector costs the thread that runs the tests."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self._began = 0.0
+        self._thread = threading.get_ident()
+
+    def install(self) -> None:
+        gc.callbacks.append(self._note)
+
+    def remove(self) -> None:
+        gc.callbacks.remove(self._note)
+
+    def _note(self, phase: str, _info: dict[str, int]) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        if phase == "start":
+            self._began = time.thread_time()
+        else:
+            self.total += time.thread_time() - self._began
 
 
 class _Sleeps:
@@ -80,20 +104,23 @@ class TimesPlugin:
         self._strict = strict
         self._file = file
         self._sleeps = _Sleeps()
+        self._collector = _Collector()
         self._began = (0.0, 0.0, 0.0, 0.0)
         self._of_test: dict[str, Times] = {}
         self._started = time.monotonic()
 
     def pytest_sessionstart(self) -> None:
         self._sleeps.install()
+        self._collector.install()
         if self._file is not None:
             self._file.write_text("")
 
     def pytest_sessionfinish(self) -> None:
         self._sleeps.remove()
+        self._collector.remove()
 
     def _now(self) -> tuple[float, float, float, float]:
-        return time.monotonic(), cpu_s(), self._sleeps.total, beside_s()
+        return time.monotonic(), cpu_s(), self._sleeps.total, threads_s() + self._collector.total
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:

@@ -27,13 +27,17 @@ def pytest_configure(config):
     config.pluginmanager.register(times.TimesPlugin(strict={strict}, file=file and Path(file)), "times-under-test")
 """
 _BUSY = """
-import pytest, time
+import gc, pytest, time
+LEFT = [[] for _ in range(1_000_000)]
 @pytest.mark.quick
 def test_busy():
     end = time.process_time() + 0.2
     while time.process_time() < end: pass
 @pytest.mark.quick
 def test_asleep(): time.sleep(0.3)
+@pytest.mark.quick
+def test_after_others():
+    for _ in range(20): gc.collect()
 def test_not_quick():
     end = time.process_time() + 0.2
     while time.process_time() < end: pass
@@ -47,13 +51,13 @@ def test_processor_time_is_judged_in_ci_and_time_of_day_is_not(
     pytester.makeconftest(_CONFTEST.format(root=str(ROOT), strict=strict))
     pytester.makepyfile(test_it=_BUSY)
     result = pytester.runpytest_subprocess(*options, "--times=times.jsonl")
-    assert result.parseoutcomes() == {"passed": 3, **({"errors": 1} if strict else {})}
-    result.stdout.fnmatch_lines(["*s of processor time*test_it.py::test_*", "3 tests: *s slept*the slowest 3*"])
+    assert result.parseoutcomes() == {"passed": 4, **({"errors": 1} if strict else {})}
+    result.stdout.fnmatch_lines(["*s of processor time*test_it.py::test_*", "4 tests: *s slept*the slowest 4*"])
     if strict:
         result.stdout.fnmatch_lines(["*test_busy: took 0.? s of processor time, and a test of `make quick` may take*"])
     lines = [json.loads(line) for line in (pytester.path / "times.jsonl").read_text().splitlines()]
     slept = {line["test"].rpartition("::")[2]: line["slept"] for line in lines}
-    assert slept == {"test_busy": 0, "test_asleep": 0.3, "test_not_quick": 0}
+    assert slept == {"test_busy": 0, "test_asleep": 0.3, "test_after_others": 0, "test_not_quick": 0}
 
 
 def test_the_ten_slowest_and_the_total() -> None:
