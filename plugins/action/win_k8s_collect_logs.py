@@ -21,10 +21,10 @@ from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.components import answers, networks, verify
+from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node_fit import Machine
 from ..plugin_utils.components.read_plan import read_plan
-from ..plugin_utils.components.verify import Expected
 from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.batch import Batch, Op
 from ..plugin_utils.engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query

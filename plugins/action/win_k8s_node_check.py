@@ -11,6 +11,7 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.components import verify, verify_network
+from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.cri_tcp import expiry
@@ -28,7 +29,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look until there is no error or the time is up; then say what was found."""
-        expected = verify.Expected.of(options)
+        expected = Expected.of(options)
         end = time.monotonic() + options["timeout"]
         while True:
             reading, findings = self._look(options, layout, expected)
@@ -52,7 +53,7 @@ class ActionModule(NodeAction):
         return result | self.facts(reading)
 
     def _look(
-        self, options: Mapping[str, Any], layout: Layout, expected: verify.Expected
+        self, options: Mapping[str, Any], layout: Layout, expected: Expected
     ) -> tuple[Reading, tuple[verify.Finding, ...]]:
         """Two readings of the node, one of the cluster, and what is wrong in them."""
         watched = verify.reads(layout, expected)
@@ -73,7 +74,7 @@ class ActionModule(NodeAction):
         )
 
     def _node(
-        self, options: Mapping[str, Any], expected: verify.Expected
+        self, options: Mapping[str, Any], expected: Expected
     ) -> tuple[Mapping[str, Any] | None, tuple[verify.Finding, ...]]:
         """The Node object and what is wrong with it; neither without a kubeconfig."""
         if not expected.kubernetes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import defender, join
+from ..plugin_utils.components import defender, join, registry
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.engine.plan import reads
@@ -19,7 +19,6 @@ from ..plugin_utils.engine.reading import Query, Reading, merge_queries
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.firewall_rule import FirewallRule
 from ..plugin_utils.facts.cri_tcp import RULE
-from ..plugin_utils.facts.firewall import KUBELET_RULE, VXLAN_RULE
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import hns, owned, reset
 
@@ -70,7 +69,7 @@ class ActionModule(ComponentAction):
         """What the first batch brings about."""
         return (
             reset.Down(scope),
-            *(FirewallRule(name, wanted=False) for name in (RULE, KUBELET_RULE, VXLAN_RULE)),
+            *(FirewallRule(name, wanted=False) for name in (RULE, *registry.rules())),
             defender.Exclusions(layout, wanted=False),
             *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
             *(reset.NoVariable(str(name)) for name in options["variables"]),

@@ -17,6 +17,7 @@ from typing import Any
 from ..plugin_utils import verdict
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.components import networks, verify, verify_network
+from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node_fit import Machine
 from ..plugin_utils.components.read_plan import read_plan
@@ -77,7 +78,7 @@ class ActionModule(NodeAction):
 
     def _evidence(self, options: Mapping[str, Any], layout: Layout) -> Evidence:
         """Two looks at the node, one at the cluster, then what can be tried."""
-        expected, wanted = verify.Expected.of(options), _wanted(options)
+        expected, wanted = Expected.of(options), _wanted(options)
         proxy = wanted.https_proxy or wanted.http_proxy
         urls = [gather.registry_url(name) for name in wanted.registries]
         watched = verify.reads(layout, expected)
@@ -160,7 +161,7 @@ class ActionModule(NodeAction):
         )
 
     def _cluster(
-        self, options: Mapping[str, Any], expected: verify.Expected
+        self, options: Mapping[str, Any], expected: Expected
     ) -> tuple[Cluster | None, ClusterView | None, str]:
         """The cluster and what it says, or why not: a node is looked at without its cluster as well."""
         if not expected.kubernetes:

@@ -113,6 +113,11 @@ options:
     type: str
     choices: [service, cluster]
     default: service
+  optional_components:
+    description: The roles that this node has and others have not, such as V(csi_proxy).
+    type: list
+    elements: str
+    default: []
   network_mode:
     description: The kind of pod network, for the report.
     type: str

@@ -31,7 +31,7 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
     host = bench.node()
     bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
     wanted: dict[str, Any] = {
-        "winkube_csi_proxy": True,
+        "winkube_optional_components": ["csi_proxy"],
         "winkube_csi_proxy_url": "http://xyz/csi-proxy-v1.2.1.tar.gz",
         "winkube_csi_proxy_checksum": f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}",
     }

@@ -22,6 +22,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig import with_token
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from cryptography import x509
@@ -66,7 +67,17 @@ def distinct(lines: Iterator[Line]) -> list[Line]:
 def _service(component: str, program: str, manager: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """What the manager starts the program with."""
     made = definition(
-        ServiceArgs(component, component, manager, program, arguments, component, LAYOUT.root, LAYOUT.nssm)
+        ServiceArgs(
+            component,
+            DAEMONS[component].kind,
+            component,
+            manager,
+            program,
+            arguments,
+            component,
+            LAYOUT.root,
+            LAYOUT.nssm,
+        )
     )
     return tuple(made.arguments)  # type: ignore[attr-defined]
 

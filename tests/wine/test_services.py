@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import kube_proxy_args, kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
@@ -49,6 +50,7 @@ def _args(component: str, manager: str, arguments: Sequence[str], **more: object
     program = {"flanneld": r"C:\flannel\flanneld.exe"}.get(component, rf"C:\k\{component}.exe")
     wanted: dict[str, object] = {
         "component": component,
+        "kind": DAEMONS[component].kind,
         "name": component,
         "manager": manager,
         "program": program,

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import flannel, kubelet, source_vip, verify
+from ..components import registry, verify
+from ..components.expected import Expected
 from ..components.layout import Layout
-from ..components.verify import Expected
 from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
@@ -154,14 +154,8 @@ def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, 
 def settings(layout: Layout) -> tuple[str, ...]:
     """Configuration of the pieces that a node is made of."""
     return (
-        layout.containerd_config,
-        flannel.conf_path(layout),
+        *(path for each in registry.COMPONENTS for path in each.settings(layout)),
         NET_CONF,
-        windows_path.join(layout.flannel_run_dir, "subnet.env"),
-        source_vip.source_vip_json(layout),
-        kubelet.config_file(layout),
-        kubelet.env_file(layout),
-        *(windows_path.join(layout.certs_dir, host, "hosts.toml") for host in layout.registry_hosts),
     )
 
 

@@ -48,3 +48,8 @@ def _setting(config: str, wanted: str) -> str:
         if colon and key == wanted:
             return value.strip().strip("'\"")
     return ""
+
+
+def url(where: tuple[str, str] | None) -> str:
+    """The address of `/healthz` at this host and port; empty for none."""
+    return f"http://{where[0]}:{where[1]}/healthz" if where else ""

@@ -20,6 +20,7 @@ from ..engine.resources.programs import Programs, Source
 from ..facts import cni as facts
 from ..facts.version import Version, VersionError
 from . import cni_conf
+from .declaration import Component
 from .folders import guarded_always
 from .layout import Layout
 
@@ -121,3 +122,12 @@ def _flannel(layout: Layout, source: Source, mark: str, *, archive: bool) -> Pro
     member = facts.FLANNEL_MEMBER if archive else ""
     files = ((member, windows_path.join(layout.cni_bin_dir, facts.FLANNEL_PLUGIN)),)
     return Programs(FLANNEL, source, files, layout.state_dir, mark[:8])
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="cni",
+    reads=reads,
+    expected=lambda expected: expected.flannel,
+    folders=lambda layout: (layout.cni_bin_dir, layout.cni_conf_dir),
+)

@@ -26,6 +26,7 @@ from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
 from . import containerd_config, crictl, defender, images, nssm, registries
+from .declaration import Component, Daemon, ServiceKind
 from .folders import guarded
 from .layout import Layout
 from .log_runner import Rotation
@@ -34,6 +35,13 @@ from .service import ServiceArgs, definition
 NAME = "containerd"
 
 CONTAINERD_EXE = "containerd.exe"
+
+SERVICE = ServiceKind(
+    managers=("registered", "nssm"),
+    native_flag="--run-service",
+    why="containerd registers itself; sc.exe would leave out what --register-service sets.",
+    source="containerd v2.4.2 cmd/containerd/command/service_windows.go",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +222,7 @@ def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
     return definition(
         ServiceArgs(
             component=NAME,
+            kind=SERVICE,
             name=layout.containerd_service,
             manager=args.manager,
             program=layout.containerd_binary,
@@ -231,3 +240,27 @@ def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
             environment=args.environment,
         )
     )
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="containerd",
+    reads=reads,
+    expected=lambda _expected: True,
+    daemon=Daemon(
+        service=lambda layout: layout.containerd_service,
+        program=lambda layout: layout.containerd_binary,
+        kind=SERVICE,
+        rank=0,
+        log=lambda layout: layout.containerd_log,
+        pipe=lambda layout: layout.containerd_pipe,
+    ),
+    settings=lambda layout: (layout.containerd_config, *registries.host_files(layout)),
+    files=lambda layout: (crictl.config_path(layout),),
+    tools=lambda layout: (layout.nssm, crictl.path(layout)),
+    folders=lambda layout: (
+        layout.containerd_bin_dir,
+        layout.certs_dir,
+        *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
+    ),
+)

@@ -21,12 +21,19 @@ from ..engine.tools import wait_pipe, wait_service
 from ..facts import csi_proxy as facts
 from ..facts.version import Line, Version, VersionError
 from . import nssm
+from .declaration import Component, Daemon, ServiceKind
 from .folders import guarded
 from .layout import Layout
 from .log_runner import Rotation
 from .service import ServiceArgs, definition
 
 NAME = "csi-proxy"
+SERVICE = ServiceKind(
+    managers=("sc", "nssm"),
+    native_flag="-windows-service",
+    why="csi-proxy does not make its own service.",
+    source="kubernetes-csi/csi-proxy 10bd8800 cmd/csi-proxy/main.go; kubernetes-csi.github.io/docs/csi-proxy.html",
+)
 FIRST = Line(1, 0)
 """The first line with stable groups and -kubelet-path. Source: kubernetes-csi.github.io/docs/csi-proxy.html."""
 
@@ -119,6 +126,7 @@ def _service(args: CsiProxyArgs) -> Service:
     made = definition(
         ServiceArgs(
             component=NAME,
+            kind=SERVICE,
             name=facts.SERVICE,
             manager=args.manager,
             program=binary(layout),
@@ -145,3 +153,19 @@ def _ready(args: CsiProxyArgs) -> tuple[Op, ...]:
     """Every pipe is there, and the service stays up: as a service it is RUNNING before it has made one."""
     waits = [wait_pipe(pipe, args.start_timeout_s) for pipe in args.pipes]
     return (*waits, wait_service(facts.SERVICE, RUNNING, args.start_timeout_s, stable_s=3))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="csi_proxy",
+    reads=reads,
+    expected=lambda expected: "csi_proxy" in expected.optional_components,
+    daemon=Daemon(
+        service=lambda _layout: facts.SERVICE,
+        program=binary,
+        kind=SERVICE,
+        asks=(),  # it has no flag for its version: started with one it would serve
+    ),
+    tools=lambda layout: (layout.nssm,),
+    optional=True,
+)

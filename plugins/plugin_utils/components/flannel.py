@@ -26,8 +26,10 @@ from ..engine.resources.service import ACTIVE, Service
 from ..engine.resources.text_file import TextFile
 from ..engine.tools import wait_service
 from ..facts import flannel as facts
+from ..facts.firewall import VXLAN_RULE
 from ..facts.version import Version, VersionError
 from . import cni_conf, daemon_sets, flannel_conf, inbound, networks, nssm, subnet_env, virtual_switch
+from .declaration import Component, Daemon, ServiceKind
 from .folders import guarded, guarded_always
 from .layout import Layout
 from .log_runner import Rotation
@@ -36,6 +38,15 @@ from .service import ServiceArgs, definition
 
 NAME = "flannel"
 PROGRAM = "flanneld"
+SERVICE = ServiceKind(
+    managers=("nssm",),
+    native_flag=None,
+    why="flanneld does not speak to the service control manager: under sc.exe it would be killed after 30 seconds "
+    "(Windows error 1053).",
+    source="the documents register it with nssm only; flannel's main.go waits for signals alone (read at a commit "
+    "before flannel ran on Windows)",
+    unverified=True,
+)
 
 NOTICE = "for new pods; existing pods keep the old policy"
 
@@ -307,6 +318,7 @@ def _service(args: FlannelArgs) -> Service:
         definition=definition(
             ServiceArgs(
                 component=PROGRAM,
+                kind=SERVICE,
                 name=layout.flanneld_service,
                 manager=args.manager,
                 program=layout.flanneld_binary,
@@ -331,3 +343,23 @@ def _service(args: FlannelArgs) -> Service:
 
 def _ipv4(cluster: str) -> str:
     return str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
+
+
+COMPONENT = Component(
+    name=PROGRAM,
+    role="flannel",
+    reads=reads,
+    expected=lambda expected: expected.flannel,
+    daemon=Daemon(
+        service=lambda layout: layout.flanneld_service,
+        program=lambda layout: layout.flanneld_binary,
+        kind=SERVICE,
+        rank=1,
+        of_cluster=True,
+    ),
+    settings=lambda layout: (conf_path(layout), subnet_env.path(layout)),
+    files=lambda layout: (layout.flanneld_kubeconfig,),
+    tools=lambda layout: (layout.nssm,),
+    folders=lambda layout: (layout.flannel_dir, layout.flannel_run_dir),
+    rules=(VXLAN_RULE,),
+)

@@ -17,6 +17,7 @@ from ..engine.resources.computer_name import ComputerName
 from ..engine.resources.environment_variable import EnvironmentVariable
 from ..engine.resources.feature import Feature
 from . import gmsa, host_checks, networks, node_fit
+from .declaration import Component
 from .folders import guarded_always
 from .layout import Layout
 
@@ -150,3 +151,12 @@ def _subnet(args: HostArgs, reading: Reading) -> str:
         return networks.management(reading, interface=args.interface, address=args.address).subnet
     except Refused:
         return ""
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="host",
+    reads=reads,
+    expected=lambda _expected: True,
+    folders=lambda layout: (layout.root, layout.log_dir),
+)

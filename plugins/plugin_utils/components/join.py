@@ -22,6 +22,7 @@ from ..engine.resource import Refused, Resource
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.text_file import READ_LIMIT
 from . import node_object
+from .declaration import Component
 from .folders import guarded
 from .kubelet import ca_file, cert_dir, config_file, env_file
 from .layout import Layout
@@ -229,3 +230,14 @@ def certificate_files(layout: Layout, reading: Reading) -> tuple[str, ...]:
 def is_there(path: str, reading: Reading) -> bool:
     """Whether a file was found."""
     return bool(reading.parts.get(file_key(path), {}).get("exists"))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="join",
+    reads=reads,
+    expected=lambda expected: expected.kubernetes,
+    files=made_by_join,
+    tools=lambda layout: (layout.kubeadm_binary,),
+    folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),
+)

@@ -18,7 +18,8 @@ from ..engine.resources.no_service import NoService, runs
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import ACTIVE, RUNNING, Service
 from ..engine.tools import wait_service
-from . import daemon_sets, kube_proxy_args, log_runner, nssm, source_vip
+from . import answers, daemon_sets, kube_proxy_args, log_runner, nssm, source_vip
+from .declaration import Component, Daemon, ServiceKind
 from .dependencies import Dependencies
 from .folders import guarded
 from .healthz import healthy
@@ -29,6 +30,12 @@ from .relies_on import ReliesOn, whole
 from .service import ServiceArgs, definition
 
 NAME = "kube-proxy"
+SERVICE = ServiceKind(
+    managers=("nssm", "sc"),
+    native_flag="--windows-service",
+    why="kube-proxy does not make its own service.",
+    source="kubernetes v1.27.0 cmd/kube-proxy/app/init_windows.go; the documents' --service is no flag of it",
+)
 HEALTHZ_PORT = kube_proxy_args.HEALTHZ_PORT
 NETWORK_MODES = ("l2bridge", "overlay")
 CNI_DATA_DIR = r"C:\var\lib\cni\networks"
@@ -168,6 +175,7 @@ def _service(args: KubeProxyArgs) -> Service:
     made = definition(
         ServiceArgs(
             component=NAME,
+            kind=SERVICE,
             name=layout.kube_proxy_service,
             manager=args.manager,
             program=layout.kube_proxy_binary,
@@ -199,3 +207,26 @@ def _ready(args: KubeProxyArgs) -> Op:
         return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
     host, port = where
     return healthy(port, args.start_timeout_s, host)
+
+
+def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
+    return answers.url(answers.kube_proxy(answers.arguments(found, layout.kube_proxy_binary) or ()))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="kube_proxy",
+    reads=reads,
+    expected=lambda expected: expected.kube_proxy,
+    daemon=Daemon(
+        service=lambda layout: layout.kube_proxy_service,
+        program=lambda layout: layout.kube_proxy_binary,
+        kind=SERVICE,
+        rank=4,
+        of_cluster=True,
+        healthz=_healthz,
+    ),
+    settings=lambda layout: (source_vip.source_vip_json(layout),),
+    files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
+    tools=lambda layout: (layout.nssm, layout.log_runner),
+)

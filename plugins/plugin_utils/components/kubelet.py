@@ -25,8 +25,10 @@ from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile
 from ..engine.tools import wait_service
+from ..facts.firewall import KUBELET_RULE
 from ..facts.kubelet_flags import KUBELET
-from . import inbound, kubelet_check, log_runner, networks, nssm
+from . import answers, inbound, kubelet_check, log_runner, networks, nssm
+from .declaration import Component, Daemon, ServiceKind
 from .dependencies import Dependencies
 from .flag_check import read
 from .folders import guarded
@@ -39,6 +41,12 @@ from .reserved import PROCESSORS
 from .service import ServiceArgs, definition
 
 NAME = "kubelet"
+SERVICE = ServiceKind(
+    managers=("nssm", "sc"),
+    native_flag="--windows-service",
+    why="The kubelet does not make its own service.",
+    source="kubernetes v1.27.0 cmd/kubelet/app/options/osflags_windows.go; the documents' --service is no flag of it",
+)
 ROOT_DIR = r"C:\var\lib\kubelet"
 """Where a kubelet keeps its things unless it is told otherwise. Source: kubernetes v1.37.1
 cmd/kubelet/app/options/options.go, defaultRootDir (`/var/lib/kubelet`)."""
@@ -281,6 +289,7 @@ def _service(args: KubeletArgs) -> Service:
     made = definition(
         ServiceArgs(
             component=NAME,
+            kind=SERVICE,
             name=layout.kubelet_service,
             manager=args.manager,
             program=layout.kubelet_binary,
@@ -320,3 +329,28 @@ def _ready(args: KubeletArgs) -> tuple[Op, ...]:
         return (wait_service(args.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
     host, port = found
     return (healthy(port, args.start_timeout_s, host),)
+
+
+def _healthz(found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
+    argv = answers.arguments(found, layout.kubelet_binary) or ()
+    return answers.url(answers.kubelet(argv, text_of(config_file(layout), reading)))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="kubelet",
+    reads=reads,
+    expected=lambda expected: expected.kubernetes,
+    daemon=Daemon(
+        service=lambda layout: layout.kubelet_service,
+        program=lambda layout: layout.kubelet_binary,
+        kind=SERVICE,
+        rank=3,
+        of_cluster=True,
+        healthz=_healthz,
+    ),
+    settings=lambda layout: (config_file(layout), env_file(layout)),
+    tools=lambda layout: (layout.nssm, layout.log_runner),
+    folders=lambda layout: (layout.kubernetes_dir, windows_path.join(layout.kubernetes_dir, "manifests")),
+    rules=(KUBELET_RULE,),
+)

@@ -307,9 +307,9 @@ def _fetch(task: Task, proxy: str, timeout_s: int) -> Op:
 
 def ask(item: Item, program: str) -> tuple[Op, ...]:
     """Let the program say its version, whatever it then ends with; nothing for one of which it is not known how."""
-    if not item.known.asks:
+    if not item.asks:
         return ()
-    return (run(program, *item.known.asks, ok_exit=ANY_EXIT, timeout_s=ASK_S, encoding="utf-8"),)
+    return (run(program, *item.asks, ok_exit=ANY_EXIT, timeout_s=ASK_S, encoding="utf-8"),)
 
 
 ANY_EXIT = (0, 1, 2, 3)
@@ -418,7 +418,7 @@ def desired(
     for task in swaps:
         if task.service is not None:
             by_service.setdefault(str(task.service["name"]).casefold(), []).append(task)
-    groups = sorted(by_service.values(), key=lambda group: min(task.item.known.dependence for task in group))
+    groups = sorted(by_service.values(), key=lambda group: min(task.item.rank for task in group))
     services: list[Service] = [
         service([task.item for task in group], group[0].service or {}, layout, reading, timeouts) for group in groups
     ]

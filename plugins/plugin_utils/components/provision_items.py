@@ -11,7 +11,7 @@ from typing import Any
 
 from ..engine import windows_path
 from ..engine.resource import Refused
-from ..facts.provisioners import PROGRAMS, UNKNOWN, Known
+from . import registry
 from .layout import Layout
 
 FIELDS = (
@@ -19,11 +19,14 @@ FIELDS = (
     *("wait_for", "service_missing", "state"),
 )
 """The options of one item, in a list and at the top level."""
+LAST = 9
+"""The rank of a program that no component declares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One program to replace. `source` is as written; `service` the service that runs it; `known` what its name says.
+    """One program to replace. `source` is as written; `service` the service that runs it; `asks` are the arguments that
+    make it say its version (none: nobody may start it), `rank` orders starts: what a component of its name declares.
 
     `verify` is `true`, `false` or `warn`; `wait_for` is `service`, `node_ready` or `none`.
     """
@@ -39,7 +42,8 @@ class Item:
     wait_for: str
     copy_only: bool
     previous: bool
-    known: Known
+    asks: tuple[str, ...]
+    rank: int
 
     @property
     def place(self) -> str:
@@ -74,10 +78,8 @@ def warnings(items: Iterable[Item]) -> list[str]:
 
 def _item(given: Mapping[str, Any], layout: Layout) -> Item:
     name = str(given["name"])
-    known = PROGRAMS.get(name.casefold(), UNKNOWN)
-    service, destination = (
-        str(getattr(layout, value) if known.of_layout else value) for value in (known.service, known.destination)
-    )
+    known = registry.DAEMONS.get(name.casefold())
+    service, destination = (known.service(layout), known.program(layout)) if known else ("", "")
     return Item(
         name=name,
         version=str(given.get("version") or ""),
@@ -90,14 +92,15 @@ def _item(given: Mapping[str, Any], layout: Layout) -> Item:
         wait_for=str(given.get("wait_for") or "service"),
         copy_only=given.get("service_missing") == "copy_only",
         previous=given.get("state") == "previous",
-        known=known,
+        asks=known.asks if known else (),
+        rank=known.rank if known else LAST,
     )
 
 
 def _problems(item: Item) -> list[str]:
     found = []
     if not item.destination:
-        names = ", ".join(PROGRAMS)
+        names = ", ".join(registry.DAEMONS)
         found.append(
             f"{item.name}: no destination is given, and it is known for {names} only. Give the path of the program "
             "on the node."

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..engine.reading import Query, file_query, merge_queries, system_query
-from . import cni, containerd, flannel, host, join, kube_proxy, kubelet
+from . import registry
 from .layout import Layout
 
 
@@ -16,12 +16,6 @@ def read_plan(layout: Layout) -> tuple[Query, ...]:
         (
             system_query(),
             file_query(layout.runner, sha256=True),
-            *host.reads(layout),
-            *cni.reads(layout),
-            *containerd.reads(layout),
-            *flannel.reads(layout),
-            *kubelet.reads(layout),
-            *join.reads(layout),
-            *kube_proxy.reads(layout),
+            *(query for component in registry.COMPONENTS for query in component.reads(layout)),
         )
     )

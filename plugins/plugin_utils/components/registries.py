@@ -344,3 +344,8 @@ def _url_problems(where: str, url: str) -> Iterator[str]:
             f"{where}: there is a user or a password in the address, which containerd does not use; give "
             "imagePullSecrets in the cluster, or a header."
         )
+
+
+def host_files(layout: Layout) -> tuple[str, ...]:
+    """The hosts.toml of each registry."""
+    return tuple(windows_path.join(layout.certs_dir, host, HOSTS_TOML) for host in layout.registry_hosts)

@@ -11,7 +11,7 @@ from ..engine.resource import Refused
 from ..engine.services.definition import Definition, Recovery
 from ..engine.services.native import Native
 from ..engine.services.nssm import Nssm
-from ..facts.services import SERVICES
+from .declaration import ServiceKind
 from .log_runner import Rotation, wrapper
 
 RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
@@ -25,12 +25,13 @@ Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions
 class ServiceArgs:
     """A service as a component wants it, whatever its manager.
 
-    `component` is a key of facts/services.py, `arguments` are the program's own. `log_file` is used by nssm
-    and, under sc, by `log_runner` (its path; empty for none); a program that logs by itself has its own argument for
-    that in `native_arguments`, which nssm does not get. `rotation` is the log's.
+    `component` is its name in sentences, `kind` its declaration's; `arguments` are the program's own. `log_file` is
+    used by nssm and, under sc, by `log_runner` (its path; empty for none); a program that logs by itself has its own
+    argument for that in `native_arguments`, which nssm does not get. `rotation` is the log's.
     """
 
     component: str
+    kind: ServiceKind
     name: str
     manager: str
     program: str
@@ -47,7 +48,7 @@ class ServiceArgs:
 
 def definition(args: ServiceArgs) -> Definition:
     """The service's definition. Refused for a manager that cannot run the program."""
-    kind = SERVICES[args.component]
+    kind = args.kind
     if args.manager not in kind.managers:
         raise Refused(
             f"{args.component} cannot run under the service manager '{args.manager}', only under "
@@ -69,7 +70,7 @@ def definition(args: ServiceArgs) -> Definition:
     return Native(
         name=args.name,
         program=args.program,
-        arguments=(kind.native_flag or "", *flags),
+        arguments=((kind.native_flag, *flags) if kind.native_flag else flags),
         display_name=args.display_name,
         recovery=RECOVERY,
         registration=("--register-service", *flags) if args.manager == "registered" else (),

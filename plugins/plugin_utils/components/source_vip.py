@@ -66,6 +66,11 @@ def source_vip_json(layout: Layout) -> str:
     return windows_path.join(layout.root, "SourceVip.json")
 
 
+def request_json(layout: Layout) -> str:
+    """What that script asks host-local for an address with."""
+    return windows_path.join(layout.root, "SourceVipRequest.json")
+
+
 def pod_range(args: VipArgs, reading: Reading) -> str:
     """The node's range, such as 10.244.3.0/24; empty as long as flanneld has not written it. Refused for a subnet.env
     without it."""

@@ -10,19 +10,18 @@ again and again. So each program is held to what it does: answers, stays the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, pipe_query, services_query
 from ..engine.services.log import argument, log_file
-from . import answers, kubelet
+from . import registry
+from .declaration import Component
+from .expected import Expected
 from .layout import Layout
 
 ERROR, WARNING = "error", "warning"
-
-SERVICE = "service"
-"""What makes a piece the host's own, and not a DaemonSet's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,43 +40,11 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What the node should be. Without `kubernetes` only containerd is looked at. CIDRs may be empty (not known)."""
-
-    node_name: str
-    kubernetes: bool
-    cni_managed_by: str = SERVICE
-    kube_proxy_managed_by: str = SERVICE
-    network_mode: str = "l2bridge"
-    network_name: str = ""
-    cluster_cidr: str = ""
-    service_cidr: str = ""
-    interface_name: str = "Ethernet"
-    management_ip: str = ""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Expected:
-        """From a module's options, which are called as the fields; those that the module does not have stay as they
-        are by default."""
-        named = {field.name: options[field.name] for field in fields(cls) if field.name in options}
-        return cls(kubernetes=bool(options["kubernetes_version"]), **named)
-
-    @property
-    def flannel(self) -> bool:
-        """Whether flanneld is a service of the host."""
-        return self.kubernetes and self.cni_managed_by == SERVICE
-
-    @property
-    def kube_proxy(self) -> bool:
-        """Whether kube-proxy is a service of the host."""
-        return self.kubernetes and self.kube_proxy_managed_by == SERVICE
-
-
-@dataclass(frozen=True, slots=True)
 class Program:
     """One program that has to run as a service; `log` is where its log is if its service does not say otherwise; empty
     for a program that writes none by itself."""
 
+    component: Component
     service: str
     binary: str
     role: str
@@ -87,22 +54,18 @@ class Program:
 
 def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
     """What has to run, in the order in which one thing needs the other."""
-    found = [
+    return tuple(
         Program(
-            layout.containerd_service,
-            layout.containerd_binary,
-            "containerd",
-            layout.containerd_log,
-            pipe=layout.containerd_pipe,
+            component,
+            daemon.service(layout),
+            daemon.program(layout),
+            component.role,
+            daemon.log(layout) if daemon.log else "",
+            daemon.pipe(layout) if daemon.pipe else "",
         )
-    ]
-    if expected.kubernetes:
-        found.append(Program(layout.kubelet_service, layout.kubelet_binary, "kubelet"))
-    if expected.flannel:
-        found.append(Program(layout.flanneld_service, layout.flanneld_binary, "flannel"))
-    if expected.kube_proxy:
-        found.append(Program(layout.kube_proxy_service, layout.kube_proxy_binary, "kube_proxy"))
-    return tuple(found)
+        for component in registry.COMPONENTS
+        if (daemon := component.daemon) is not None and component.expected(expected)
+    )
 
 
 def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
@@ -125,16 +88,10 @@ def health(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, .
 
 def healthz(program: Program, layout: Layout, reading: Reading) -> str:
     """Where a program says whether it is healthy, by its service's command line; empty if it says so nowhere."""
-    found = reading.service(program.service)
-    if found is None:
+    found, daemon = reading.service(program.service), program.component.daemon
+    if found is None or daemon is None or daemon.healthz is None:
         return ""
-    argv = answers.arguments(found, program.binary) or ()
-    where = None
-    if program.role == "kubelet":
-        where = answers.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
-    elif program.role == "kube_proxy":
-        where = answers.kube_proxy(argv)
-    return f"http://{where[0]}:{where[1]}/healthz" if where else ""
+    return daemon.healthz(found, layout, reading)
 
 
 def logs(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:

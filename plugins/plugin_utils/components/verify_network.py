@@ -15,8 +15,9 @@ from ..engine.reading import Query, Reading, file_query
 from ..engine.resource import Refused
 from ..facts.cni_plugins import TRANSLATES_NODES
 from . import networks, subnet_env
+from .expected import Expected
 from .layout import Layout
-from .verify import ERROR, WARNING, Expected, Finding, source_vip
+from .verify import ERROR, WARNING, Finding, source_vip
 
 CNI_CONF = "cni.conf"
 CNI_LIMIT = 64 * 1024

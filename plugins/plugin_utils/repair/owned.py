@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..components import cni_conf, crictl, csi_proxy, join
+from ..components import registry
 from ..components.layout import Layout
 from ..components.provision_swap import PREVIOUS, previous_of
 from ..engine import windows_path
@@ -23,7 +23,7 @@ from ..engine.resource import Refused
 from ..engine.resources.programs import LEFT_BEHIND, RECEIPT_LIMIT
 from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
 from ..facts.flannel import NET_CONF
-from . import hns, rejoin
+from . import hns
 
 KEEP = ("images", "logs", "programs", "networks")
 ASIDE = ".winkube-reset"
@@ -31,7 +31,7 @@ ASIDE = ".winkube-reset"
 SNAPSHOTS = r"io.containerd.snapshotter.v1.windows\snapshots"
 """Below containerd's root, one folder for each layer. Source: containerd plugins/snapshots/windows/windows.go."""
 
-_LOG = re.compile(r"(kubelet|kube-proxy|flanneld|csi-proxy|containerd)([-.].*)?\.log(\..*)?", re.IGNORECASE)
+_LOG = re.compile(rf"({'|'.join(map(re.escape, registry.DAEMONS))})([-.].*)?\.log(\..*)?", re.IGNORECASE)
 _COMMON = frozenset({"c:", r"c:\program files", r"c:\programdata", r"c:\windows", r"c:\users"})
 """Folders that are Windows' own, as far as they can be above ours."""
 
@@ -164,27 +164,13 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
     """Files that are ours wherever they are there, apart from what is kept."""
     layout = scope.layout
     found = [
-        layout.containerd_config,
-        crictl.config_path(layout),
-        windows_path.join(layout.cni_conf_dir, cni_conf.FILE),
+        *(path for each in registry.COMPONENTS for path in (*each.settings(layout), *each.files(layout))),
         scope.net_conf,
-        *rejoin.files(layout),
-        *join.made_by_join(layout),
-        layout.flanneld_kubeconfig,
-        layout.kube_proxy_kubeconfig,
-        *(windows_path.join(layout.certs_dir, host, "hosts.toml") for host in layout.registry_hosts),
     ]
     if "programs" not in scope.keep:
         found += [
-            layout.nssm,
-            layout.log_runner,
-            layout.kubelet_binary,
-            layout.kubeadm_binary,
-            layout.kube_proxy_binary,
-            layout.flanneld_binary,
-            layout.containerd_binary,
-            csi_proxy.binary(layout),
-            crictl.path(layout),
+            *(daemon.program(layout) for daemon in registry.DAEMONS.values()),
+            *(path for each in registry.COMPONENTS for path in each.tools(layout)),
             *_received(scope, reading),
             *_beside(scope, reading, PREVIOUS),
         ]
@@ -237,25 +223,7 @@ def _beside(scope: Scope, reading: Reading, suffix: str) -> list[str]:
 
 
 def _places(scope: Scope) -> tuple[str, ...]:
-    layout = scope.layout
-    return tuple(
-        dict.fromkeys(
-            (
-                layout.root,
-                layout.cni_bin_dir,
-                layout.cni_conf_dir,
-                layout.flannel_dir,
-                layout.flannel_run_dir,
-                layout.log_dir,
-                layout.kubernetes_dir,
-                windows_path.join(layout.kubernetes_dir, "pki"),
-                windows_path.join(layout.kubernetes_dir, "manifests"),
-                layout.containerd_bin_dir,
-                layout.certs_dir,
-                *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
-            )
-        )
-    )
+    return tuple(dict.fromkeys(folder for each in registry.COMPONENTS for folder in each.folders(scope.layout)))
 
 
 def _folders(scope: Scope, reading: Reading) -> tuple[str, ...]:

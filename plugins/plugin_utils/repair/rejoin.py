@@ -55,7 +55,7 @@ def files(layout: Layout) -> tuple[str, ...]:
     """The files that hold a node's old range: the two of the documents' kube-proxy script, and flanneld's own."""
     return (
         source_vip.source_vip_json(layout),
-        windows_path.join(layout.root, "SourceVipRequest.json"),
+        source_vip.request_json(layout),
         subnet_env.path(layout),
     )
 

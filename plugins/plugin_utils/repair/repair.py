@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import networks, subnet_env, virtual_switch
+from ..components import networks, registry, subnet_env, virtual_switch
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Batch, Op, as_base64
@@ -358,7 +358,7 @@ def used_by(
 
 
 def _boot_order(layout: Layout) -> tuple[str, ...]:
-    return (layout.containerd_service, layout.flanneld_service, layout.kubelet_service, layout.kube_proxy_service)
+    return tuple(daemon.service(layout) for daemon in registry.start_order())
 
 
 def _started(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:

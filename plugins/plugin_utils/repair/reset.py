@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components import csi_proxy, host, networks
+from ..components import host, networks, registry
 from ..components.networks import Adapter
 from ..engine import windows_path
 from ..engine.batch import Op, flatten
@@ -33,7 +33,6 @@ from ..engine.resources.machine_path import MachinePath
 from ..engine.resources.no_service import runs
 from ..engine.services.existing import Existing, queries
 from ..engine.tools import SYSTEM32, run, wait_gone
-from ..facts.csi_proxy import SERVICE as CSI_PROXY
 from ..network.model import Network
 from . import hns, owned, rejoin, stopping
 
@@ -95,9 +94,7 @@ class Down:
 
     @property
     def _order(self) -> tuple[str, ...]:
-        layout = self.scope.layout
-        first, second, flanneld = stopping.names(layout)
-        return (first, second, CSI_PROXY, flanneld, layout.containerd_service)
+        return registry.stop_order(self.scope.layout)
 
     def _emptied(self, program: str) -> tuple[Op, ...]:
         if not program:
@@ -115,14 +112,11 @@ class Down:
 
     def _refuse_others(self, reading: Reading) -> None:
         layout = self.scope.layout
-        programs = (
-            *(layout.kube_proxy_binary, layout.kubelet_binary, csi_proxy.binary(layout)),
-            *(layout.flanneld_binary, layout.containerd_binary),
-        )
         wrong = [
             f"The service {name} runs {Existing(found).program}, not {program}: it is somebody else's, or a script "
             "made it (playbooks/site.yml takes that over first). Remove it yourself, or correct winkube_node."
-            for name, program in zip(self._order, programs, strict=True)
+            for daemon in reversed(registry.start_order())
+            for name, program in ((daemon.service(layout), daemon.program(layout)),)
             if (found := reading.service(name)) is not None and not runs(name, program, reading)
         ]
         if wrong:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..components import registry
 from ..components.layout import Layout
 from ..engine.batch import Op
 from ..engine.reading import Reading
@@ -19,7 +20,7 @@ TIMEOUT_S = 120
 
 def names(layout: Layout) -> tuple[str, ...]:
     """The services of a node that talk to the cluster, in the order in which they are stopped."""
-    return (layout.kube_proxy_service, layout.kubelet_service, layout.flanneld_service)
+    return registry.stop_order(layout, of_cluster=True)
 
 
 def active(wanted: Sequence[str], reading: Reading) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..components import registry
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Batch, Op
@@ -57,9 +58,8 @@ class Found:
 def programs(layout: Layout) -> Mapping[str, str]:
     """The names of the programs that scripts start, each with the service that the roles have for it."""
     return {
-        windows_path.name(layout.kube_proxy_binary).casefold(): layout.kube_proxy_service,
-        windows_path.name(layout.kubelet_binary).casefold(): layout.kubelet_service,
-        windows_path.name(layout.flanneld_binary).casefold(): layout.flanneld_service,
+        windows_path.name(daemon.program(layout)).casefold(): daemon.service(layout)
+        for daemon in reversed(registry.start_order(of_cluster=True))
     }
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..components import answers, networks, verify
+from ..components.expected import Expected
 from ..components.layout import Layout
 from ..engine.reading import Reading
 from ..engine.resource import Refused
@@ -26,7 +27,7 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the node should be, beside verify.Expected. Empty texts are not known.
+    """What the node should be, beside components.expected. Empty texts are not known.
 
     `external` is an address or URL outside the cluster that pods should reach; `pod_wait_s` so long may a pod take to
     start; `registries` are host names; `http_proxy` and `https_proxy` are URLs; `join` is how the node joined.
@@ -111,7 +112,7 @@ class Evidence:
 
     host: str
     layout: Layout
-    expected: verify.Expected
+    expected: Expected
     wanted: Wanted
     first: Reading
     second: Reading

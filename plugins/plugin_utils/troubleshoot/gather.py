@@ -16,6 +16,7 @@ from typing import Any
 from ..cluster.client import Cluster, ClusterError
 from ..cluster.exec import exec_in_pod
 from ..components import verify
+from ..components.expected import Expected
 from ..components.layout import Layout
 from ..cri.client import CriError
 from ..cri.kubelet import KubeletProxy
@@ -61,7 +62,7 @@ def _optional(cluster: Cluster, path: str) -> Iterator[Object]:
         return
 
 
-def of_network(view: ClusterView | None, expected: verify.Expected) -> cluster_view_of_network.ClusterView | None:
+def of_network(view: ClusterView | None, expected: Expected) -> cluster_view_of_network.ClusterView | None:
     """The same as plugin_utils/network takes it; None without a cluster."""
     if view is None:
         return None
@@ -74,7 +75,7 @@ def of_network(view: ClusterView | None, expected: verify.Expected) -> cluster_v
     )
 
 
-def tails(layout: Layout, expected: verify.Expected, first: Reading) -> tuple[Query, ...]:
+def tails(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
     """The ends of the logs that are single files."""
     return tuple(
         Query(query.key, query.op, (*query.args, ("tail", TAIL_BYTES)))
@@ -82,7 +83,7 @@ def tails(layout: Layout, expected: verify.Expected, first: Reading) -> tuple[Qu
     )
 
 
-def log_texts(layout: Layout, expected: verify.Expected, first: Reading, second: Reading) -> dict[str, str]:
+def log_texts(layout: Layout, expected: Expected, first: Reading, second: Reading) -> dict[str, str]:
     """The ends that were read, by service."""
     found = {}
     for program in verify.programs(layout, expected):

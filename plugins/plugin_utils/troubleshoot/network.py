@@ -12,6 +12,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 
 from ..components import networks, source_vip, subnet_env, verify, verify_network
+from ..components.expected import Expected
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Reading, file_key
@@ -33,7 +34,7 @@ WAITS = "Waiting for the Network to be created"
 """What the documents quote of flanneld. Source: S2 L465."""
 
 
-def expectations(layout: Layout, expected: verify.Expected, domain: str, pod_cidr: str) -> Expectations:
+def expectations(layout: Layout, expected: Expected, domain: str, pod_cidr: str) -> Expectations:
     """What plugin_utils/network should find on the node."""
     return Expectations(
         layout=layout,

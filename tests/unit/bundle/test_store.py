@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_collect_logs import grouped, runtime_of
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import bounded, contents, trace
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import MANIFEST, Store
-from ansible_collections.winkube.node.plugins.plugin_utils.components.verify import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
 from tests.unit.components.nodes import LAYOUT
@@ -120,13 +120,13 @@ FOLDERS = ("network", "containers", "services", "system")
 def test_which_settings_are_read() -> None:
     assert contents.settings(replace(LAYOUT, registry_hosts=("registry.example",))) == (
         r"C:\Program Files\containerd\config.toml",
-        r"C:\k\cni\config\cni.conf",
-        r"C:\etc\kube-flannel\net-conf.json",
-        r"C:\run\flannel\subnet.env",
-        r"C:\k\SourceVip.json",
+        rf"{LAYOUT.certs_dir}\registry.example\hosts.toml",
         r"C:\var\lib\kubelet\config.yaml",
         r"C:\var\lib\kubelet\kubeadm-flags.env",
-        rf"{LAYOUT.certs_dir}\registry.example\hosts.toml",
+        r"C:\k\cni\config\cni.conf",
+        r"C:\run\flannel\subnet.env",
+        r"C:\k\SourceVip.json",
+        r"C:\etc\kube-flannel\net-conf.json",
     )
 
 

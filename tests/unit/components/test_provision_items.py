@@ -75,7 +75,7 @@ def test_the_documents_two_items_are_taken_as_they_stand() -> None:
         ("Kubelet", "kubelet", r"C:\k\kubelet.exe"),
         ("kube-proxy", "kube-proxy", r"C:\k\kube-proxy.exe"),
         ("flanneld", "flanneld", r"C:\flannel\flanneld.exe"),
-        ("csi-proxy", "csiproxy", r"C:\etc\kubernetes\node\bin\csi-proxy.exe"),
+        ("csi-proxy", "csiproxy", r"C:\k\csi-proxy.exe"),
     ],
 )
 def test_destination_and_service_of_known_names_may_be_left_out(name: str, runs: str, destination: str) -> None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
 
 KUBELET = ServiceArgs(
     component="kubelet",
+    kind=DAEMONS["kubelet"].kind,
     name="kubelet",
     manager="sc",
     program=r"C:\Program Files\k\kubelet.exe",
@@ -25,28 +26,36 @@ KUBELET = ServiceArgs(
 @pytest.mark.row("SV-01")
 def test_kubelet_and_kube_proxy_run_under_both_managers_flanneld_under_nssm_alone() -> None:
     for component in ("kubelet", "kube-proxy"):
-        assert SERVICES[component].managers == ("nssm", "sc")  # nssm is the default
+        assert DAEMONS[component].kind.managers == ("nssm", "sc")  # nssm is the default
         assert {
-            definition(replace(KUBELET, component=component, manager=manager)).manager for manager in ("nssm", "sc")
+            definition(replace(KUBELET, component=component, kind=DAEMONS[component].kind, manager=manager)).manager
+            for manager in ("nssm", "sc")
         } == {"nssm", "sc"}
+    flanneld = replace(KUBELET, component="flanneld", kind=DAEMONS["flanneld"].kind)
     with pytest.raises(Refused, match=r"flanneld cannot run under the service manager 'sc', only under nssm.*1053"):
-        definition(replace(KUBELET, component="flanneld", manager="sc"))
-    assert definition(replace(KUBELET, component="flanneld", manager="nssm")).manager == "nssm"
+        definition(replace(flanneld, manager="sc"))
+    assert definition(replace(flanneld, manager="nssm")).manager == "nssm"
 
 
 @pytest.mark.row("SV-01")
 def test_the_module_offers_the_managers_that_containerd_can_run_under() -> None:
     manager = argument_spec.of_module("win_containerd")["service"]["options"]["manager"]
     assert (manager["default"], tuple(manager["choices"])) == (
-        SERVICES["containerd"].managers[0],
-        SERVICES["containerd"].managers,
+        DAEMONS["containerd"].kind.managers[0],
+        DAEMONS["containerd"].kind.managers,
     )
     assert manager["choices"] == ["registered", "nssm"]
 
 
 @pytest.mark.row("SV-01")
 def test_only_containerd_makes_its_own_service() -> None:
-    containerd = replace(KUBELET, component="containerd", name="containerd", arguments=("--config", r"C:\c.toml"))
+    containerd = replace(
+        KUBELET,
+        component="containerd",
+        kind=DAEMONS["containerd"].kind,
+        name="containerd",
+        arguments=("--config", r"C:\c.toml"),
+    )
     made = definition(replace(containerd, manager="registered", program=r"C:\c\containerd.exe"))
     assert made.manager == "registered"
     assert made.create()[0].args["program"] == r"C:\c\containerd.exe"
@@ -54,7 +63,7 @@ def test_only_containerd_makes_its_own_service() -> None:
     assert definition(replace(containerd, manager="nssm")).create()[0].args["program"] == r"C:\k\nssm.exe"
     for component in ("kubelet", "kube-proxy", "flanneld"):
         with pytest.raises(Refused, match="cannot run under the service manager 'registered'"):
-            definition(replace(KUBELET, component=component, manager="registered"))
+            definition(replace(KUBELET, component=component, kind=DAEMONS[component].kind, manager="registered"))
 
 
 @pytest.mark.row("SV-02", "SV-04", "SV-22")

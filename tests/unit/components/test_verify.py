@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import verify, verify_network
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 
 from .nodes import LAYOUT
 
 Parts = dict[str, Any]
 STARTED, WRITTEN = "2026-11-21T08:00:00Z", "2026-11-21T08:05:00Z"
-EXPECTED = verify.Expected(
+EXPECTED = Expected(
     node_name="win1",
     kubernetes=True,
     network_mode="l2bridge",
@@ -106,7 +107,7 @@ def node() -> Parts:
 
 
 def findings(
-    second: Parts, known: Mapping[str, Any] | None = None, expected: verify.Expected = EXPECTED
+    second: Parts, known: Mapping[str, Any] | None = None, expected: Expected = EXPECTED
 ) -> list[verify.Finding]:
     first = Reading(parts=healthy(expected.network_mode == "overlay"))
     now = Reading(parts=second)
@@ -119,7 +120,7 @@ def findings(
 
 @pytest.mark.parametrize("expected", [EXPECTED, OVERLAY], ids=["l2bridge", "overlay"])
 @pytest.mark.row("OB-01", "KU-33", "JR-03")
-def test_a_node_that_works_has_no_finding(expected: verify.Expected) -> None:
+def test_a_node_that_works_has_no_finding(expected: Expected) -> None:
     assert findings(healthy(expected.network_mode == "overlay"), expected=expected) == []
 
 

@@ -123,11 +123,12 @@ def test_csi_proxy_is_optional_and_the_alternative_is_said_first() -> None:
     for group in GROUPS:
         assert (f"-{group.name}-{group.version}`" in readme) is group.default
     defaults = yaml.safe_load((ROOT / "roles" / "csi_proxy" / "defaults" / "main.yml").read_text(encoding="utf-8"))
-    assert defaults["winkube_csi_proxy"] is False
     assert defaults["winkube_csi_proxy_url"] == "", "the user says which build he trusts"
     (site,) = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     (task,) = (each for each in site["tasks"] if "csi_proxy" in str(each.get("tags")))
-    assert task["when"] == "winkube_csi_proxy | bool"
+    assert task["when"] == "'csi_proxy' in winkube_optional_components"
+    shared = yaml.safe_load((ROOT / "roles" / "winkube" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    assert shared["winkube_optional_components"] == []
 
 
 @pytest.mark.row("ST-08")

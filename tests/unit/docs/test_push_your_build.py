@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.provisioners import PROGRAMS
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 
 from tests.conftest import ROOT
 
@@ -56,7 +56,7 @@ def test_the_playbook_runs_these_and_pushes_what_they_make() -> None:
     made = task["ansible.builtin.command"]["argv"]
     assert "winkube_builds[winkube_build_name].command" in made
     assert "winkube_builds[winkube_build_name].environment" in task["environment"]
-    assert set(BUILD["vars"]["winkube_builds"]) == set(PUSH["vars"]["winkube_build_results"]) <= set(PROGRAMS)
+    assert set(BUILD["vars"]["winkube_builds"]) == set(PUSH["vars"]["winkube_build_results"]) <= set(DAEMONS)
     assert PUSH["ansible.builtin.import_playbook"] == "provision.yml"
     (pushed,) = PUSH["vars"]["winkube_provisioners"]
     assert pushed["overwrite"] is True

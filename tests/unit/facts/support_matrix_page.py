@@ -152,13 +152,13 @@ def network_cell(mode: str, build: int) -> str:
 
 
 def manager_cell(program: str, manager: str) -> str:
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
     from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
     from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
 
-    kind = SERVICES[program]
+    kind = DAEMONS[program].kind
     try:
-        definition(ServiceArgs(program, program, manager, "C:\\x.exe", (), program, "C:\\", "C:\\nssm.exe"))
+        definition(ServiceArgs(program, kind, program, manager, "C:\\x.exe", (), program, "C:\\", "C:\\nssm.exe"))
     except Refused:
         return "FL-12" if program == "flanneld" else "SV-01"
     return f"yes{', the default' if kind.managers[0] == manager else ''}{doubt(kind.unverified)}"
@@ -166,8 +166,8 @@ def manager_cell(program: str, manager: str) -> str:
 
 def page() -> str:
     """The whole page."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
     from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, windows
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.services import SERVICES
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import short_name
 
     hosts = list(reversed(list(releases())))
@@ -208,7 +208,7 @@ def page() -> str:
             MANAGERS,
             table(
                 ("program", "nssm", "sc.exe", "by itself"),
-                ((f"`{program}`", *(manager_cell(program, each) for each in managers)) for program in SERVICES),
+                ((f"`{program}`", *(manager_cell(program, each) for each in managers)) for program in DAEMONS),
             ),
             OTHERS,
         )

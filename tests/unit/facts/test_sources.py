@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, nssm, services, windows
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, nssm, windows
 
 ENTRIES: tuple[Any, ...] = (
     *containerd.RELEASE_LINES,
@@ -13,7 +14,7 @@ ENTRIES: tuple[Any, ...] = (
     *windows.WINDOWS_RELEASES,
     *windows.HOST_SUPPORT,
     *nssm.RELEASES,
-    *services.SERVICES.values(),
+    *(daemon.kind for daemon in DAEMONS.values()),
 )
 
 

@@ -278,7 +278,7 @@ def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is
         "join": released,
         "flannel": released,
         "kube_proxy": released,
-        "csi_proxy": "winkube_csi_proxy | bool",
+        "csi_proxy": "'csi_proxy' in winkube_optional_components",
     }
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components import verify, verify_network
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.finding import Finding
@@ -92,7 +93,7 @@ class Node:
     nodes: list[Parts]
     events: list[Parts] = field(default_factory=list)
     layout: Layout = LAYOUT
-    expected: verify.Expected = field(default_factory=lambda: verify.Expected("win1", True))
+    expected: Expected = field(default_factory=lambda: Expected("win1", True))
     wanted: Wanted = field(default_factory=Wanted)
     no_cluster: str = ""
     later: Callable[[Parts], None] = lambda parts: None
@@ -388,7 +389,7 @@ def healthy(overlay: bool = False) -> Node:
             slice_of("web", "default", POD_IP),
         ],
         [node_object("win1", "10.244.3.0/24"), node_object("linux1", "10.244.0.0/24", "192.168.122.10")],
-        expected=verify.Expected(
+        expected=Expected(
             "win1",
             True,
             network_mode="overlay" if overlay else "l2bridge",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
-from ansible_collections.winkube.node.plugins.plugin_utils.components import verify
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, traffic, workloads
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import ClusterView, Said
@@ -191,7 +191,7 @@ def test_any_answer_of_a_registry_is_one() -> None:
 @pytest.mark.row("TS-12")
 def test_the_ends_of_logs_are_asked_for_and_read() -> None:
     node = healthy()
-    expected: verify.Expected = node.expected
+    expected: Expected = node.expected
     first = Reading(parts=node.parts)
     queries = {query.key: dict(query.args) for query in gather.tails(LAYOUT, expected, first)}
     assert queries[file_key(r"C:\k\flanneld.log")]["tail"] == gather.TAIL_BYTES

@@ -1,0 +1,49 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node should be, for everything that looks whether it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+SERVICE = "service"
+"""What makes a piece the host's own, and not a DaemonSet's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the node should be. Without `kubernetes` only containerd is looked at. CIDRs may be empty (not known).
+    `optional_components` are the roles that run only where they are switched on."""
+
+    node_name: str
+    kubernetes: bool
+    cni_managed_by: str = SERVICE
+    kube_proxy_managed_by: str = SERVICE
+    network_mode: str = "l2bridge"
+    network_name: str = ""
+    cluster_cidr: str = ""
+    service_cidr: str = ""
+    interface_name: str = "Ethernet"
+    management_ip: str = ""
+    optional_components: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Expected:
+        """From a module's options, which are called as the fields; those that the module does not have stay as they
+        are by default."""
+        named = {field.name: options[field.name] for field in fields(cls) if field.name in options}
+        named["optional_components"] = tuple(named.get("optional_components") or ())
+        return cls(kubernetes=bool(options["kubernetes_version"]), **named)
+
+    @property
+    def flannel(self) -> bool:
+        """Whether flanneld is a service of the host."""
+        return self.kubernetes and self.cni_managed_by == SERVICE
+
+    @property
+    def kube_proxy(self) -> bool:
+        """Whether kube-proxy is a service of the host."""
+        return self.kubernetes and self.kube_proxy_managed_by == SERVICE

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All components of a node, in the order in which site.yml runs their roles: the only list of them."""
+
+from __future__ import annotations
+
+from . import cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet
+from .declaration import Component, Daemon
+from .layout import Layout
+
+COMPONENTS: tuple[Component, ...] = (
+    host.COMPONENT,
+    cni.COMPONENT,
+    containerd.COMPONENT,
+    kubelet.COMPONENT,
+    join.COMPONENT,
+    flannel.COMPONENT,
+    kube_proxy.COMPONENT,
+    csi_proxy.COMPONENT,
+)
+
+DAEMONS: dict[str, Daemon] = {each.name: each.daemon for each in COMPONENTS if each.daemon is not None}
+"""What runs as a service, by the names of the components."""
+
+
+def start_order(*, of_cluster: bool = False) -> tuple[Daemon, ...]:
+    """The services in the order in which they are started; those alone that talk to the API server, if asked for."""
+    return tuple(
+        sorted((each for each in DAEMONS.values() if each.of_cluster or not of_cluster), key=lambda each: each.rank)
+    )
+
+
+def stop_order(layout: Layout, *, of_cluster: bool = False) -> tuple[str, ...]:
+    """The names of the services in the order in which they are stopped."""
+    return tuple(each.service(layout) for each in reversed(start_order(of_cluster=of_cluster)))
+
+
+def rules() -> tuple[str, ...]:
+    """The names of all firewall rules."""
+    return tuple(rule for each in COMPONENTS for rule in each.rules)

@@ -1,0 +1,84 @@
+"""A component says what it is once: everything that lists components asks the registry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.components import read_plan, registry, verify
+from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
+from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, stopping
+
+from tests.conftest import ROOT
+
+from .nodes import LAYOUT
+
+NEW = Component(
+    name="probe-agent",
+    role="probe_agent",
+    reads=lambda _layout: (file_query(r"C:\k\probe-agent.exe"),),
+    expected=lambda expected: "probe_agent" in expected.optional_components,
+    daemon=Daemon(
+        service=lambda _layout: "probe-agent",
+        program=lambda _layout: r"C:\k\probe-agent.exe",
+        kind=ServiceKind(("sc",), "", "It makes no service.", "its own page"),
+        log=lambda _layout: r"C:\k\probe-agent.log",
+    ),
+    settings=lambda _layout: (r"C:\k\probe-agent.yml",),
+    folders=lambda _layout: (r"C:\agent",),
+    rules=("winkube-probe-agent",),
+    optional=True,
+)
+
+
+@pytest.fixture
+def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more component, of which nobody else has heard."""
+    assert NEW.daemon is not None
+    monkeypatch.setattr(registry, "COMPONENTS", (*registry.COMPONENTS, NEW))
+    monkeypatch.setitem(registry.DAEMONS, NEW.name, NEW.daemon)
+
+
+@pytest.mark.usefixtures("declared")
+def test_everything_knows_a_component_that_is_declared() -> None:
+    assert file_query(r"C:\k\probe-agent.exe").key in {query.key for query in read_plan.read_plan(LAYOUT)}
+    plain = Expected("win1", kubernetes=True)
+    there = replace(plain, optional_components=("probe_agent",))
+    assert "probe-agent" not in {each.service for each in verify.programs(LAYOUT, plain)}
+    assert verify.programs(LAYOUT, there)[-1].log == r"C:\k\probe-agent.log"
+    assert registry.stop_order(LAYOUT)[-2:] == ("flanneld", "containerd")
+    assert "probe-agent" in registry.stop_order(LAYOUT)
+    assert "probe-agent" not in stopping.names(LAYOUT), "it does not talk to the API server"
+    ours = owned.candidates(owned.Scope(LAYOUT, hns.Ours((), "10.244.0.0/16")), Reading())
+    assert {r"C:\k\probe-agent.exe", r"C:\k\probe-agent.yml"} <= set(ours)
+    assert "winkube-probe-agent" in registry.rules()
+    (item,) = items_of({"name": "probe-agent", "sourceURL": "http://10.0.0.1/x.exe"}, LAYOUT)
+    assert (item.service, item.destination, item.asks) == ("probe-agent", r"C:\k\probe-agent.exe", ("--version",))
+
+
+def test_the_order_is_that_of_site_yml() -> None:
+    (site,) = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
+    roles = [
+        task["ansible.builtin.import_role"]["name"] for task in site["tasks"] if "ansible.builtin.import_role" in task
+    ]
+    assert [f"winkube.node.{each.role}" for each in registry.COMPONENTS] == roles[1:]
+
+
+def test_each_optional_component_is_one_that_site_yml_asks_for_by_name() -> None:
+    (site,) = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
+    asked = {task["tags"] for task in site["tasks"] if "winkube_optional_components" in str(task.get("when"))}
+    assert asked == {each.role for each in registry.COMPONENTS if each.optional}
+    specs = yaml.safe_load((ROOT / "roles" / "winkube" / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    options = specs["argument_specs"]["shared"]["options"]
+    assert set(options["winkube_optional_components"]["choices"]) == asked
+
+
+def test_services_stop_in_the_reverse_of_their_start() -> None:
+    assert [daemon.service(LAYOUT) for daemon in registry.start_order()] == [
+        *("containerd", "flanneld", "csiproxy", "kubelet", "kube-proxy"),
+    ]
+    assert stopping.names(LAYOUT) == ("kube-proxy", "kubelet", "flanneld")
