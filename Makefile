@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: help setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts contract-archive contract-judge
+.PHONY: help generate setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts contract-archive contract-judge
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -84,6 +84,9 @@ contract-archive: setup ## the contract for a Windows machine without Ansible, i
 
 contract-judge: setup ## what the report of such a machine says (REPORT=winkube-report-NAME.jsonl)
 	@$(PYTHON) -m tests.contract.carried.judge $(REPORT)
+
+generate: setup ## the files of roles that only repeat a component's declaration
+	@$(PYTHON) -m tests.quality.generated
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

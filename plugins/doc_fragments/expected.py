@@ -47,11 +47,6 @@ options:
     description: The adapter that the pod network is on.
     type: str
     default: Ethernet
-  optional_components:
-    description: The roles that this node has and others have not, such as V(csi_proxy).
-    type: list
-    elements: str
-    default: []
   management_ip:
     description: The host's address in the cluster; empty for the first one of O(interface_name).
     type: str

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documentation of win_csi_proxy; the work is done by the action plugin of the same name."""
+"""Documentation of win_csi_proxy; the work is done by action/program_service.py."""
 
 from __future__ import annotations
 
@@ -19,61 +19,8 @@ extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
   - winkube.node.nssm
+  - winkube.node.components.csi_proxy
   - winkube.node.attributes
-options:
-  version:
-    description: The release of csi-proxy, such as V(1.2.1). Releases before 1.0 are refused.
-    type: str
-    required: true
-  source:
-    description: Where csi-proxy.exe comes from.
-    type: dict
-    suboptions:
-      url:
-        description:
-          - An archive (C(.tar.gz)) with C(bin/csi-proxy.exe), or the program (C(.exe)), fetched by the node.
-          - The project publishes none, so there is no default; you name the one that you trust.
-        type: str
-        default: ''
-      checksum:
-        description:
-          - V(sha256:) and 64 hex digits, or the https address of a sum file.
-          - Without one the source is refused, unless O(allow_unverified) names C(csi-proxy).
-        type: str
-        default: ''
-      proxy:
-        description: A web proxy for the download.
-        type: str
-        default: ''
-  allow_unverified:
-    description: Sources that may come without a checksum, such as csi-proxy.
-    type: list
-    elements: str
-    default: []
-  groups:
-    description:
-      - The groups of operations whose pipes have to be there, such as V(disk); empty for V(disk), V(filesystem), V(smb)
-        and V(volume).
-    type: list
-    elements: str
-    default: []
-  service:
-    description: How the service C(csiproxy) is made and run.
-    type: dict
-    suboptions:
-      manager:
-        description: V(sc) for sc.exe and the program's own C(-windows-service), or V(nssm).
-        type: str
-        choices: [sc, nssm]
-        default: sc
-      start_timeout:
-        description: Seconds in which the pipes have to be there.
-        type: int
-        default: 60
-      stop_timeout:
-        description: Seconds in which the service has to stop.
-        type: int
-        default: 60
 seealso:
   - module: winkube.node.win_kubelet
 """

@@ -25,6 +25,7 @@ description:
   - Run again with the same O(dest), it fetches only files that have changed or are missing.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.components
   - winkube.node.cluster
 attributes:
   check_mode:
@@ -113,11 +114,6 @@ options:
     type: str
     choices: [service, cluster]
     default: service
-  optional_components:
-    description: The roles that this node has and others have not, such as V(csi_proxy).
-    type: list
-    elements: str
-    default: []
   network_mode:
     description: The kind of pod network, for the report.
     type: str

@@ -23,6 +23,7 @@ extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.cluster
   - winkube.node.expected
+  - winkube.node.components
 attributes:
   check_mode:
     support: full

@@ -17,6 +17,7 @@ description:
   - Holds no secrets. Contents of small files such as C(config.toml) are base64.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.components
 attributes:
   check_mode:
     support: full

@@ -38,7 +38,8 @@ def documented_options(name: str) -> dict[str, Any]:
 
 @cache
 def _fragment(name: str) -> Mapping[str, Any]:
-    text = _import(f"doc_fragments.{name}").ModuleDocFragment.DOCUMENTATION
+    file, _dot, variable = name.partition(".")
+    text = getattr(_import(f"doc_fragments.{file}").ModuleDocFragment, variable.upper() or "DOCUMENTATION")
     return yaml_load(text).get("options") or {}
 
 

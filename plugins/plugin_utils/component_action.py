@@ -41,7 +41,7 @@ class _Done:
 class ComponentAction(NodeAction):
     """One component. A subclass names its module and its component and says what is wanted."""
 
-    component: ClassVar[str]
+    component: str
     _emptied: tuple[str, ...] = ()
     """What was done to empty the node before it was changed."""
     deadline_s: ClassVar[int] = 900

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.urls import open_url
@@ -37,7 +37,7 @@ display = Display()
 class NodeAction(ActionBase):
     """An action on one node. A subclass names the module whose documentation is its argument_spec and does `work`."""
 
-    module: ClassVar[str]
+    module: str
 
     _supports_async = False
 

@@ -86,3 +86,8 @@ class Component:
     folders: Places = _nowhere
     rules: tuple[str, ...] = ()
     optional: bool = False
+
+    @property
+    def module(self) -> str:
+        """The name of its module."""
+        return f"win_{self.role}"

@@ -8,6 +8,10 @@ from __future__ import annotations
 from . import cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet
 from .declaration import Component, Daemon
 from .layout import Layout
+from .program_service import ProgramService
+
+PROGRAM_SERVICES: tuple[ProgramService, ...] = (csi_proxy.CSI_PROXY,)
+"""Those that are a program and its service alone."""
 
 COMPONENTS: tuple[Component, ...] = (
     host.COMPONENT,
@@ -17,7 +21,7 @@ COMPONENTS: tuple[Component, ...] = (
     join.COMPONENT,
     flannel.COMPONENT,
     kube_proxy.COMPONENT,
-    csi_proxy.COMPONENT,
+    *(each.component for each in PROGRAM_SERVICES),
 )
 
 DAEMONS: dict[str, Daemon] = {each.name: each.daemon for each in COMPONENTS if each.daemon is not None}

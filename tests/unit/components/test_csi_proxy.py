@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import csi_proxy, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components.csi_proxy import CSI_PROXY
+from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
@@ -34,23 +36,23 @@ def source() -> Source:
     return Source(f"file:///{ON_NODE}".replace("\\", "/"), hashlib.sha256(ARCHIVE).hexdigest(), "1.2.1")
 
 
-def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MARK) -> csi_proxy.CsiProxyArgs:
+def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MARK) -> Args:
     url = f"file:///{NSSM_ON_NODE}".replace("\\", "/")
     zipped = Source(url, hashlib.sha256(nssm_archive()).hexdigest(), "2.24")
     tool = nssm.desired(LAYOUT, nssm.NssmSource(zipped, "nssm-2.24/win64/nssm.exe"), mark)
-    return csi_proxy.CsiProxyArgs(
+    return Args(
         LAYOUT,
         source(),
+        {"groups": list(groups)},
         archive=True,
-        pipes=csi_proxy.pipes(groups),
         manager=manager,
         nssm=tool if manager == "nssm" else (),
         mark=mark,
     )
 
 
-def plan(reading: Reading, args: csi_proxy.CsiProxyArgs) -> Plan:
-    return make_plan(csi_proxy.NAME, csi_proxy.desired(args), reading)
+def plan(reading: Reading, args: Args) -> Plan:
+    return make_plan(CSI_PROXY.component.name, CSI_PROXY.desired(args), reading)
 
 
 # -- the plan ----------------------------------------------------------------------------------------------------------
@@ -58,7 +60,7 @@ def plan(reading: Reading, args: csi_proxy.CsiProxyArgs) -> Plan:
 
 @pytest.mark.row("HP-09")
 def test_program_service_and_the_pipes_as_the_gate() -> None:
-    made = plan(bare(csi_proxy.reads(LAYOUT)), arguments()).batch
+    made = plan(bare(CSI_PROXY.reads(LAYOUT)), arguments()).batch
     assert made is not None
     found = lines(made.ops)
     assert any(
@@ -72,7 +74,7 @@ def test_program_service_and_the_pipes_as_the_gate() -> None:
 @pytest.mark.row("HP-09")
 def test_the_command_line_by_manager() -> None:
     def words(manager: str) -> list[str]:
-        service = plan(bare(csi_proxy.reads(LAYOUT)), arguments(manager)).predicted.service("csiproxy") or {}
+        service = plan(bare(CSI_PROXY.reads(LAYOUT)), arguments(manager)).predicted.service("csiproxy") or {}
         line = (service["nssm"] or {}).get("AppParameters") or service["image_path"].partition(" ")[2]
         return command_line.split(f"x {line}")[1:]
 
@@ -92,9 +94,9 @@ def test_the_groups_are_pipes() -> None:
 
 @pytest.mark.row("HP-09")
 def test_releases_before_1_0_are_refused() -> None:
-    csi_proxy.check("1.0.0")
+    csi_proxy.check("1.0.0", {"groups": []})
     with pytest.raises(Refused, match=r"csi-proxy 0\.2\.2 is older than 1\.0"):
-        csi_proxy.check("0.2.2")
+        csi_proxy.check("0.2.2", {"groups": []})
 
 
 # -- on a simulated node -----------------------------------------------------------------------------------------------
@@ -112,12 +114,12 @@ def machine() -> tuple[SimulatedNode, Link]:
     return node, Link(execute, lambda: None, LAYOUT.state_dir, runner_mode="inline")
 
 
-def read(link: Link, args: csi_proxy.CsiProxyArgs) -> Reading:
-    queries = (*csi_proxy.reads(LAYOUT), *reads(csi_proxy.desired(args)), system_query())
+def read(link: Link, args: Args) -> Reading:
+    queries = (*CSI_PROXY.reads(LAYOUT), *reads(CSI_PROXY.desired(args)), system_query())
     return Reading().merged(link.probe(queries), queries)
 
 
-def converge(link: Link, args: csi_proxy.CsiProxyArgs) -> dict[str, Any] | None:
+def converge(link: Link, args: Args) -> dict[str, Any] | None:
     """The node's answer, None if nothing had to be done."""
     mark = uuid.uuid4().hex
     args = arguments(args.manager, mark=mark)
@@ -145,4 +147,4 @@ def test_without_its_pipes_everything_is_taken_back() -> None:
     assert "csi-proxy-disk-v1" in answer["error"]["message"]
     after = read(link, arguments())
     assert after.service("csiproxy") is None
-    assert not after.parts[file_key(csi_proxy.binary(LAYOUT))]["exists"]
+    assert not after.parts[file_key(r"C:\k\csi-proxy.exe")]["exists"]

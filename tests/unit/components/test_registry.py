@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.components import read_plan, registry, verify
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
@@ -72,9 +73,8 @@ def test_each_optional_component_is_one_that_site_yml_asks_for_by_name() -> None
     (site,) = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     asked = {task["tags"] for task in site["tasks"] if "winkube_optional_components" in str(task.get("when"))}
     assert asked == {each.role for each in registry.COMPONENTS if each.optional}
-    specs = yaml.safe_load((ROOT / "roles" / "winkube" / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
-    options = specs["argument_specs"]["shared"]["options"]
-    assert set(options["winkube_optional_components"]["choices"]) == asked
+    option = argument_spec.of_module("win_k8s_node_info")["optional_components"]
+    assert set(option["choices"]) == asked, "a name that is none is refused by the first task"
 
 
 def test_services_stop_in_the_reverse_of_their_start() -> None:

@@ -1,0 +1,54 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Installs a component that is one program and its service; meta/runtime.yml names it for the modules of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..plugin_utils.components import log_runner
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.program_service import Args, ProgramService
+from ..plugin_utils.components.registry import PROGRAM_SERVICES
+from ..plugin_utils.components.source import is_archive
+from ..plugin_utils.engine.reading import Reading
+from ..plugin_utils.engine.resource import Refused, Resource
+from ..plugin_utils.kubernetes_action import KubernetesAction
+
+
+class ActionModule(KubernetesAction):
+    """The module of one of the components in PROGRAM_SERVICES."""
+
+    def __init__(self, task: Any, *args: Any, **keywords: Any) -> None:
+        """The module's name tells which component it is."""
+        super().__init__(task, *args, **keywords)
+        self.module = str(task.action).rpartition(".")[2]
+        self._made: ProgramService = next(each for each in PROGRAM_SERVICES if each.component.module == self.module)
+        self.component = self._made.component.name
+
+    def resources(
+        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
+    ) -> tuple[Resource, ...]:
+        """Folders, program, firewall rule, service."""
+        url, service = options["source"]["url"], options["service"]
+        if not url:
+            variable = f"winkube_{self._made.component.role}_url"
+            told = self._made.recipe.no_url or "Name an archive or the program"
+            raise Refused(f"{self.component}: no source. {told} in {variable}, with its checksum.")
+        return self._made.desired(
+            Args(
+                layout=layout,
+                source=self.source_of(options),
+                values=options,
+                archive=is_archive(self.component, url),
+                manager=service["manager"],
+                nssm=self.nssm_of(options, layout, mark),
+                rotation=log_runner.rotation(options["log"]),
+                start_timeout_s=service["start_timeout"],
+                stop_timeout_s=service["stop_timeout"],
+                sources=self.inbound(options, reading) if self._made.recipe.port else None,
+                mark=mark,
+            )
+        )

@@ -1,0 +1,213 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A component that is one program and its service, and nothing else: its declaration is all the code that it has.
+
+action/program_service.py runs it, doc_fragments/components.py documents its options, `make generate` writes the files
+of its role that only repeat the declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..engine import windows_path
+from ..engine.batch import Op
+from ..engine.reading import Query, file_key, services_query
+from ..engine.resource import Resource
+from ..engine.resources.directory import Directory
+from ..engine.resources.firewall_rule import FirewallRule, Network
+from ..engine.resources.programs import Programs, Source
+from ..engine.resources.service import RUNNING, Service
+from ..engine.tools import wait_service
+from . import nssm
+from .declaration import Component, Daemon, Place
+from .folders import guarded
+from .layout import Layout
+from .log_runner import Rotation
+from .service import ServiceArgs, definition
+
+Values = Mapping[str, Any]
+"""The module's options, checked."""
+
+
+def _no_arguments(_layout: Layout, _values: Values) -> tuple[str, ...]:
+    return ()
+
+
+def _accepted(_version: str, _values: Values) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of the module and, as `winkube_<role>_<name>`, a variable of the role."""
+
+    name: str
+    type: str
+    default: Any
+    description: str
+    elements: str = ""
+    choices: tuple[str, ...] = ()
+
+    def documented(self) -> dict[str, Any]:
+        """As a module's documentation has it."""
+        more = {"elements": self.elements, "choices": list(self.choices)}
+        found = {"description": self.description, "type": self.type, "default": self.default}
+        return found | {key: value for key, value in more.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How one program becomes a service.
+
+    `summary` is the role's and the module's short description, `title` the service's display name. `version` is the
+    release that the role installs, from `url` and checked by `sums`, both templates of the role; `no_url` is what to do
+    where nobody publishes the program. `member` is the program's name in a release archive. `arguments` are the
+    program's; `log_arguments` say where it logs, where nssm does not keep what it prints. `check` refuses a version or
+    options that do not do. `ready` is waited for after a start, in so many seconds; the service has to stay up besides.
+    `port` is the TCP port that others may reach, where there is a firewall rule for it. `queries` are read besides.
+    """
+
+    summary: str
+    title: str
+    version: str
+    url: str = ""
+    sums: str = ""
+    no_url: str = ""
+    member: str = ""
+    options: tuple[Option, ...] = ()
+    arguments: Callable[[Layout, Values], tuple[str, ...]] = _no_arguments
+    log_arguments: Callable[[str], tuple[str, ...]] = lambda _log: ()
+    check: Callable[[str, Values], None] = _accepted
+    ready: Callable[[Values, int], tuple[Op, ...]] = lambda _values, _seconds: ()
+    port: Callable[[Values], int] | None = None
+    queries: tuple[Query, ...] = ()
+    start_timeout_s: int = 60
+    stop_timeout_s: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """Arguments of such a module, checked. `archive` tells whether `source` is a release archive or the program alone;
+    `nssm` brings nssm.exe in, if the manager is nssm; `sources` may reach the port: nobody named is everybody, None
+    leaves the firewall alone; `mark` is the id of the batch."""
+
+    layout: Layout
+    source: Source
+    values: Values
+    archive: bool = False
+    manager: str = "sc"
+    nssm: tuple[Resource, ...] = ()
+    rotation: Rotation = field(default_factory=Rotation)
+    start_timeout_s: int = 60
+    stop_timeout_s: int = 60
+    sources: tuple[Network, ...] | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramService:
+    """A component of this kind; `component` is its declaration, `daemon` and `recipe` are parts of it."""
+
+    component: Component
+    daemon: Daemon
+    recipe: Recipe
+
+    @property
+    def rule(self) -> str:
+        """The name of its firewall rule; empty for none."""
+        return next(iter(self.component.rules), "")
+
+    def desired(self, args: Args) -> tuple[Resource, ...]:
+        """Folders, program, firewall rule, service. Refused for a version or options that do not do."""
+        self.recipe.check(args.source.version or "", args.values)
+        return (
+            *self._folders(args.layout),
+            *args.nssm,
+            self._programs(args.layout, args.source, archive=args.archive, mark=args.mark),
+            *self._firewall(args),
+            self._service(args),
+        )
+
+    def reads(self, layout: Layout) -> tuple[Query, ...]:
+        """What `desired` needs to know for this layout, whatever its other arguments."""
+        resources: tuple[Resource, ...] = (
+            *self._folders(layout),
+            self._programs(layout, Source("", None, ""), archive=True, mark=""),
+            *((FirewallRule(self.rule, "TCP", 1, ()),) if self.rule else ()),
+        )
+        return (
+            *(query for resource in resources for query in resource.reads()),
+            *nssm.reads(layout),
+            services_query((self.daemon.service(layout),)),
+            *self.recipe.queries,
+        )
+
+    def _folders(self, layout: Layout) -> tuple[Directory, ...]:
+        return guarded(windows_path.parent(self.daemon.program(layout)), layout.log_dir)
+
+    def _programs(self, layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:
+        member = self.recipe.member if archive else ""
+        return Programs(
+            self.component.name, source, ((member, self.daemon.program(layout)),), layout.state_dir, mark[:8]
+        )
+
+    def _firewall(self, args: Args) -> tuple[FirewallRule, ...]:
+        if self.recipe.port is None or args.sources is None:
+            return ()
+        return (FirewallRule(self.rule, "TCP", self.recipe.port(args.values), args.sources, adopts=True),)
+
+    def _service(self, args: Args) -> Service:
+        layout = args.layout
+        name, program = self.daemon.service(layout), self.daemon.program(layout)
+        log = windows_path.join(layout.log_dir, f"{self.component.name}.log")
+        made = definition(
+            ServiceArgs(
+                component=self.component.name,
+                kind=self.daemon.kind,
+                name=name,
+                manager=args.manager,
+                program=program,
+                arguments=self.recipe.arguments(layout, args.values),
+                native_arguments=self.recipe.log_arguments(log),
+                display_name=self.recipe.title,
+                directory=windows_path.parent(program),
+                nssm=layout.nssm,
+                log_file=log,
+                rotation=args.rotation,
+            )
+        )
+        stays_up = wait_service(name, RUNNING, args.start_timeout_s, stable_s=3)
+        return Service(
+            name=name,
+            definition=made,
+            uses=frozenset(file_key(path) for path in (program, *((layout.nssm,) if args.manager == "nssm" else ()))),
+            ready=(*self.recipe.ready(args.values, args.start_timeout_s), stays_up),
+            start_timeout_s=args.start_timeout_s,
+            stop_timeout_s=args.stop_timeout_s,
+        )
+
+
+def declare(
+    name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str = "", tools: tuple[Place, ...] = ()
+) -> ProgramService:
+    """A component that site.yml runs only where `winkube_optional_components` names its role."""
+
+    def reads(layout: Layout) -> tuple[Query, ...]:
+        return made.reads(layout)
+
+    component = Component(
+        name=name,
+        role=role,
+        reads=reads,
+        expected=lambda expected: role in expected.optional_components,
+        daemon=daemon,
+        tools=lambda layout: (layout.nssm, *(tool(layout) for tool in tools)),
+        rules=(rule,) if rule else (),
+        optional=True,
+    )
+    made = ProgramService(component, daemon, recipe)
+    return made

@@ -1,0 +1,15 @@
+"""What only repeats a component's declaration is as `make generate` writes it."""
+
+from __future__ import annotations
+
+from tests.conftest import ROOT
+from tests.quality.generated import generated
+
+
+def test_generated_files_are_up_to_date() -> None:
+    old = [
+        str(path.relative_to(ROOT))
+        for path, text in generated().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    assert old == [], "run make generate"
