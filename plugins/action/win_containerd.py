@@ -11,7 +11,16 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.components import containerd, containerd_config, crictl, defender, log_runner, registries
+from ..plugin_utils.components import (
+    containerd,
+    containerd_config,
+    crictl,
+    defender,
+    earlier_programs,
+    log_runner,
+    registries,
+    shim,
+)
 from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
@@ -31,7 +40,11 @@ class ActionModule(SourceAction):
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
         """Folders, programs, config.toml, Path entry, service."""
-        return containerd.desired(self._args(options, layout, reading, mark))
+        args = self._args(options, layout, reading, mark)
+        made = containerd.desired(args)
+        if path := shim.stranger(layout, reading, leaving=args.earlier, comes=args.archive or bool(args.earlier)):
+            self.warn_once(f"{shim.sentence(layout, path)} {shim.REMEDY}")
+        return made
 
     def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
         """A containerd of unknown origin is compared with the archive's files before it is called different."""
@@ -78,6 +91,7 @@ class ActionModule(SourceAction):
             stop_timeout_s=service["stop_timeout"],
             has_ctr=containerd.has_ctr(layout, reading),
             defender=options["defender_exclusions"],
+            earlier=earlier_programs.folder(layout, reading),
             mark=mark,
         )
 

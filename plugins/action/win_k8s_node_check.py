@@ -67,6 +67,7 @@ class ActionModule(NodeAction):
         second = first.merged(self._link.probe(again), again)
         return first, (
             *verify.check_programs(layout, expected, first, second),
+            *verify.check_shim(layout, first),
             *verify_network.check_network(layout, expected, first, node),
             *verify_network.check_address(expected, first, node),
             *_left_open(layout, first),

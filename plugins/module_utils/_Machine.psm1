@@ -136,14 +136,46 @@ function Read-NodeSystem {
         installation_type = [string](Get-NodeRegistryRaw -Key $version -Name 'InstallationType' -Default '')
         architecture = [string]$architectures[[string](Get-NodeRegistryRaw -Key $environment -Name 'PROCESSOR_ARCHITECTURE' -Default 'AMD64')]
     }
+    $answer['machine_path'] = Get-NodeMachinePath
+    return $answer
+}
+
+function Get-NodeMachinePath {
+    <# .SYNOPSIS The entries of the machine's Path, unexpanded. #>
+    $environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
     $folders = New-Object System.Collections.ArrayList
     foreach ($folder in ([string](Get-NodeRegistryRaw -Key $environment -Name 'Path' -Default '')).Split(';')) {
         if ($folder -ne '') {
             $null = $folders.Add($folder)
         }
     }
-    $answer['machine_path'] = $folders.ToArray()
-    return $answer
+    return , $folders.ToArray()
+}
+
+function Find-NodeOnPath {
+    <#
+    .SYNOPSIS
+    The files of this name in the folders of the machine's Path, in their order, each once. Only folders of a drive: a share that does not
+    answer would hold everything up.
+    #>
+    param([string]$Name)
+
+    $found = New-Object System.Collections.ArrayList
+    $known = @{}
+    $separators = [char[]]@([char]47, [char]92)
+    foreach ($entry in (Get-NodeMachinePath)) {
+        $folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
+        if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*]*$') {
+            continue
+        }
+        $path = $folder.TrimEnd($separators) + [string][char]92 + $Name
+        if ($known.ContainsKey($path) -or (Get-NodeFileKind -Path $path) -cne 'file') {
+            continue
+        }
+        $known[$path] = $true
+        $null = $found.Add($path)
+    }
+    return , $found.ToArray()
 }
 
 function Read-NodeEncryption {
@@ -173,5 +205,5 @@ function Read-NodeEncryption {
 }
 
 Export-ModuleMember -Function @(
-    'Read-NodeSystem', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Get-NodeBootId', 'Test-NodeElevated', 'Read-NodeEncryption'
+    'Read-NodeSystem', 'Find-NodeOnPath', 'Read-NodeVolumeTable', 'Get-NodeFreeSpace', 'Get-NodeBootId', 'Test-NodeElevated', 'Read-NodeEncryption'
 )

@@ -153,6 +153,18 @@ function Read-NodeFile {
     return $answer
 }
 
+function Read-NodeOnPath {
+    <# .SYNOPSIS The query `on_path`: the files of this name on the machine's Path with their hashes. #>
+    param([string]$Name, [hashtable]$Cache)
+
+    $found = New-Object System.Collections.ArrayList
+    foreach ($path in (Find-NodeOnPath -Name $Name)) {
+        $item = New-Object System.IO.FileInfo([string]$path)
+        $null = $found.Add(@{ path = [string]$path; sha256 = (Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $false) })
+    }
+    return , $found.ToArray()
+}
+
 function Find-NodePipe {
     <#
     .SYNOPSIS
@@ -354,49 +366,6 @@ function Read-NodeCertificate {
     }
 }
 
-function Get-NodeFingerprint {
-    <# .SYNOPSIS NAME=value with the beginning of the value's sha256 in its place: equal values have equal fingerprints. #>
-    param([string]$Entry)
-
-    $name = $Entry
-    $value = ''
-    $index = $Entry.IndexOf([char]'=')
-    if ($index -ge 0) {
-        $name = $Entry.Substring(0, $index + 1)
-        $value = $Entry.Substring($index + 1)
-    }
-    return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0, 16))
-}
-
-function Get-NodeFingerprintList {
-    <# .SYNOPSIS The fingerprint of each entry. #>
-    param([object[]]$Entries)
-
-    $list = New-Object System.Collections.ArrayList
-    foreach ($entry in $Entries) {
-        $null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
-    }
-    return , $list.ToArray()
-}
-
-function Hide-NodeServiceValue {
-    <#
-    .SYNOPSIS
-    Fingerprints in place of the values of a service's variables, which may be secrets: a reading is kept as a fact, and printed at -vvv.
-    #>
-    param([hashtable]$Service)
-
-    $Service['environment'] = Get-NodeFingerprintList -Entries $Service['environment']
-    if ($null -eq $Service['nssm']) {
-        return
-    }
-    foreach ($name in @('AppEnvironment', 'AppEnvironmentExtra')) {
-        if ($Service['nssm'][$name] -is [array]) {
-            $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$name]
-        }
-    }
-}
-
 function Read-NodeAnswer {
     <# .SYNOPSIS The value of one query; throws what goes wrong. #>
     param([object]$Query, [hashtable]$Cache)
@@ -441,6 +410,7 @@ function Read-NodeAnswer {
         'hns' { return Read-NodeHns -Objects (Get-NodeArgumentList -Map $Query -Name 'objects') }
         'certificate' { return Read-NodeCertificate -Path ([string]$Query['path']) }
         'encryption' { return Read-NodeEncryption -Volume ([string]$Query['volume']) }
+        'on_path' { return , (Read-NodeOnPath -Name ([string]$Query['name']) -Cache $Cache) }
         default { throw "There is no query '$op'." }
     }
 }
@@ -449,7 +419,8 @@ function Test-NodeQuery {
     <# .SYNOPSIS What a query lacks, as a sentence; empty if nothing. #>
     param([object]$Query)
 
-    $needed = @{ service = 'name'; file = 'path'; registry = 'path'; pipe = 'name'; http = 'url'; task = 'path'; certificate = 'path'; encryption = 'volume' }
+    $needed = @{ service = 'name'; file = 'path'; registry = 'path'; pipe = 'name'; http = 'url'; task = 'path' }
+    $needed += @{ certificate = 'path'; encryption = 'volume'; on_path = 'name' }
     $op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
     if ($needed.ContainsKey($op) -and [string](Get-NodeArgument -Map $Query -Name $needed[$op] -Default '') -eq '') {
         return "The query '$op' needs '$($needed[$op])'."

@@ -8,6 +8,7 @@
 #AnsibleRequires -PowerShell ._Json
 #AnsibleRequires -PowerShell ._Security
 #AnsibleRequires -PowerShell ._Registry
+#AnsibleRequires -PowerShell ._Files
 
 Set-StrictMode -Version 2.0
 
@@ -381,4 +382,49 @@ function Read-NodeServiceList {
     return , $list.ToArray()
 }
 
-Export-ModuleMember -Function @('Get-NodeServiceState', 'Read-NodeService', 'Read-NodeServiceList')
+function Get-NodeFingerprint {
+    <# .SYNOPSIS NAME=value with the beginning of the value's sha256 in its place: equal values have equal fingerprints. #>
+    param([string]$Entry)
+
+    $name = $Entry
+    $value = ''
+    $index = $Entry.IndexOf([char]'=')
+    if ($index -ge 0) {
+        $name = $Entry.Substring(0, $index + 1)
+        $value = $Entry.Substring($index + 1)
+    }
+    return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0, 16))
+}
+
+function Get-NodeFingerprintList {
+    <# .SYNOPSIS The fingerprint of each entry. #>
+    param([object[]]$Entries)
+
+    $list = New-Object System.Collections.ArrayList
+    foreach ($entry in $Entries) {
+        $null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
+    }
+    return , $list.ToArray()
+}
+
+function Hide-NodeServiceValue {
+    <#
+    .SYNOPSIS
+    Fingerprints in place of the values of a service's variables, which may be secrets: a reading is kept as a fact, and printed at -vvv.
+    #>
+    param([hashtable]$Service)
+
+    $Service['environment'] = Get-NodeFingerprintList -Entries $Service['environment']
+    if ($null -eq $Service['nssm']) {
+        return
+    }
+    foreach ($name in @('AppEnvironment', 'AppEnvironmentExtra')) {
+        if ($Service['nssm'][$name] -is [array]) {
+            $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$name]
+        }
+    }
+}
+
+Export-ModuleMember -Function @(
+    'Get-NodeServiceState', 'Read-NodeService', 'Read-NodeServiceList', 'Get-NodeFingerprint', 'Hide-NodeServiceValue'
+)

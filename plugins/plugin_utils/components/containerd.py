@@ -25,7 +25,7 @@ from ..engine.resources.text_file import TextFile
 from ..engine.services.definition import Definition
 from ..engine.tools import wait_pipe, wait_run, wait_service
 from ..facts import containerd as facts
-from . import containerd_config, crictl, defender, images, nssm, registries
+from . import containerd_config, crictl, defender, earlier_programs, images, nssm, registries, shim
 from .declaration import Component, Daemon, ServiceKind
 from .folders import guarded
 from .layout import Layout
@@ -33,8 +33,6 @@ from .log_runner import Rotation
 from .service import ServiceArgs, definition
 
 NAME = "containerd"
-
-CONTAINERD_EXE = "containerd.exe"
 
 SERVICE = ServiceKind(
     managers=("registered", "nssm"),
@@ -49,7 +47,8 @@ class ContainerdArgs:
     """Arguments of win_containerd, checked and rendered.
 
     `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
-    config.toml; `registries` the files of registries; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr`
+    config.toml; `earlier` the folder from which an earlier installation's service runs it, empty if there is none;
+    `registries` the files of registries; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr`
     whether ctr.exe is beside containerd.exe already; `template` names the template in sentences; `mark` is the id of
     the batch.
     """
@@ -69,6 +68,7 @@ class ContainerdArgs:
     stop_timeout_s: int = 120
     has_ctr: bool = False
     defender: bool = False
+    earlier: str = ""
     template: str = "config.toml"
     mark: str = ""
 
@@ -109,9 +109,12 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
     if problems:
         raise Refused(*(f"{args.template}: {problem}" for problem in problems))
     log_dir = windows_path.parent(layout.containerd_log)
+    brought = _paths(args)
+    earlier = (earlier_programs.EarlierPrograms(layout, args.earlier, brought, args.mark),) if args.earlier else ()
     return (
         *_folders(layout),
         *args.nssm,
+        *earlier,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
         *args.crictl,
         TextFile(layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_config.equal),
@@ -172,6 +175,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *registries.reads(layout),
         *images.reads(layout),
         *defender.reads(layout),
+        *shim.reads(layout),
         services_query((layout.containerd_service,)),
     )
 
@@ -198,7 +202,11 @@ def _paths(args: ContainerdArgs) -> tuple[str, ...]:
 
 def _destination(layout: Layout, member: str) -> str:
     name = member.rsplit("/", 1)[-1]
-    return layout.containerd_binary if name == CONTAINERD_EXE else windows_path.join(layout.containerd_bin_dir, name)
+    return (
+        layout.containerd_binary
+        if name == earlier_programs.PROGRAM
+        else windows_path.join(layout.containerd_bin_dir, name)
+    )
 
 
 def _service(args: ContainerdArgs, log_dir: str) -> Service:

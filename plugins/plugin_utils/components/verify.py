@@ -16,7 +16,7 @@ from typing import Any
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, pipe_query, services_query
 from ..engine.services.log import argument, log_file
-from . import registry
+from . import registry, shim
 from .declaration import Component
 from .expected import Expected
 from .layout import Layout
@@ -109,6 +109,12 @@ def check_programs(layout: Layout, expected: Expected, first: Reading, second: R
             _service(program, first, second) or _at_work(program, healthz(program, layout, first), first, second)
         )
     )
+
+
+def check_shim(layout: Layout, reading: Reading) -> tuple[Finding, ...]:
+    """Whether containerd runs pods by its own shim."""
+    path = shim.stranger(layout, reading)
+    return (Finding("containerd's shim", WARNING, shim.sentence(layout, path), shim.REMEDY),) if path else ()
 
 
 def source_vip(layout: Layout, reading: Reading) -> str:

@@ -317,6 +317,12 @@ def takes_earlier_ltsc(version: Version) -> bool:
 
 # --- release archive -----------------------------------------------------------------------------------------------
 
+SHIM = "containerd-shim-runhcs-v1.exe"
+"""Source: v2.3.7 pkg/shim/util_windows.go, shimBinaryFormat with the runtime io.containerd.runhcs.v1."""
+
+PROGRAMS = ("containerd.exe", "ctr.exe", SHIM, "containerd-stress.exe")
+"""All that a release archive holds, by file name."""
+
 ARCHIVE_MEMBERS = ("bin/containerd.exe", "bin/ctr.exe", "bin/containerd-shim-runhcs-v1.exe")
 """What a node needs of the archive; it holds `bin/containerd-stress.exe` besides from 1.6 on.
 

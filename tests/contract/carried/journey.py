@@ -41,7 +41,7 @@ HOME = "C:\\winkube-contract-node"
 PAUSE = "registry.k8s.io/pause:3.10.1"
 MARK = "c0" * 16
 PORT = 48888
-LISTS = ("services", "processes", "adapters")
+LISTS = ("services", "processes", "adapters", "on_path")
 """Queries whose answer is a list."""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.lab.machine import remote_desktop
 from tests.lab.machine.adapters import Address, Settings
-from tests.lab.machine.drive import SYSTEM
+from tests.lab.machine.drive import SYSTEM, Drive
 from tests.lab.machine.firewall import POLICY, PROFILES, RULES
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.security import sid_of
@@ -287,6 +287,14 @@ def machine_environment(registry: Registry) -> dict[str, str]:
         if isinstance(value.data, str):
             result[value.name] = expand(value.data, fixed)
     return result
+
+
+def on_path(drive: Drive, environment: dict[str, str], name: str) -> list[str]:
+    """The files of this name in the folders of an environment's Path, in their order."""
+    given = {key.lower(): value for key, value in environment.items()}.get("path", "")
+    folders = [expand(folder.strip().strip('"'), environment).rstrip("\\") for folder in given.split(";") if folder]
+    found = [f"{folder}\\{name}" for folder in folders if folder[1:2] == ":"]
+    return [path for path in dict.fromkeys(found) if drive.is_file(path)]
 
 
 def expand(text: str, environment: dict[str, str]) -> str:

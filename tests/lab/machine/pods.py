@@ -24,6 +24,11 @@ Object = dict[str, Any]
 OS_MISMATCH = "The container operating system does not match the host operating system."
 # Tags of images that are for one build of Windows. Source: learn.microsoft.com, container base images.
 BUILDS = {"ltsc2019": 17763, "1809": 17763, "20h2": 19042, "ltsc2022": 20348, "ltsc2025": 26100}
+NO_SHIM = (
+    'failed to create containerd task: failed to start shim: failed to resolve runtime path: runtime "'
+    'io.containerd.runhcs.v1" binary not installed "containerd-shim-runhcs-v1.exe": file does not exist'
+)
+"""Source: containerd core/runtime/v2/shim_manager.go, resolveRuntimePath."""
 _LONG_TERM = (20348, 26100)
 """Windows Server 2022 and 2025, whose containers later hosts start."""
 
@@ -55,17 +60,25 @@ class Pods:
         self.sandboxes: dict[str, Sandbox] = {}
         self.unpullable: set[str] = set()
         self._policies: list[Object] = []
+        self._shim: str | None = None
         self.shown: set[str] = set()
         """The ids that containerd was given."""
 
     def sync(
-        self, wanted: Iterable[Object], subnet: str, runtime: str = "", policies: Iterable[Object] = ()
+        self,
+        wanted: Iterable[Object],
+        subnet: str,
+        runtime: str = "",
+        policies: Iterable[Object] = (),
+        *,
+        shim: str | None = None,
     ) -> dict[str, Object]:
         """Makes and removes sandboxes; the new status of each wanted pod by its uid.
 
-        `runtime`: containerd's release; `policies`: of the endpoints, as the CNI configuration has them (HCN's form).
+        `runtime`: containerd's release; `policies`: of the endpoints, as the CNI configuration has them (HCN's form);
+        `shim`: the program that runs them, empty if containerd finds none, None where that does not matter.
         """
-        self._policies = list(policies)
+        self._policies, self._shim = list(policies), shim
         pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
         for uid in [uid for uid in self.sandboxes if uid not in pods]:
             self._remove(self.sandboxes.pop(uid))
@@ -85,6 +98,8 @@ class Pods:
             problem = image_problem(pod, node.release.build, self.unpullable, runtime)
             if problem is not None:
                 return waiting(pod, *problem)
+            if self._shim == "":
+                return waiting(pod, "ContainerCreating", NO_SHIM)
             try:
                 found = self._make(pod, subnet)
             except HnsError as error:

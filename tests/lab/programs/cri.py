@@ -7,20 +7,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.cluster.client import windows
+from tests.lab.machine import image
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.pipes import pipe_name
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
+    from tests.lab.machine.processes import Process
+
+SHIM = "containerd-shim-runhcs-v1.exe"
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """conf_dir, bin_dirs: where it looks for CNI configurations and plugins."""
+    """conf_dir, bin_dirs: where it looks for CNI configurations and plugins; shim: the one that it runs pods by, empty
+    if there is none."""
 
     version: str
     conf_dir: str
     bin_dirs: tuple[str, ...]
+    shim: str = ""
 
 
 def connect(node: SimulatedNode, endpoint: str, minor: int) -> Runtime | str:
@@ -39,7 +45,22 @@ def connect(node: SimulatedNode, endpoint: str, minor: int) -> Runtime | str:
     if minor < 23 and major >= 2:
         return f"{shown}: code = Unimplemented desc = unknown service runtime.v1alpha2.RuntimeService"
     bins = tuple(server.facts.get("cni_bin_dirs", "").split(";"))
-    return Runtime(version, server.facts.get("cni_conf_dir", ""), bins)
+    return Runtime(version, server.facts.get("cni_conf_dir", ""), bins, shim(node, server))
+
+
+def shim(node: SimulatedNode, server: Process) -> str:
+    """The first of its name in the Path that containerd was started with, only then the one beside itself; it keeps to
+    what it has found.
+
+    Source: containerd core/runtime/v2/shim_manager.go, resolveRuntimePath (runtime/v2/manager.go up to 1.7):
+    exec.LookPath, and where that finds none the folder of os.Executable. A service gets the Path of the last start of
+    the machine.
+    """
+    if not server.facts.get("shim"):
+        beside = f"{server.path.rpartition(chr(92))[0]}\\{SHIM}"
+        found = image.on_path(node.drive, server.environment, SHIM)
+        server.facts["shim"] = next(iter(found), beside if node.drive.is_file(beside) else "")
+    return server.facts["shim"]
 
 
 def network_problem(node: SimulatedNode, runtime: Runtime) -> str:

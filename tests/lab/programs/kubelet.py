@@ -172,7 +172,8 @@ class _Loop:
             if self.problem or not (pods or node.pods.sandboxes):
                 return
             subnet = str((api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}).get("podCIDR") or "")
-            found = node.pods.sync(pods, subnet, self.runtime.version, endpoint_policies(node, self.runtime))
+            policies = endpoint_policies(node, self.runtime)
+            found = node.pods.sync(pods, subnet, self.runtime.version, policies, shim=self.runtime.shim)
             self._show_in_containerd()
             for pod in pods:
                 status, metadata = found[str(pod["metadata"]["uid"])], pod["metadata"]

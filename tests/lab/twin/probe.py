@@ -198,6 +198,14 @@ def _task(look: Look, query: dict[str, Any]) -> Any:
     return {"exists": True, "enabled": task.enabled, "state": task.state} if task else {"exists": False}
 
 
+def _on_path(look: Look, query: dict[str, Any]) -> Any:
+    name, registry = str(query["name"]), look.node.registry
+    return [
+        {"path": path, "sha256": look.hashes.sha256(path, False)}
+        for path in image.on_path(look.node.drive, image.machine_environment(registry), name)
+    ]
+
+
 def _volumes(look: Look, query: dict[str, Any]) -> Any:
     drive = look.node.drive
     return {
@@ -219,5 +227,6 @@ _ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
     "adapters": lambda look, query: probe_machine.adapters(look.node, query),
     "hns": lambda look, query: probe_machine.hns(look.node, query),
     "certificate": lambda look, query: probe_machine.certificate(look.node, query),
+    "on_path": _on_path,
     "encryption": lambda look, query: probe_machine.encryption(look.node, query),
 }

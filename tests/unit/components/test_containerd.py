@@ -8,11 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, earlier_programs, shim
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import ContainerdSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import (
+    Reading,
+    file_key,
+    merge_queries,
+    service_key,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 
@@ -42,6 +47,7 @@ ARGS = containerd.ContainerdArgs(
     layout=LAYOUT, source=SOURCE, archive=True, config=CONFIG, settings=SETTINGS, mark=MARK
 )
 BIN = r"C:\Program Files\containerd\bin"
+NAME_OF_SHIM = "containerd-shim-runhcs-v1.exe"
 EXE, CTR, SHIM = (rf"{BIN}\{name}" for name in ("containerd.exe", "ctr.exe", "containerd-shim-runhcs-v1.exe"))
 
 
@@ -378,3 +384,58 @@ def test_values_of_the_environment_are_in_no_fact_diff_or_argument_but_can_be_pu
     assert "secret" not in "".join(step.before + step.after + step.text for step in made.steps)
     assert not any("secret" in str(op.args) for op in made.batch.ops if op.op == "run")
     assert confides(resources, converged(other)) == ()
+
+
+def earlier_node(folder: str) -> Reading:
+    """containerd without a folder bin, as image-builder leaves it; `ctr.exe` is missing there."""
+    service = converged().service("containerd") or {}
+    there = {file_key(rf"{folder}\{name}"): file(name.encode()) for name in ("containerd.exe", NAME_OF_SHIM)}
+    return bare_node({**service, "image_path": rf'"{folder}\containerd.exe" --run-service'}).merged(there)
+
+
+def moves(args: containerd.ContainerdArgs, node: Reading) -> list[str]:
+    args = replace(args, earlier=earlier_programs.folder(LAYOUT, node))
+    queries = merge_queries(query for resource in containerd.desired(args) for query in resource.reads())
+    known = node.merged({query.key: {"exists": False} for query in queries if query.key not in node.parts})
+    made = plan(known, args).batch
+    assert made is not None
+    return [line for line in lines(made.ops) if line.startswith(f"move {args.earlier}")]
+
+
+@pytest.mark.parametrize(
+    ("folder", "archive", "to"),
+    [
+        (
+            r"C:\Program Files\containerd",
+            True,
+            [rf"{EXE}.01234567.moved.winkube-old", rf"{SHIM}.01234567.moved.winkube-old"],
+        ),
+        (r"C:\Program Files\containerd", False, [rf"{EXE}.01234567.moved.winkube-old", SHIM]),
+        (r"D:\k8s", True, None),
+    ],
+)
+def test_an_installation_elsewhere_moves(folder: str, archive: bool, to: list[str] | None) -> None:
+    """It stayed where it was, a second one beside it, and its shim ran the pods. No rename crosses drives."""
+    old = [rf"{folder}\{name}" for name in ("containerd.exe", NAME_OF_SHIM)]
+    to = to or [f"{path}.01234567.moved.winkube-old" for path in old]
+    expected = [f"move {left} -> {right}" for left, right in zip(old, to, strict=True)]
+    assert moves(replace(ARGS, archive=archive), earlier_node(folder)) == expected
+
+
+def test_a_service_of_another_program_or_of_our_folder_is_no_earlier_installation() -> None:
+    for line in (rf'"{EXE}" --run-service', r"C:\k\rke2.exe agent service", "containerd.exe --run-service"):
+        service = {**(converged().service("containerd") or {}), "image_path": line}
+        assert earlier_programs.folder(LAYOUT, bare_node(service)) == ""
+
+
+def test_a_shim_that_containerd_finds_before_its_own() -> None:
+    other = {"path": rf"C:\other\{NAME_OF_SHIM}", "sha256": "1" * 64}
+    node = converged().merged({shim.ON_PATH.key: [other, {"path": SHIM, "sha256": "2" * 64}]})
+    assert shim.stranger(LAYOUT, node) == other["path"]
+    assert shim.stranger(LAYOUT, node, leaving=r"c:\Other") == ""
+    same = {**other, "sha256": file(SHIM.encode())["sha256"]}
+    assert shim.stranger(LAYOUT, node.merged({shim.ON_PATH.key: [same]})) == "", "the same bytes"
+    assert shim.stranger(LAYOUT, node.merged({shim.ON_PATH.key: [{"path": SHIM, "sha256": "2" * 64}, other]})) == ""
+    nothing = bare_node().merged({shim.ON_PATH.key: [other]})
+    assert shim.stranger(LAYOUT, nothing) == "", "it has none of its own"
+    assert shim.stranger(LAYOUT, nothing, comes=True) == other["path"]

@@ -61,7 +61,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     }
     assert set(found.queries) == {
         *("system", "services", "service", "file", "registry", "pipe", "processes", "http", "task", "volumes"),
-        *("adapters", "hns", "certificate", "encryption"),
+        *("adapters", "hns", "certificate", "encryption", "on_path"),
     }
     assert found.kinds == {"submit", "follow", "acknowledge"}
     assert found.answers == {"accepted", "stale", "busy", "blocked", "refused"}
@@ -86,6 +86,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.queries["hns"] == {"objects"}
     assert found.queries["certificate"] == {"path"}
     assert found.queries["encryption"] == {"volume"}
+    assert found.queries["on_path"] == {"name"}
     assert found.waits["service"] >= {"name", "state", "stable_s", "timeout_s", "interval_ms"}
     assert found.queries["file"] == {
         *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders", "head", "tail"),
