@@ -17,7 +17,7 @@ from ..plugin_utils.cluster.documents import kubeconfig as read_kubeconfig
 from ..plugin_utils.cluster.documents import public_key_sha256
 from ..plugin_utils.cluster.tokens import bootstrap_token
 from ..plugin_utils.components import join, kubeconfig, node_object
-from ..plugin_utils.components.after_join import Expected, look_after
+from ..plugin_utils.components.after_join import Expected, look_after, planned_taints
 from ..plugin_utils.components.identities import Identity, identities, users_kubeconfig
 from ..plugin_utils.components.join_configuration import JoinSettings, join_configuration
 from ..plugin_utils.components.joining import LATER, Joining, told
@@ -239,7 +239,8 @@ class ActionModule(KubernetesAction):
         if cluster is None:
             return (), None
         if self._task.check_mode:
-            return (), None if self._found.joins else cluster.node(options["node_name"])
+            node = None if self._found.joins else cluster.node(options["node_name"])
+            return planned_taints(cluster, node, options["taints"]) if node else (), node
         system = reading.parts.get("system", {}).get("os") or {}
         expected = Expected(
             name=options["node_name"],

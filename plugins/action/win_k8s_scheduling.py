@@ -14,6 +14,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
 from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.components import tainting
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.plain import plain
 from ..plugin_utils.scheduling import converge, report
@@ -54,7 +55,9 @@ class ActionModule(ActionBase):
         )
         if wanted.runtime_classes:
             converge.check_server(cluster.version())
-        changes = converge.plan(wanted, nodes, cluster.items(COLLECTION), machines)
+        changes = converge.plan(
+            wanted, nodes, cluster.items(COLLECTION), machines, lambda name: cluster.items(tainting.pods_of(name))
+        )
         unread = converge.unknown(nodes, machines)
         if unread and wanted.runtime_classes:
             display.warning(

@@ -18,15 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .cluster.client import Clock, Cluster, ClusterError
+from .components.tainting import MIRROR, pods_of
 from .engine.batch import Batch, Op
 from .engine.resource import Refused
 from .node.link import NodeError
 
 ANNOTATION = "winkube.node/cordoned-by"
 """Value: the id of the run that cordoned the node."""
-
-MIRROR = "kubernetes.io/config.mirror"
-"""The annotation of a static pod's mirror. Source: k8s.io/kubernetes pkg/kubelet/types/constants.go."""
 
 TOO_MANY_REQUESTS = 429
 """What an eviction is answered with as long as a PodDisruptionBudget forbids it.
@@ -115,7 +113,7 @@ class NodeDrain:
         self.api.patch(f"/api/v1/nodes/{self.name}", body, "merge")
 
     def _pods(self) -> list[dict[str, Any]]:
-        return self.api.items(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{self.name}")
+        return self.api.items(pods_of(self.name))
 
     def _to_evict(self, pods: Sequence[Object]) -> list[Object]:
         """ClusterError with the names of the pods that may not be evicted."""

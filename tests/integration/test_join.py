@@ -254,3 +254,64 @@ def test_a_join_that_fails_is_taken_back_and_its_token_gone(bench: Bench, way: s
     assert [path for path in files(host) if path.startswith(r"C:\var\lib\kubelet\pki")] == []
     joined(bench, cluster, **wanted)
     assert state(host) == "running"
+
+
+def pod(name: str, owner: tuple[str, str] | None, *tolerations: dict[str, Any]) -> dict[str, Any]:
+    """A pod that runs on win1."""
+    metadata: dict[str, Any] = {"name": name, "namespace": "shop"}
+    if owner:
+        reference = {"apiVersion": "apps/v1", "kind": owner[0], "name": owner[1], "uid": "u-1", "controller": True}
+        metadata["ownerReferences"] = [reference]
+    spec = {"nodeName": "win1", "tolerations": list(tolerations), "containers": [{"name": "c", "image": "i"}]}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+
+
+@pytest.mark.row("JR-08")
+def test_taints_are_in_check_mode_with_the_pods_that_do_not_tolerate_them(bench: Bench) -> None:
+    """--check said changed=0 of a node without them, and the run that followed evicted pods without a word."""
+    bench.node()
+    cluster = bench.cluster(version="1.27.4")
+    joined(bench, cluster, winkube_node_taints=[])
+    os = {"key": "os", "operator": "Exists"}
+    pods = [
+        pod("old-0", ("StatefulSet", "old"), {"key": "os", "operator": "Equal", "value": "linux"}),
+        pod("by-hand", None),
+        pod("for-a-while", None, os, {"key": "gpu", "operator": "Exists", "tolerationSeconds": 300}),
+        pod("all", ("DaemonSet", "logs"), {"operator": "Exists"}),
+    ]
+    cluster.store.create(BY_NAME["Namespace"], "", {"metadata": {"name": "shop"}})
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("", None, os)["spec"]}
+    web = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    cluster.store.create(BY_NAME["Deployment"], "shop", {"metadata": {"name": "web"}, "spec": web})
+    cluster.clock.advance(5)
+    (of_web,) = (item["metadata"]["name"] for item in cluster.store.list(BY_NAME["Pod"], "shop"))
+    for each in pods:
+        cluster.store.create(BY_NAME["Pod"], "shop", each)
+
+    def left() -> set[str]:
+        return {str(item["metadata"]["name"]) for item in cluster.store.list(BY_NAME["Pod"], "shop")}
+
+    keeps = (
+        "taint the Node win1 with os=windows:NoSchedule; that keeps off, once they are made anew, "
+        "shop/by-hand (made anew by nothing), shop/old-0 (StatefulSet old)"
+    )
+    planned = joined(bench, cluster, "--check")
+    assert f"would {keeps}" in planned.output, planned
+    assert f"did {keeps}" in joined(bench, cluster).output
+    before = left()
+    assert len(before) == 5
+
+    taints = ["os=windows:NoSchedule", "gpu=yes:NoExecute"]
+    evicts = (
+        "taint the Node win1 with gpu=yes:NoExecute; that evicts shop/by-hand (made anew by nothing), "
+        "shop/for-a-while (made anew by nothing, after 300 s), shop/old-0 (StatefulSet old), "
+        f"shop/{of_web} (Deployment web)"
+    )
+    assert f"would {evicts}" in joined(bench, cluster, "--check", winkube_node_taints=taints).output
+    assert len(left()) == 5
+    assert f"did {evicts}" in joined(bench, cluster, winkube_node_taints=taints).output
+    cluster.clock.advance(60)
+    assert left() & before == {"all", "for-a-while"}
+    cluster.clock.advance(300)
+    assert left() & before == {"all"}
+    assert joined(bench, cluster, "--check", winkube_node_taints=taints).recap["win1"].changed == 0

@@ -9,13 +9,13 @@ Nothing of this is taken back: the machine has joined.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..cluster.client import Clock, Cluster, ClusterError, Object, wait_for
 from ..cluster.documents import request
-from . import csr, node_object
+from . import csr, node_object, tainting
 
 CSR_S = 30
 """How long a new node's request for a serving certificate is waited for, in seconds."""
@@ -116,11 +116,21 @@ def _requests(cluster: Cluster, expected: Expected, clock: Clock) -> list[Object
         return []
 
 
+def planned_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[str, ...]:
+    """What `look_after` would do to the Node and its pods by these taints."""
+    added = node_object.missing_taints(node, taints)
+    if not added:
+        return ()
+    name = str(node["metadata"]["name"])
+    return (tainting.step(name, added, cluster.items(tainting.pods_of(name))),)
+
+
 def _taints(cluster: Cluster, expected: Expected, node: Object) -> tuple[Object, tuple[str, ...]]:
     for attempt in range(3):
         patch = node_object.with_taints(node, expected.taints)
         if patch is None:
             return node, ()
+        steps = planned_taints(cluster, node, expected.taints)
         try:
             patched = cluster.patch(f"/api/v1/nodes/{expected.name}", patch)
         except ClusterError as error:
@@ -128,5 +138,5 @@ def _taints(cluster: Cluster, expected: Expected, node: Object) -> tuple[Object,
                 raise
             node = cluster.node(expected.name) or node
         else:
-            return patched or node, (f"taint the Node {expected.name} with {', '.join(expected.taints)}",)
+            return patched or node, steps
     return node, ()

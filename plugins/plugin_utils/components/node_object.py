@@ -58,6 +58,13 @@ def label_problems(node: Object, *, architecture: str, build: int | None) -> lis
     return said
 
 
+def missing_taints(node: Object, wanted: Sequence[str]) -> list[dict[str, str]]:
+    """Those of `wanted` that the Node does not have: `{key, value, effect}`."""
+    present = (node.get("spec") or {}).get("taints") or ()
+    known = {(taint.get("key"), taint.get("value") or "", taint.get("effect")) for taint in present}
+    return [taint for taint in map(_taint, wanted) if (taint["key"], taint["value"], taint["effect"]) not in known]
+
+
 def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
     """The patch (kind merge) that adds what is missing of `wanted` (`<key>=<value>:<effect>`); None if nothing is.
 
@@ -65,8 +72,7 @@ def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
     where the taints have changed meanwhile.
     """
     present = [dict(taint) for taint in (node.get("spec") or {}).get("taints") or ()]
-    known = {(taint.get("key"), taint.get("value") or "", taint.get("effect")) for taint in present}
-    added = [taint for taint in map(_taint, wanted) if (taint["key"], taint["value"], taint["effect"]) not in known]
+    added = missing_taints(node, wanted)
     if not added:
         return None
     version = (node.get("metadata") or {}).get("resourceVersion")

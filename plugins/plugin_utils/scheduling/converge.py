@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cluster.client import Cluster, ClusterError
-from ..components import node_object
+from ..components import node_object, tainting
 from ..engine.resource import Refused
 from ..facts.version import Version
 from ..facts.windows_images import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
@@ -24,6 +24,7 @@ KUBELETS = (OS_LABEL, ARCH_LABEL, BUILD_LABEL, "kubernetes.io/hostname")
 """Labels that the kubelet sets, and sets back. Source: kubernetes pkg/kubelet/kubelet_node_status.go."""
 
 Object = Mapping[str, Any]
+Pods = Callable[[str], Iterable[Object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,14 @@ class Change:
 
 
 def plan(
-    options: Options, nodes: Sequence[WindowsNode], classes: Iterable[Object], machines: Mapping[str, Machine]
+    options: Options,
+    nodes: Sequence[WindowsNode],
+    classes: Iterable[Object],
+    machines: Mapping[str, Machine],
+    pods: Pods = lambda name: (),
 ) -> tuple[Change, ...]:
-    """What differs, in the order in which it is done. Refused for what would leave pods hanging."""
+    """What differs, in the order in which it is done; `pods` gives those of a Node that gets a taint. Refused for what
+    would leave pods hanging."""
     problems = [
         f"labels: {name} is set by the kubelet, which would set it back; leave it out."
         for name in options.labels
@@ -66,7 +72,7 @@ def plan(
         raise Refused(*problems)
     return (
         *(change for body in bodies if (change := _class(found.get(body["metadata"]["name"]), body)) is not None),
-        *(change for node in nodes if (change := _taint(node, options.taints)) is not None),
+        *(change for node in nodes if (change := _taint(node, options.taints, pods)) is not None),
         *(change for node in nodes if (change := _label(node, options.labels)) is not None),
     )
 
@@ -147,15 +153,13 @@ def _replace(cluster: Cluster, path: str, body: Object) -> None:
     cluster.replace(path, body)
 
 
-def _taint(node: WindowsNode, taints: Sequence[str]) -> Change | None:
+def _taint(node: WindowsNode, taints: Sequence[str], pods: Pods) -> Change | None:
     patch = node_object.with_taints(node.body, taints)
     if patch is None:
         return None
     before = (node.body.get("spec") or {}).get("taints") or []
-    added = [taint for taint in patch["spec"]["taints"] if taint not in before]
-    named = ", ".join(f"{taint['key']}={taint['value']}:{taint['effect']}" for taint in added)
     return Change(
-        f"taint the Node {node.name} with {named}",
+        tainting.step(node.name, node_object.missing_taints(node.body, taints), pods(node.name)),
         {"taints": list(before)},
         {"taints": patch["spec"]["taints"]},
         lambda cluster: _patch_taints(cluster, node.name, taints),

@@ -21,7 +21,7 @@ from tests.lab.cluster.kinds import BY_NAME, Kind
 from tests.lab.cluster.pki import Authority, identity_of_request
 from tests.lab.cluster.seed import Settings
 from tests.lab.cluster.store import Object, Store
-from tests.lab.cluster.workloads import Workloads
+from tests.lab.cluster.workloads import Workloads, tolerating
 from tests.lab.machine.clock import Clock
 
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
@@ -42,6 +42,8 @@ class Controllers:
         self.cidr_after_s: float | None = 3.0
         self.approve_clients = True
         self._silent: dict[str, float] = {}
+        self._leaving: set[str] = set()
+        """Uids of pods that may stay for a while yet."""
         self.workloads = Workloads(store, settings, clock, lambda name: name in self._silent)
         self.workloads.end_pod = self.end_pod
         store.changed = self.changed
@@ -53,6 +55,7 @@ class Controllers:
             self.clock.call_later(self.cidr_after_s, lambda: self._give_cidr(name))
         if kind is NODE and what != "DELETED":
             self.clock.call_later(0.2, lambda: self._taint(name))
+            self.clock.call_later(0.4, lambda: self._evict(name))
         if kind is CSR and what != "DELETED":
             self.clock.call_later(0.5, lambda: self._certify(name))
         if kind is SECRET and what == "ADDED" and found.get("type") == "kubernetes.io/service-account-token":
@@ -111,6 +114,24 @@ class Controllers:
         taints = [*kept, {"key": wanted, "effect": "NoSchedule"}] if wanted else kept
         if taints != (node["spec"].get("taints") or []):
             self.store.replace(NODE, "", name, {**node, "spec": {**node["spec"], "taints": taints}})
+
+    def _evict(self, name: str) -> None:
+        """The pods that do not tolerate a NoExecute taint of their Node; tolerationSeconds are waited for.
+
+        Source: kubernetes pkg/controller/tainteviction/taint_eviction.go, processPodOnNode.
+        """
+        node = self.store.find(NODE, "", name)
+        taints = [one for one in (node or {"spec": {}})["spec"].get("taints") or [] if one["effect"] == "NoExecute"]
+        for pod in self.store.list(BY_NAME["Pod"]) if taints else []:
+            if pod["spec"].get("nodeName") != name:
+                continue
+            used = [tolerating(pod, taint) for taint in taints]
+            limits = [float(one["tolerationSeconds"]) for one in used if one and "tolerationSeconds" in one]
+            if None in used:
+                self.end_pod(pod)
+            elif limits and pod["metadata"]["uid"] not in self._leaving:
+                self._leaving.add(pod["metadata"]["uid"])
+                self.clock.call_later(min(limits), lambda pod=pod: self.end_pod(pod))  # type: ignore[misc]
 
     def end_pod(self, pod: Object) -> None:
         """Marks a pod as going; it is gone two seconds later."""

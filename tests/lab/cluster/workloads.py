@@ -264,7 +264,12 @@ def _fits(pod: Object, node: Object) -> bool:
     if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
     hard = [taint for taint in node["spec"].get("taints") or [] if taint["effect"] in {"NoSchedule", "NoExecute"}]
-    return all(any(_tolerates(one, taint) for one in spec.get("tolerations") or []) for taint in hard)
+    return all(tolerating(pod, taint) is not None for taint in hard)
+
+
+def tolerating(pod: Object, taint: Object) -> Object | None:
+    """The first toleration of a pod that matches a taint."""
+    return next((one for one in pod["spec"].get("tolerations") or [] if _tolerates(one, taint)), None)
 
 
 def _tolerates(toleration: Object, taint: Object) -> bool:
