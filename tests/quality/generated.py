@@ -25,7 +25,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
 
 DEFAULTS = """\
 ---
-# Generated from plugins/plugin_utils/components/{role}: run `make generate` after a change there.
+# Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
 # The release of {name}.
 winkube_{role}_version: {version}
 # A release archive or the program; http, https, or file:///C:/ on the node.{published}
@@ -40,7 +40,7 @@ winkube_{role}_service:
 """
 TASKS = """\
 ---
-# Generated from plugins/plugin_utils/components/{role}: run `make generate` after a change there.
+# Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
 - name: Install {name} {{{{ winkube_{role}_version }}}}
   winkube.node.{module}:
     version: "{{{{ winkube_{role}_version }}}}"
@@ -95,7 +95,7 @@ dependencies:
 """
 SPECS = """\
 ---
-# Generated from plugins/plugin_utils/components/{role}: run `make generate` after a change there.
+# Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
 argument_specs:
   main:
     short_description: {summary}

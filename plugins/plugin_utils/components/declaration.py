@@ -49,8 +49,9 @@ class Daemon:
     `program` is where the program lies, `asks` the arguments that make it say its version and end (none: nobody may
     start it to find out). `rank` orders starts: lower ones first; services are stopped the other way round.
     `of_cluster`: it talks to the API server, and is stopped while a node joins anew. `log` is where it logs if its
-    service does not say; `pipe` the named pipe that is there while it works. `healthz` is the URL at which it says
-    whether it is healthy, by the service as the probe lists it and the reading; empty where it says so nowhere.
+    service does not say, `event_source` under which name it does in the event log Application instead. `pipe` is the
+    named pipe that is there while it works. `healthz` is the URL at which it says whether it is healthy, by the service
+    as the probe lists it and the reading; empty where it says so nowhere.
     """
 
     service: Place
@@ -60,6 +61,7 @@ class Daemon:
     asks: tuple[str, ...] = ("--version",)
     of_cluster: bool = False
     log: Place | None = None
+    event_source: str = ""
     pipe: Place | None = None
     healthz: Callable[[Mapping[str, Any], Layout, Reading], str] | None = None
 

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
-from . import cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet
+from importlib import import_module
+from pkgutil import iter_modules
+
+from . import cni, containerd, flannel, host, join, kube_proxy, kubelet, programs
 from .declaration import Component, Daemon
 from .layout import Layout
 from .program_service import ProgramService
 
-PROGRAM_SERVICES: tuple[ProgramService, ...] = (csi_proxy.CSI_PROXY,)
-"""Those that are a program and its service alone."""
+PROGRAM_SERVICES: tuple[ProgramService, ...] = tuple(
+    import_module(f"{programs.__name__}.{found.name}").DECLARATION
+    for found in sorted(iter_modules(programs.__path__), key=lambda found: found.name)
+)
+"""Those that are a program and its service alone: every module in programs/."""
 
 COMPONENTS: tuple[Component, ...] = (
     host.COMPONENT,

@@ -42,13 +42,14 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Program:
     """One program that has to run as a service; `log` is where its log is if its service does not say otherwise; empty
-    for a program that writes none by itself."""
+    for a program that writes none by itself, or into the event log under `event_source`."""
 
     component: Component
     service: str
     binary: str
     role: str
     log: str = ""
+    event_source: str = ""
     pipe: str = ""
 
 
@@ -61,6 +62,7 @@ def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
             daemon.program(layout),
             component.role,
             daemon.log(layout) if daemon.log else "",
+            daemon.event_source,
             daemon.pipe(layout) if daemon.pipe else "",
         )
         for component in registry.COMPONENTS
@@ -150,6 +152,8 @@ def log_of(program: Program, reading: Reading) -> Log:
     if folder := argument(line, "log-dir"):
         name = windows_path.name(program.binary)
         return Log(f"Read the newest {name}.*.log.* in {folder} on the node.", folder=folder)
+    if program.event_source and not nssm:
+        return Log(f"Read the events of {program.event_source} in the event log Application of the node.")
     if nssm:
         return Log(
             f"Read what nssm says of {program.service} in the event log Application; the service has no file for its "

@@ -7,9 +7,9 @@ import uuid
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import csi_proxy, nssm
-from ansible_collections.winkube.node.plugins.plugin_utils.components.csi_proxy import CSI_PROXY
+from ansible_collections.winkube.node.plugins.plugin_utils.components import nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.programs import csi_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
@@ -52,7 +52,7 @@ def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MAR
 
 
 def plan(reading: Reading, args: Args) -> Plan:
-    return make_plan(CSI_PROXY.component.name, CSI_PROXY.desired(args), reading)
+    return make_plan(csi_proxy.DECLARATION.component.name, csi_proxy.DECLARATION.desired(args), reading)
 
 
 # -- the plan ----------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def plan(reading: Reading, args: Args) -> Plan:
 
 @pytest.mark.row("HP-09")
 def test_program_service_and_the_pipes_as_the_gate() -> None:
-    made = plan(bare(CSI_PROXY.reads(LAYOUT)), arguments()).batch
+    made = plan(bare(csi_proxy.DECLARATION.reads(LAYOUT)), arguments()).batch
     assert made is not None
     found = lines(made.ops)
     assert any(
@@ -74,7 +74,9 @@ def test_program_service_and_the_pipes_as_the_gate() -> None:
 @pytest.mark.row("HP-09")
 def test_the_command_line_by_manager() -> None:
     def words(manager: str) -> list[str]:
-        service = plan(bare(CSI_PROXY.reads(LAYOUT)), arguments(manager)).predicted.service("csiproxy") or {}
+        service = (
+            plan(bare(csi_proxy.DECLARATION.reads(LAYOUT)), arguments(manager)).predicted.service("csiproxy") or {}
+        )
         line = (service["nssm"] or {}).get("AppParameters") or service["image_path"].partition(" ")[2]
         return command_line.split(f"x {line}")[1:]
 
@@ -115,7 +117,7 @@ def machine() -> tuple[SimulatedNode, Link]:
 
 
 def read(link: Link, args: Args) -> Reading:
-    queries = (*CSI_PROXY.reads(LAYOUT), *reads(CSI_PROXY.desired(args)), system_query())
+    queries = (*csi_proxy.DECLARATION.reads(LAYOUT), *reads(csi_proxy.DECLARATION.desired(args)), system_query())
     return Reading().merged(link.probe(queries), queries)
 
 

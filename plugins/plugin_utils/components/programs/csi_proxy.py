@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..engine import windows_path
-from ..engine.batch import Op
-from ..engine.reading import pipe_query
-from ..engine.resource import Refused
-from ..engine.tools import wait_pipe
-from ..facts import csi_proxy as facts
-from ..facts.version import Line, Version, VersionError
-from .declaration import Daemon, ServiceKind
-from .program_service import Option, Recipe, Values, declare
+from ...engine import windows_path
+from ...engine.batch import Op
+from ...engine.reading import pipe_query
+from ...engine.resource import Refused
+from ...engine.tools import wait_pipe
+from ...facts import csi_proxy as facts
+from ...facts.version import Line, Version, VersionError
+from ..declaration import Daemon, ServiceKind
+from ..program_service import Option, Recipe, Values, declare
 
 FIRST = Line(1, 0)
 """The first line with stable groups and -kubelet-path. Source: kubernetes-csi.github.io/docs/csi-proxy.html."""
@@ -51,7 +51,7 @@ def _ready(values: Values, seconds: int) -> tuple[Op, ...]:
     return tuple(wait_pipe(pipe, seconds) for pipe in pipes(values["groups"]))
 
 
-CSI_PROXY = declare(
+DECLARATION = declare(
     "csi-proxy",
     "csi_proxy",
     Daemon(
@@ -64,6 +64,7 @@ CSI_PROXY = declare(
             source="kubernetes-csi/csi-proxy 10bd8800 cmd/csi-proxy/main.go; "
             "kubernetes-csi.github.io/docs/csi-proxy.html",
         ),
+        log=lambda layout: windows_path.join(layout.log_dir, "csi-proxy.log"),
         asks=(),  # it has no flag for its version: started with one it would serve
     ),
     Recipe(
