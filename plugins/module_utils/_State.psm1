@@ -296,8 +296,8 @@ function Find-NodeUnknownWord {
 
     $known = @(
         'mkdir', 'write', 'restore', 'fetch', 'assemble', 'unpack', 'move', 'remove', 'registry_set', 'registry_remove', 'run',
-        'hns_network', 'hns_network_remove', 'hns_remove', 'addresses', 'category_note', 'category_restore', 'computer_name', 'halt', 'wait',
-        'record'
+        'hns_network', 'hns_network_remove', 'hns_remove', 'addresses', 'category_note', 'category_restore', 'ip_note', 'ip_restore',
+        'computer_name', 'halt', 'wait', 'record'
     )
     $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
     $all = New-Object System.Collections.ArrayList

@@ -21,7 +21,7 @@ from ..components.networks import Adapter
 from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
-from ..engine.resources.hns_network import Addresses
+from ..engine.resources.hns_network import Addresses, noted
 from ..facts.flannel import BACKENDS, VNI
 from ..network.model import POD_TYPES, Endpoint, Hns, Network
 from ..network.parse import identity, parse
@@ -105,7 +105,7 @@ def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
 
 def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> tuple[Op, ...]:
     """Remove these networks, with the policy lists and endpoints that hang on them; if no virtual switch is left on
-    the adapter after that, its addresses are waited for."""
+    the adapter after that, it gets back what it had."""
     ops: list[Op] = []
     ends = [each for network in going for each in _on(found, network) if not _is_bridge(each, network)]
     hanging = {each.id for network in going for each in _on(found, network)}
@@ -114,10 +114,12 @@ def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) ->
         ops.append(remove_objects(POLICY_LISTS, lists))
     if ends:
         ops.append(remove_objects(ENDPOINTS, [each.id for each in ends]))
-    for network in going:
-        ops.append(Op("hns_network_remove", {"name": network.name, "id": network.id}))
-        ops += _settle(found, going, network.adapter, adapters) if network is going[-1] else ()
-    return tuple(ops)
+    gone = [Op("hns_network_remove", {"name": each.name, "id": each.id}) for each in going]
+    held = _switched(found, going, adapters)
+    if held is None:
+        return (*ops, *gone)
+    back = Addresses(ipv4=held.addresses, gateways=held.gateways, dns=held.dns, dhcp=held.dhcp)
+    return (*ops, *noted(held.name), *gone, *back.settled(held.physical, wait_s=WAIT_S))
 
 
 def request(network: Network) -> str:
@@ -145,18 +147,15 @@ def remove_objects(kind: str, ids: Sequence[str]) -> Op:
     return Op("hns_remove", {"objects": kind, "ids": sorted(ids)})
 
 
-def _settle(found: Hns, going: Sequence[Network], adapter: str, adapters: Sequence[Adapter]) -> tuple[Op, ...]:
-    """The last network of an adapter takes the virtual switch with it: the connection breaks, and the addresses go
-    back to the adapter."""
+def _switched(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> Adapter | None:
+    """The adapter that has the node's address, if the last network on it goes, and with it the virtual switch: the
+    connection breaks, and the addresses go back to the adapter below."""
+    adapter = going[-1].adapter if going else ""
     gone = {each.id for each in going}
     if not adapter or any(each.adapter == adapter and each.id not in gone for each in found.networks):
-        return ()
-    named = [each for each in adapters if each.physical.casefold() == adapter.casefold() and each.addresses]
-    if not named:
-        return ()
-    held = named[0]
-    back = Addresses(ipv4=held.addresses, gateways=held.gateways, dns=held.dns, dhcp=held.dhcp)
-    return (back.op(adapter, wait_s=WAIT_S),)
+        return None
+    named = (each for each in adapters if each.physical.casefold() == adapter.casefold() and each.addresses)
+    return next(named, None)
 
 
 def _on(found: Hns, network: Network) -> tuple[Endpoint, ...]:

@@ -315,11 +315,12 @@ class NoNetworks:
             return op
         again = hns.request(network)
         held = next((each for each in adapters if each.physical == network.adapter and each.addresses), None)
+        switch = f"vEthernet ({network.adapter})"
         settle = (
-            Addresses(held.addresses, held.gateways, held.dns, held.dhcp).op(
-                f"vEthernet ({network.adapter})", wait_s=hns.WAIT_S
-            ),
-        ) if held else ()  # fmt: skip
+            Addresses(held.addresses, held.gateways, held.dns, held.dhcp).back(switch, wait_s=hns.WAIT_S)
+            if held
+            else ()
+        )
         return op.undone_by(Op("hns_network", {"name": network.name, "request": again}), *settle)
 
 

@@ -1,16 +1,16 @@
-"""Network adapters: what they are set to, and what they have at the moment (IPv4 only)."""
+"""Network adapters: what they are set to, and what they have at the moment."""
 
 from __future__ import annotations
 
 import ipaddress
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Address:
-    """An IPv4 address and the length of its prefix."""
+    """An address and the length of its prefix."""
 
     address: str
     prefix: int
@@ -22,13 +22,60 @@ class Address:
 
 
 @dataclass(frozen=True)
+class Route:
+    """A static route of an adapter, `prefix` as `169.254.169.254/32`; not `persistent`: gone with the next boot."""
+
+    prefix: str
+    next_hop: str
+    metric: int = 1
+    persistent: bool = True
+
+
+@dataclass(frozen=True)
+class Family:
+    """What somebody set for IPv4 or IPv6 on an adapter. metric, mtu: 0 is Windows' own choice."""
+
+    dhcp: bool = True
+    metric: int = 0
+    mtu: int = 0
+    dns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What an adapter has beside its IPv4 addresses, gateways and servers because somebody set it.
+
+    A new virtual switch carries none of it over, and none of it comes back when the switch goes. Source:
+    ovn-kubernetes/ovn-kubernetes#512 (routes, and "properties from the interface on which we create the HNS network"),
+    its DuplicatePersistentIPRoutes ("a limitation in the Windows HNS service"); kubernetes-sigs/sig-windows-tools#36.
+    IPv6, suffix, registration and metric: as the same move of the IP binding has it, unverified one by one.
+    """
+
+    routes: tuple[Route, ...] = ()
+    ipv6: tuple[Address, ...] = ()
+    six: Family = Family()
+    metric: int = 0
+    mtu: int = 0
+    suffix: str = ""
+    register: bool = True
+    register_suffix: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
-    """What an adapter is set to. With `dhcp` the rest is empty: it comes with the lease."""
+    """What an adapter is set to. With `dhcp` addresses and gateways are empty: they come with the lease; `dns` are
+    servers that somebody set, which count before the lease's."""
 
     dhcp: bool = True
     addresses: tuple[Address, ...] = ()
     gateways: tuple[str, ...] = ()
     dns: tuple[str, ...] = ()
+    by_hand: ByHand = ByHand()
+
+    @property
+    def carried(self) -> Settings:
+        """What is still there when a virtual switch was put on the adapter, or taken off it."""
+        return Settings(self.dhcp, self.addresses, self.gateways)
 
 
 @dataclass(eq=False)
@@ -105,9 +152,10 @@ class Adapters:
             return settings
         lease = self.leases.get(adapter.mac)
         if lease is not None:
-            return Settings(True, lease.addresses, lease.gateways, lease.dns or settings.dns)
+            return replace(settings, addresses=lease.addresses, gateways=lease.gateways, dns=settings.dns or lease.dns)
         number = zlib.crc32(adapter.mac.encode()) % (254 * 254)
-        return Settings(True, (Address(f"169.254.{1 + number // 254}.{1 + number % 254}", 16),), (), settings.dns)
+        own = Address(f"169.254.{1 + number // 254}.{1 + number % 254}", 16)
+        return replace(settings, addresses=(own,), gateways=())
 
     def addresses(self, adapter: Adapter) -> tuple[Address, ...]:
         return self.current(adapter).addresses
@@ -125,10 +173,18 @@ class Adapters:
         found = [self.current(adapter) for adapter in self._adapters]
         return any(one.gateways and any(not item.link_local for item in one.addresses) for one in found)
 
+    def mtu(self, adapter: Adapter) -> int:
+        """Of IPv4."""
+        return (adapter.settings.by_hand.mtu if adapter.settings else 0) or adapter.mtu
+
     def settle(self) -> None:
-        """At boot: every adapter has what it is set to."""
+        """At boot: every adapter has what it is set to; routes that were not persistent are gone."""
         for adapter in self._adapters:
             adapter.settled = True
+            if adapter.settings is not None:
+                by_hand = adapter.settings.by_hand
+                kept = tuple(route for route in by_hand.routes if route.persistent)
+                adapter.settings = replace(adapter.settings, by_hand=replace(by_hand, routes=kept))
 
     def dump(self) -> list[dict[str, Any]]:
         """For comparing before and after; without the index, which a new adapter gets anew."""
@@ -143,6 +199,7 @@ class Adapters:
                     "ipv4": [f"{item.address}/{item.prefix}" for item in now.addresses],
                     "gateways": list(now.gateways),
                     "dns": list(now.dns),
+                    "by_hand": asdict(adapter.settings.by_hand) if adapter.settings else None,
                 }
             )
         return result

@@ -6,11 +6,11 @@ import ipaddress
 import random
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tests.lab.machine import remote_desktop
-from tests.lab.machine.adapters import Address, Settings
+from tests.lab.machine.adapters import Address, ByHand, Family, Route, Settings
 from tests.lab.machine.drive import SYSTEM, Drive
 from tests.lab.machine.firewall import POLICY, PROFILES, RULES
 from tests.lab.machine.registry import Registry
@@ -57,7 +57,8 @@ PROGRAMS_IN_SYSTEM32 = (
 @dataclass(frozen=True)
 class Nic:
     """The machine's one NIC. gateway None: the first address of its network. dhcp: it has its address as a lease, else
-    as a static one (and there is no DHCP server that knows it).
+    as a static one (and there is no DHCP server that knows it). by_hand None: what a machine in a cloud or a domain
+    has, the route to the metadata server above all.
     """
 
     name: str = "Ethernet"
@@ -66,6 +67,7 @@ class Nic:
     gateway: str | None = None
     dns: tuple[str, ...] = ("10.7.0.2",)
     dhcp: bool = False
+    by_hand: ByHand | None = None
 
     @property
     def neighbour(self) -> str:
@@ -221,7 +223,17 @@ def _network(node: SimulatedNode) -> None:
     found = Settings(nic.dhcp, (Address(nic.address, nic.prefix),), (gateway,), nic.dns)
     if nic.dhcp:
         node.adapters.leases[mac] = found
-    settings = Settings(dhcp=True) if nic.dhcp else found
+    by_hand = nic.by_hand
+    if by_hand is None:
+        by_hand = ByHand(
+            routes=(Route("169.254.169.254/32", gateway),),
+            ipv6=(Address("fd00:7::25", 64),),
+            six=Family(dns=("fd00:7::2",)),
+            metric=15,
+            suffix="corp.example",
+            register_suffix=True,
+        )
+    settings = replace(Settings(dhcp=True) if nic.dhcp else found, by_hand=by_hand)
     node.adapters.add(nic.name, mac, settings, description="Microsoft Hyper-V Network Adapter", physical=True)
 
 

@@ -69,7 +69,8 @@ class Switches:
         settings, nic.settings = nic.settings, None
         lost = node.faults.lost_static_address and settings is not None and not settings.dhcp
         name = f"vEthernet ({nic.name})"
-        host = node.adapters.add(name, nic.mac, Settings(dhcp=True) if lost else settings)
+        carried = settings.carried if settings is not None else None
+        host = node.adapters.add(name, nic.mac, Settings(dhcp=True) if lost else carried)
         host.half_until = node.clock.now() + HALF_MADE_S
         host.category = node.adapters.recognised.get(nic.mac, "Public")
         switch = Switch(nic, host, kind, {network})
@@ -90,7 +91,8 @@ class Switches:
     def _remove(self, switch: Switch) -> None:
         self._switches.remove(switch)
         self._node.adapters.remove(switch.host)
-        switch.nic.settings = switch.host.settings
+        held = switch.host.settings
+        switch.nic.settings = held.carried if held is not None else None
 
     def _blip(self, adapter: Adapter) -> None:
         """Every connection dies; the adapter has no address for 5 to 60 s."""

@@ -108,7 +108,7 @@ def body(daemon: Daemon) -> Steps:
     except (SetupError, HnsError, UnreachableError, RefusedError) as error:
         daemon.log(f"Error registering network: {error}", "E")
         raise ExitError(f"Error registering network: {error}") from error
-    mtu = adapter.mtu - (VXLAN_OVERHEAD if backend.kind == "vxlan" else 0)
+    mtu = daemon.node.adapters.mtu(adapter) - (VXLAN_OVERHEAD if backend.kind == "vxlan" else 0)
     _write_subnet_file(daemon, backend, subnet, mtu)
     daemon.log("Running backend.")
     while not daemon.stopping():

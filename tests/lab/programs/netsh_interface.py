@@ -80,10 +80,10 @@ def _set_address(adapter: Adapter, settings: Settings, given: Given) -> Settings
     if source == "dhcp":
         if settings.dhcp:
             raise ArgumentError("DHCP is already enabled on this interface.")
-        return Settings(dhcp=True, dns=settings.dns)
+        return replace(settings, dhcp=True, addresses=(), gateways=())
     if source != "static" or "address" not in given:
         raise ArgumentError("The syntax supplied for this command is not valid. Check help for the correct syntax.")
-    return Settings(False, (_address(given),), _gateways(given), settings.dns)
+    return replace(settings, dhcp=False, addresses=(_address(given),), gateways=_gateways(given))
 
 
 def _add_address(adapter: Adapter, settings: Settings, given: Given) -> Settings:
@@ -91,7 +91,7 @@ def _add_address(adapter: Adapter, settings: Settings, given: Given) -> Settings
     if any(item.address == address.address for item in settings.addresses):
         raise ArgumentError("The object already exists.")
     gateways = (*settings.gateways, *(item for item in _gateways(given) if item not in settings.gateways))
-    return Settings(False, (*settings.addresses, address), gateways, settings.dns)
+    return replace(settings, dhcp=False, addresses=(*settings.addresses, address), gateways=gateways)
 
 
 def _set_dns(adapter: Adapter, settings: Settings, given: Given) -> Settings:

@@ -6,7 +6,16 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
-from tests.lab.twin import ops_assemble, ops_category, ops_files, ops_halt, ops_machine, ops_system, ops_transfer
+from tests.lab.twin import (
+    ops_assemble,
+    ops_category,
+    ops_files,
+    ops_halt,
+    ops_ip,
+    ops_machine,
+    ops_system,
+    ops_transfer,
+)
 from tests.lab.twin.work import STATE_DIR, Args, OpError, OpRun, Work
 
 if TYPE_CHECKING:
@@ -31,6 +40,8 @@ OPS: dict[str, Callable[[Work, Args], OpRun]] = {
     "addresses": ops_machine.addresses,
     "category_note": ops_category.category_note,
     "category_restore": ops_category.category_restore,
+    "ip_note": ops_ip.ip_note,
+    "ip_restore": ops_ip.ip_restore,
     "computer_name": ops_machine.computer_name,
     "halt": ops_halt.halt,
     "wait": ops_system.wait,

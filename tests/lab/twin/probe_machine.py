@@ -43,7 +43,7 @@ def adapters(node: SimulatedNode, query: Query) -> list[dict[str, Any]]:
                 "mac": adapter.mac,
                 "up": adapter.up,
                 "dhcp": None if adapter.settings is None else now.dhcp,
-                "mtu": adapter.mtu,
+                "mtu": node.adapters.mtu(adapter),
                 "ipv4": [{"address": item.address, "prefix": item.prefix} for item in now.addresses],
                 "gateways": list(now.gateways),
                 "dns": list(now.dns),

@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, reset
 
+from tests.lab.machine.adapters import ByHand, Route
 from tests.lab.programs.builds import build
 
 from .nodes import LAYOUT
@@ -201,9 +202,15 @@ def test_networks_that_a_batch_made_go_and_the_adapter_has_its_addresses_again()
     made.node.clock.advance(60)
     made.network("cbr0", OLD)
     assert made.networks() == ["External", "cbr0"]
+    switch = made.node.adapters.named("vEthernet (Ethernet)")
+    assert switch is not None and switch.settings is not None
+    by_hand = ByHand(routes=(Route("169.254.169.254/32", "10.7.0.1"),), mtu=1460)
+    switch.settings = replace(switch.settings, by_hand=by_hand)
     done(made, down(made))
     assert made.networks() == []
     assert made.addresses("Ethernet")
+    nic = made.node.adapters.named("Ethernet")
+    assert nic is not None and nic.settings is not None and nic.settings.by_hand == by_hand
     kept = replace(SCOPE, keep=owned.check(["networks"]))
     assert not [step for step in down(made, kept).steps if "HNS" in step.text]
 

@@ -32,8 +32,10 @@ def batch(found: Reading, mode: str = "l2bridge", api: virtual_switch.ApiServer 
 def test_a_bare_adapter_gets_the_placeholder_and_its_addresses_back() -> None:
     made = batch(reading())
     assert made is not None
-    note, network, addresses, category = made.ops
+    note, settings_note, network, addresses, ip, category = made.ops
     assert (note.op, dict(note.args)) == ("category_note", {"adapters": ["Ethernet"]})
+    assert (settings_note.op, dict(settings_note.args)) == ("ip_note", {"adapters": ["Ethernet"]})
+    assert (ip.op, ip.args["adapters"]) == ("ip_restore", ["vEthernet (Ethernet)"])
     assert (category.op, category.args["adapters"]) == ("category_restore", ["vEthernet (Ethernet)"])
     assert json.loads(network.args["request"]) == {
         "Name": "External",
@@ -53,6 +55,7 @@ def test_a_bare_adapter_gets_the_placeholder_and_its_addresses_back() -> None:
     assert [(op.op, dict(op.args)) for op in network.undo] == [
         ("hns_network_remove", {"name": "External"}),
         ("addresses", {"adapters": ["Ethernet"], **settings}),
+        ("ip_restore", {"adapters": ["Ethernet"], "wait_s": 120}),
     ]
     assert [dict(op.args) for op in made.gate] == [
         {"for": "tcp", "host": "10.127.130.1", "port": 6443, "timeout_s": 120},
@@ -64,7 +67,7 @@ def test_a_bare_adapter_gets_the_placeholder_and_its_addresses_back() -> None:
 def test_overlay_gets_a_vsid_of_its_own() -> None:
     made = batch(reading(), "overlay")
     assert made is not None
-    request = json.loads(made.ops[1].args["request"])
+    request = json.loads(made.ops[2].args["request"])
     assert request["Type"] == "Overlay"
     assert request["Subnets"][0]["Policies"] == [{"Type": "VSID", "VSID": 9999}]
 
@@ -111,15 +114,16 @@ def test_a_flanneld_that_names_the_adapter_makes_the_switch_itself() -> None:
     _, made = virtual_switch.networks_of("overlay", management(reading()), reading(), NEW, "vxlan0", API)
     change = made.change(reading())
     assert change is not None
-    category, noted = change.prepare
-    assert category.op == "category_note"
+    *notes, noted = change.prepare
+    assert [op.op for op in notes] == ["category_note", "ip_note"]
     assert (noted.op, dict(noted.args)) == ("hns_network", {"name": "vxlan0"})
     # The dead-man's switch, after flanneld has been stopped: its network goes, the adapter gets its addresses back.
-    assert [op.op for op in noted.undo] == ["hns_network_remove", "addresses"]
+    assert [op.op for op in noted.undo] == ["hns_network_remove", "addresses", "ip_restore"]
     assert noted.undo[1].args["adapters"] == ["Ethernet"]
     assert [(op.op, op.args.get("for") or op.args.get("adapters")) for op in change.finish] == [
         ("wait", "hns_network"),
         ("addresses", ["vEthernet (Ethernet)"]),
+        ("ip_restore", ["vEthernet (Ethernet)"]),
         ("category_restore", ["vEthernet (Ethernet)"]),
         ("wait", "tcp"),
         ("wait", "hns_network"),

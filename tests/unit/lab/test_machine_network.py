@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.lab.machine import image
-from tests.lab.machine.adapters import Address
+from tests.lab.machine.adapters import Address, ByHand, Route
 from tests.lab.machine.errors import PowerLost, SessionKilled, Unreachable
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.image import Nic
@@ -84,7 +86,8 @@ def test_the_management_ip_comes_within_5_s(node: SimulatedNode) -> None:
     assert found is not None and found["ManagementIP"] == "10.7.0.25"
 
 
-def test_the_last_network_gives_the_nic_its_address_back_with_a_blip(node: SimulatedNode) -> None:
+def test_the_last_network_gives_the_nic_its_address_back_with_a_blip() -> None:
+    node = SimulatedNode("win1", nic=replace(STATIC, dns=(), by_hand=ByHand()))
     before = node.dump()
     first = node.hns.create_network(L2BRIDGE)
     second = node.hns.create_network({**L2BRIDGE, "Name": "second"})
@@ -96,6 +99,26 @@ def test_the_last_network_gives_the_nic_its_address_back_with_a_blip(node: Simul
     assert session.killed and not node.online
     node.clock.advance(70)
     assert node.online and node.dump() == before
+
+
+def test_a_switch_carries_nothing_over_that_was_set_by_hand(node: SimulatedNode) -> None:
+    """And does not give it back when it goes: routes, IPv6, name servers, suffix, metric."""
+    nic = node.adapters.named("Ethernet")
+    assert nic is not None and nic.settings is not None and nic.settings.by_hand.routes and nic.settings.dns
+    active = Route("10.99.0.0/16", "10.7.0.9", persistent=False)
+    nic.settings = replace(nic.settings, by_hand=ByHand((*nic.settings.by_hand.routes, active), mtu=1460))
+    assert node.adapters.mtu(nic) == 1460
+    node.restart()
+    node.clock.advance(60)
+    assert active not in nic.settings.by_hand.routes, "in force until the next boot"
+    made = node.hns.create_network(L2BRIDGE)
+    node.clock.advance(70)
+    switch = node.adapters.named("vEthernet (Ethernet)")
+    assert switch is not None and switch.settings is not None
+    assert (switch.settings.by_hand, switch.settings.dns) == (ByHand(), ())
+    assert node.adapters.mtu(switch) == 1500
+    node.hns.delete_network(made["ID"])
+    assert nic.settings is not None and (nic.settings.by_hand, nic.settings.dns) == (ByHand(), ())
 
 
 def test_a_lost_static_address_is_lost_until_somebody_sets_it(node: SimulatedNode) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.lab.machine.adapters import Address, ByHand, Family, Route
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.faults import CutKind, Fault, When
 from tests.lab.machine.hns_errors import NO_MEMORY
@@ -127,8 +129,13 @@ def test_the_way_back_sets_what_the_switch_took(node: SimulatedNode) -> None:
     before = node.dump()["adapters"]
     node.faults.lost_static_address = True
     back = {"adapters": ["Ethernet"], "ipv4": BACK["ipv4"], "gateway": "10.7.0.1", "dns": ["10.7.0.2"], "dhcp": False}
-    undo = [{"op": "hns_network_remove", "args": {"name": "cbr0"}}, {"op": "addresses", "args": back}]
+    undo = [
+        {"op": "hns_network_remove", "args": {"name": "cbr0"}},
+        {"op": "addresses", "args": back},
+        {"op": "ip_restore", "args": {"adapters": ["Ethernet"]}},
+    ]
     ops: list[dict[str, Any]] = [
+        {"op": "ip_note", "args": {"adapters": ["Ethernet"]}},
         {"op": "hns_network", "args": MAKE, "undo": undo},
         {"op": "wait", "args": {"for": "tcp", "host": "api", "port": 6443, "timeout_s": 60}},
     ]
@@ -140,12 +147,50 @@ def test_the_way_back_sets_what_the_switch_took(node: SimulatedNode) -> None:
     assert node.dump()["adapters"] == before
 
 
+def by_hand(node: SimulatedNode, name: str) -> tuple[ByHand, tuple[str, ...]]:
+    adapter = node.adapters.named(name)
+    assert adapter is not None and adapter.settings is not None
+    return adapter.settings.by_hand, adapter.settings.dns
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["", "power lost while it is set"])
+@pytest.mark.parametrize("dhcp", [False, True], ids=["static", "dhcp"])
+def test_what_was_set_by_hand_is_on_the_adapter_of_the_switch(dhcp: bool, power: bool) -> None:
+    """Routes in force and persistent, IPv6, servers, suffix, metric, MTU: what was noted outlives a restart."""
+    six = Family(dhcp=False, metric=30, mtu=1400, dns=("fd00:7::2",))
+    routes = (Route("169.254.169.254/32", "10.7.0.1"), Route("fd00:9::/48", "fd00:7::1", 5, persistent=False))
+    set_by_hand = ByHand(routes, (Address("fd00:7::25", 64),), six, 15, 1460, "corp.example", False, True)
+    node = SimulatedNode("win1", nic=Nic(dhcp=dhcp, by_hand=set_by_hand))
+    nic = node.adapters.named("Ethernet")
+    assert nic is not None and nic.settings is not None
+    nic.settings = replace(nic.settings, dns=("10.7.0.9",))
+    before = by_hand(node, "Ethernet")
+    there = {"adapters": ["vEthernet (Ethernet)"]}
+    ops: list[dict[str, Any]] = [
+        {"op": "ip_note", "args": {"adapters": ["Ethernet"]}},
+        {"op": "hns_network", "args": MAKE, "undo": [{"op": "hns_network_remove", "args": {"name": "cbr0"}}]},
+        {"op": "ip_restore", "args": there},
+    ]
+    if power:
+        node.faults.arm(Fault("power", 2, "in", boot_after_s=20))
+    with contextlib.suppress(SessionKilled, PowerLost):
+        apply(node, node.open_session(), envelope(batch_id="d" * 32, ops=ops))
+    node.clock.advance(600)
+    answer = apply(node, node.open_session(), envelope(kind="follow", batch_id="d" * 32))
+    if power:
+        assert answer["outcome"] == "undone"
+        assert execute_op(node, "ip_restore", {"adapters": ["Ethernet"]})["changed"] is True
+        assert by_hand(node, "Ethernet") == before
+        return
+    assert answer["outcome"] == "done", answer
+    assert by_hand(node, "vEthernet (Ethernet)") == before
+
+
 @pytest.mark.parametrize("when", ["before", "in", "after"])
 @pytest.mark.parametrize("kind", ["runner", "power"])
 @pytest.mark.parametrize("label", ["noted", "made"])
-def test_a_cut_while_the_network_is_made_is_taken_back(
-    node: SimulatedNode, kind: CutKind, when: When, label: str
-) -> None:
+def test_a_cut_while_the_network_is_made_is_taken_back(kind: CutKind, when: When, label: str) -> None:
+    node = SimulatedNode("win1", nic=Nic(dns=(), by_hand=ByHand()))
     before = node.dump()
     ops = [{"op": "hns_network", "args": MAKE, "undo": [{"op": "hns_network_remove", "args": {"name": "cbr0"}}]}]
     node.faults.arm(Fault(kind, 0, when, label=label if when == "in" else None, boot_after_s=20))

@@ -54,7 +54,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert set(found.ops) == {
         *("mkdir", "write", "restore", "fetch", "unpack", "move", "remove", "registry_set", "registry_remove", "run"),
         *("record", "assemble", "hns_network", "hns_network_remove", "hns_remove", "addresses"),
-        *("computer_name", "halt", "category_note", "category_restore"),
+        *("computer_name", "halt", "category_note", "category_restore", "ip_note", "ip_restore"),
     }
     assert set(found.waits) == {
         *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network"),
@@ -76,6 +76,8 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.ops["addresses"] == {"adapters", "ipv4", "gateway", "dns", "dhcp", "wait_s"}
     assert found.ops["category_note"] == {"adapters"}
     assert found.ops["category_restore"] == {"adapters", "wait_s"}
+    assert found.ops["ip_note"] == {"adapters"}
+    assert found.ops["ip_restore"] == {"adapters", "wait_s"}
     assert found.ops["computer_name"] == {"name"}
     assert found.ops["halt"] == {"name", "timeout_s", "end_after_s"}
     assert found.waits["file"] == {"path", "version"}

@@ -38,15 +38,24 @@ class Addresses:
             args["gateway"] = self.gateways[0]
         return Op("addresses", args)
 
+    def back(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
+        """`op`, then everything else that `noted` has noted: first the node can be reached again."""
+        return (
+            self.op(*adapters, wait_s=wait_s),
+            Op("ip_restore", {"adapters": list(adapters), "wait_s": wait_s}),
+        )
 
-def note_category(*adapters: str) -> Op:
-    """Before a switch: which category the adapter's network has."""
-    return Op("category_note", {"adapters": list(adapters)})
+    def settled(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
+        """`back`, and the category: a new vEthernet may be on a public network, where rules for remote access do not
+        hold."""
+        category = Op("category_restore", {"adapters": list(adapters), "wait_s": wait_s})
+        return (*self.back(*adapters, wait_s=wait_s), category)
 
 
-def restore_category(*adapters: str, wait_s: int) -> Op:
-    """After it: a new vEthernet may be on a public network, where rules for remote access do not hold."""
-    return Op("category_restore", {"adapters": list(adapters), "wait_s": wait_s})
+def noted(*adapters: str) -> tuple[Op, ...]:
+    """Before a switch is made or goes: which category the adapter's network has, and what a switch does not carry over:
+    routes, IPv6, name servers, DNS suffix, metric, MTU."""
+    return tuple(Op(name, {"adapters": list(adapters)}) for name in ("category_note", "ip_note"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +98,19 @@ class HnsNetwork:
         asked = {"request": _compact(self.request)} if self.request else {}
         make = Op("hns_network", {"name": self.name, **asked}).undone_by(
             Op("hns_network_remove", {"name": self.name}),
-            self.addresses.op(self.adapter, wait_s=self.wait_s),
+            *self.addresses.back(self.adapter, wait_s=self.wait_s),
         )
         there = Op("wait", {"for": "hns_network", "name": self.name, "timeout_s": self.wait_s})
         switch = f"vEthernet ({self.adapter})"
-        note = note_category(self.adapter)
-        settle = (self.addresses.op(switch, wait_s=self.wait_s), restore_category(switch, wait_s=self.wait_s))
+        note = noted(self.adapter)
+        settle = self.addresses.settled(switch, wait_s=self.wait_s)
         who = f"have {self.maker} make" if self.maker else "make"
         return Change(
             text=f"{who} the first virtual switch on {self.adapter} (HNS network {self.name}); every connection to the "
             "machine breaks for up to a minute",
             before="absent\n",
             after=f"{json.dumps(self.request, indent=2, sort_keys=True) if self.request else self.maker}\n",
-            prepare=(note, make) if self.maker else (note, make, *settle),
+            prepare=(*note, make) if self.maker else (*note, make, *settle),
             finish=(there, *settle, *self.gate) if self.maker else (),
             state=self.queries,
         )
@@ -141,13 +150,10 @@ class NoHnsNetwork:
         switch = f"vEthernet ({self.adapter})"
         again = Op("hns_network", {"name": self.name, "request": _compact(self.request)})
         remove = Op("hns_network_remove", {"name": self.name, "id": self.id}).undone_by(
-            again, self.addresses.op(switch, self.adapter, wait_s=self.wait_s)
+            again, *self.addresses.back(switch, self.adapter, wait_s=self.wait_s)
         )
-        note = (note_category(switch),) if self.last else ()
-        settle = (
-            self.addresses.op(switch, self.adapter, wait_s=self.wait_s),
-            restore_category(switch, self.adapter, wait_s=self.wait_s),
-        ) if self.last else ()  # fmt: skip
+        note = noted(switch) if self.last else ()
+        settle = self.addresses.settled(switch, self.adapter, wait_s=self.wait_s) if self.last else ()
         breaks = "; every connection to the machine breaks for up to a minute" if self.last else ""
         return Change(
             text=f"remove the HNS network {self.name}{breaks}",

@@ -113,6 +113,22 @@ function Wait-NodeAddress {
     }
 }
 
+function Invoke-NodeNetsh {
+    <# .SYNOPSIS Runs netsh.exe once for each list of arguments; returns what it complained of as the end of a sentence, empty if nothing. #>
+    param([object[]]$Calls)
+
+    $program = [System.Environment]::GetFolderPath('System') + '\netsh.exe'
+    $said = New-Object System.Collections.ArrayList
+    foreach ($call in $Calls) {
+        $done = Invoke-NodeProgram -Program $program -Arguments $call -TimeoutMs 30000
+        if ($done['exit_code'] -ne 0) {
+            $text = (ConvertFrom-NodeOutput -Bytes $done['stdout'] -Encoding 'oem') -replace '\s+', ' '
+            $null = $said.Add("; netsh.exe $($call -join ' ') ended with exit code $($done['exit_code']): $($text.Trim())")
+        }
+    }
+    return [string]($said.ToArray() -join '')
+}
+
 function Set-NodeAddress {
     <#
     .SYNOPSIS
@@ -146,16 +162,7 @@ function Set-NodeAddress {
         $null = $calls.Add([object[]]($head + $verb + @("address=$server", 'validate=no')))
         $verb = @('add', 'dnsservers', "name=$Name")
     }
-    $program = [System.Environment]::GetFolderPath('System') + '\netsh.exe'
-    $said = New-Object System.Collections.ArrayList
-    foreach ($call in $calls) {
-        $done = Invoke-NodeProgram -Program $program -Arguments $call -TimeoutMs 30000
-        if ($done['exit_code'] -ne 0) {
-            $text = (ConvertFrom-NodeOutput -Bytes $done['stdout'] -Encoding 'oem') -replace '\s+', ' '
-            $null = $said.Add("; netsh.exe $($call -join ' ') ended with exit code $($done['exit_code']): $($text.Trim())")
-        }
-    }
-    return [string]($said.ToArray() -join '')
+    return Invoke-NodeNetsh -Calls ($calls.ToArray())
 }
 
 function Invoke-NodeOpAddresses {

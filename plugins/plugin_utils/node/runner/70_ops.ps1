@@ -96,6 +96,8 @@ function Invoke-NodeOp {
         'addresses' { return Invoke-NodeOpAddresses -Arguments $arguments -Run $Run }
         'category_note' { return Invoke-NodeOpCategoryNote -Arguments $arguments -Run $Run }
         'category_restore' { return Invoke-NodeOpCategoryRestore -Arguments $arguments -Run $Run }
+        'ip_note' { return Invoke-NodeOpIpNote -Arguments $arguments -Run $Run }
+        'ip_restore' { return Invoke-NodeOpIpRestore -Arguments $arguments -Run $Run }
         'computer_name' { return Invoke-NodeOpComputerName -Arguments $arguments -Run $Run }
         'halt' { return Invoke-NodeOpHalt -Arguments $arguments -Run $Run }
         'wait' { return Invoke-NodeOpWait -Arguments $arguments -Run $Run }
