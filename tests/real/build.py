@@ -139,7 +139,9 @@ WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("kubernetes", "1.36.3", OF_NODES),
     ("kubernetes", "1.35.4", OF_NODES),
     ("containerd", "1.7.35", ("containerd", "ctr")),
-    ("containerd", "1.6.39", ("containerd",)),
+    ("containerd", "1.6.36", ("containerd",)),
+    ("kubernetes", "1.33.13", OF_NODES),
+    ("kubernetes", "1.30.4", OF_NODES),
     ("kubernetes", "1.31.14", OF_NODES),
     ("containerd", "2.4.2", ("containerd", "ctr")),
     ("containerd", "2.1.9", ("containerd", "ctr")),
@@ -220,7 +222,8 @@ def prepare(project: str, version: str) -> Path:
 
 
 def build(project: str, version: str, names: Sequence[str], system: str = "linux") -> list[Path]:
-    """Builds what is not there; returns the paths of all. OSError or CalledProcessError if that fails."""
+    """Builds what is not there; returns the paths of all. OSError or CalledProcessError if that fails, for one program
+    when the others have been built: each needs modules of its own, and a proxy may refuse some."""
     paths = [program(name, version, system) for name in names]
     if all(path.exists() for path in paths):
         return paths
@@ -231,14 +234,21 @@ def build(project: str, version: str, names: Sequence[str], system: str = "linux
         source = prepare(project, version) if missing else GO_CACHE
         known = PROJECTS[project]
         stamp = known.stamp.format(module=known.module_of(version))
+        failed: list[str] = []
         for name, path in missing:
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished = path.with_suffix(".part")
             flags = f"-s -w -X {stamp}={'v' if known.v else ''}{version}"
             package = known.package(name, version)
-            go("build", "-ldflags", flags, "-o", str(unfinished), package, cwd=source, system=system)
+            try:
+                go("build", "-ldflags", flags, "-o", str(unfinished), package, cwd=source, system=system)
+            except subprocess.CalledProcessError:
+                failed.append(name)
+                continue
             unfinished.rename(path)
             print(f"{name} {version}: {path}", flush=True)
+    if failed:
+        raise OSError(f"go could not build {', '.join(failed)} (see above)")
     return paths
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -13,6 +13,8 @@ import jinja2
 from ansible_collections.winkube.node.plugins.plugin_utils.components import (
     containerd_config,
     crictl,
+    flannel,
+    flannel_conf,
     kube_proxy_args,
     kubelet,
     kubelet_args,
@@ -24,16 +26,19 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import flannel as facts
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.real.build import ROOT
+from tests.unit.components import test_flannel
 from tests.unit.components.nodes import LAYOUT
 
 JOINS = ("kubeadm", "bootstrap_kubeconfig", "kubeconfig")
 MANAGERS = ("nssm", "sc")
+NET_CONF_ELSEWHERE = r"C:\flannel\net-conf.json"
 NOBODY = "https://127.0.0.1:9"
 """An API server that refuses each connection at once."""
 
@@ -115,14 +120,12 @@ def of_kube_proxy(version: str) -> Iterator[Line]:
 
 
 def of_flanneld(version: str) -> Iterator[Line]:
-    """Both modes have the same line."""
-    arguments = (
-        f"--kubeconfig-file={LAYOUT.flanneld_kubeconfig}",
-        "--iface=127.0.0.1",
-        "--ip-masq=1",
-        "--kube-subnet-mgr=1",
-    )
-    yield Line("flanneld", version, arguments, ("nssm",), {"NODE_NAME": "win1"})
+    """Both modes have the same line; another one where net-conf.json lies elsewhere."""
+    for net_conf in (facts.NET_CONF, NET_CONF_ELSEWHERE):
+        args = test_flannel.args(net_conf=net_conf)
+        address = replace(args.management, address="127.0.0.1")
+        arguments = flannel.arguments(replace(args, layout=LAYOUT, management=address))
+        yield Line("flanneld", version, arguments, (f"nssm, {net_conf}",), {"NODE_NAME": "win1"})
 
 
 def of_containerd(version: str) -> Iterator[Line]:
@@ -189,6 +192,7 @@ def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
         *(LAYOUT.kubelet_kubeconfig, LAYOUT.kube_proxy_kubeconfig, LAYOUT.flanneld_kubeconfig),
         rf"{LAYOUT.kubernetes_dir}\bootstrap-kubelet.conf",
     )
+    network = flannel_conf.net_conf("overlay", "10.244.0.0/16", "vxlan0")
     drop_in = rf"{kubelet.drop_in_dir(LAYOUT)}\{kubelet_args.DROP_IN_NAME}"
     return {
         kubelet.config_file(LAYOUT): json.dumps(kubeadms),
@@ -197,5 +201,6 @@ def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
         **dict.fromkeys(kubeconfigs, kubeconfig),
         subnet_env.path(LAYOUT): "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1450\n"
         "FLANNEL_IPMASQ=true\n",
+        **dict.fromkeys((facts.NET_CONF, NET_CONF_ELSEWHERE), network),
         crictl.config_path(LAYOUT): crictl.config(LAYOUT),
     }

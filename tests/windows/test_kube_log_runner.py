@@ -8,7 +8,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.log_runner
 from tests.windows.programs import Programs, built
 
 NAME = "kube-log-runner"
-LOG = r"C:\programs\kubelet.log"
 VERSIONS = built(NAME)
 
 pytestmark = pytest.mark.skipif(not VERSIONS, reason="kube-log-runner.exe is not built; `make windows` builds it")
@@ -18,10 +17,11 @@ pytestmark = pytest.mark.skipif(not VERSIONS, reason="kube-log-runner.exe is not
 def test_it_keeps_what_a_program_prints_under_our_flags(windows: Programs, version: str) -> None:
     """It starts a copy of itself, which complains that it has nothing to run: that complaint is in the file."""
     inner = windows.place(NAME, version)
-    _runner, *flags = wrapper(inner, LOG, Rotation(1, 2))
+    log = rf"C:\programs\{version}\kubelet.log"
+    _runner, *flags = wrapper(inner, log, Rotation(1, 2))
     for _ in range(2):
         windows.run(NAME, version, [*flags, inner])
-    kept = windows.prefix.path(LOG).read_text(encoding="utf-8", errors="replace")
+    kept = windows.prefix.path(log).read_text(encoding="utf-8", errors="replace")
     assert kept.count("not enough arguments to run") == 2, kept
 
 

@@ -211,15 +211,16 @@ class Hns:
 
     # -- endpoints -----------------------------------------------------------------------------------------------
 
-    def create_endpoint(self, request: Object) -> Object:
-        """`VirtualNetwork` is the network's ID. Without `IPAddress` it gets a free one of the first subnet.
+    def create_endpoint(self, request: Object, known: frozenset[str] = ENDPOINT) -> Object:
+        """`VirtualNetwork` is the network's ID. Without `IPAddress` it gets a free one of the first subnet. `known`:
+        types of policies.
 
         Errors: 0x80070490 (network), 0x803b002f (address), 0x803b000d (policy).
         """
         self._fail_if_told("POST /endpoints/")
         network = self._get("networks", str(request.get("VirtualNetwork") or ""))
         remote = bool(request.get("IsRemoteEndpoint"))
-        check_policies(request.get("Policies") or [], ENDPOINT)
+        check_policies(request.get("Policies") or [], known)
         subnet = network["Subnets"][0] if network["Subnets"] else {}
         taken = {str(one.get("IPAddress")) for one in self.endpoints_of(network["ID"])}
         address = str(request.get("IPAddress") or "") or free_address(network, taken)
@@ -264,6 +265,13 @@ class Hns:
         else:
             self._plug(item["ID"], item["Name"], Address(item["IPAddress"], item["PrefixLength"]), item["MacAddress"])
         return self._shown("endpoints", item)
+
+    def detach_endpoint(self, identity: str) -> None:
+        """From its namespace, or from the host. Errors: 0x80070490, also when it is attached to nothing."""
+        item = self._get("endpoints", identity)
+        if item.pop("Namespace", None) is None and item["ID"] not in self._adapters:
+            raise HnsError(errors.NOT_FOUND)
+        self._unplug(item["ID"])
 
     def _new_mac(self) -> str:
         last = self._node.random.getrandbits(12)

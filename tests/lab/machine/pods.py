@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.lab.machine.errors import WinError
-from tests.lab.machine.hns_errors import HnsError
-from tests.lab.machine.hns_subnets import HCN_ENDPOINT, check_policies
+from tests.lab.machine import hcn
+from tests.lab.machine.hns_errors import NOT_FOUND, HnsError
+from tests.lab.machine.hns_subnets import free_address
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -31,6 +30,11 @@ NO_SHIM = (
 """Source: containerd core/runtime/v2/shim_manager.go, resolveRuntimePath."""
 _LONG_TERM = (20348, 26100)
 """Windows Server 2022 and 2025, whose containers later hosts start."""
+
+
+def sandbox_id(uid: str) -> str:
+    """containerd's id of a pod's sandbox."""
+    return hashlib.sha256(uid.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Sandbox:
     @property
     def identity(self) -> str:
         """The id that crictl shows."""
-        return hashlib.sha256(self.uid.encode()).hexdigest()
+        return sandbox_id(self.uid)
 
 
 class Pods:
@@ -59,7 +63,7 @@ class Pods:
         self._node = node
         self.sandboxes: dict[str, Sandbox] = {}
         self.unpullable: set[str] = set()
-        self._policies: list[Object] = []
+        self._conf: Object | None = None
         self._shim: str | None = None
         self.shown: set[str] = set()
         """The ids that containerd was given."""
@@ -69,16 +73,16 @@ class Pods:
         wanted: Iterable[Object],
         subnet: str,
         runtime: str = "",
-        policies: Iterable[Object] = (),
+        conf: Object | None = None,
         *,
         shim: str | None = None,
     ) -> dict[str, Object]:
         """Makes and removes sandboxes; the new status of each wanted pod by its uid.
 
-        `runtime`: containerd's release; `policies`: of the endpoints, as the CNI configuration has them (HCN's form);
+        `runtime`: containerd's release; `conf`: what win-bridge or win-overlay is given, None for another plugin;
         `shim`: the program that runs them, empty if containerd finds none, None where that does not matter.
         """
-        self._policies, self._shim = list(policies), shim
+        self._conf, self._shim = conf, shim
         pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
         for uid in [uid for uid in self.sandboxes if uid not in pods]:
             self._remove(self.sandboxes.pop(uid))
@@ -110,34 +114,52 @@ class Pods:
         return running(pod, found.address, _stamp(node))
 
     def _make(self, pod: Object, subnet: str) -> Sandbox | None:
-        """What a CNI plugin leaves in HNS: an endpoint of the network with the node's pod range, in a namespace."""
+        """What a CNI plugin leaves in HNS: an endpoint of a network, in a namespace. None where there is no network."""
         hns = self._node.hns
-        for network in hns.networks:
+        metadata = pod["metadata"]
+        network = self._network(subnet)
+        if network is None:
+            return None
+        uid, space = str(metadata["uid"]), hns.create_namespace()
+        try:
+            endpoint = self._endpoint(network, uid, str(space["ID"]))
+        except HnsError:
+            hns.delete_namespace(space["ID"])
+            raise
+        hns.attach_endpoint(endpoint["ID"], space["ID"])
+        return Sandbox(
+            uid,
+            str(metadata["name"]),
+            str(metadata["namespace"]),
+            str(pod["spec"]["containers"][0]["image"]),
+            str(endpoint["IPAddress"]),
+            str(endpoint["ID"]),
+            str(space["ID"]),
+            _stamp(self._node),
+        )
+
+    def _network(self, subnet: str) -> Object | None:
+        """The one that the configuration names, of any other plugin the one with the node's pod range."""
+        for network in self._node.hns.networks:
             ranges = [item["AddressPrefix"] for item in network["Subnets"]]
-            if not subnet or not any(_within(subnet, one) for one in ranges):
-                continue
-            metadata = pod["metadata"]
-            check_policies(self._policies, HCN_ENDPOINT)
-            endpoint = hns.create_endpoint(
-                {
-                    "VirtualNetwork": network["ID"],
-                    "Name": f"{metadata['uid']}_{network['Name']}",
-                    "Policies": outbound_policies(self._node),
-                }
-            )
-            space = hns.create_namespace()
-            hns.attach_endpoint(endpoint["ID"], space["ID"])
-            return Sandbox(
-                str(metadata["uid"]),
-                str(metadata["name"]),
-                str(metadata["namespace"]),
-                str(pod["spec"]["containers"][0]["image"]),
-                str(endpoint["IPAddress"]),
-                str(endpoint["ID"]),
-                str(space["ID"]),
-                _stamp(self._node),
-            )
+            named = self._conf is None or network["Name"] == self._conf["name"]
+            if named and subnet and any(_within(subnet, one) for one in ranges):
+                return network
         return None
+
+    def _endpoint(self, network: Object, uid: str, space: str) -> Object:
+        """As win-bridge and win-overlay make it; of another plugin its name and address alone."""
+        hns, sandbox = self._node.hns, sandbox_id(uid)
+        if self._conf is None:
+            return hns.create_endpoint({"VirtualNetwork": network["ID"], "Name": f"{sandbox}_{network['Name']}"})
+        # host-local gives it; that it does not look into HNS is not simulated.
+        taken = {str(one.get("IPAddress")) for one in hns.endpoints_of(network["ID"])}
+        address = free_address(network, taken)
+        request = hcn.pod_endpoint(self._conf, network, address, sandbox, space)
+        if self._conf.get("apiVersion") != 2:
+            # For a namespace the plugins' first API takes only an endpoint that is there: hns.AddHnsEndpoint.
+            raise HnsError(NOT_FOUND)
+        return hcn.create_endpoint(hns, request)
 
     def _remove(self, sandbox: Sandbox) -> None:
         hns = self._node.hns
@@ -145,34 +167,6 @@ class Pods:
             hns.delete_endpoint(sandbox.endpoint)
         if _has(hns.namespaces, sandbox.hns_namespace):
             hns.delete_namespace(sandbox.hns_namespace)
-
-
-def outbound_policies(node: SimulatedNode) -> list[Object]:
-    """The OutBoundNAT policies of the CNI configuration that containerd takes, the first by name: API v2's exceptions
-    as v1 shows them."""
-    for process in node.processes.named(["containerd.exe"]):
-        folder = str(process.facts.get("cni_conf_dir") or "")
-        if not folder or not node.drive.is_dir(folder):
-            continue
-        for name in sorted(node.drive.listdir(folder)):
-            try:
-                document = json.loads(node.drive.read(f"{folder}\\{name}"))
-            except (WinError, ValueError):
-                continue
-            return list(_outbound(document))
-    return []
-
-
-def _outbound(found: Any) -> Iterator[Object]:
-    if isinstance(found, dict):
-        if str(found.get("Type") or "").lower() == "outboundnat":
-            settings = found.get("Settings") or {}
-            yield {"Type": "OutBoundNAT", "ExceptionList": [str(one) for one in settings.get("Exceptions") or []]}
-        for each in found.values():
-            yield from _outbound(each)
-    elif isinstance(found, list):
-        for each in found:
-            yield from _outbound(each)
 
 
 def _stamp(node: SimulatedNode) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SHIM = "containerd-shim-runhcs-v1.exe"
 
 
+WINDOWS_PLUGINS = ("win-bridge", "win-overlay")
+
+
 @dataclass(frozen=True)
 class Runtime:
     """conf_dir, bin_dirs: where it looks for CNI configurations and plugins; shim: the one that it runs pods by, empty
@@ -77,24 +80,25 @@ def network_problem(node: SimulatedNode, runtime: Runtime) -> str:
     )
 
 
-def endpoint_policies(node: SimulatedNode, runtime: Runtime) -> list[dict[str, Any]]:
-    """What win-bridge and win-overlay give to each pod's endpoint under apiVersion 2; others' policies are not read.
+def delegate(node: SimulatedNode, runtime: Runtime, subnet: str) -> dict[str, Any] | None:
+    """What win-bridge or win-overlay is given for each pod; None where the first configuration names neither.
 
-    Source: containernetworking/plugins pkg/hns/netconf_windows.go, GetHostComputeEndpointPolicies.
+    flannel hands its delegate on with host-local for the node's range. Sources: flannel-io/cni-plugin v1.2.0
+    flannel_windows.go (doCmdAdd), flannel.go (delegateAdd).
     """
     for name in _configurations(node, runtime.conf_dir)[:1]:
         try:
             document: Any = json.loads(node.drive.read(f"{runtime.conf_dir}\\{name}"))
         except (WinError, ValueError):
-            return []
-        worker = document.get("delegate", document) if isinstance(document, dict) else None
-        if not isinstance(worker, dict) or worker.get("apiVersion") != 2:
-            return []
-        entries = [item for item in worker.get("policies") or [] if isinstance(item, dict)]
-        lower = [{key.lower(): value for key, value in item.items()} for item in entries]
-        values = [item.get("value") for item in lower if str(item.get("name", "")).lower() == "endpointpolicy"]
-        return [value for value in values if isinstance(value, dict)]
-    return []
+            return None
+        plugins = document.get("plugins") or [document] if isinstance(document, dict) else []
+        first = plugins[0] if isinstance(plugins, list) and plugins and isinstance(plugins[0], dict) else {}
+        worker = first.get("delegate") if first.get("type") == "flannel" else first
+        if not isinstance(worker, dict) or worker.get("type", "win-bridge") not in WINDOWS_PLUGINS:
+            return None
+        ipam = {"ipam": {"type": "host-local", "subnet": subnet}} if first.get("type") == "flannel" else {}
+        return {**worker, **ipam, "name": document.get("name")}
+    return None
 
 
 def _configurations(node: SimulatedNode, folder: str) -> list[str]:

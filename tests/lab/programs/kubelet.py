@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, UnreachableError
 from tests.lab.cluster.workloads import scheduled
 from tests.lab.programs import containers, kubelet_config, kubelet_node
-from tests.lab.programs.cri import Runtime, connect, endpoint_policies, network_problem
+from tests.lab.programs.cri import Runtime, connect, delegate, network_problem
 from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
 from tests.lab.programs.daemon import run as run_daemon
 from tests.lab.programs.daemon import serve as serve_daemon
@@ -172,8 +172,8 @@ class _Loop:
             if self.problem or not (pods or node.pods.sandboxes):
                 return
             subnet = str((api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}).get("podCIDR") or "")
-            policies = endpoint_policies(node, self.runtime)
-            found = node.pods.sync(pods, subnet, self.runtime.version, policies, shim=self.runtime.shim)
+            conf = delegate(node, self.runtime, subnet)
+            found = node.pods.sync(pods, subnet, self.runtime.version, conf, shim=self.runtime.shim)
             self._show_in_containerd()
             for pod in pods:
                 status, metadata = found[str(pod["metadata"]["uid"])], pod["metadata"]

@@ -74,7 +74,8 @@ class Kube:
 
     def add_cni(self, kind: str = "win-bridge") -> None:
         self.write(f"{CNI_BIN}\\{kind}.exe", build(kind, "1.5.1"))
-        self.write(f"{CNI_CONF}\\cni.conf", json.dumps({"name": "cbr0", "cniVersion": "0.2.0", "type": kind}))
+        conf = {"name": "cbr0", "cniVersion": "0.2.0", "type": kind, "apiVersion": 2}
+        self.write(f"{CNI_CONF}\\cni.conf", json.dumps(conf))
 
 
 def make(

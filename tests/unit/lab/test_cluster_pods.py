@@ -144,6 +144,24 @@ def test_a_policy_that_no_endpoint_has_keeps_pods_from_starting(kube: Kube, kind
         assert "The policy is invalid" in container["state"]["waiting"]["message"]
 
 
+def test_the_plugins_first_api_makes_no_endpoint_for_a_namespace(kube: Kube) -> None:
+    """The lab made one. win-bridge and win-overlay look for an endpoint that is there already: it was dockershim's."""
+    kube.write(f"{CNI_CONF}\\cni.conf", json.dumps({"name": "cbr0", "cniVersion": "1.0.0", "type": "win-bridge"}))
+    deploy(kube)
+    (state,) = [item["state"]["waiting"] for item in pods(kube)[0]["status"]["containerStatuses"]]
+    assert "failed to setup network for sandbox" in state["message"]
+    assert kube.node.hns.namespaces == []
+
+
+def test_a_network_of_another_name_is_not_taken(kube: Kube) -> None:
+    """The lab took the one with the node's range."""
+    conf = {"name": "vxlan0", "cniVersion": "1.0.0", "type": "win-bridge", "apiVersion": 2}
+    kube.write(f"{CNI_CONF}\\cni.conf", json.dumps(conf))
+    deploy(kube)
+    (state,) = [item["state"]["waiting"] for item in pods(kube)[0]["status"]["containerStatuses"]]
+    assert "no network" in state["message"]
+
+
 def test_a_registry_that_the_machine_does_not_reach(kube: Kube) -> None:
     kube.node.pods.unpullable.add("registry")
     deploy(kube)
