@@ -75,7 +75,12 @@ def test_policies_that_the_lab_adds_or_leaves_out_are_the_plugins(
 ) -> None:
     """Without policies of the configuration, with ipMasq, and with one in the form of the first API."""
     old = [{"Name": "EndpointPolicy", "Value": {"Type": "OutBoundNAT", "ExceptionList": ["10.0.0.0/8"]}}]
-    for changed in ({"policies": []}, {"ipMasq": True, "ipMasqNetwork": "10.244.0.0/16"}, {"policies": old}):
+    changes: tuple[dict[str, Any], ...] = (
+        {"policies": []},
+        {"ipMasq": True, "ipMasqNetwork": "10.244.0.0/16"},
+        {"policies": old},
+    )
+    for changed in changes:
         found = story(networked, mode, tmp_path, **changed)
         address = str(found.result["ips"][0]["address"]).partition("/")[0]
         expected = hcn.pod_endpoint(found.conf, found.network, address, plugins.SANDBOX, found.namespace)

@@ -24,4 +24,4 @@ def test_every_entry_names_its_source() -> None:
 
 def test_entries_without_proof() -> None:
     unverified = [entry for entry in ENTRIES if entry.unverified]
-    assert len(unverified) == 7, "\n".join(repr(entry) for entry in unverified)
+    assert len(unverified) == 6, "\n".join(repr(entry) for entry in unverified)

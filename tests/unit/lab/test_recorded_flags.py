@@ -17,7 +17,8 @@ OF_CONTAINERD = sorted((RECORDED / "windows").glob("containerd-*.help.txt"))
 @pytest.mark.parametrize("path", OF_CONTAINERD, ids=lambda path: path.name)
 def test_containerds_flags(path: object) -> None:
     text = path.read_text(encoding="utf-8").partition("GLOBAL OPTIONS:")[2]  # type: ignore[attr-defined]
-    found = re.findall(r"(?m)^   --([\w-]+)( value)?(?:, -(\w)\b(?: value)?)?", text)
+    # cli v2 (containerd up to 2.3) says "value", v3 "string".
+    found = re.findall(r"(?m)^   --([\w-]+)( value| string)?(?:, -(\w)\b(?: value| string)?)?", text)
     values = {name for long, value, short in found if value for name in (long, short) if name}
     switches = {name for long, value, short in found if not value for name in (long, short) if name}
     assert len(values) > 5
