@@ -43,8 +43,8 @@ SERVICE = ServiceKind(
     native_flag=None,
     why="flanneld does not speak to the service control manager: under sc.exe it would be killed after 30 seconds "
     "(Windows error 1053).",
-    source="the documents register it with nssm only; flannel v0.28.4 main.go waits for signals alone, and a build of it "
-    "for Windows has no svc.Run (tests/windows/test_services.py)",
+    source="the documents register it with nssm only; flannel v0.28.4 main.go waits for signals alone, and a build of "
+    "it for Windows has no svc.Run (tests/windows/test_services.py)",
 )
 
 NOTICE = "for new pods; existing pods keep the old policy"
