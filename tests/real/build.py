@@ -146,7 +146,7 @@ WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("containerd", "2.4.2", ("containerd", "ctr")),
     ("containerd", "2.1.9", ("containerd", "ctr")),
     ("containerd", "2.0.14", ("containerd", "ctr")),
-    ("kubernetes", "1.22.17", OF_NODES),
+    ("kubernetes", "1.22.17", OF_NODES[:-1]),  # kube-log-runner came with 1.23
 )
 """Project, version, programs; what is asked for first stands first."""
 
