@@ -126,6 +126,8 @@ def _lines(options: dict[str, Any], indent: int) -> Iterator[str]:
             elif key == "description" and len(value) > 90:
                 yield f"{blank}  description:\n"
                 yield from (f"{blank}    - {_value(each)}\n" for each in re.split(r"(?<=\.) ", value))
+            elif isinstance(value, str) and "{{" in value:
+                yield f"{blank}  {key}: {_template(value, indent + 2)}\n"
             else:
                 yield f"{blank}  {key}: {_value(value)}\n"
 
@@ -136,9 +138,17 @@ def _value(value: Any) -> str:
     return json.dumps(value)
 
 
-def _long(value: str) -> str:
-    """A template in YAML: folded where it does not fit into a line."""
-    return f'"{value}"' if len(value) < 90 or '"' in value else f">-\n  {value}"
+def _template(value: str, indent: int = 0) -> str:
+    """A template as a YAML value: folded where it does not fit into a line, at blanks between braces alone."""
+    if len(value) < 90 and '"' not in value:
+        return f'"{value}"'
+    blank = " " * (indent + 2)
+    lines = [""]
+    for piece in re.split(r" (?=[^{}]*}})(?=(?:[^']*'[^']*')*[^']*$)", value):
+        if lines[-1] and len(lines[-1]) + len(piece) > 100:
+            lines.append("")
+        lines[-1] += f" {piece}" if lines[-1] else piece
+    return "".join((">-", *(f"\n{blank}{line}" for line in lines)))
 
 
 def _specification(made: ProgramService) -> dict[str, Any]:
@@ -199,8 +209,8 @@ def _defaults(made: ProgramService) -> str:
         name=component.name,
         version=recipe.version,
         published=f" {recipe.no_url.partition(';')[0]}." if recipe.no_url else "",
-        url=_long(recipe.url),
-        sums=_long(_sums(made)),
+        url=_template(recipe.url),
+        sums=_template(_sums(made)),
         options="".join(
             f"# {_plain(option.description)}\nwinkube_{component.role}_{option.name}: {_value(option.default)}\n"
             for option in recipe.options
@@ -289,15 +299,22 @@ def generated() -> dict[Path, str]:
         for name, lines in blocks.items():
             text = _between(text, name, lines, *marks)
         found[ROOT / file] = text
-    found[ROOT / "README.md"] = _rows((ROOT / "README.md").read_text(encoding="utf-8"), rows)
+    text = _rows((ROOT / "README.md").read_text(encoding="utf-8"), rows, "| [`setup`]")
+    modules = [f"| `{made.component.module}` | {_lower(made.recipe.summary)} |" for made in PROGRAM_SERVICES]
+    found[ROOT / "README.md"] = _rows(text, modules, "| `win_k8s_node_check`")
     return found
 
 
-def _rows(text: str, rows: list[str]) -> str:
-    """README.md with these rows in its table of roles, before the role of the machine's users."""
-    kept = [line for line in text.split("\n") if not line.endswith(f"{ONLY_WHERE} |")]
-    place = next(number for number, line in enumerate(kept) if line.startswith("| [`setup`]"))
+def _rows(text: str, rows: list[str], following: str) -> str:
+    """README.md with these rows in the table that has a row `following`, right before that."""
+    begins = tuple(row[: row.index(" |", 2)] for row in rows)
+    kept = [line for line in text.split("\n") if not line.startswith(begins)]
+    place = next(number for number, line in enumerate(kept) if line.startswith(following))
     return "\n".join((*kept[:place], *rows, *kept[place:]))
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 def main() -> int:

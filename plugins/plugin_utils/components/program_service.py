@@ -16,7 +16,7 @@ from typing import Any
 from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, file_key, services_query
-from ..engine.resource import Resource
+from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
 from ..engine.resources.firewall_rule import FirewallRule, Network
 from ..engine.resources.programs import Programs, Source
@@ -156,9 +156,12 @@ class ProgramService:
         )
 
     def _firewall(self, args: Args) -> tuple[FirewallRule, ...]:
-        if self.recipe.port is None or args.sources is None:
+        if self.recipe.port is None:
             return ()
-        return (FirewallRule(self.rule, "TCP", self.recipe.port(args.values), args.sources, adopts=True),)
+        port = self.recipe.port(args.values)
+        if not 0 < port < 65536:
+            raise Refused(f"{self.component.name}: port: {port} is no TCP port, which is 1 to 65535.")
+        return () if args.sources is None else (FirewallRule(self.rule, "TCP", port, args.sources, adopts=True),)
 
     def _service(self, args: Args) -> Service:
         layout = args.layout
