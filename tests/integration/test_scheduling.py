@@ -16,6 +16,7 @@ from tests.unit.scheduling.objects import windows
 
 SCHEDULING, DENSITY = (ROOT / "playbooks" / f"{name}.yml" for name in ("scheduling", "density"))
 ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
+EXPORTER = build("windows_exporter", "0.31.8")
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 
 
@@ -31,11 +32,16 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
     host = bench.node()
     bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
     wanted: dict[str, Any] = {
-        "winkube_optional_components": ["csi_proxy"],
+        "winkube_optional_components": ["csi_proxy", "windows_exporter"],
+        "winkube_windows_exporter_url": "http://xyz/windows_exporter.exe",
+        "winkube_windows_exporter_checksum": f"sha256:{hashlib.sha256(EXPORTER).hexdigest()}",
         "winkube_csi_proxy_url": "http://xyz/csi-proxy-v1.2.1.tar.gz",
         "winkube_csi_proxy_checksum": f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}",
     }
-    assert "did start csiproxy" in converge(bench, **wanted).output
+    bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
+    first_run = converge(bench, **wanted)
+    assert "did start csiproxy" in first_run.output and "did start windows_exporter" in first_run.output
+    assert converge(bench, **wanted).recap["win1"].changed == 0
     assert host.in_turn(lambda: host.node.pipes.exists("csi-proxy-smb-v1"))
     cluster = bench.cluster(version="1.36.1")
     for name, number in (("win1", 20348), ("win2", 26100), ("win3", 20348)):

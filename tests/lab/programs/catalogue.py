@@ -32,6 +32,7 @@ from tests.lab.programs import (
     tasklist,
     unsimulated,
     wevtutil,
+    windows_exporter,
     worker,
 )
 from tests.lab.programs.program import Main, Serve
@@ -61,6 +62,7 @@ PROGRAMS: dict[str, tuple[Main, Serve | None]] = {
     "ctr": (ctr.main, None),
     "crictl": (crictl.main, None),
     "csi-proxy": (csi_proxy.main, csi_proxy.serve),
+    "windows_exporter": (windows_exporter.main, windows_exporter.serve),
     "kubelet": (kubelet.main, kubelet.serve),
     "kubeadm": (kubeadm.main, None),
     "kube-log-runner": (kube_log_runner.main, kube_log_runner.serve),

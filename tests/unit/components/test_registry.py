@@ -79,6 +79,6 @@ def test_each_optional_component_is_one_that_site_yml_asks_for_by_name() -> None
 
 def test_services_stop_in_the_reverse_of_their_start() -> None:
     assert [daemon.service(LAYOUT) for daemon in registry.start_order()] == [
-        *("containerd", "flanneld", "csiproxy", "kubelet", "kube-proxy"),
+        *("containerd", "flanneld", "csiproxy", "windows_exporter", "kubelet", "kube-proxy"),
     ]
     assert stopping.names(LAYOUT) == ("kube-proxy", "kubelet", "flanneld")

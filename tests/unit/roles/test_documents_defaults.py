@@ -261,6 +261,7 @@ def test_the_order_of_site_yml() -> None:
         "flannel",
         "kube_proxy",
         "csi_proxy",
+        "windows_exporter",
     ]
 
 
@@ -279,6 +280,7 @@ def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is
         "flannel": released,
         "kube_proxy": released,
         "csi_proxy": "'csi_proxy' in winkube_optional_components",
+        "windows_exporter": "'windows_exporter' in winkube_optional_components",
     }
 
 
