@@ -37,7 +37,7 @@ def environment(lab: Lab, sockets: str) -> dict[str, str]:
     """Ansible's environment: the clone's ansible.cfg, and ssh told where the lab's nodes are."""
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
-        "ANSIBLE_SSH_COMMON_ARGS": f"-F {lab.ssh_config}",
+        "ANSIBLE_SSH_COMMON_ARGS": f"-F {lab.ssh_config} -o ServerAliveInterval=1 -o ServerAliveCountMax=2",
         "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets,
         "ANSIBLE_LOCALHOST_WARNING": "0",
         "ANSIBLE_FORCE_COLOR": "1" if sys.stdout.isatty() else "0",

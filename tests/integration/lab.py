@@ -39,6 +39,8 @@ COLLECTIONS = ROOT / ".venv" / "collections"
 # The scripts of the environment that pytest runs in; not resolved, since its python is a link.
 SCRIPTS = Path(sys.executable).parent
 TIMEOUT_S = 180.0
+IMPATIENT = ("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=2")
+"""A user's own arguments: a node that goes silent is noticed after three seconds, not after a minute; they are real."""
 _RECAP = re.compile(r"^(?P<host>\S+)\s+: (?P<counts>ok=\d+\s.*)$", re.MULTILINE)
 
 
@@ -213,7 +215,7 @@ class Bench:
             "HOME": str(self._place / "home"),
             "ANSIBLE_HOME": str(self._place / "home" / ".ansible"),
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-            "ANSIBLE_SSH_COMMON_ARGS": shlex.join(["-F", str(self._place / "ssh_config")]),
+            "ANSIBLE_SSH_COMMON_ARGS": shlex.join(["-F", str(self._place / "ssh_config"), *IMPATIENT]),
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self._place),
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_LOCALHOST_WARNING": "0",

@@ -25,6 +25,7 @@ class Fault:
     when: `before` its intent is written; `in`: the most awkward moment inside; `after` its effect, the done mark not
     yet
     written. label: which awkward moment if an op has several (`Faults.trace` lists them); None: the first.
+    silent: from this moment on nothing goes in or out of the machine, and nobody is told (`Faults.silent`).
     """
 
     kind: Kind
@@ -33,6 +34,7 @@ class Fault:
     phase: Phase = "ops"
     label: str | None = None
     boot_after_s: float | None = None
+    silent: bool = False
     fired: bool = False
 
 
@@ -95,6 +97,9 @@ class Faults:
     """Lower-case file names that the scanner deletes as soon as they have been written."""
     runner_refused: str = ""
     """What stops runner.ps1 whenever the scheduled task starts it (antivirus, a policy): PowerShell's own words."""
+    silent: bool = False
+    """Every packet to and from the machine is lost, without FIN, RST or an ICMP message, until this is false again or
+    the machine has booted."""
     lost_static_address: bool = False
     """A NIC's first virtual switch loses the static address: `vEthernet (..)` is left with DHCP."""
     servicing_s: float = 20.0
@@ -159,6 +164,7 @@ class Faults:
         self.disk_full_after = None
         self.antivirus_s = 0.0
         self.pipe_delay_s = None
+        self.silent = False
         self.lost_static_address = False
         self.runner_refused = ""
         self.servicing_s = 20.0

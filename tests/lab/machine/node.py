@@ -100,8 +100,8 @@ class SimulatedNode:
         self.network.up = lambda: self.adapters.connected
         self.network.own = lambda host: self.adapters.holder(host) is not None
         self.encryption: dict[str, str] = {volume.upper(): state for volume, state in (encryption or {}).items()}
-        self.on_cut: list[Callable[[], None]] = []
-        """Called when every connection of the machine dies."""
+        self.on_cut: list[Callable[[bool], None]] = []
+        """Called when every connection of the machine dies: whether the other side is told (FIN or RST)."""
         self.before_module: list[Callable[[Session, str, Mapping[str, Any]], None]] = []
         """Called with each module of ours before it begins: the session, the module's name, its arguments."""
         self.powered = False
@@ -125,6 +125,7 @@ class SimulatedNode:
             return
         self.powered = True
         self.stopping = False
+        self.faults.silent = False
         self.shutdown = None
         self.boots += 1
         self.boot_id = self.clock.utc().strftime("%Y%m%d%H%M%S.%f") + f"-{self.boots}"
@@ -153,6 +154,7 @@ class SimulatedNode:
         self.pipes.clear()
         self.network.clear()
         self.drive.lose_power()
+        self._tell_of_cut(told=False)
         if boot_after_s is not None:
             self.clock.call_later(boot_after_s, self.boot)
 
@@ -169,7 +171,7 @@ class SimulatedNode:
         """
         self.stopping = True
         self.shutdown = None
-        self.cut_connections()
+        self.cut_connections(told=True)
         self.services.shut_down()
 
         def off() -> None:
@@ -178,17 +180,26 @@ class SimulatedNode:
 
         self.clock.call_later(STOPPING_S, off)
 
-    def cut_connections(self) -> None:
-        """Every TCP connection of the machine dies, and with it every remote session but those that linger."""
+    def cut_connections(self, *, told: bool) -> None:
+        """Every TCP connection of the machine dies, and with it every remote session but those that linger. `told`: the
+        machine still says so to the other side, as it does when it shuts down."""
         for session in [session for session in self.sessions if not session.console and not session.lingers]:
             self.close_session(session)
+        self._tell_of_cut(told)
+
+    def _tell_of_cut(self, told: bool) -> None:
         for listener in self.on_cut:
-            listener()
+            listener(told)
 
     @property
     def online(self) -> bool:
         """Whether the machine can be reached under the address that the world knows it by."""
-        return self.powered and not self.stopping and self.lets_in("TCP", SSH, self.nic.neighbour)
+        return (
+            self.powered
+            and not self.stopping
+            and not self.faults.silent
+            and self.lets_in("TCP", SSH, self.nic.neighbour)
+        )
 
     def lets_in(self, protocol: str, port: int, source: str) -> bool:
         """Whether what comes from this address to the machine's own gets in: by the firewall and the category of the
@@ -289,6 +300,9 @@ class SimulatedNode:
         if fault.kind == "disk_full":
             self.faults.disk_full_after = 0
             return
+        if fault.silent:
+            self.faults.silent = True
+            self._tell_of_cut(told=False)
         if fault.kind == "power":
             self.power_off(fault.boot_after_s)
             raise ProcessKilled

@@ -95,7 +95,7 @@ class Switches:
         switch.nic.settings = held.carried if held is not None else None
 
     def _blip(self, adapter: Adapter) -> None:
-        """Every connection dies; the adapter has no address for 5 to 60 s."""
+        """Every connection dies, and the other side is not told; the adapter has no address for 5 to 60 s."""
         node = self._node
         seconds = node.faults.blip_s
         if seconds is None:
@@ -106,7 +106,7 @@ class Switches:
             adapter.settled = True
 
         node.clock.call_later(seconds, settle)
-        node.cut_connections()
+        node.cut_connections(told=False)
 
     def boot(self, networks: set[str]) -> None:
         """After a restart only these networks are left. What is missing is gone without a blip of its own."""

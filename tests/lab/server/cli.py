@@ -262,7 +262,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_faults(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="FAULT")
-    access = kinds.add_parser("access", help="the way to the node: open, refused, silent")
+    access = kinds.add_parser("access", help="the way to the node: open, refused, silent (every packet is lost)")
     access.add_argument("access", choices=Access.__args__)  # type: ignore[attr-defined]
     latency = kinds.add_parser("latency", help="seconds that each remote call takes longer")
     latency.add_argument("seconds", type=float)
@@ -272,6 +272,11 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
     cut.add_argument("--when", choices=["before", "in", "after"], default="in")
     cut.add_argument("--phase", choices=["submit", "ops", "gate", "undo"], default="ops")
     cut.add_argument("--boot-after", dest="boot_after_s", type=float, help="seconds until the power is back")
+    cut.add_argument(
+        "--silent",
+        action="store_true",
+        help="and from then on every packet is lost, until `access open`, `clear` or the next boot",
+    )
     service = kinds.add_parser("service", help="a service that behaves badly")
     service.add_argument("service")
     service.add_argument(

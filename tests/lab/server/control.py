@@ -115,8 +115,6 @@ class Control:
                 host.node.power_off()
 
         self._in_turn(request, work)
-        if not on:
-            self._host(request).drop()
         return "on" if on else "off"
 
     def _flow(self, request: Mapping[str, Any]) -> str:
@@ -164,9 +162,10 @@ class Control:
                 when=_choice(request, "when", get_args(When)),
                 phase=_choice(request, "phase", get_args(Phase)),
                 boot_after_s=None if request.get("boot_after_s") is None else _number(request, "boot_after_s"),
+                silent=bool(request.get("silent")),
             )
             faults.arm(fault)
-            return f"armed: {fault.kind} {fault.when} {fault.phase} {fault.op}"
+            return f"armed: {fault.kind} {fault.when} {fault.phase} {fault.op}{' silently' if fault.silent else ''}"
         if kind == "service":
             wanted = _choice(request, "service_fault", (*get_args(ServiceFaultKind), "none"))
             name = str(request.get("service", ""))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hmac
 import socket
+import struct
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -43,11 +44,12 @@ class NodeHost:
         self._executor = executor
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._silent: set[socket.socket] = set()
+        """Connections that are open for the other side only."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._socket: socket.socket | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keys = keys
-        node.on_cut.append(self.drop)
+        node.on_cut.append(self.lose)
 
     # -- the listener --------------------------------------------------------------------------------------------
 
@@ -82,23 +84,37 @@ class NodeHost:
         """Close the listener and every connection."""
         if self._socket:
             self._socket.close()
-        self.node.on_cut.remove(self.drop)
+        self.node.on_cut.remove(self.lose)
         self.drop_connections()
+        for sock in self._silent:
+            sock.close()
+        self._silent.clear()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def set(self, **changes: Any) -> None:
-        """Change the spec from any thread, e.g. `set(access="refused")`; open connections are cut when access ends."""
+        """Change the spec from any thread, e.g. `set(access="refused")`; open connections are cut when access ends,
+        without a word if it is `silent` now. `open` ends a silence of the machine, too."""
         self.spec = replace(self.spec, **changes)
-        if self.spec.access != "open":
-            self.drop()
+        if changes.get("access") == "open":
+            self.node.faults.silent = False
+        elif self.spec.access != "open":
+            self._in_loop(self.drop_connections if self.spec.access == "refused" else self.hush_connections)
 
     def drop(self) -> None:
         """`drop_connections` from any thread."""
+        self._in_loop(self.drop_connections)
+
+    def lose(self, told: bool) -> None:
+        """Every connection is lost, from any thread; one that the client is not told of stays open for it."""
+        kind = self.spec.kind
+        self._in_loop(self.drop_connections if told or (kind and kind.connections) else self.hush_connections)
+
+    def _in_loop(self, work: Callable[[], None]) -> None:
         if self._loop:
-            self._loop.call_soon_threadsafe(self.drop_connections)
+            self._loop.call_soon_threadsafe(work)
 
     @property
     def reachable(self) -> bool:
@@ -107,13 +123,23 @@ class NodeHost:
     def answers(self, service: str) -> bool:
         """Whether a connection is taken: it may, and the machine has its address and the service runs."""
         node = self.node
-        return self.spec.access == "open" and node.online and node.services.state(service) == "running"
+        return (
+            not self.is_silent
+            and self.spec.access == "open"
+            and node.online
+            and node.services.state(service) == "running"
+        )
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether packets are lost on the way, until somebody mends it or the machine boots."""
+        return self.spec.access == "silent" or self.node.faults.silent
 
     async def admit(self, service: str, patience_s: float = PATIENCE_S) -> bool:
         """Whether a new connection is taken, after some of the node's time if need be; a refusal is counted."""
         if self.answers(service):
             return True
-        if self.spec.access == "open" and await self.run(lambda: self._wait_for(service, patience_s)):
+        if self.spec.access != "refused" and await self.run(lambda: self._wait_for(service, patience_s)):
             return True
         self.count(refused_connections=1)
         return False
@@ -128,7 +154,7 @@ class NodeHost:
         return self.answers(service)
 
     def drop_connections(self) -> None:
-        """Cut the TCP connection of every session, as a power loss does. Runs in the event loop."""
+        """Cut the TCP connection of every session, so that the clients know. Runs in the event loop."""
         for connection in list(self._connections):
             self.count(aborted=1)
             connection.abort()
@@ -137,9 +163,32 @@ class NodeHost:
             self.count(aborted=1)
             stream.transport.abort()
         self.streams.clear()
-        for sock in self._silent:
+
+    def hush_connections(self) -> None:
+        """As `drop_connections`, but the clients get neither FIN nor RST: for them the connections stay open."""
+        for way in (*(connection for connection in self._connections), *self.streams):
+            self.swallow(way.get_extra_info("socket").dup())
+        self.drop_connections()
+
+    def swallow(self, sock: socket.socket) -> None:
+        """Take what comes on this connection and answer nothing, until the client gives up."""
+        sock.setblocking(False)
+        self._silent.add(sock)
+        self.spawn(self._swallow(sock))
+
+    async def _swallow(self, sock: socket.socket) -> None:
+        """A machine that is back answers what belongs to no connection of its own with a RST."""
+        loop = asyncio.get_running_loop()
+        try:
+            while await loop.sock_recv(sock, 65536):
+                if self.reachable:
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    break
+        except OSError:
+            pass  # it was the client who has reset it
+        finally:
+            self._silent.discard(sock)
             sock.close()
-        self._silent.clear()
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -158,8 +207,8 @@ class NodeHost:
         """A connection to a node that does not answer now: served if it comes back soon enough."""
         if await self.admit("sshd"):
             await self._serve(sock)
-        elif self.spec.access == "silent":
-            self._silent.add(sock)
+        elif self.is_silent:
+            self.swallow(sock)
         else:
             sock.close()
 

@@ -39,12 +39,13 @@ class Kind:
     """Where a machine is kinder than Windows, and the reason why a test may have it so, one sentence.
 
     antivirus: no scanner holds programs that have just been written. clock: it is in step with the cluster's and the
-    controller's.
+    controller's. connections: they are closed when an adapter is rebound or the power goes, so that clients notice.
     """
 
     reason: str
     antivirus: bool = False
     clock: bool = False
+    connections: bool = False
 
     def __post_init__(self) -> None:
         if not self.reason.strip():
@@ -59,7 +60,7 @@ class NodeSpec:
     (NTLM takes none with a colon).
     winrm_unencrypted: whether Basic and plain messages are taken over HTTP, as Windows does only when it is told to
     (AllowUnencrypted). latency_s: seconds that each remote call takes longer.
-    access: `refused` closes each connection at once, `silent` accepts it and never answers.
+    access: `refused` closes each connection at once; `silent` swallows whatever comes, of open connections too.
     containers: whether the Containers feature is on. adapter, prefix, gateway (None: the network's first address), dns,
     dhcp: its NIC, which has `address` if that is an IPv4 address. encryption: BitLocker's state of C:.
     lost_static_address: the first virtual switch loses a static address. clock_offset_s: how wrong its clock is (None:

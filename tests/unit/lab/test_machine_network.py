@@ -42,13 +42,13 @@ def switch_adapter(node: SimulatedNode) -> list[str]:
 def test_the_first_switch_takes_the_network_away_and_brings_it_back(nic: Nic) -> None:
     node = SimulatedNode("win1", nic=nic, hosts={"api": "127.0.0.1:1"})
     session = node.open_session()
-    cuts: list[float] = []
-    node.on_cut.append(lambda: cuts.append(node.clock.now()))
+    cuts: list[tuple[float, bool]] = []
+    node.on_cut.append(lambda told: cuts.append((node.clock.now(), told)))
     before = node.adapters.named("Ethernet")
     assert before is not None
     mac, index, started = before.mac, before.index, node.clock.now()
     node.hns.create_network(L2BRIDGE)
-    assert session.killed and cuts == [started] and not node.online
+    assert session.killed and cuts == [(started, False)] and not node.online
     with pytest.raises(Unreachable):
         node.open_session()
     with pytest.raises(NetworkError, match="unreachable network"):

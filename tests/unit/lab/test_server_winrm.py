@@ -228,7 +228,7 @@ def test_a_shell_outlives_its_connection(lab: Lab, host: NodeHost, monkeypatch: 
     def blip(request: Request) -> str:
         sent.wait(10)
         with request.node.lock:
-            request.node.cut_connections()
+            request.node.cut_connections(told=True)
         return "still here"
 
     answer_with(monkeypatch, blip)
@@ -299,11 +299,11 @@ def test_an_unknown_shell_is_named(lab: Lab, host: NodeHost) -> None:
 
 
 def test_a_machine_that_is_off_takes_no_connection(lab: Lab, host: NodeHost) -> None:
-    protocol = client(lab)
+    protocol = client(lab, operation_timeout_sec=1, read_timeout_sec=2)
     opened = protocol.open_shell()
     host.in_turn(lambda: host.node.power_off())
     before = host.node.clock.now()
-    with pytest.raises(requests.ConnectionError):
+    with pytest.raises(requests.Timeout):  # nobody has told it that the connection is no more
         protocol.run_command(opened, "hostname")
     with pytest.raises(requests.ConnectionError):
         client(lab, "https", 5986).open_shell()

@@ -149,11 +149,9 @@ class _Connection:
         """Whether the node takes the connection; if so it is the node's from now on."""
         self.leave()
         if not await host.admit(SERVICE, PATIENCE_S):
-            if host.spec.access == "silent":
-                host.streams.add(self._writer)  # until the node is dropped
-                while await self._reader.read(65536):
-                    pass
-                host.streams.discard(self._writer)
+            if host.is_silent:
+                host.swallow(self._writer.get_extra_info("socket").dup())
+                self._writer.transport.abort()
             return False
         self._host, self._tls = host, tls
         self._login = Login(host.spec, encrypted=tls)
