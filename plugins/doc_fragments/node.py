@@ -147,4 +147,11 @@ options:
     description: Seconds for which a node is waited for when the connection is lost while it works.
     type: int
     default: 300
+  answer_timeout:
+    description:
+      - Seconds in which a node has to answer. A call that gets no answer is ended, as a connection that goes silent is
+        neither closed nor reset, and the node is asked again for O(reconnect_timeout) seconds.
+      - A node that works on a change has as long again, says then that it still works, and is asked once more.
+    type: int
+    default: 300
 """

@@ -21,7 +21,8 @@ from .components.layout import Layout
 from .components.read_plan import read_plan
 from .engine.reading import Query, Reading, usable
 from .engine.resource import Refused
-from .node.link import Link, NodeError, OutcomeUnknown, recovered_sentence
+from .node.link import Link, NodeError, OutcomeUnknown, Silence, recovered_sentence
+from .node.ssh import end_shared, keep_alive
 from .plain import plain
 from .run_id import RUN_ID
 
@@ -59,11 +60,15 @@ class NodeAction(ActionBase):
         options = plain(validated[1])
         try:
             layout = Layout.of(options["node"])
+            keep_alive(self._connection)
             self._link = Link(
                 execute=self._on_node,
                 reset=self._reset,
                 state_dir=layout.state_dir,
+                host=self._host,
+                abandon=lambda: end_shared(self._connection),
                 reconnect_s=options["reconnect_timeout"],
+                answer_s=options["answer_timeout"],
                 runner_mode=options["runner"],
                 notice=display.warning,
             )
@@ -74,6 +79,8 @@ class NodeAction(ActionBase):
             raise AnsibleActionFail(str(error)) from None
         except OutcomeUnknown as unknown:
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
+        except Silence as silence:
+            raise AnsibleConnectionFailure(str(silence)) from None
 
     def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to take back a batch of before has changed, also if there was nothing else to

@@ -83,8 +83,8 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
         pause = min(pause * 1.5, LONGEST_PAUSE_S)
         try:
             if not answers:
-                link.reset()
-            found = _boot_id(link.probe((system_query(),)))
+                link.renew()
+            found = _boot_id(link.probe((system_query(),), again=False))
             answers = answers + 1 if found != boot_id else 0
             seen = "the machine still runs as before" if found == boot_id else "the machine is back"
         except Exception as error:  # connection plugins raise many types; each means: not yet

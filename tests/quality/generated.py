@@ -61,6 +61,7 @@ TASKS = """\
     reading_max_age: "{{{{ winkube_reading_max_age }}}}"
     runner: "{{{{ winkube_runner }}}}"
     reconnect_timeout: "{{{{ winkube_reconnect_timeout }}}}"
+    answer_timeout: "{{{{ winkube_answer_timeout }}}}"
   notify: winkube {name} changed
 """
 PORT = """\

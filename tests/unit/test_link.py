@@ -8,11 +8,22 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op, decode
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import system_query
-from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link, NodeError, OutcomeUnknown
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import (
+    Clock,
+    Link,
+    NodeError,
+    OutcomeUnknown,
+    Silence,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.node.time_limit import NoAnswerError
 
 BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
 ID = "ab" * 16
 DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
+
+
+class Never(Exception):  # noqa: N818 - no error
+    """In the place of an answer that does not come."""
 
 
 class Node:
@@ -22,6 +33,8 @@ class Node:
         self.answers = list(answers)
         self.sent: list[dict[str, Any]] = []
         self.resets = 0
+        self.abandoned = 0
+        self.limits: list[float] = []
         self.time = 0.0
 
     def execute(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -36,11 +49,34 @@ class Node:
     def reset(self) -> None:
         self.resets += 1
 
+    def abandon(self) -> None:
+        self.abandoned += 1
+
+    def within(self, seconds: float, work: Callable[[], Any]) -> Any:
+        """An answer that is SILENCE never comes; calls of the connection's own reset have no place in `limits`."""
+        if work == self.reset:
+            return work()
+        self.limits.append(seconds)
+        try:
+            return work()
+        except Never:
+            raise NoAnswerError(seconds) from None
+
     def sleep(self, seconds: float) -> None:
         self.time += seconds
 
     def link(self, **kwargs: Any) -> Link:
-        return Link(self.execute, self.reset, r"C:\state", clock=Clock(lambda: self.time, self.sleep), **kwargs)
+        clock = Clock(lambda: self.time, self.sleep)
+        return Link(
+            self.execute,
+            self.reset,
+            r"C:\state",
+            host="win1",
+            abandon=self.abandon,
+            clock=clock,
+            within=self.within,
+            **kwargs,
+        )
 
     def kinds(self) -> list[str]:
         return [envelope["kind"] for envelope in self.sent]
@@ -122,3 +158,62 @@ def test_the_probe_is_one_call_and_its_failure_a_sentence() -> None:
 def test_a_connection_that_fails_while_reading_passes_through() -> None:
     with pytest.raises(ConnectionResetError):
         Node(ConnectionResetError("gone")).link().probe([system_query()])
+
+
+# -- silence -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_without_an_answer_is_a_lost_connection_and_what_is_left_of_it_ends_first() -> None:
+    node = Node(Never(), Never(), DONE)
+    said: list[str] = []
+    assert node.link(answer_s=10, notice=said.append).apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow"], "sent once, then asked after"
+    assert (node.abandoned, node.resets) == (2, 2)
+    assert "win1 sent nothing for 20 s while it worked" in said[0]
+    assert "raise answer_timeout (winkube_answer_timeout)" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("answer_s", "mode", "follow_s", "limits"),
+    [
+        (10.0, "task", 10.0, [20.0, 20.0]),
+        (300.0, "task", 60, [360.0, 360.0]),
+        (10.0, "inline", 10.0, [130.0, 20.0]),  # the call itself works: 60 s, and as long again to take it back
+    ],
+)
+def test_a_limit_comes_from_what_is_asked(answer_s: float, mode: str, follow_s: float, limits: list[float]) -> None:
+    node = Node({**DONE, "outcome": "running"}, DONE)
+    node.link(answer_s=answer_s, runner_mode=mode).apply(BATCH, ID)
+    assert node.limits == limits
+    assert [envelope["follow_s"] for envelope in node.sent] == [follow_s, follow_s]
+
+
+def test_a_connection_that_is_lost_while_a_long_batch_is_followed_is_asked_after() -> None:
+    """It ended the run: only the first answer was asked for again."""
+    node = Node({**DONE, "outcome": "running"}, ConnectionResetError("gone"), Never(), DONE)
+    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow", "follow"]
+
+
+def test_a_node_that_is_silent_while_it_is_read_is_read_again() -> None:
+    node = Node(Never(), ConnectionResetError("not yet"), {"parts": {"system": {}}})
+    said: list[str] = []
+    assert node.link(answer_s=10, notice=said.append).probe([system_query()]) == {"system": {}}
+    assert node.limits == [10, 10, 10] and node.resets == 2
+    assert said == [said[0]] and said[0].startswith("win1 sent nothing for 10 s while it was read")
+
+
+def test_a_node_that_stays_silent_is_given_up() -> None:
+    node = Node(Never())
+    with pytest.raises(OutcomeUnknown, match="win1 could not be read: it went silent, and did not answer for 100 s"):
+        node.link(reconnect_s=100).probe([system_query()])
+    assert 100 <= node.time < 120
+
+
+def test_who_waits_for_a_restart_asks_again_himself() -> None:
+    node = Node(Never())
+    with pytest.raises(Silence):
+        node.link().probe([system_query()], again=False)
+    with pytest.raises(Silence):
+        node.link().acknowledge(ID)
+    assert node.time == 0

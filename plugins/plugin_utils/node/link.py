@@ -5,7 +5,8 @@
 
 A batch is sent once. After any exception of the connection the outcome is unknown: the node is asked for the batch's
 id until it answers
-or the time is up. What a node answers is docs/protocol.md.
+or the time is up. A call without an answer in its time limit is a lost connection, too. What a node answers is
+docs/protocol.md.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ..engine.batch import Batch, encode
 from ..engine.reading import Query
 from .runner_text import runner_sha256, runner_text
+from .time_limit import NoAnswerError, within
 
 SCHEMA = 1
 FAILURES = 3
@@ -29,12 +31,19 @@ FAILURES = 3
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
 
+T = TypeVar("T")
+Within = Callable[[float, Callable[[], Any]], Any]
+"""Runs a piece of work in so many seconds; NoAnswerError if it takes longer."""
 Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Runs a module on the node: (name, arguments) -> its result. Raises what the connection plugin raises."""
 
 
 class NodeError(Exception):
     """The node answered, but not what was asked for. The text is a sentence."""
+
+
+class Silence(ConnectionError):  # noqa: N818 - what it says
+    """A call had no answer in its time limit, and was ended here. The text is a sentence."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818 - what it says
@@ -57,30 +66,57 @@ class Clock:
 class Link:
     """One node's link for one task. `calls` counts the remote executions it has made.
 
-    `reset` closes the connection; `reconnect_s` is how long a lost node is waited for; `runner_mode` is `task` (a
-    SYSTEM scheduled task) or `inline`.
+    `reset` closes the connection, `abandon` what is left of one that has gone silent; `reconnect_s` is how long a lost
+    node is waited for; `answer_s` how long a node may take for an answer, beside what it works on meanwhile;
+    `runner_mode` is `task` (a SYSTEM scheduled task) or `inline`.
     """
 
     execute: Execute
     reset: Callable[[], None]
     state_dir: str
+    host: str = "The node"
+    abandon: Callable[[], None] = lambda: None
     reconnect_s: float = 300.0
+    answer_s: float = 300.0
     runner_mode: str = "task"
     clock: Clock = field(default_factory=Clock)
+    within: Within = within
     notice: Callable[[str], None] = lambda sentence: None
     calls: int = 0
     recovered: list[dict[str, Any]] = field(default_factory=list)
     """Batches of before that the node has finished or taken back on this task's behalf: `{id, outcome}`."""
 
-    def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
+    def probe(self, queries: Sequence[Query], *, again: bool = True) -> dict[str, Any]:
         """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
-        through."""
+        through. A node that has gone silent is asked `again` until it answers or `reconnect_s` is over."""
         request = {"schema": SCHEMA, "state_dir": self.state_dir, "queries": [query.wire() for query in queries]}
-        answer = self._run("node_probe", {"request": json.dumps(request, separators=(",", ":"))})
+        args = {"request": json.dumps(request, separators=(",", ":"))}
+        try:
+            answer = self._run("node_probe", args, self.answer_s)
+        except Silence as silence:
+            if not again:
+                raise
+            answer = self._read_again(args, silence)
         if answer.get("failed") or "parts" not in answer:
             raise NodeError(f"The node could not be read: {answer.get('msg', 'the probe gave no parts')}")
         parts: dict[str, Any] = answer["parts"]
         return parts
+
+    def _read_again(self, args: dict[str, Any], silence: Silence) -> dict[str, Any]:
+        self.notice(f"{silence} Reading again.")
+        cause: Exception = silence
+        for pause in _pauses(self.reconnect_s, self.clock):
+            self.clock.sleep(pause)
+            try:
+                self.renew()
+                return self._run("node_probe", args, self.answer_s)
+            except Exception as error:  # as in apply
+                cause = error
+        raise OutcomeUnknown(
+            f"{self.host} could not be read: it went silent, and did not answer for {self.reconnect_s:g} s. Run the "
+            f"playbook again when the node can be reached. The last attempt said: {cause}",
+            cause,
+        )
 
     def apply(self, batch: Batch, batch_id: str, known_runner: str | None = None) -> dict[str, Any]:
         """Send the batch, once, and return what became of it (docs/protocol.md, section 2).
@@ -94,7 +130,7 @@ class Link:
         if known_runner != runner_sha256():
             envelope["runner"]["text"] = runner_text()
         try:
-            answer = self._run("node_apply", {"batch": encode(envelope)})
+            answer = self._run("node_apply", {"batch": encode(envelope)}, self._limit(batch, inline=self._is_inline))
         except Exception as lost:  # connection plugins raise many types; each means: outcome unknown
             return self._ask(batch, batch_id, lost)
         if _is_answer(answer):
@@ -103,7 +139,7 @@ class Link:
 
     def acknowledge(self, batch_id: str) -> dict[str, Any]:
         """Tell the node that somebody has looked at a failed undo."""
-        answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))})
+        answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))}, self.answer_s)
         if not _is_answer(answer):
             raise NodeError(f"The node could not be asked: {_failure(answer)}")
         return answer
@@ -119,8 +155,8 @@ class Link:
             self.clock.sleep(pause)
             try:
                 if not isinstance(cause, ModuleError):
-                    self.reset()
-                answer = self._run("node_apply", {"batch": follow})
+                    self.renew()
+                answer = self._run("node_apply", {"batch": follow}, self._limit(batch))
             except Exception as error:  # as in apply
                 cause, failures = error, 0
                 continue
@@ -157,8 +193,29 @@ class Link:
         """A batch that is still running when the node's patience ends is asked for again, up to its deadline."""
         started = self.clock.now()
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
-            answer = self._run("node_apply", {"batch": encode(self._envelope("follow", batch_id, batch))})
+            follow = encode(self._envelope("follow", batch_id, batch))
+            try:
+                answer = self._run("node_apply", {"batch": follow}, self._limit(batch))
+            except Exception as lost:  # as in apply
+                return self._ask(batch, batch_id, lost)
         return answer
+
+    @property
+    def _is_inline(self) -> bool:
+        return self.runner_mode == "inline"
+
+    def _follow_s(self, batch: Batch) -> float:
+        """How long a node follows a batch in one call: then it says `running`; else work would look like silence."""
+        return min(batch.deadline_s, self.answer_s)
+
+    def _limit(self, batch: Batch, *, inline: bool = False) -> float:
+        """Seconds for a call that follows the batch, or that works on it: then taking it back may last as long as its
+        steps did."""
+        return self.answer_s + (2 * batch.deadline_s if inline else self._follow_s(batch))
+
+    def renew(self) -> None:
+        """Close the connection, so that the next call opens another."""
+        self._bounded(self.answer_s, self.reset, "its connection was closed")
 
     def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None) -> dict[str, Any]:
         return {
@@ -167,18 +224,31 @@ class Link:
             "id": batch_id,
             "state_dir": self.state_dir,
             "controller": f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getppid()})",
-            "follow_s": batch.deadline_s if batch else 0,
+            "follow_s": self._follow_s(batch) if batch else 0,
             "runner": {"mode": self.runner_mode, "sha256": runner_sha256()},
             "state": [query.wire() for query in batch.state] if batch else [],
         }
 
-    def _run(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, module: str, args: dict[str, Any], limit_s: float) -> dict[str, Any]:
         self.calls += 1
-        answer = self.execute(module, args)
+        doing = "it was read" if module == "node_probe" else "it worked"
+        answer = self._bounded(limit_s, lambda: self.execute(module, args), doing)
         if recovered := answer.get("recovered"):
             self.recovered.append(recovered)
             self.notice(recovered_sentence(recovered))
         return answer
+
+    def _bounded(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
+        """Silence if it takes longer than `limit_s`; nothing of that connection is then left here."""
+        try:
+            answer: T = self.within(limit_s, work)
+            return answer
+        except NoAnswerError as none:
+            self.abandon()
+            raise Silence(
+                f"{self.host} sent nothing for {none.seconds:g} s while {doing}, and did not close the connection, "
+                "which was ended here. If the node only needs longer, raise answer_timeout (winkube_answer_timeout)."
+            ) from None
 
 
 class ModuleError(NodeError):

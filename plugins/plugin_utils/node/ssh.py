@@ -1,0 +1,65 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What OpenSSH needs so that a node which goes silent is noticed, and so that its shared connection ends with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from typing import Any
+
+KEEP_ALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
+"""Asked every 15 s whether it is still there, a node may miss three answers: after a minute the connection is over.
+Without it ssh waits for ever for a node that sends neither FIN nor RST. Source: ssh_config(5)."""
+EXIT_S = 5.0
+"""So long a shared connection has to end when it is told to."""
+
+
+def kept_alive(arguments: str | None) -> str:
+    """ssh's arguments with ours behind them: OpenSSH takes the first value of an option, so that any before wins."""
+    said = (arguments or "").strip()
+    return said if KEEP_ALIVE in said else f"{said} {KEEP_ALIVE}".strip()
+
+
+def keep_alive(connection: Any) -> None:
+    """The connection of a task, whatever inventory its host is from; others than ssh are left alone."""
+    if _is_ssh(connection):
+        for option in ("ssh_extra_args", "sftp_extra_args", "scp_extra_args"):
+            connection.set_option(option, kept_alive(connection.get_option(option)))
+
+
+def end_shared(connection: Any) -> None:
+    """End the process that keeps a connection open for several calls (ControlPersist): a dead one would swallow the
+    next call. Ansible's own `reset` only has it take no more calls, and it would stay."""
+    build = getattr(connection, "_build_command", None)
+    if not _is_ssh(connection) or build is None:
+        return
+    ssh, host = connection.get_option("ssh_executable"), connection.get_option("host")
+    pid = re.search(r"\(pid=(\d+)\)", _asked(build(ssh, "ssh", "-O", "check", host)))
+    if pid is None:
+        return
+    _asked(build(ssh, "ssh", "-O", "exit", host))
+    # It says goodbye to the node first, and may wait for ever until that is sent.
+    until = time.perf_counter() + EXIT_S
+    with suppress(OSError):
+        while time.perf_counter() < until:
+            os.kill(int(pid[1]), 0)
+            time.sleep(0.02)
+        os.kill(int(pid[1]), signal.SIGKILL)
+
+
+def _asked(command: list[bytes]) -> str:
+    """What the shared connection's process says; nothing if there is none."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=EXIT_S)
+        return (done.stdout + done.stderr).decode(errors="replace")
+    return ""
+
+
+def _is_ssh(connection: Any) -> bool:
+    return getattr(connection, "transport", "") == "ssh"
