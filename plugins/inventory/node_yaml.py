@@ -78,14 +78,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ansible import constants as C  # noqa: N812 - its name everywhere in Ansible
 from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.parsing.vault import EncryptedString
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
+from ansible.plugins.loader import connection_loader
 from ansible.template import trust_as_template
 
+from ..plugin_utils.node.ssh import kept_alive
 from ..plugin_utils.node_yaml import files, reading, source, syntax
 from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, shown, tidy
 from ..plugin_utils.node_yaml.tree import Mapping, Scalar, build
+from ..plugin_utils.node_yaml.variables import SSH_ARGUMENTS
 
 if TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
@@ -231,7 +235,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             name = self.inventory.add_group(group.name)
             self.inventory.add_child(name, host.name)
             for variable, value in group.variables.items():
-                self.inventory.set_variable(name, variable, _trusted(value))
+                said = kept_alive(_own_ssh_arguments()) if variable == SSH_ARGUMENTS else value
+                self.inventory.set_variable(name, variable, _trusted(said))
             if group.variables:
                 self.inventory.set_variable(name, "ansible_group_priority", 0)  # any group of the user's wins
             defaults |= group.variables
@@ -240,6 +245,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         self._set_composite_vars(self.get_option("compose"), known, host.name, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), known, host.name, strict=strict)
         self._add_host_to_keyed_groups(self.get_option("keyed_groups"), known, host.name, strict=strict)
+
+
+def _own_ssh_arguments() -> str:
+    """What the user has said by --ssh-extra-args, the environment or ansible.cfg: a variable alone would hide it."""
+    connection_loader.get("ssh", class_only=True)  # its options are known from then on
+    said = C.config.get_config_value("ssh_extra_args", plugin_type="connection", plugin_name="ssh")
+    return str(said or "")
 
 
 def _is_plugin_source(path: Path) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..node.ssh import KEEP_ALIVE
 from .checks import Address, parse_address
 from .document import Node, node_name, provisioners
 from .problems import Position
@@ -19,6 +20,8 @@ from .tree import Mapping, Scalar, Sequence, Value, is_null, is_string, plain
 
 ALL_NODES = "windows_nodes"
 SSH_PORT = 22
+SSH_ARGUMENTS = "ansible_ssh_extra_args"
+"""Of all arguments for ssh these come last. Source: ansible-core plugins/connection/ssh.py, _build_command."""
 WINRM_SCHEMES = {
     5985: "http",
     5986: "https",
@@ -228,7 +231,12 @@ def _connection(node: Node, place: Place, leaf: Leaf) -> tuple[dict[str, Any], t
         return variables, (Group("winkube_winrm", defaults),)
     if shell is not None:
         variables["ansible_shell_type"] = shell
-    defaults = {"ansible_connection": "ssh", "ansible_port": SSH_PORT, "ansible_shell_type": "powershell"}
+    defaults = {
+        "ansible_connection": "ssh",
+        "ansible_port": SSH_PORT,
+        "ansible_shell_type": "powershell",
+        SSH_ARGUMENTS: KEEP_ALIVE,
+    }
     return variables, (Group("winkube_ssh", defaults),)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.node.ssh import KEEP_ALIVE
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import (
     annotation_keys,
     checks,
@@ -144,10 +145,10 @@ def test_the_page_names_the_groups_and_how_a_file_stays_readable_for_swdt() -> N
     ):
         assert word in INVENTORY
     for group, given in (
-        ("ssh", ("connection: ssh", "port: 22", "shell_type: powershell")),
+        ("ssh", ("connection: ssh", "port: 22", "shell_type: powershell", f"ssh_extra_args: {KEEP_ALIVE}")),
         ("winrm", ("connection: winrm", "port: 5986", "winrm_server_cert_validation: validate")),
     ):
-        assert f"| `winkube_{group}` | {', '.join(f'`ansible_{each}`' for each in given)} |" in INVENTORY
+        assert f"| `winkube_{group}` | {', '.join(f'`ansible_{each}`' for each in given)}" in INVENTORY
     assert "| `winkube_winrm_password` | `ansible_winrm_transport: ntlm` (nodes with a password) |" in INVENTORY
     assert annotation_keys.PREFIX in INVENTORY
     assert "EnableStrict" in INVENTORY

@@ -31,6 +31,7 @@ def test_all_variables_of_the_documents_sample() -> None:
         "ansible_host": "192.168.122.220",
         "ansible_port": 22,
         "ansible_shell_type": "powershell",
+        "ansible_ssh_extra_args": "-o ServerAliveInterval=15 -o ServerAliveCountMax=4",
         "ansible_user": "Administrator",
         "winkube_containerd_destination": r"c:\Program Files\containerd\bin\containerd.exe",
         "winkube_containerd_url": "http://xyz/containerd.exe",
@@ -181,7 +182,8 @@ def test_winrm_without_a_password_leaves_the_transport_open() -> None:
 def test_the_shell_can_be_chosen_and_host_keys_are_never_switched_off() -> None:
     made = effective(edited(("privateKey:", "shell: cmd")))
     assert made["ansible_shell_type"] == "cmd"
-    assert not any("host_key" in name or "ssh_args" in name or "extra_args" in name for name in made)
+    assert not any("host_key" in name or "ssh_args" in name for name in made)
+    assert "HostKey" not in str(made["ansible_ssh_extra_args"])
 
 
 @pytest.mark.row("NY-09")
