@@ -10,15 +10,22 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   nssm_source:
-    description: Where nssm.exe comes from. Used only where O(service.manager=nssm).
+    description:
+      - Where nssm.exe comes from. Used only where O(service.manager=nssm); C(node.nssm) is where it is put.
+      - nssm 2.24, or a later build of it, is needed; another version is refused.
     type: dict
     suboptions:
       url:
-        description: nssm's own zip or nssm.exe, fetched by the node; empty if it is there already.
+        description:
+          - nssm's own zip (C(nssm-2.24.zip), under whatever host) or C(nssm.exe), fetched by the node.
+          - Empty if nssm.exe is brought to the node by other means.
         type: str
         default: https://nssm.cc/release/nssm-2.24.zip
       checksum:
-        description: As for O(source.checksum). Empty for C(nssm-2.24.zip), whose checksum is known.
+        description:
+          - V(sha256:) and 64 hex digits, or the https address of a sum file.
+          - Empty for C(nssm-2.24.zip), whose checksum is known. For everything else it is needed, unless
+            O(allow_unverified) names nssm.
         type: str
         default: ''
   log:

@@ -21,6 +21,7 @@ description:
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
+  - winkube.node.nssm
   - winkube.node.attributes
 options:
   version:
@@ -48,37 +49,6 @@ options:
         description: A web proxy for the download.
         type: str
         default: ''
-  nssm_source:
-    description:
-      - Where nssm.exe comes from. Used only where O(service.manager=nssm); C(node.nssm) is where it is put.
-      - nssm 2.24, or a later build of it, is needed; another version is refused.
-    type: dict
-    suboptions:
-      url:
-        description:
-          - nssm's own zip (C(nssm-2.24.zip), under whatever host) or C(nssm.exe), fetched by the node.
-          - Empty if nssm.exe is brought to the node by other means.
-        type: str
-        default: https://nssm.cc/release/nssm-2.24.zip
-      checksum:
-        description:
-          - V(sha256:) and 64 hex digits, or the https address of a sum file.
-          - Empty for C(nssm-2.24.zip), whose checksum is known. For everything else it is needed, unless
-            O(allow_unverified) names nssm.
-        type: str
-        default: ''
-  log:
-    description: What nssm keeps of what containerd prints, where it runs under O(service.manager=nssm).
-    type: dict
-    suboptions:
-      max_mb:
-        description: Megabytes at which the log gets a new file.
-        type: int
-        default: 10
-      keep_days:
-        description: Days after which kube-log-runner removes older files of the log. nssm removes none.
-        type: int
-        default: 14
   defender_exclusions:
     description:
       - Exclude containerd's programs and its folders C(root) and C(state) from Microsoft Defender Antivirus, by the

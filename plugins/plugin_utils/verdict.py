@@ -36,7 +36,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
             blocked = answer.get("blocked") or {}
             return (
                 f"an earlier change could not be taken back (batch {blocked.get('id')}: "
-                f"{_text(blocked.get('error')).rstrip('.')}). Look at the node, then say so with "
+                f"{_stopped(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
                 f"playbooks/acknowledge.yml -e winkube_batch={blocked.get('id')}. Nothing was done."
             )
         case "stale":

@@ -106,9 +106,8 @@ def rename_in(work: Work, new: str, path: str) -> Generator[float | None, None, 
 
 
 def drop_new(work: Work, path: str) -> None:
-    for leftover in (path + NEW,):
-        if work.node.drive.kind(leftover) == "file":
-            work.node.drive.delete(leftover)
+    if work.node.drive.kind(path + NEW) == "file":
+        work.node.drive.delete(path + NEW)
 
 
 def write(work: Work, args: Args) -> OpRun:

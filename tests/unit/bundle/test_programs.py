@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_collect_logs import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.contents import AT_ONCE, Command
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.contents import AT_ONCE, Command, commands
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+
+from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.ops import execute_op
+from tests.lab.twin.ops_system import accepts
+from tests.unit.components.nodes import LAYOUT
 
 COMMANDS = [Command(f"x/{n}.txt", rf"C:\Windows\System32\p{n}.exe", (str(n),)) for n in range(10)]
 
@@ -85,3 +91,18 @@ def test_a_node_that_will_not_work_gives_a_bundle_all_the_same(store: Store) -> 
     assert node.collect(store, there()) == {}
     assert len(node.batches) == 1, "it is not asked again"
     assert store.left_out["x/0.txt"] == store.left_out["x/9.txt"] == "the node refused to work: not elevated"
+
+
+@pytest.mark.parametrize("words", [("bogus",), ("qc", "nobody"), ()])
+def test_a_command_that_is_refused_is_what_it_says_and_fails_nothing(words: tuple[str, ...]) -> None:
+    """sc.exe's 1639 was in no list of exit codes, so the whole batch of eight failed."""
+    op = Command("services/x.txt", r"C:\Windows\System32\sc.exe", words).op
+    result = execute_op(SimulatedNode("win1"), op.op, dict(op.wire()["args"]))
+    assert "failed" not in result and result["exit_code"] != 0, result
+
+
+@pytest.mark.parametrize("code", [1639, 2**32 - 1, -1, -1073741515])
+def test_whatever_a_program_ends_with_is_no_failure(code: int) -> None:
+    """Windows' exit codes have 32 bits, and .NET writes those above 2^31 below zero."""
+    for command in commands(LAYOUT, Expected("win1", kubernetes=True), events=10):
+        assert accepts(dict(command.op.args), code), command.line

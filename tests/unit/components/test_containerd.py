@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, earlier_programs, shim
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import ContainerdSettings
-from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line, report
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import (
     Reading,
@@ -19,7 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
     service_key,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Programs, Source
 
 from .nodes import LAYOUT, bare, file, lines
 
@@ -439,3 +439,23 @@ def test_a_shim_that_containerd_finds_before_its_own() -> None:
     nothing = bare_node().merged({shim.ON_PATH.key: [other]})
     assert shim.stranger(LAYOUT, nothing) == "", "it has none of its own"
     assert shim.stranger(LAYOUT, nothing, comes=True) == other["path"]
+
+
+def test_the_diff_names_the_programs_that_differ_and_no_other() -> None:
+    """A new shim showed containerd.exe and ctr.exe as replaced as well."""
+    args = replace(ARGS, source=replace(SOURCE, sha256="b" * 64, version="1.7.12"))
+    node = converged()
+    (programs,) = (each for each in containerd.desired(args) if isinstance(each, Programs))
+    there = {path: node.file(path) for path in programs.paths}
+    staged = {file_key(programs.staged(path)): found for path, found in there.items()}
+    staged[file_key(programs.staged(SHIM))] = file(b"another shim")
+    found = report.result(plan(node.merged(staged), args), check=True, diff=True, calls=1)
+    (shown,) = (each for each in found["diff"] if each["before_header"] == EXE)
+    assert shown["before"] == f"{SHIM} sha256 {there[SHIM]['sha256'][:12]}\n"
+    assert [line.split(" ")[0] for line in shown["after"].splitlines()[1:]] == [SHIM.split(" ")[0]]
+    assert CTR not in shown["after"] and EXE not in shown["after"]
+
+    same = {file_key(programs.staged(path)): found for path, found in there.items()}
+    (step, *rest) = plan(node.merged(same), args).steps
+    assert "the files on the node are the same" in step.text and rest == []
+    assert step.before == "" and len(step.after.splitlines()) == 1

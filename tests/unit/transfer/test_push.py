@@ -5,8 +5,13 @@ from __future__ import annotations
 import hashlib
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.action import win_k8s_provisioner
+from ansible_collections.winkube.node.plugins.plugin_utils.components import provision
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import (
@@ -20,6 +25,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import 
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.ops import execute_op
+from tests.unit.components.nodes import LAYOUT
 
 STAGING = "C:\\ProgramData\\winkube\\staging"
 KUBELET = "C:\\k\\kubelet.exe"
@@ -171,3 +177,30 @@ def test_without_a_cache_everything_is_whole(tmp_path: Path) -> None:
     assert pushed.how == "whole"
     bench.put_in_place(pushed)
     assert bench.node.drive.read(KUBELET) == rebuilt(build(1))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_build_on_the_node_is_never_said_not_to_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    """Where no build on the node was in the controller's cache, the result said: there is no build on the node."""
+    cache = PushCache(tmp_path / "cache")
+    monkeypatch.setattr(PushCache, "default", lambda: cache)
+    old, new = build(1), rebuilt(build(1))
+    if known:
+        cache.keep(old, sha(old))
+    source = tmp_path / "kubelet.exe"
+    source.write_bytes(new)
+    found = [(r"C:\k\other.exe", sha(build(2))), (KUBELET, sha(old))]
+    monkeypatch.setattr(provision, "bases", lambda task, reading: found)
+    monkeypatch.setattr(provision, "staging", lambda item, layout: STAGING)
+    origin = SimpleNamespace(build=SimpleNamespace(path=source, sha256=sha(new), size=len(new)))
+    task: Any = SimpleNamespace(item=SimpleNamespace(name="kubelet"), origin=origin, staged=rf"{STAGING}\kubelet.exe")
+    action = win_k8s_provisioner.ActionModule.__new__(win_k8s_provisioner.ActionModule)
+    with action._prepared(task, "auto", LAYOUT, Reading()) as ready:
+        assert ready.how == ("delta" if known else "whole")
+        expected = sha(old)[:12] if known else sha(build(2))[:12]
+        assert f"the build on the node (sha256 {expected})" in ready.why
+    monkeypatch.setattr(provision, "bases", lambda task, reading: [])
+    with action._prepared(task, "auto", LAYOUT, Reading()) as ready:
+        assert (ready.how, ready.why) == ("whole", "there is no build on the node")

@@ -58,25 +58,16 @@ def noted(*adapters: str) -> tuple[Op, ...]:
     return tuple(Op(name, {"adapters": list(adapters)}) for name in ("category_note", "ip_note"))
 
 
-@dataclass(frozen=True, slots=True)
-class HnsNetwork:
-    """The network `name`, made by POSTing `request` where `wanted`; without a request by the service `maker`, which the
-    same batch starts.
-
-    Making the first one on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
-    addresses to `vEthernet (<adapter>)`: the node itself waits for them, and if they, or what `gate` waits for, do not
-    come back, takes the network away again and gives the adapter its `addresses`.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Network:
+    """The network `name` on `adapter`, which shall have `addresses` again within `wait_s` seconds when a virtual switch
+    was made or is gone; `queries` read HNS and the adapters."""
 
     name: str
-    request: Mapping[str, Any] | None
     adapter: str
     addresses: Addresses
-    wanted: bool
     queries: tuple[Query, ...]
-    gate: tuple[Op, ...] = field(default=())
     wait_s: int = 120
-    maker: str = ""
 
     @property
     def label(self) -> str:
@@ -90,6 +81,22 @@ class HnsNetwork:
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
         return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HnsNetwork(_Network):
+    """The network `name`, made by POSTing `request` where `wanted`; without a request by the service `maker`, which the
+    same batch starts.
+
+    Making the first one on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
+    addresses to `vEthernet (<adapter>)`: the node itself waits for them, and if they, or what `gate` waits for, do not
+    come back, takes the network away again and gives the adapter its `addresses`.
+    """
+
+    request: Mapping[str, Any] | None
+    wanted: bool
+    gate: tuple[Op, ...] = field(default=())
+    maker: str = ""
 
     def change(self, reading: Reading) -> Change | None:
         """Make the network."""
@@ -116,32 +123,14 @@ class HnsNetwork:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NoHnsNetwork:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoHnsNetwork(_Network):
     """The network `name` with this `id` is not there; an empty id: it was not there when it was read. `request` made
     it. `last`: no other network keeps the virtual switch of `adapter`, whose connections break."""
 
-    name: str
     id: str
     request: Mapping[str, Any]
-    adapter: str
-    addresses: Addresses
     last: bool
-    queries: tuple[Query, ...]
-    wait_s: int = 120
-
-    @property
-    def label(self) -> str:
-        """The network by name."""
-        return f"HNS network {self.name}"
-
-    def reads(self) -> tuple[Query, ...]:
-        """HNS's networks and the adapters."""
-        return self.queries
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Remove it."""
