@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from ansible.utils.display import Display
 
-from . import argument_spec, spoiled
+from . import argument_spec, spoiled, variables
 from .components.layout import Layout
 from .components.read_plan import read_plan
 from .engine.reading import Query, Reading, usable
@@ -26,7 +26,7 @@ from .node.ssh import end_shared, keep_alive
 from .plain import plain
 from .run_id import RUN_ID
 
-FACT = "winkube_reading"
+FACT = variables.READING
 APPLY = "node_apply"
 ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"})
 """Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
@@ -56,6 +56,7 @@ class NodeAction(ActionBase):
         """Check the arguments, make the link, do the work, turn errors into sentences."""
         self._task_vars: dict[str, Any] = task_vars or {}
         result: dict[str, Any] = super().run(tmp, self._task_vars)
+        self._check_variables()
         validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
         options = plain(validated[1])
         try:
@@ -81,6 +82,23 @@ class NodeAction(ActionBase):
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
         except Silence as silence:
             raise AnsibleConnectionFailure(str(silence)) from None
+
+    def _check_variables(self) -> None:
+        """Refuses a misspelled variable, and in the first task of a run one of a wrong type, before the node is asked
+        for anything."""
+        problems = variables.unknown(self._task_vars)
+        if FACT not in (self._task_vars.get("ansible_facts") or {}):
+            problems |= variables.wrong(self._task_vars, self._value_of)
+        if problems:
+            first = self._task_vars[next(iter(problems))]
+            raise AnsibleActionFail("\n".join(problems.values()), obj=first)
+
+    def _value_of(self, name: str) -> Any:
+        """A variable's value; what cannot be had now is not judged."""
+        try:
+            return plain(self._templar.template(self._task_vars[name]))
+        except AnsibleError:
+            return None
 
     def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to take back a batch of before has changed, also if there was nothing else to
