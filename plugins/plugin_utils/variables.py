@@ -46,7 +46,7 @@ def specifications() -> Mapping[str, Mapping[str, Any]]:
 def names() -> frozenset[str]:
     """Every variable that a role or playbook knows."""
     texts = (path.read_text(encoding="utf-8") for pattern in _SOURCES for path in _ROOT.glob(pattern))
-    return frozenset(specifications()) | {name for text in texts for name in _NAME.findall(text)} | {OWN, READING}
+    return frozenset(specifications()) | {name for text in texts for name in _NAME.findall(text)} | {READING}
 
 
 @cache
