@@ -35,7 +35,7 @@ from ..plugin_utils.engine.plan import Plan, Step, make_plan, reads
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.kubernetes_action import KubernetesAction
-from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.node.link import Link, NodeError
 from ..plugin_utils.node_action import display
 from ..plugin_utils.run_id import RUN_ID
 from ..plugin_utils.transfer.cache import PushCache
@@ -57,6 +57,17 @@ class _Work:
     origins: dict[str, Origin] = field(default_factory=dict)
     transfers: dict[str, dict[str, Any]] = field(default_factory=dict)
     pushed: dict[str, tuple[Op, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _InTime:
+    """The connection; a file that it does not get to the node in time is a lost connection."""
+
+    link: Link
+    connection: Any
+
+    def put_file(self, in_path: str, out_path: str) -> object:
+        return self.link.carry(lambda: self.connection.put_file(in_path, out_path))
 
 
 class ActionModule(KubernetesAction):
@@ -312,7 +323,7 @@ class ActionModule(KubernetesAction):
         """Send a build of the controller, as the difference from one that is on the node where that can be made."""
         say = shown(f"[{self._host}] {task.item.name}", display.display)
         with self._prepared(task, mode, layout, reading) as ready:
-            pushed = push(self._connection, ready, say)
+            pushed = push(_InTime(self._link, self._connection), ready, say)
         if pushed.op is not None:
             work.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts)
         work.transfers[task.item.name] = _transfer(pushed, "connection")

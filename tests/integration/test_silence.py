@@ -15,6 +15,7 @@ import pytest
 from tests.integration.lab import Bench, Run
 from tests.integration.site import converge, site
 from tests.lab.machine.faults import Fault
+from tests.lab.programs.builds import build
 from tests.lab.server.host import NodeHost
 
 PATIENCE_S = 60.0
@@ -118,6 +119,36 @@ def test_a_node_that_stays_silent_is_unreachable_and_nothing_is_left_behind(benc
     assert "did not answer for 5 s after the connection was lost" in run.output
     assert "Traceback" not in run.output
     assert shared_connections(bench) == 0
+
+
+def test_a_node_that_is_silent_while_it_gets_a_build(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends, as with any lost connection; nothing was touched, and the next one sends the build again."""
+    host = bench.node()
+    converge(bench)
+    (bench.directory / "containerd.exe").write_bytes(build("containerd", "1.7.12"))
+    count = host.count
+
+    def fall_silent(**amounts: int) -> None:
+        count(**amounts)
+        if amounts.get("subsystems"):
+            host.set(access="silent")
+
+    task = {"name": "containerd", "overwrite": True, "sourceURL": "containerd.exe"}
+    play = bench.play(
+        "- hosts: windows\n  gather_facts: false\n  tasks:\n    - winkube.node.win_k8s_provisioner: "
+        + json.dumps({**task, "answer_timeout": 2, "reconnect_timeout": 5})
+    )
+    bench.patience_s = PATIENCE_S
+    env = over_ssh(bench, "ServerAliveInterval=0")
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "count", fall_silent)
+        run = bench.ansible_playbook(play, env=env)
+    assert run.recap["win1"].unreachable == 1, run
+    assert "win1 sent nothing for 2 s while it was sent a file" in run.output
+    assert shared_connections(bench) == 0
+    host.set(access="open")
+    again = bench.ansible_playbook(play, env=env)
+    assert (again.rc, again.recap["win1"].changed) == (0, 1), again
 
 
 def test_over_winrm(bench: Bench) -> None:

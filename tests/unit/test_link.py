@@ -217,3 +217,15 @@ def test_who_waits_for_a_restart_asks_again_himself() -> None:
     with pytest.raises(Silence):
         node.link().acknowledge(ID)
     assert node.time == 0
+
+
+def test_a_file_that_does_not_arrive_in_time_is_a_lost_connection() -> None:
+    def never() -> None:
+        raise Never
+
+    node = Node(DONE)
+    link = node.link(answer_s=10)
+    assert link.carry(lambda: 7) == 7
+    with pytest.raises(Silence, match="win1 sent nothing for 10 s while it was sent a file"):
+        link.carry(never)
+    assert (node.limits, node.abandoned, link.calls) == ([10, 10], 1, 0)

@@ -213,6 +213,10 @@ class Link:
         steps did."""
         return self.answer_s + (2 * batch.deadline_s if inline else self._follow_s(batch))
 
+    def carry(self, work: Callable[[], T]) -> T:
+        """A file on its way to the node, in parts that are as quick as an answer. Silence if one is not."""
+        return self._bounded(self.answer_s, work, "it was sent a file")
+
     def renew(self) -> None:
         """Close the connection, so that the next call opens another."""
         self._bounded(self.answer_s, self.reset, "its connection was closed")
