@@ -21,6 +21,7 @@ import pytest
 
 from tests.real import build
 from tests.windows import programs
+from tests.windows.hns import library
 from tests.wine import chroot
 
 NEWEST = (
@@ -92,6 +93,11 @@ def make(wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> None:
             build.build(project, version, names, "windows")
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             print(f"lane windows: {project} {version} is not built: {error}", flush=True)
+    if wanted == build.WINDOWS:
+        try:
+            library.build()
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"lane windows: hns.dll is not built: {error}", flush=True)
 
 
 def main(arguments: list[str]) -> int:

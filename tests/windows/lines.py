@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from itertools import product
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain, product
 from typing import Any
 
 import jinja2
+import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components import (
     containerd_config,
     crictl,
@@ -106,6 +108,55 @@ def of_kubelet(version: str) -> Iterator[Line]:
         yield Line("kubelet", version, arguments, (f"{join}, {manager}, {name}",))
 
 
+def examples(module: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and arguments of each example in a module's documentation."""
+    tree = ast.parse((ROOT / "plugins" / "modules" / f"{module}.py").read_text(encoding="utf-8"))
+    (text,) = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXAMPLES"
+    ]
+    for task in yaml.safe_load(text):
+        yield str(task["name"]), next(value for key, value in task.items() if key.endswith(f".{module}"))
+
+
+def _like_settings(given: Mapping[str, Any], settings: type[Any]) -> dict[str, Any]:
+    """The options of a module that are fields of the settings under the same name, but for the version."""
+    names = {one.name for one in fields(settings)} - {"version"}
+    found = {key: value for key, value in given.items() if key in names}
+    return {
+        key: {name: str(one) for name, one in value.items()}
+        if isinstance(value, dict)
+        else tuple(value)
+        if isinstance(value, list)
+        else value
+        for key, value in found.items()
+    }
+
+
+def of_kubelet_examples(version: str) -> Iterator[Line]:
+    """Those of win_kubelet."""
+    for name, given in examples("win_kubelet"):
+        more = {**kubelet.places(LAYOUT, given.get("join", "kubeadm")), **_like_settings(given, KubeletSettings)}
+        settings = KubeletSettings(Version.parse(version), **more)
+        manager = given.get("service", {}).get("manager", "nssm")
+        arguments = _service("kubelet", LAYOUT.kubelet_binary, manager, kubelet_args.arguments(settings))
+        yield Line("kubelet", version, arguments, (f"win_kubelet: {name}",))
+
+
+def of_kube_proxy_examples(version: str) -> Iterator[Line]:
+    """Those of win_kube_proxy; in overlay the source VIP is the node's."""
+    for name, given in examples("win_kube_proxy"):
+        mode = given.get("network_mode", "l2bridge")
+        more = {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, **_like_settings(given, KubeProxySettings)}
+        vip = "10.244.2.3" if mode == "overlay" else ""
+        settings = KubeProxySettings(Version.parse(version), mode=mode, source_vip=vip, **more)
+        manager = given.get("service", {}).get("manager", "nssm")
+        arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
+        environment = dict(pair.split("=", 1) for pair in kube_proxy_args.environment(settings))
+        yield Line("kube-proxy", version, arguments, (f"win_kube_proxy: {name}",), environment)
+
+
 def of_kube_proxy(version: str) -> Iterator[Line]:
     """Each mode and manager, with and without direct server return."""
     modes: tuple[tuple[kube_proxy_args.Mode, str], ...] = (("l2bridge", ""), ("overlay", "10.244.2.3"))
@@ -137,7 +188,8 @@ def of_containerd(version: str) -> Iterator[Line]:
 def of(program: str, version: str) -> list[Line]:
     """All of a program."""
     found = {"kubelet": of_kubelet, "kube-proxy": of_kube_proxy, "flanneld": of_flanneld, "containerd": of_containerd}
-    return distinct(found[program](version))
+    shown = {"kubelet": of_kubelet_examples, "kube-proxy": of_kube_proxy_examples}
+    return distinct(chain(found[program](version), shown[program](version) if program in shown else ()))
 
 
 def config_toml(version: str, **more: Any) -> str:

@@ -16,16 +16,20 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join_confi
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig import with_token
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.cni import cni_versions
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.real import build
 from tests.unit.components import test_cni_conf
 from tests.unit.components.nodes import LAYOUT
 from tests.windows import lines
 from tests.windows.conftest import require
+from tests.windows.hns import plugins
 from tests.windows.programs import Answer, Programs
 from tests.windows.test_command_lines import AT_FIRST, REACHED, running, write  # noqa: F401
 
+HAS_DRY_RUN = Line(1, 24)
+"""Source: tests/recorded, kubeadm-1.22.17 (none) and kubeadm-1.24.17. Before it the phase `preflight` is run, which
+asks the cluster as well; and its SystemVerification asks PowerShell for the release of Windows, which Wine has not."""
 CNI = "1.9.0"
 FLANNEL_CNI = "1.2.0-flannel1"
 VIP = source_vip.VipArgs(LAYOUT, "vxlan0", r"C:\var\lib\cni\networks")
@@ -122,16 +126,6 @@ def test_the_table_has_the_cni_versions_that_a_release_takes(
     judged("win-overlay", version, "", "all values of cniVersion")
 
 
-def delegated(conf: str) -> dict[str, Any]:
-    """What flannel.exe hands to the delegate of a configuration, on a node with the range 10.244.2.0/24.
-
-    Source: flannel-io/cni-plugin v1.2.0 flannel_windows.go, doCmdAdd.
-    """
-    given = json.loads(conf)
-    ipam = {"type": "host-local", "subnet": "10.244.2.0/24", "routes": [{"dst": "10.244.0.0/16"}]}
-    return {**given["delegate"], "name": given["name"], "cniVersion": given["cniVersion"], "ipam": ipam}
-
-
 def asks_hns(said: str) -> bool:
     """Whether a plugin called HNS by its DLL, which Wine has not."""
     return re.search(r"hc?n\w+ failed in Win32: Module not found", said) is not None
@@ -144,7 +138,7 @@ def test_a_delegate_takes_its_part_until_hns_is_asked(
     name = "win-bridge" if mode == "l2bridge" else "win-overlay"
     windows.prefix.place(require("host-local", CNI), rf"{LAYOUT.cni_bin_dir}\host-local.exe")
     require(name, CNI)
-    conf = delegated(test_cni_conf.render(test_cni_conf.settings(mode=mode)))
+    conf = plugins.delegated(test_cni_conf.render(test_cni_conf.settings(mode=mode)))
     assert conf["type"] == name
     done = plugin(windows, name, CNI, "ADD", json.dumps(conf))
     assert asks_hns(done.said), done.said
@@ -197,6 +191,8 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
         windows.place("kubelet", version)
     else:
         passed_over += ["SystemVerification", "KubeletVersion"]
+    if Line.parse(version) < HAS_DRY_RUN:
+        passed_over += ["SystemVerification"]
     text = join_configuration(
         JoinSettings(
             version=Version.parse(version),
@@ -213,7 +209,8 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     for path in lines.files(version):  # the join refuses a node that has been joined
         windows.prefix.path(path).unlink(missing_ok=True)
     ignored = f"--ignore-preflight-errors={','.join(passed_over)}"
-    arguments = ["join", "--config", JOIN, "--dry-run", ignored, "--v=5"]
+    dry = ["join", "--dry-run"] if Line.parse(version) >= HAS_DRY_RUN else ["join", "phase", "preflight"]
+    arguments = [*dry, "--config", JOIN, ignored, "--v=5"]
     points = REACHED.get("kubeadm", {}).get(version, [])
     environment = {"WINEPATH": rf"C:\programs\{version}"}
     for _ in range(3):
@@ -223,4 +220,4 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
             break
     assert point, said[-6000:]
     assert not re.findall(r"\[ERROR (?!IsPrivilegedUser)", said) or len(passed_over) > 1, said
-    judged("kubeadm", version, f"join --dry-run: {point}", "JoinConfiguration")
+    judged("kubeadm", version, f"{' '.join(dry)}: {point}", "JoinConfiguration")
