@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tests.windows import log_runner
@@ -24,3 +25,27 @@ def test_its_command_lines(windows: Programs, judged: Callable[..., None]) -> No
         assert done.stdout.count(log_runner.WORDS) == case.in_output, (case, done)
         assert case.said in done.stderr.decode(), (case, done)
     judged("kube-log-runner", log_runner.VERSION, "its flags", f"{len(log_runner.CASES)} command lines")
+
+
+def test_what_it_rotates(windows: Programs, judged: Callable[..., None]) -> None:
+    """At the size, after a write: a program that prints much at once rotates several times in a second, and of each
+    second the last file is left."""
+    for name in ("kube-log-runner", "kubelet"):
+        require(name, log_runner.VERSION)
+        windows.place(name, log_runner.VERSION)
+    program = log_runner.PROGRAM.replace("kubeadm", "kubelet")
+    whole = windows.prefix.run(program, ["--help"]).stdout
+    folder = windows.prefix.path(r"C:\k\rotated")
+    folder.mkdir(parents=True, exist_ok=True)
+    done = windows.prefix.run(
+        log_runner.RUNNER, [r"-log-file=C:\k\rotated\kubelet.log", "-log-file-size=1Ki", program, "--help"]
+    )
+    assert done.returncode == 0, done
+    kept = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert kept.pop("kubelet.log") == b""
+    assert kept
+    assert all(re.fullmatch(r"kubelet-\d{8}-\d{6}\.log", name) for name in kept), sorted(kept)
+    last = kept[max(kept)]
+    assert len(last) >= 1024
+    assert whole.endswith(last)
+    judged("kube-log-runner", log_runner.VERSION, "", "rotated files: names, what is lost")

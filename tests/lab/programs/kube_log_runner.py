@@ -101,7 +101,9 @@ class _File:
     def _rotate(self) -> None:
         drive, now = self._node.drive, self._node.clock.utc()
         stem, dot, ending = self.path.rpartition(".")
-        drive.rename(self.path, f"{stem}-{now:%Y%m%d-%H%M%S}{dot}{ending}")
+        # A second one in the same second takes the first one's place: os.Rename replaces on Windows.
+        drive.rename(self.path, f"{stem}-{now:%Y%m%d-%H%M%S}{dot}{ending}", replace=True)
+        self._append(b"")
         folder, name = drive.parent(self.path), stem.rpartition("\\")[2]
         for each in drive.listdir(folder):
             stamp = re.fullmatch(rf"{re.escape(name)}-(\d{{8}}-\d{{6}})\.{re.escape(ending)}", each)

