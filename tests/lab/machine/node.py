@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -40,6 +41,14 @@ WINRS = "C:\\Windows\\System32\\winrshost.exe"
 """The process of one WinRM shell (field knowledge)."""
 STOPPING_S = 10.0
 """From the beginning of an orderly shutdown until the power is off."""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A program that is none of the lab's: its body in the lab's process table, and what to do when that has ended."""
+
+    body: Body
+    ended: Callable[[Process], None]
 
 
 class SimulatedNode:
@@ -345,9 +354,21 @@ class SimulatedNode:
 
         `host`: the service for which it may answer to the service control manager; its result is then not kept.
         """
+        result: list[Completed] = []
+        foreign = self.foreign(path, arguments, stdin, environment, result)
+        if foreign is not None:
+            started = self.processes.spawn(
+                path,
+                foreign.body,
+                command_line=command_line or join([path, *arguments]),
+                parent=parent,
+                user=user,
+                elevated=elevated,
+            )
+            started.on_exit.append(foreign.ended)
+            return started, result
         found = self.build_of(path)
         main, serve = PROGRAMS[found.name]
-        result: list[Completed] = []
         self.counters.add(self.counters.programs, found.name)
 
         def body() -> Body:
@@ -374,6 +395,18 @@ class SimulatedNode:
         )
         caller = Caller(process, user, elevated, cwd, process.environment, log or (lambda line: None))
         return process, result
+
+    def foreign(
+        self,
+        path: str,
+        arguments: list[str],
+        stdin: bytes,
+        environment: Mapping[str, str] | None,
+        result: list[Completed],
+    ) -> Foreign | None:
+        """Starts a program that is none of the lab's own, where the machine has such (tests/windows/machine): its body
+        adds to `result`. Errors: WinError when it cannot be started."""
+        return None
 
     def run(self, path: str, arguments: list[str], *, stdin: bytes = b"", session: Session | None = None) -> Completed:
         """Runs a program and lets time pass until it has ended; without a session at the machine's own console.

@@ -141,11 +141,15 @@ class ServiceManager:
         self._registry.set(key, "ImagePath", "expand_string", image_path)
         self._registry.set(key, "DisplayName", "string", display)
         self._registry.set(key, "ObjectName", "string", account)
-        if depends_on:
-            self._registry.set(key, "DependOnService", "multi_string", depends_on)
-        if delayed:
-            self._registry.set(key, "DelayedAutostart", "dword", 1)
         self._runtimes[name.lower()] = Runtime()
+        self._start_with(name, depends_on, delayed)
+
+    def _start_with(self, name: str, depends_on: list[str] | None, delayed: bool) -> None:
+        """What a new service may be told about its start besides."""
+        if depends_on:
+            self.change(name, "DependOnService", "multi_string", depends_on)
+        if delayed:
+            self.change(name, "DelayedAutostart", "dword", 1)
 
     def change(self, name: str, value: str, kind: str, data: str | int | list[str] | bytes) -> None:
         """One value of the configuration. Errors: 1060, 1072."""
@@ -254,11 +258,15 @@ class ServiceManager:
         runtime = self.runtime(name)
         if runtime.state == "stopped":
             raise WinError(1062, name)
-        if any(self.state(other) != "stopped" for other in self.dependents(name)):
-            raise WinError(1051, name)
+        self._refuse_while_needed(name)
         if runtime.state not in {"running", "paused"}:
             raise WinError(1061, name)
         self._request_stop(runtime)
+
+    def _refuse_while_needed(self, name: str) -> None:
+        """Error 1051 while services that depend on it run."""
+        if any(self.state(other) != "stopped" for other in self.dependents(name)):
+            raise WinError(1051, name)
 
     def _request_stop(self, runtime: Runtime) -> None:
         runtime.state = "stop_pending"

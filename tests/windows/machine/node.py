@@ -17,16 +17,14 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from tests.lab.machine.commandline import join
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import Answer, Network, NetworkError
-from tests.lab.machine.node import SYSTEM, SimulatedNode
+from tests.lab.machine.node import Foreign, SimulatedNode
 from tests.lab.machine.processes import Body, Process
-from tests.lab.machine.services import ServiceHost
 from tests.lab.programs.builds import identify, machine_of
 from tests.lab.programs.program import Completed
 from tests.windows.machine.clock import WallClock
@@ -141,37 +139,17 @@ class WineNode(SimulatedNode):
             raise WinError(193, path)
         return True
 
-    def start_program(
+    def foreign(
         self,
         path: str,
         arguments: list[str],
-        *,
-        stdin: bytes = b"",
-        parent: int = 0,
-        user: str = SYSTEM,
-        elevated: bool = True,
-        cwd: str = "C:\\Windows\\System32",
-        environment: Mapping[str, str] | None = None,
-        command_line: str | None = None,
-        log: Callable[[str], None] | None = None,
-        host: ServiceHost | None = None,
-    ) -> tuple[Process, list[Completed]]:
+        stdin: bytes,
+        environment: Mapping[str, str] | None,
+        result: list[Completed],
+    ) -> Foreign | None:
         if not self.is_real(path):
-            return super().start_program(
-                path,
-                arguments,
-                stdin=stdin,
-                parent=parent,
-                user=user,
-                elevated=elevated,
-                cwd=cwd,
-                environment=environment,
-                command_line=command_line,
-                log=log,
-                host=host,
-            )
+            return None
         self.counters.add(self.counters.programs, path.rpartition("\\")[2].lower())
-        result: list[Completed] = []
         # Files, not pipes: what the program leaves running inherits its output. They are closed when it has ended.
         streams = contextlib.ExitStack()
         given, out, error = (streams.enter_context(tempfile.TemporaryFile()) for _ in range(3))  # noqa: SIM115
@@ -188,15 +166,6 @@ class WineNode(SimulatedNode):
             result.append(Completed(running.returncode, _written(out), _written(error), seconds))
             return int(running.returncode)
 
-        process = self.processes.spawn(
-            path,
-            body(),
-            command_line=command_line or join([path, *arguments]),
-            parent=parent,
-            user=user,
-            elevated=elevated,
-        )
-
         def ended(_: Process) -> None:
             if running.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -204,8 +173,7 @@ class WineNode(SimulatedNode):
                 running.wait()
             streams.close()
 
-        process.on_exit.append(ended)
-        return process, result
+        return Foreign(body(), ended)
 
 
 def _written(stream: IO[bytes]) -> bytes:

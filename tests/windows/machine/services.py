@@ -61,10 +61,7 @@ class WineServices(ServiceManager):
             raise WinError(1073, name)
         witness.ask("create", name=name, binary=image_path, start=start, display=display_name or name)
         self._registry.forget()
-        if depends_on:
-            self.change(name, "DependOnService", "multi_string", depends_on)
-        if delayed:
-            self.change(name, "DelayedAutostart", "dword", 1)
+        self._start_with(name, depends_on, delayed)
 
     def change(self, name: str, value: str, kind: str, data: Data) -> None:
         witness = self._wines(name)
@@ -100,6 +97,6 @@ class WineServices(ServiceManager):
         if witness is None:
             super().stop(name)
             return
-        if self.exists(name) and any(self.state(other) != "stopped" for other in self.dependents(name)):
-            raise WinError(1051, name)
+        if self.exists(name):
+            self._refuse_while_needed(name)
         witness.ask("stop", name=name)
