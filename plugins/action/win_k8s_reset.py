@@ -14,6 +14,8 @@ from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import defender, join, registry
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.cri_tcp.expiry import Expiry, task_file
+from ..plugin_utils.cri_tcp.node import certificate_folder
 from ..plugin_utils.engine.plan import reads
 from ..plugin_utils.engine.reading import Query, Reading, merge_queries
 from ..plugin_utils.engine.resource import Resource
@@ -54,7 +56,9 @@ class ActionModule(ComponentAction):
         state = "planned" if self._task.check_mode else "done"
         result["steps"] += [{"text": text, "state": state} for text in steps]
         after = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
-        left = reset.left(self._scope(options, layout, after), after)
+        scope = self._scope(options, layout, after)
+        resources = (*self._wanted(options, layout, scope), reset.Swept(scope))
+        left = (*reset.undone(resources, after), *reset.left(scope, after))
         return result | {"changed": result["changed"] or bool(steps), "left": list(left)}
 
     def resources(
@@ -63,16 +67,20 @@ class ActionModule(ComponentAction):
         """Those of the batch that is due."""
         reading = self._looked(options, layout, reading)
         scope = self._scope(options, layout, reading)
-        return (reset.Swept(scope),) if self._sweeps else self._wanted(options, layout, scope)
+        return (reset.Swept(scope),) if self._sweeps else self._wanted(options, layout, scope, mark)
 
-    def _wanted(self, options: Mapping[str, Any], layout: Layout, scope: owned.Scope) -> tuple[Resource, ...]:
-        """What the first batch brings about."""
+    def _wanted(
+        self, options: Mapping[str, Any], layout: Layout, scope: owned.Scope, mark: str = "none"
+    ) -> tuple[Resource, ...]:
+        """What the first batch, whose id is `mark`, brings about."""
         return (
+            Expiry(layout, layout.backup(mark), 0),
             reset.Down(scope),
             *(FirewallRule(name, wanted=False) for name in (RULE, *registry.rules())),
             defender.Exclusions(layout, wanted=False),
             *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
             *(reset.NoVariable(str(name)) for name in options["variables"]),
+            *(() if "programs" in scope.keep else (reset.NoEventSource(layout.nssm),)),
             reset.Aside(scope),
             reset.NoNetworks(scope),
         )
@@ -96,7 +104,8 @@ class ActionModule(ComponentAction):
             return reading.merged(self._link.probe(wanted), wanted) if wanted else reading
 
         scope = self._scope(options, layout, reading)
-        first = (*owned.first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.left_reads(scope))
+        wanted = self._wanted(options, layout, scope)
+        first = (*owned.first_reads(scope), *reads(wanted), *reset.left_reads(scope))
         reading = ask(reading, first)
         reading = ask(reading, owned.second_reads(scope, reading))
         return ask(reading, owned.third_reads(scope, reading))
@@ -120,4 +129,5 @@ class ActionModule(ComponentAction):
             net_conf=options["net_conf"],
             data_dir=options["cni_data_dir"],
             known=self._ours,
+            more=(certificate_folder(layout), task_file(layout)),
         )

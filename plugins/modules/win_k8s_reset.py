@@ -12,8 +12,9 @@ version_added: 0.2.0
 author: The winkube.node authors (@winkube)
 description:
   - Drains the node if O(drain) says so, removes pods and images while containerd runs (with C(crictl.exe), if there is
-    one), stops and removes the services, puts programs and configuration aside, takes away the firewall's rule, the
-    entry in Path and our HNS networks. All of that is one batch, which the node takes back if something goes wrong.
+    one), stops and removes the services, puts programs and configuration aside, takes away the firewall's rules,
+    Microsoft Defender's exclusions, the entry in Path, nssm's source of the event log, the task that closes CRI over
+    TCP, and our HNS networks. All of that is one batch, which the node takes back if something goes wrong.
   - Then the Node object is deleted, and in a second batch what was put aside and what only our services wrote. That is
     not taken back; if it is interrupted, the next run goes on with it.
   - Only what is ours goes. What the places in O(node) and the receipts of this collection name is ours, HNS networks
@@ -92,7 +93,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 left:
-  description: What stays on the machine, a sentence each.
+  description:
+    - What stays on the machine and why, a sentence each.
+    - Also what was to go and is there still or again, from a reading after the reset.
   returned: always
   type: list
   elements: str

@@ -16,7 +16,7 @@ import traceback
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar, get_args
 
 from tests.integration.troubles import Trouble, troubles_of
@@ -26,6 +26,7 @@ from tests.lab.machine.faults import CutKind, Fault, Moment, When
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
+from tests.lab.programs.nssm_service import EVENT_SOURCE
 from tests.lab.server.fork import in_copies
 from tests.lab.server.host import NodeHost
 from tests.lab.twin.apply import read_envelope
@@ -40,7 +41,7 @@ OWN_NETWORK = "External"
 RUNTIME = ("\\subnet.env\\", "\\var\\lib\\cni\\networks\\", "\\var\\lib\\cni\\")
 """What flanneld and host-local write."""
 NSSM_OWN = frozenset({"FailureActionsOnNonCrashFailures"})
-"""What nssm.exe writes when it starts."""
+"""What nssm.exe writes when it starts; and EVENT_SOURCE."""
 _CERTIFICATE = re.compile(r"\\kubelet-(client|server)-[^\\]+\.pem", re.IGNORECASE)
 """The kubelet's own, named after the second in which it got it."""
 OPEN = r"C:\ProgramData\winkube\open.json"
@@ -416,7 +417,10 @@ def picture(node: SimulatedNode) -> Picture:
     found["firewall"] = dict(enumerate(sorted(json.dumps(rule) for rule in rules.values())))
     found["tasks"].pop(TASK, None)
     found["hns"] = [one for one in found["hns"] if one[:2] == ["network", OWN_NETWORK]]
-    found["adapters"] = node.online
+    found["registry"].pop(EVENT_SOURCE, None)
+    held = node.adapters.holder(node.nic.address)
+    # On whichever adapter: what somebody set on it goes with the address.
+    found["adapters"] = [node.online, asdict(held.settings.by_hand) if held and held.settings else None]
     for name in LATE_SERVICES:
         found["services"].get(name, {}).pop("state", None)
     found["processes"] = [one for one in found["processes"] if not one[1].lower().endswith(LATE_PROCESSES)]

@@ -61,6 +61,11 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     return list(_differences("", without_journal(before), without_journal(after)))
 
 
+def whole_differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """`differences` with the journal, too."""
+    return list(_differences("", before, after))
+
+
 def _differences(where: str, before: Any, after: Any) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted({*before, *after}, key=str):

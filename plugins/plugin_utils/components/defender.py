@@ -37,7 +37,8 @@ def excluded(layout: Layout) -> dict[str, tuple[str, ...]]:
 class Exclusions:
     """These exclusions are in the machine's policy, or (`wanted` false) none of them is.
 
-    What others have excluded, and the switches, stay. A domain's policy for the same list stands before it.
+    What others have excluded stays; a list that has nothing else in it goes with its switch. A domain's policy for the
+    same list stands before it.
     """
 
     layout: Layout
@@ -76,8 +77,17 @@ class Exclusions:
                 values = {each: value for each, value in values.items() if each.casefold() != path.casefold()}
                 if self.wanted:
                     values[path] = {"type": "string", "value": "0"}
+            before = predicted[_query(name).key]
             predicted[_query(name).key] = {"exists": True, "values": values, "keys": []}
-            ops += self._switch(f"Exclusions_{name}", predicted)
+            if self.wanted:
+                ops += self._switch(f"Exclusions_{name}", predicted)
+            elif there & {each.casefold() for each in paths} and not values and not before.get("keys"):
+                predicted[_query(name).key] = {"exists": False}
+                ops += _emptied(name, predicted)
+        whole = predicted[_query("").key]
+        if ops and not self.wanted and whole.get("exists") and not whole.get("values") and not whole.get("keys"):
+            predicted[_query("").key] = {"exists": False}
+            ops.append(_remove({"path": KEY}))
         if not ops:
             return None
         verb = "exclude from" if self.wanted else "give back to"
@@ -92,11 +102,11 @@ class Exclusions:
         )
 
     def _switch(self, name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
-        """The list counts only while its switch is on; it stays when the list is given back."""
+        """The list counts only while its switch is on."""
         found = predicted[_query("").key]
         values = found.get("values")
         present = dict(values) if isinstance(values, dict) else {}
-        if not self.wanted or (present.get(name) or {}).get("value") == 1:
+        if (present.get(name) or {}).get("value") == 1:
             return ()
         predicted[_query("").key] = {
             **found,
@@ -105,6 +115,25 @@ class Exclusions:
         }
         place = {"path": KEY, "name": name}
         return (Op("registry_set", {**place, "type": "dword", "value": 1}).undone_by(_remove(place)),)
+
+
+def _emptied(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
+    """A list with nothing in it goes, and its switch. What the undo sets makes the keys again."""
+    found = predicted[_query("").key]
+    values, keys = found.get("values"), found.get("keys")
+    present = dict(values) if isinstance(values, dict) else {}
+    rest = [each for each in keys if str(each).casefold() != name.casefold()] if isinstance(keys, list) else []
+    switch = f"Exclusions_{name}"
+    predicted[_query("").key] = {
+        **found,
+        "values": {each: value for each, value in present.items() if each != switch},
+        "keys": rest,
+    }
+    gone = _remove({"path": rf"{KEY}\{name}"})
+    if switch not in present:
+        return (gone,)
+    place = {"path": KEY, "name": switch}
+    return (_remove(place).undone_by(Op("registry_set", {**place, **present[switch]})), gone)
 
 
 def missing(layout: Layout, reading: Reading) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from .layout import Layout
 
 NAME = "host"
 
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 NO_PROXY_ALWAYS = ("localhost", "127.0.0.1", ".svc")
 
 
@@ -43,8 +44,8 @@ class Proxy:
             return ()
         own = (*NO_PROXY_ALWAYS, f".{self.domain}" if self.domain else "", *self.ranges, subnet)
         without = dict.fromkeys(each for each in (*self.exceptions, *own) if each)
-        wanted = {"HTTP_PROXY": self.http, "HTTPS_PROXY": self.https, "NO_PROXY": ",".join(without)}
-        return tuple(EnvironmentVariable(name, value) for name, value in wanted.items() if value)
+        wanted = zip(PROXY_VARIABLES, (self.http, self.https, ",".join(without)), strict=True)
+        return tuple(EnvironmentVariable(name, value) for name, value in wanted if value)
 
 
 @dataclass(frozen=True, slots=True)

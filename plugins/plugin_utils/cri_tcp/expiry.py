@@ -55,6 +55,11 @@ def seconds(text: str) -> int:
     return found
 
 
+def task_file(layout: Layout) -> str:
+    """What the task was made from."""
+    return windows_path.join(layout.state_dir, "expiry.xml")
+
+
 def _document(layout: Layout) -> Query:
     path = windows_path.join(layout.state_dir, "expiry.json")
     return Query(f"{CONFIDENTIAL}expiry", "file", (("path", path), ("content_limit", LIMIT)))

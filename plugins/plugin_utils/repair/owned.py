@@ -39,7 +39,8 @@ _COMMON = frozenset({"c:", r"c:\program files", r"c:\programdata", r"c:\windows"
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a reset is about. `keep` are words out of KEEP; `data_dir` is host-local's; `known` are files that were
-    found to be ours before, for which the receipts may be gone by now."""
+    found to be ours before, for which the receipts may be gone by now; `more` are other files and folders that are ours
+    whole."""
 
     layout: Layout
     ours: hns.Ours
@@ -49,6 +50,7 @@ class Scope:
     net_conf: str = NET_CONF
     data_dir: str = r"C:\var\lib\cni\networks"
     known: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
     @property
     def snapshots(self) -> str:
@@ -107,9 +109,13 @@ def put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
 
 
 def data(scope: Scope) -> tuple[str, ...]:
-    """Folders that our services alone write into: deleted whole."""
+    """What our services alone write into, and `more`: deleted whole."""
     layout = scope.layout
-    found = [layout.kubelet_dir, *(windows_path.join(scope.data_dir, name) for name in scope.ours.names)]
+    found = [
+        layout.kubelet_dir,
+        *(windows_path.join(scope.data_dir, name) for name in scope.ours.names),
+        *scope.more,
+    ]
     if "images" not in scope.keep:
         found += [scope.containerd_state, scope.containerd_root]
     return tuple(found)

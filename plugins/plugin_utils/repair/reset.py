@@ -10,6 +10,7 @@ alone wrote into; it is not taken back, and a run that was cut goes on where tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..components import host, networks, registry
@@ -26,7 +27,7 @@ from ..engine.reading import (
     service_key,
     services_query,
 )
-from ..engine.resource import Change, Refused
+from ..engine.resource import Change, Refused, Resource
 from ..engine.resources.hns_network import Addresses
 from ..engine.resources.machine_path import KEY as ENVIRONMENT
 from ..engine.resources.machine_path import MachinePath
@@ -40,6 +41,7 @@ NAME = "reset"
 HCSDIAG = SYSTEM32 + r"\hcsdiag.exe"
 TASK = Query("task:runner", "task", (("path", r"\winkube\runner"),))
 SHIM = "containerd-shim-runhcs-v1.exe"
+EVENT_SOURCE = r"HKLM\SYSTEM\CurrentControlSet\Services\EventLog\Application\NSSM"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,48 @@ class NoVariable:
     @property
     def _secret(self) -> Query:
         return self._query(f"{CONFIDENTIAL}variable:{self.name.casefold()}")
+
+
+@dataclass(frozen=True, slots=True)
+class NoEventSource:
+    """The event log has no source whose texts are in our nssm.exe, which makes it when it is started as a service.
+
+    Source: nssm 2.24 registry.cpp, create_messages: EventLog\\Application\\NSSM; `nssm remove` leaves it.
+    """
+
+    nssm: str
+
+    @property
+    def label(self) -> str:
+        """What is removed."""
+        return "the event log's source NSSM"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The source's key."""
+        return (Query("registry:event_source:nssm", "registry", (("path", EVENT_SOURCE),)),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Remove it, if it is not that of another nssm.exe."""
+        (query,) = self.reads()
+        values = reading.parts[query.key].get("values") or {}
+        program = str((values.get("EventMessageFile") or {}).get("value") or "")
+        if not program or not windows_path.same(program, self.nssm):
+            return None
+        back = (
+            Op("registry_set", {"path": EVENT_SOURCE, "name": name, "type": value["type"], "value": value["value"]})
+            for name, value in values.items()
+        )
+        return Change(
+            text=f"remove {self.label}",
+            before=f"{program}\n",
+            commit=(Op("registry_remove", {"path": EVENT_SOURCE}).undone_by(*back),),
+            predicted={query.key: {"exists": False}},
+            state=(query,),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,12 +462,32 @@ def left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
     if owned.is_there(scope.layout.state_dir, reading):
         end = "Unregister-ScheduledTask and a deleted folder end it" if task else "A deleted folder ends it"
         more = r" and the task \winkube\runner stay" if task else " stays"
-        found.append(f"{scope.layout.state_dir}{more}: the journal of what was done. {end}")
+        copies = "the journal of what was done, with copies of the files that it replaced"
+        found.append(f"{scope.layout.state_dir}{more}: {copies}. {end}")
     if all(reading.service(name) is not None for name in host.containers(scope.layout).services):
         found.append("the Windows feature Containers stays: turning it off takes a restart, and others may use it")
+    if names := [name for name in host.PROXY_VARIABLES if reading.parts[NoVariable(name).reads()[0].key].get("exists")]:
+        found.append(
+            f"the machine's variables {', '.join(names)} stay, since other programs may use them: "
+            "winkube_reset_variables names those that shall go"
+        )
     return tuple(found)
+
+
+def undone(resources: Iterable[Resource], reading: Reading) -> tuple[str, ...]:
+    """What was to go and is there again or still, a sentence each, from a reading after the reset. Nothing in check
+    mode, where the reading is the plan's."""
+    if reading.predicted:
+        return ()
+    found = ((each.label, each.change(reading)) for each in resources)
+    return tuple(
+        f"{label}: not all of it is gone, or something made it again; another run would {change.text}"
+        for label, change in found
+        if change is not None
+    )
 
 
 def left_reads(scope: owned.Scope) -> tuple[Query, ...]:
     """What `left` asks for besides what is ours: the feature's services, the runner's task, the state folder."""
-    return (*host.containers(scope.layout).reads(), TASK, file_query(scope.layout.state_dir))
+    variables = (query for name in host.PROXY_VARIABLES for query in NoVariable(name).reads())
+    return (*host.containers(scope.layout).reads(), TASK, file_query(scope.layout.state_dir), *variables)

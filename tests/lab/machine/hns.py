@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import json
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import hns_errors as errors
@@ -324,7 +325,7 @@ class Hns:
         return json.dumps(document, separators=(",", ":"))
 
     def _call(self, method: str, parts: list[str], request: str) -> Any:
-        create = dict(
+        create: dict[str, Callable[[Object], Object]] = dict(
             zip(
                 KINDS,
                 (self.create_network, self.create_endpoint, self.create_policy_list, self.create_namespace),

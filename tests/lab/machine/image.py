@@ -201,6 +201,8 @@ def _registry(node: SimulatedNode) -> None:
     registry.set(ENVIRONMENT, "PROCESSOR_ARCHITECTURE", "string", release.architecture.upper())
     registry.set(ENVIRONMENT, "NUMBER_OF_PROCESSORS", "string", "2")
     # From Server 2025 on OpenSSH's rule is for private networks alone (learn.microsoft.com, Get started with OpenSSH).
+    registry.create("HKLM\\SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application")
+    registry.create("HKLM\\SOFTWARE\\Policies\\Microsoft\\Windows Defender\\Policy Manager")
     scope = "Profile=Private|" if release.build >= FIRST_PRIVATE_SSH else ""
     for profile in PROFILES.values():
         registry.set(f"{POLICY}\\{profile}", "EnableFirewall", "dword", 1)

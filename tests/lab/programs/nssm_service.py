@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tests.lab.machine.services import ServiceHost
 
 DEFAULT_THROTTLE_MS = 1500
+EVENT_SOURCE = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\NSSM"
+"""What nssm makes when it is started as a service, and `nssm remove` leaves. Source: registry.cpp, create_messages."""
 LONGEST_DELAY_S = 128.0
 
 
@@ -100,6 +102,8 @@ def serve(
     keeper = Keeper(node, host, caller)
     host.report("start_pending")
     node.services.change(host.name, "FailureActionsOnNonCrashFailures", "dword", 1)
+    node.registry.set(EVENT_SOURCE, "EventMessageFile", "string", caller.process.path)
+    node.registry.set(EVENT_SOURCE, "TypesSupported", "dword", 7)
     failures = 0
     while not host.stop_requested:
         try:

@@ -20,7 +20,7 @@ def node(**parts: Any) -> Reading:
 
 def ops(reading: Reading, *, wanted: bool = True) -> list[tuple[str, str, str]]:
     made = make_plan("containerd", (defender.Exclusions(LAYOUT, wanted),), reading)
-    return [(op.op, op.args["path"], op.args["name"]) for op in made.batch.ops] if made.batch else []
+    return [(op.op, op.args["path"], op.args.get("name", "")) for op in made.batch.ops] if made.batch else []
 
 
 def test_programs_and_folders_are_written_with_their_switches_and_then_nothing() -> None:
@@ -42,6 +42,23 @@ def test_what_others_have_excluded_stays() -> None:
     theirs = {"exists": True, "values": {OTHER: {"type": "string", "value": "0"}}, "keys": []}
     after = make_plan("containerd", (defender.Exclusions(LAYOUT),), node(paths=theirs)).predicted
     gone = ops(after, wanted=False)
-    assert {name for _op, _key, name in gone} == {path for each in defender.excluded(LAYOUT).values() for path in each}
+    ours = {path for each in defender.excluded(LAYOUT).values() for path in each}
+    # The list in which nothing else is goes as a whole; it stayed, with its switch.
+    whole = [(KEY, "Exclusions_Processes"), (rf"{KEY}\Processes", "")]
+    assert {name for _op, key, name in gone if (key, name) not in whole} == ours
+    assert [(key, name) for _op, key, name in gone if (key, name) in whole] == whole
     assert all(op == "registry_remove" for op, _key, _name in gone)
     assert ops(node(paths=theirs), wanted=False) == []
+
+
+def test_nothing_is_left_of_lists_that_were_ours_alone() -> None:
+    """The switches and the empty keys stayed."""
+    after = make_plan("containerd", (defender.Exclusions(LAYOUT),), node()).predicted
+    made = make_plan("reset", (defender.Exclusions(LAYOUT, wanted=False),), after)
+    assert made.batch is not None
+    assert (made.batch.ops[-1].op, dict(made.batch.ops[-1].args)) == ("registry_remove", {"path": KEY})
+    switches = [op for op in made.batch.ops if str(op.args.get("name", "")).startswith("Exclusions_")]
+    assert [dict(op.undo[0].args) for op in switches] == [
+        {"path": KEY, "name": f"Exclusions_{name}", "type": "dword", "value": 1} for name in ("Paths", "Processes")
+    ]
+    assert ops(made.predicted, wanted=False) == []

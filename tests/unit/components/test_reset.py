@@ -28,6 +28,7 @@ PATH = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 NOTES, CTR = r"C:\k\notes.txt", r"C:\Program Files\containerd\bin\ctr.exe"
 POD_FILE = r"C:\var\lib\kubelet\pods\1\volumes\data.txt"
 LAYER = rf"{SCOPE.snapshots}\1\Files\x.txt"
+STAYS = "stays: the journal of what was done, with copies of the files that it replaced"
 KEPT = rf"{CTR}.winkube-previous"
 ELSEWHERE = r"C:\tools\crictl.exe"
 PROVISIONED = rf"{LAYOUT.state_dir}\receipts\provision-crictl.json"
@@ -159,7 +160,7 @@ def test_what_stays_is_only_what_was_ever_there() -> None:
     made.node.tasks.delete(r"\winkube\runner")
     found = reset.left(SCOPE, looked(made))
     stays = [each for each in found if LAYOUT.state_dir in each]
-    assert stays == [f"{LAYOUT.state_dir} stays: the journal of what was done. A deleted folder ends it"]
+    assert stays == [f"{LAYOUT.state_dir} {STAYS}. A deleted folder ends it"]
     assert any("feature Containers" in each for each in found)
     for name in ("hns", "vmcompute"):
         made.node.run(SC, ["stop", name])
@@ -283,3 +284,51 @@ def test_a_sweep_that_was_cut_goes_on_with_the_next_run() -> None:
     done(half, sweep(half))
     done(whole, sweep(whole))
     assert ours_left(half) == ours_left(whole) == ["C:\\k", NOTES]
+
+
+SOURCE = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\NSSM"
+
+
+def test_the_event_logs_source_goes_if_it_is_that_of_our_nssm() -> None:
+    """nssm makes it when it is started as a service, and leaves it."""
+    made, gone = machine(), reset.NoEventSource(LAYOUT.nssm)
+    made.node.registry.set(SOURCE, "EventMessageFile", "string", r"C:\tools\nssm.exe")
+    assert made.plan("reset", (gone,), made.read(gone.reads())).batch is None
+    made.node.registry.set(SOURCE, "EventMessageFile", "string", LAYOUT.nssm.upper())
+    made.node.registry.set(SOURCE, "TypesSupported", "dword", 7)
+    plan = made.plan("reset", (gone,), made.read(gone.reads()))
+    assert plan.batch is not None
+    assert {op.args["name"]: op.args["value"] for op in plan.batch.ops[0].undo} == {
+        "EventMessageFile": LAYOUT.nssm.upper(),
+        "TypesSupported": 7,
+    }
+    done(made, plan)
+    assert not made.node.registry.exists(SOURCE)
+    assert made.plan("reset", (gone,), made.read(gone.reads())).batch is None
+
+
+def test_what_is_there_still_or_again_is_said() -> None:
+    """By the very resources that took it away; nothing was said of a rule that a policy makes again."""
+    made, gone = machine(), reset.NoEventSource(LAYOUT.nssm)
+    assert reset.undone((gone,), made.read(gone.reads())) == ()
+    made.node.registry.set(SOURCE, "EventMessageFile", "string", LAYOUT.nssm)
+    after = made.read(gone.reads())
+    assert reset.undone((gone,), after) == (
+        "the event log's source NSSM: not all of it is gone, or something made it again; another run would remove the "
+        "event log's source NSSM",
+    )
+    assert reset.undone((gone,), replace(after, predicted=True)) == ()
+
+
+def test_proxy_variables_that_nobody_named_are_said() -> None:
+    made = machine()
+    made.node.registry.set(PATH, "NO_PROXY", "string", "localhost")
+    assert "the machine's variables NO_PROXY stay" in "\n".join(reset.left(SCOPE, looked(made)))
+
+
+def test_the_keys_of_cri_over_tcp_are_deleted() -> None:
+    """The folder is not that of a service; the private key stayed."""
+    keys = rf"{LAYOUT.state_dir}\cri-tcp"
+    made, scope = machine(**{rf"{keys}\server.key": b"secret"}), replace(SCOPE, more=(keys,))
+    done(made, sweep(made, scope))
+    assert not made.there(keys)
