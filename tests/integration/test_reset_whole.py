@@ -30,8 +30,11 @@ FEATURE = (
 )
 """What Windows brings with the feature Containers, which stays."""
 ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
+EXPORTER = build("windows_exporter", "0.31.8")
 EVERYTHING: dict[str, Any] = {
-    "winkube_optional_components": ["csi_proxy"],
+    "winkube_optional_components": ["csi_proxy", "windows_exporter"],
+    "winkube_windows_exporter_url": "http://xyz/windows_exporter.exe",
+    "winkube_windows_exporter_checksum": f"sha256:{hashlib.sha256(EXPORTER).hexdigest()}",
     "winkube_csi_proxy_url": "http://xyz/csi-proxy-v1.2.1.tar.gz",
     "winkube_csi_proxy_checksum": f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}",
     "winkube_defender_exclusions": True,
@@ -51,6 +54,7 @@ def test_the_machine_is_as_it_was_before_the_first_install(bench: Bench, kind: K
     """
     whole = Whole(bench, kind, containers=containers)
     bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
+    bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
     before = bench.dump()
     whole.converge(**EVERYTHING)
     address = whole.host.node.nic.address
