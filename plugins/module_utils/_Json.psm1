@@ -73,6 +73,21 @@ function ConvertFrom-NodeJson {
     return , $serializer.DeserializeObject($Text)
 }
 
+function ConvertFrom-NodePacked {
+    <# .SYNOPSIS base64 of gzip of UTF-8 -> the text. #>
+    param([string]$Text)
+
+    $source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
+    $gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
+    $reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
+    try {
+        return [string]$reader.ReadToEnd()
+    }
+    finally {
+        $reader.Dispose()
+    }
+}
+
 function ConvertTo-NodePlain {
     <#
     .SYNOPSIS
@@ -294,6 +309,6 @@ function Get-NodeErrorText {
 }
 
 Export-ModuleMember -Function @(
-    'ConvertFrom-NodeJson', 'ConvertTo-NodePlain', 'ConvertTo-NodeJson', 'Get-NodeArgument', 'Get-NodeArgumentList', 'Test-NodeEqual',
-    'Get-NodeTime', 'Get-NodeException', 'Get-NodeErrorCode', 'Get-NodeErrorText'
+    'ConvertFrom-NodeJson', 'ConvertFrom-NodePacked', 'ConvertTo-NodePlain', 'ConvertTo-NodeJson', 'Get-NodeArgument', 'Get-NodeArgumentList',
+    'Test-NodeEqual', 'Get-NodeTime', 'Get-NodeException', 'Get-NodeErrorCode', 'Get-NodeErrorText'
 )

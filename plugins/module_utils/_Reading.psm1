@@ -368,7 +368,7 @@ function Read-NodeCertificate {
 
 function Read-NodeAnswer {
     <# .SYNOPSIS The value of one query; throws what goes wrong. #>
-    param([object]$Query, [hashtable]$Cache)
+    param([object]$Query, [hashtable]$Cache, [object]$Hns)
 
     $op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
     switch -CaseSensitive ($op) {
@@ -407,7 +407,7 @@ function Read-NodeAnswer {
         'task' { return Read-NodeTask -Path ([string]$Query['path']) }
         'volumes' { return Read-NodeVolumeTable }
         'adapters' { return , (Read-NodeAdapterList) }
-        'hns' { return Read-NodeHns -Objects (Get-NodeArgumentList -Map $Query -Name 'objects') }
+        'hns' { return Invoke-NodeHns -Block $Hns -What $op -Arguments $Query }
         'certificate' { return Read-NodeCertificate -Path ([string]$Query['path']) }
         'encryption' { return Read-NodeEncryption -Volume ([string]$Query['volume']) }
         'on_path' { return , (Read-NodeOnPath -Name ([string]$Query['name']) -Cache $Cache) }
@@ -429,8 +429,8 @@ function Test-NodeQuery {
 }
 
 function Read-NodeQueryList {
-    <# .SYNOPSIS Key -> value for a list of queries; a failed one is {error}. #>
-    param([object[]]$Queries, [string]$StateDir, [bool]$KeepHashes = $true)
+    <# .SYNOPSIS Key -> value for a list of queries; a failed one is {error}. Hns: what New-NodeHns gives. #>
+    param([object[]]$Queries, [string]$StateDir, [object]$Hns, [bool]$KeepHashes = $true)
 
     $parts = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
     $cache = New-NodeHashCache -StateDir $StateDir
@@ -441,7 +441,7 @@ function Read-NodeQueryList {
             if ($lack -ne '') {
                 throw $lack
             }
-            $value = ConvertTo-NodePlain -Value (Read-NodeAnswer -Query $query -Cache $cache)
+            $value = ConvertTo-NodePlain -Value (Read-NodeAnswer -Query $query -Cache $cache -Hns $Hns)
         }
         catch {
             $value = @{ error = (Get-NodeErrorText -Record $_) }

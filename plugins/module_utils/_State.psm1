@@ -287,6 +287,49 @@ function Enter-NodeLock {
     }
 }
 
+function Get-NodeBatchStep {
+    <# .SYNOPSIS The ops of a batch, of its undo lists and of its gate: a list. #>
+    param([object]$Batch)
+
+    $all = New-Object System.Collections.ArrayList
+    foreach ($part in @('ops', 'gate')) {
+        foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {
+            $null = $all.Add($op)
+            foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
+                $null = $all.Add($undo)
+            }
+        }
+    }
+    return , $all.ToArray()
+}
+
+function Find-NodeHnsLack {
+    <#
+    .SYNOPSIS
+    That an op, wait kind or precondition of a batch needs HNS (their names begin so), and the text for it is missing: a sentence, or empty.
+    #>
+    param([object]$Envelope)
+
+    if ([string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '') -ne '') {
+        return ''
+    }
+    $batch = Get-NodeArgument -Map $Envelope -Name 'batch'
+    $words = New-Object System.Collections.ArrayList
+    foreach ($op in (Get-NodeBatchStep -Batch $batch)) {
+        $null = $words.Add([string](Get-NodeArgument -Map $op -Name 'op' -Default ''))
+        $null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default ''))
+    }
+    foreach ($item in (Get-NodeArgumentList -Map $batch -Name 'pre')) {
+        $null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $item -Name 'query') -Name 'op' -Default ''))
+    }
+    foreach ($word in $words.ToArray()) {
+        if ($word.StartsWith('hns', [System.StringComparison]::Ordinal)) {
+            return "The batch needs HNS ('$word'), and the text that calls it was not sent along (the field hns)."
+        }
+    }
+    return ''
+}
+
 function Find-NodeUnknownWord {
     <#
     .SYNOPSIS
@@ -300,16 +343,7 @@ function Find-NodeUnknownWord {
         'computer_name', 'halt', 'wait', 'record'
     )
     $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
-    $all = New-Object System.Collections.ArrayList
-    foreach ($part in @('ops', 'gate')) {
-        foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {
-            $null = $all.Add($op)
-            foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
-                $null = $all.Add($undo)
-            }
-        }
-    }
-    foreach ($op in $all.ToArray()) {
+    foreach ($op in (Get-NodeBatchStep -Batch $Batch)) {
         $name = [string](Get-NodeArgument -Map $op -Name 'op' -Default '')
         if ($known -cnotcontains $name) {
             return "There is no op '$name'."
@@ -366,5 +400,5 @@ function Close-NodeBatch {
 Export-ModuleMember -Function @(
     'Get-NodeStateSddl', 'Get-NodeBatchFolder', 'Read-NodeDocument', 'Remove-NodeDocument', 'Add-NodeJournalEntry', 'Read-NodeJournal',
     'Find-NodeJournalEntry', 'Read-NodeJournalNews', 'Find-NodeOutcome', 'Get-NodeResultList', 'Enter-NodeLock', 'Find-NodeUnknownWord',
-    'Close-NodeBatch'
+    'Find-NodeHnsLack', 'Close-NodeBatch'
 )

@@ -9,6 +9,7 @@
 #AnsibleRequires -CSharpUtil Ansible.Basic
 #AnsibleRequires -PowerShell ..module_utils._Json
 #AnsibleRequires -PowerShell ..module_utils._Security
+#AnsibleRequires -PowerShell ..module_utils._Hns
 #AnsibleRequires -PowerShell ..module_utils._Files
 #AnsibleRequires -PowerShell ..module_utils._Machine
 #AnsibleRequires -PowerShell ..module_utils._Reading
@@ -35,16 +36,7 @@ function Read-NodeEnvelope {
     if ($Text.Length -gt 4194304) {
         throw "The option batch has $($Text.Length) characters; at most 4194304 are taken."
     }
-    $source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
-    $gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
-    $reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
-    try {
-        $json = $reader.ReadToEnd()
-    }
-    finally {
-        $reader.Dispose()
-    }
-    $envelope = ConvertFrom-NodeJson -Text $json
+    $envelope = ConvertFrom-NodeJson -Text (ConvertFrom-NodePacked -Text $Text)
     if ([int](Get-NodeArgument -Map $envelope -Name 'schema' -Default 0) -ne 1) {
         throw 'The envelope has not schema 1.'
     }
@@ -121,9 +113,10 @@ function Get-NodeRefusal {
     if ($null -eq $batch) {
         return 'A submit needs a batch.'
     }
-    $unknown = Find-NodeUnknownWord -Batch $batch
-    if ($unknown -ne '') {
-        return $unknown
+    foreach ($fault in @((Find-NodeUnknownWord -Batch $batch), (Find-NodeHnsLack -Envelope $Envelope))) {
+        if ($fault -ne '') {
+            return $fault
+        }
     }
     $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
     $wanted = ([string](Get-NodeArgument -Map $runner -Name 'sha256' -Default '')).ToLowerInvariant()
@@ -168,7 +161,7 @@ function Test-NodeTaskFinishes {
 
 function Get-NodeStale {
     <# .SYNOPSIS Which preconditions no longer hold: a list of {key, expect, found}. #>
-    param([object]$Batch, [string]$StateDir)
+    param([object]$Batch, [string]$StateDir, [object]$Hns)
 
     $list = New-Object System.Collections.ArrayList
     foreach ($item in (Get-NodeArgumentList -Map $Batch -Name 'pre')) {
@@ -177,7 +170,7 @@ function Get-NodeStale {
             $query[[string]$entry.Key] = $entry.Value
         }
         $query['key'] = 'it'
-        $value = (Read-NodeQueryList -Queries @($query) -StateDir $StateDir)['it']
+        $value = (Read-NodeQueryList -Queries @($query) -StateDir $StateDir -Hns $Hns)['it']
         if ($value -isnot [System.Collections.IDictionary]) {
             $value = @{ value = $value }
         }
@@ -216,6 +209,11 @@ function Open-NodeBatch {
     }
     $batch['id'] = $id
     $batch['state_dir'] = $stateDir
+    $hns = [string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '')
+    if ($hns -ne '') {
+        # Beside the ops: the runner may need it after a restart.
+        $batch['hns'] = $hns
+    }
     $opened = @{
         controller = [string](Get-NodeArgument -Map $Envelope -Name 'controller' -Default '')
         since = (Get-NodeTime)
@@ -375,7 +373,7 @@ function Submit-NodeBatch {
             return $blocked
         }
         Save-NodeRunner -StateDir $stateDir -Text $text
-        $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir
+        $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
         if ($stale.Length -gt 0) {
             return @{ answer = 'stale'; stale = $stale }
         }
@@ -481,7 +479,7 @@ function Invoke-NodeEnvelope {
         $result['error'] = $end['error']
     }
     $queries = Get-NodeArgumentList -Map $Envelope -Name 'state'
-    $result['state'] = Read-NodeQueryList -Queries $queries -StateDir $stateDir
+    $result['state'] = Read-NodeQueryList -Queries $queries -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
     return $result
 }
 

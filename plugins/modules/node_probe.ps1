@@ -8,6 +8,7 @@
 
 #AnsibleRequires -CSharpUtil Ansible.Basic
 #AnsibleRequires -PowerShell ..module_utils._Json
+#AnsibleRequires -PowerShell ..module_utils._Hns
 #AnsibleRequires -PowerShell ..module_utils._Reading
 
 Set-StrictMode -Version 2.0
@@ -27,10 +28,12 @@ $module.Result.parts = @{}
 $problem = ''
 $queries = [object[]]@()
 $stateDir = ''
+$hns = $null
 try {
     $request = ConvertFrom-NodeJson -Text ([string]$module.Params.request)
     $queries = Get-NodeArgumentList -Map $request -Name 'queries'
     $stateDir = [string](Get-NodeArgument -Map $request -Name 'state_dir' -Default '')
+    $hns = New-NodeHns -Sent $request
     if ([int](Get-NodeArgument -Map $request -Name 'schema' -Default 0) -ne 1) {
         $problem = 'The option request has not schema 1.'
     }
@@ -45,5 +48,5 @@ if ($problem -ne '') {
     $module.FailJson($problem)
 }
 
-$module.Result.parts = Read-NodeQueryList -Queries $queries -StateDir $stateDir -KeepHashes (-not $module.CheckMode)
+$module.Result.parts = Read-NodeQueryList -Queries $queries -StateDir $stateDir -Hns $hns -KeepHashes (-not $module.CheckMode)
 $module.ExitJson()

@@ -112,9 +112,10 @@ class _PowerShell:
         return {name: data for name, data in found.items() if isinstance(data, bytes)}
 
     def runner(self) -> Mapping[str, str]:
+        from ansible_collections.winkube.node.plugins.plugin_utils.node.hns import hns_packed
         from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_sha256, runner_text
 
-        return {"sha256": runner_sha256(), "text": runner_text()}
+        return {"sha256": runner_sha256(), "text": runner_text(), "hns": hns_packed()}
 
     def _ask(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
         whole = {"verb": verb, "root": self._place.root, "state": self._place.state, **request}

@@ -12,6 +12,7 @@ from tests.lab.machine.drive import LONG
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.registry import Value
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.submit import with_hns
 from tests.lab.twin.task import POWERSHELL
 
 ROOT = "C:\\contract\\root"
@@ -108,7 +109,7 @@ class Simulated:
         return {name: data for name, data in files.items() if isinstance(data, bytes)}
 
     def runner(self) -> Mapping[str, str]:
-        return {"text": RUNNER, "sha256": hashlib.sha256(RUNNER.encode()).hexdigest()}
+        return {"text": RUNNER, "sha256": hashlib.sha256(RUNNER.encode()).hexdigest(), **with_hns({})}
 
     def _files(self, folder: str, prefix: str = "") -> dict[str, bytes | Link | None]:
         drive = self.node.drive

@@ -79,7 +79,7 @@ class Steps:
 
 
 def steps_of(case: Case, place: Place, runner: Mapping[str, str]) -> Steps:
-    """All steps but the first, which prepares `case.before`. `runner`: `sha256` and `text`."""
+    """All steps but the first, which prepares `case.before`. `runner`: `sha256`, `text`, and `hns` as it travels."""
     make = _Make(case, place, runner)
     main = {"query": make.query, "op": make.op, "talk": make.talk}[case.kind]
     return Steps((*make.set_up(), *main()), tuple(make.clean_up()))
@@ -104,7 +104,7 @@ class _Make:
 
     def query(self) -> Iterator[Step]:
         query = {"key": "it", **self.place.fill(self.case.body["query"])}
-        sent = {"schema": 1, "state_dir": self.place.state, "queries": [query]}
+        sent = self._with_hns({"schema": 1, "state_dir": self.place.state, "queries": [query]})
         yield Run("node_probe", sent, [self._want("value", ("parts", "it"), self.case.body["value"])])
         yield Look("after the query", self.case.before)
 
@@ -141,7 +141,9 @@ class _Make:
                 text = self.runner["text"]
                 described = {name: text if value == "{runner}" else value for name, value in step["place"].items()}
                 files = {str(name): content(value, self.place) for name, value in described.items()}
-                yield Put({name: data for name, data in files.items() if isinstance(data, bytes)})
+                packed = self.runner["hns"].encode()
+                placed = {name: data for name, data in files.items() if isinstance(data, bytes)}
+                yield Put({name: data.replace(b"{hns}", packed) for name, data in placed.items()})
             if "send" in step:
                 send = dict(step["send"])
                 check_mode = bool(send.pop("check_mode", False))
@@ -180,7 +182,7 @@ class _Make:
             "state_dir": self.place.state,
             "controller": "contract",
             "follow_s": send.get("follow_s", 60),
-            "runner": {"mode": send.get("mode", "inline"), **(send.get("runner") or self.runner)},
+            "runner": {"mode": send.get("mode", "inline"), **(send.get("runner") or without_hns(self.runner))},
             "state": self.place.fill(send.get("state") or []),
         }
         if envelope["kind"] == "submit":
@@ -193,4 +195,21 @@ class _Make:
                 "ops": self.place.fill([{"undo": [], "secrets": [], **op} for op in send.get("ops") or []]),
                 "gate": self.place.fill(send.get("gate") or []),
             }
-        return envelope
+        return envelope if send.get("hns") is False else self._with_hns(envelope)
+
+    def _with_hns(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """With the text that calls HNS, if anything in it has a name that begins so."""
+        return {**sent, "hns": self.runner["hns"]} if names_hns(sent) else sent
+
+
+def names_hns(value: Any) -> bool:
+    """Whether an op, a wait or a query of HNS is in it."""
+    if isinstance(value, Mapping):
+        here = any(str(value.get(key, "")).startswith("hns") for key in ("op", "for"))
+        return here or any(names_hns(item) for item in value.values())
+    return isinstance(value, list) and any(names_hns(item) for item in value)
+
+
+def without_hns(runner: Mapping[str, str]) -> dict[str, str]:
+    """The runner as an envelope names it."""
+    return {key: value for key, value in runner.items() if key != "hns"}

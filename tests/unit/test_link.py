@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op, decode
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import system_query
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Expectation, Query, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import (
     Clock,
     Link,
@@ -19,6 +23,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node.time_limit impor
 
 BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
 ID = "ab" * 16
+INVASIVE = ("dllimport", "definepinvokemethod", "definedynamicassembly", "interopservices", "intptr")
+"""Words of PowerShell's list of suspicious content that only calls into Windows have."""
 DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
 
 
@@ -105,6 +111,56 @@ def test_the_runners_text_travels_only_if_the_node_has_another() -> None:
     link.apply(BATCH, ID, known)
     link.apply(BATCH, ID, "another")
     assert ["text" in envelope["runner"] for envelope in node.sent] == [True, False, True]
+
+
+NETWORK = Op("hns_network", {"name": "cbr0"})
+GO = Op("hns_network_remove", {"name": "cbr0"})
+ASKED = Query("hns", "hns", (("objects", ("networks",)),))
+
+
+@pytest.mark.parametrize(
+    ("batch", "wanted"),
+    [
+        (BATCH, False),
+        (replace(BATCH, state=(system_query(),)), False),
+        (replace(BATCH, ops=(NETWORK,)), True),
+        (replace(BATCH, ops=(Op("mkdir", {"path": "x"}).undone_by(GO),)), True),
+        (replace(BATCH, gate=(Op("wait", {"for": "hns_network", "name": "cbr0"}),)), True),
+        (replace(BATCH, pre=(Expectation(ASKED, (("available", True),)),)), True),
+        (replace(BATCH, state=(ASKED,)), True),
+    ],
+)
+def test_the_text_that_calls_hns_travels_only_with_what_needs_it(batch: Batch, wanted: bool) -> None:
+    """It went with every batch, as a part of the runner and of both modules."""
+    node = Node(DONE)
+    node.link().apply(batch, ID)
+    assert ("hns" in node.sent[0]) is wanted
+    assert not any(word in json.dumps({**node.sent[0], "hns": ""}).casefold() for word in INVASIVE)
+    if wanted:
+        text = gzip.decompress(base64.b64decode(node.sent[0]["hns"])).decode("ascii")
+        assert "DefinePInvokeMethod" in text and text.startswith("# Copyright")
+
+
+def test_after_a_lost_connection_only_questions_bring_it_again() -> None:
+    for batch, wanted in ((replace(BATCH, ops=(NETWORK,)), False), (replace(BATCH, state=(ASKED,)), True)):
+        node = Node(ConnectionResetError("gone"), DONE)
+        node.link().apply(batch, ID)
+        assert [("hns" in envelope) for envelope in node.sent] == [True, wanted]
+
+
+def test_a_reading_brings_it_only_if_it_asks_hns() -> None:
+    requests: list[dict[str, Any]] = []
+
+    def execute(_module: str, args: dict[str, Any]) -> dict[str, Any]:
+        requests.append(json.loads(args["request"]))
+        return {"parts": {}}
+
+    link = Link(execute, lambda: None, r"C:\state")
+    for queries in ((system_query(),), (system_query(), ASKED)):
+        link.probe(queries)
+    assert [("hns" in request) for request in requests] == [False, True]
+    # The event log has room for 31,839 characters, and Ansible writes the whole request into it.
+    assert len(json.dumps(requests[1])) < 12_000
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from ..engine.batch import Batch, encode
 from ..engine.reading import Query
+from .hns import with_hns
 from .runner_text import runner_sha256, runner_text
 from .time_limit import NoAnswerError, within
 
@@ -90,7 +91,7 @@ class Link:
         """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
         through. A node that has gone silent is asked `again` until it answers or `reconnect_s` is over."""
         request = {"schema": SCHEMA, "state_dir": self.state_dir, "queries": [query.wire() for query in queries]}
-        args = {"request": json.dumps(request, separators=(",", ":"))}
+        args = {"request": json.dumps(with_hns(request), separators=(",", ":"))}
         try:
             answer = self._run("node_probe", args, self.answer_s)
         except Silence as silence:
@@ -130,7 +131,8 @@ class Link:
         if known_runner != runner_sha256():
             envelope["runner"]["text"] = runner_text()
         try:
-            answer = self._run("node_apply", {"batch": encode(envelope)}, self._limit(batch, inline=self._is_inline))
+            limit = self._limit(batch, inline=self._is_inline)
+            answer = self._run("node_apply", {"batch": encode(with_hns(envelope))}, limit)
         except Exception as lost:  # connection plugins raise many types; each means: outcome unknown
             return self._ask(batch, batch_id, lost)
         if _is_answer(answer):
@@ -148,7 +150,7 @@ class Link:
         failed = isinstance(lost, ModuleError)
         what = "the node failed" if failed else "connection lost"
         self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
-        follow = encode(self._envelope("follow", batch_id, batch))
+        follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
         failures = int(failed)
         for pause in _pauses(self.reconnect_s, self.clock):
@@ -193,7 +195,7 @@ class Link:
         """A batch that is still running when the node's patience ends is asked for again, up to its deadline."""
         started = self.clock.now()
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
-            follow = encode(self._envelope("follow", batch_id, batch))
+            follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
             try:
                 answer = self._run("node_apply", {"batch": follow}, self._limit(batch))
             except Exception as lost:  # as in apply

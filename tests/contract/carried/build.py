@@ -64,9 +64,10 @@ PLACE = Place(
 
 def runner() -> Mapping[str, str]:
     """The runner as envelopes name it: its text is put in on the machine, so that it is carried once."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.node.hns import hns_packed
     from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_sha256
 
-    return {"sha256": runner_sha256(), "text": RUNNER}
+    return {"sha256": runner_sha256(), "text": RUNNER, "hns": hns_packed()}
 
 
 def carried_steps(case: Case) -> Steps:

@@ -29,11 +29,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import (
     sc,
     wait_gone,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.node.hns import with_hns
 
 from tests.contract.case import Tree
 from tests.contract.implementations import Place
 from tests.contract.powershell import ROOT
-from tests.contract.steps import Prepare, Run, Step, Steps, Want
+from tests.contract.steps import Prepare, Run, Step, Steps, Want, without_hns
 from tests.unit.components.nodes import LAYOUT, bare
 
 SERVICE = "winkube-contract-containerd"
@@ -92,7 +93,7 @@ def layout(place: Place) -> Layout:
 
 def _probe(place: Place, what: str, queries: Sequence[dict[str, Any]], parts: dict[str, Any]) -> Run:
     sent = {"schema": 1, "state_dir": place.state, "queries": list(queries)}
-    return Run("node_probe", sent, [Want(what, ("parts",), parts)])
+    return Run("node_probe", with_hns(sent), [Want(what, ("parts",), parts)])
 
 
 def _reading(place: Place) -> Journey:
@@ -217,8 +218,8 @@ class _Send:
             "state_dir": self.state_dir,
             "controller": "contract",
             "follow_s": 280,
-            "runner": {"mode": "task", **self.runner},
+            "runner": {"mode": "task", **without_hns(self.runner)},
             "state": [query.wire() for query in batch.state],
             "batch": batch.wire(batch_id),
         }
-        return Run("node_apply", envelope, (), what, "done")
+        return Run("node_apply", with_hns(envelope), (), what, "done")

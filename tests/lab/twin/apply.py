@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
 from tests.lab.twin import runner, task
-from tests.lab.twin.ops import OPS
+from tests.lab.twin.ops import HNS, OPS
 from tests.lab.twin.ops_system import WAITS
 from tests.lab.twin.probe import Asker, answer_queries
 from tests.lab.twin.state import Document, StateFolder
+from tests.lab.twin.work import came
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -108,7 +109,15 @@ class Apply:
         batch = self.envelope.get("batch")
         if not isinstance(batch, dict):
             return "A submit needs a batch."
-        return unknown_word(batch)
+        return unknown_word(batch) or self._hns_lacking(batch)
+
+    def _hns_lacking(self, batch: Document) -> str | None:
+        words = [str(word) for op in steps_of(batch) for word in (op.get("op"), (op.get("args") or {}).get("for"))]
+        words += [str(item["query"].get("op")) for item in batch.get("pre") or []]
+        needs = next((word for word in words if word.startswith(HNS)), None)
+        if needs is None or came(self.envelope):
+            return None
+        return f"{needs!r} calls HNS, and the batch has not brought the text for that (the field hns)."
 
     def _runner_there(self) -> str | None:
         path = self.folder.file("runner.ps1")
@@ -197,7 +206,7 @@ class Apply:
     def _stale(self, batch: Document) -> list[Document]:
         pre = batch.get("pre") or []
         queries = [{**item["query"], "key": str(index)} for index, item in enumerate(pre)]
-        found = answer_queries(self.node, self.asker, self.folder.path, queries)
+        found = answer_queries(self.node, self.asker, self.folder.path, queries, came(self.envelope))
         result: list[Document] = []
         for index, item in enumerate(pre):
             value = found[str(index)]
@@ -223,6 +232,8 @@ class Apply:
             "mode": mode,
         }
         document = {**batch, "id": self.id, "state_dir": folder.path, "opened": opened}
+        if self.envelope.get("hns"):
+            document["hns"] = self.envelope["hns"]
         folder.write(document, "batches", self.id, "batch.json")
         self._moment(1)
         if mode == "task":
@@ -280,7 +291,9 @@ class Apply:
         if changed is None:
             changed = more.get("outcome") == "done" and bool(results)
         queries = self.envelope.get("state") or []
-        state = answer_queries(self.node, self.asker, self.folder.path, queries) if answer == "accepted" else {}
+        state: Document = {}
+        if answer == "accepted":
+            state = answer_queries(self.node, self.asker, self.folder.path, queries, came(self.envelope))
         head = {"changed": changed, "schema": 1, "answer": answer, "batch": self.id}
         recovered = {"recovered": dict(self.recovered)} if self.recovered else {}
         return {**head, "results": results, "state": state, **recovered, **more}
@@ -299,10 +312,15 @@ class Apply:
 _PRINTED = frozenset({"exit_code", "stdout", "stderr"})
 
 
+def steps_of(batch: Document) -> list[Document]:
+    """Its ops, its gate and all undo lists."""
+    steps = [*(batch.get("ops") or []), *(batch.get("gate") or [])]
+    return [*steps, *(undo for step in steps for undo in step.get("undo") or [])]
+
+
 def unknown_word(batch: Document) -> str | None:
     """The first op or wait kind (in ops, undo lists, gate) that there is not, as a sentence."""
-    steps = [*(batch.get("ops") or []), *(batch.get("gate") or [])]
-    for op in [*steps, *(undo for step in steps for undo in step.get("undo") or [])]:
+    for op in steps_of(batch):
         name, kind = op.get("op"), (op.get("args") or {}).get("for")
         if name not in OPS:
             return f"There is no op {name!r}; there are {', '.join(OPS)}."

@@ -11,6 +11,7 @@ from tests.lab.machine.faults import ModuleError
 from tests.lab.twin.apply import Apply, RequestError, read_envelope
 from tests.lab.twin.probe import Asker, answer_queries
 from tests.lab.twin.task import POWERSHELL
+from tests.lab.twin.work import came
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -83,7 +84,7 @@ def _probe(node: SimulatedNode, asker: Asker, arguments: dict[str, Any]) -> dict
         queries, state_dir = request["queries"], str(request["state_dir"])
         if request.get("schema") != 1:
             return failed("The request has not schema 1.")
-        parts = answer_queries(node, asker, state_dir, queries)
+        parts = answer_queries(node, asker, state_dir, queries, hns=came(request))
     except (ValueError, KeyError, TypeError) as error:
         return failed(f"The option request cannot be read: {error!r}.")
     return {"changed": False, "schema": 1, "parts": parts}

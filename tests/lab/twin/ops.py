@@ -48,12 +48,18 @@ OPS: dict[str, Callable[[Work, Args], OpRun]] = {
     "record": ops_files.record,
 }
 
+HNS = "hns"
+"""So begin the names of all that calls HNS."""
+
 
 def perform(work: Work, name: str, args: Args) -> Generator[float | None, None, dict[str, Any]]:
     """One op. Raises OpError, its sentence and data without secrets, for whatever goes wrong."""
     operation = OPS.get(name)
     if operation is None:
         raise OpError(f"There is no op {name!r}; there are {', '.join(OPS)}.")
+    word = next((word for word in (name, args.get("for")) if str(word).startswith(HNS)), None)
+    if word is not None and not work.hns:
+        raise OpError(f"The op {word} calls HNS, and the batch has not brought the text for that (the field hns).")
     counters = work.node.counters
     counters.add(counters.writes, name)
     try:
@@ -96,14 +102,16 @@ def drop_temporaries(work: Work, name: str, args: Args) -> None:
             work.node.drive.delete(path)
 
 
-def execute_op(node: SimulatedNode, name: str, args: Args, state_dir: str = STATE_DIR) -> dict[str, Any]:
+def execute_op(
+    node: SimulatedNode, name: str, args: Args, state_dir: str = STATE_DIR, hns: bool = True
+) -> dict[str, Any]:
     """One op by itself, as SYSTEM, to its end, for contract cases: its result, or `{"failed": sentence, "data":
     ..}`.
     """
     outcome: list[dict[str, Any]] = []
 
     def body() -> Body:
-        work = Work(node, process, state_dir=state_dir)
+        work = Work(node, process, state_dir=state_dir, hns=hns)
         try:
             outcome.append((yield from perform(work, name, args)))
         except OpError as error:

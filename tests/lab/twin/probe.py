@@ -40,17 +40,21 @@ class Asker:
 
 @dataclass(frozen=True)
 class Look:
-    """What an answer needs: the node, who asks, the cache of hashes."""
+    """What an answer needs: the node, who asks, the cache of hashes, the text that calls HNS."""
 
     node: SimulatedNode
     asker: Asker
     hashes: Hashes
+    hns: bool = False
 
 
-def answer_queries(node: SimulatedNode, asker: Asker, state_dir: str, queries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Each query's value under its key; one that fails yields `{"error": sentence}`."""
+def answer_queries(
+    node: SimulatedNode, asker: Asker, state_dir: str, queries: list[dict[str, Any]], hns: bool = False
+) -> dict[str, Any]:
+    """Each query's value under its key; one that fails yields `{"error": sentence}`. hns: the text for that came with
+    them."""
     hashes = Hashes(node, StateFolder(node, state_dir), asker.elevated)
-    look = Look(node, asker, hashes)
+    look = Look(node, asker, hashes, hns)
     parts = {str(query["key"]): answer_query(look, query) for query in queries}
     hashes.save()
     return parts
@@ -213,6 +217,12 @@ def _volumes(look: Look, query: dict[str, Any]) -> Any:
     }
 
 
+def _hns(look: Look, query: dict[str, Any]) -> Any:
+    if not look.hns:
+        raise QueryError("HNS is asked for, and the text that calls it did not come with the queries (the field hns).")
+    return probe_machine.hns(look.node, query)
+
+
 _ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
     "system": _system,
     "services": lambda look, query: services(look.node, [str(name) for name in query["names"]]),
@@ -225,7 +235,7 @@ _ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
     "task": _task,
     "volumes": _volumes,
     "adapters": lambda look, query: probe_machine.adapters(look.node, query),
-    "hns": lambda look, query: probe_machine.hns(look.node, query),
+    "hns": _hns,
     "certificate": lambda look, query: probe_machine.certificate(look.node, query),
     "on_path": _on_path,
     "encryption": lambda look, query: probe_machine.encryption(look.node, query),

@@ -13,7 +13,7 @@ from tests.lab.twin.expiry import expire
 from tests.lab.twin.ops import drop_temporaries, perform
 from tests.lab.twin.ops_files import clear_replaced
 from tests.lab.twin.state import Document, StateFolder
-from tests.lab.twin.work import OpError, Work, secrets_of
+from tests.lab.twin.work import OpError, Work, came, secrets_of
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -96,7 +96,8 @@ class Runner:
         for op in batch["ops"]:
             n, name, args = int(op["n"]), str(op["op"]), dict(op.get("args") or {})
             secrets = secrets_of(args, [str(item) for item in op.get("secrets") or []])
-            work = Work(self.node, self.process, self._deadline(batch), "ops", n, secrets, self.folder.path)
+            end = self._deadline(batch)
+            work = Work(self.node, self.process, end, "ops", n, secrets, self.folder.path, came(batch))
             self.node.moment("ops", n, "before")
             self._note({"n": n, "e": "intent", "op": name})
             try:
@@ -120,7 +121,7 @@ class Runner:
     def _gate_and_finish(self, batch: Document) -> Steps:
         for n, op in enumerate(batch.get("gate") or []):
             name, args = str(op["op"]), dict(op.get("args") or {})
-            work = Work(self.node, self.process, self._deadline(batch), "gate", n, (), self.folder.path)
+            work = Work(self.node, self.process, self._deadline(batch), "gate", n, (), self.folder.path, came(batch))
             self.node.moment("gate", n, "before")
             try:
                 work.time_left(1.0)
@@ -145,7 +146,7 @@ class Runner:
                 continue
             self.node.moment("undo", n, "before")
             self._note({"n": n, "e": "undo_intent"})
-            failure = yield from self._undo_one(op, n, vain)
+            failure = yield from self._undo_one(op, n, vain, came(batch))
             self.node.moment("undo", n, "after")
             if failure is None:
                 self._note({"n": n, "e": "undone"})
@@ -156,7 +157,9 @@ class Runner:
             error = {**error, "undo": failures}
         self._finish(batch, "undo_failed" if failures else "undone", error)
 
-    def _undo_one(self, op: Document, n: int, vain: dict[str, str]) -> Generator[float | None, None, Document | None]:
+    def _undo_one(
+        self, op: Document, n: int, vain: dict[str, str], hns: bool
+    ) -> Generator[float | None, None, Document | None]:
         """`vain`: what has taken its whole time in vain, which is not tried a second time; with what it said."""
         names = [str(item) for item in op.get("secrets") or []]
         args = dict(op.get("args") or {})
@@ -166,7 +169,7 @@ class Runner:
             step_args = dict(step.get("args") or {})
             own = secrets_of(step_args, [*names, *(str(item) for item in step.get("secrets") or [])])
             hidden = tuple(sorted(secrets | set(own), key=len, reverse=True))
-            work = Work(self.node, self.process, None, "undo", n, hidden, self.folder.path)
+            work = Work(self.node, self.process, None, "undo", n, hidden, self.folder.path, hns)
             name, same = str(step["op"]), json.dumps(step, sort_keys=True)
             if same in vain and name == "halt":
                 return {"n": n, "op": name, "message": vain[same]}

@@ -79,8 +79,14 @@ def envelope(
     return document
 
 
+def with_hns(sent: Document) -> Document:
+    """With the field `hns`, as the text that calls HNS travels."""
+    return {**sent, "hns": base64.b64encode(gzip.compress(b"# the twin needs no text\n")).decode()}
+
+
 def apply(node: SimulatedNode, session: Session, document: Document, check_mode: bool = False) -> Document:
-    """node_apply with this envelope."""
+    """node_apply with this envelope, and what it may need for HNS."""
+    document = with_hns(document)
     packed = base64.b64encode(gzip.compress(json.dumps(document).encode())).decode()
     return run_module(node, session, "node_apply", {"batch": packed}, check_mode)
 
@@ -88,6 +94,6 @@ def apply(node: SimulatedNode, session: Session, document: Document, check_mode:
 def probe(node: SimulatedNode, session: Session, *queries: Document, state_dir: str = STATE_DIR) -> Document:
     """node_probe with these queries (`key` added where it is missing: the query's index); the parts."""
     keyed = [{"key": str(number), **query} for number, query in enumerate(queries)]
-    request = json.dumps({"schema": 1, "state_dir": state_dir, "queries": keyed})
+    request = json.dumps(with_hns({"schema": 1, "state_dir": state_dir, "queries": keyed}))
     parts: Document = run_module(node, session, "node_probe", {"request": request})["parts"]
     return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +45,8 @@ class Work:
     index: int = 0
     secrets: tuple[str, ...] = ()
     state_dir: str = STATE_DIR
+    hns: bool = False
+    """The text that calls HNS came with the batch."""
 
     def seam(self, label: str) -> None:
         """The op is at an awkward moment, here called `label`."""
@@ -91,6 +94,15 @@ def retried(work: Work, action: Callable[[], T]) -> Generator[float | None, None
             if error.code not in RETRIED or work.node.clock.now() >= end:
                 raise
         yield 0.25
+
+
+def came(document: Args) -> bool:
+    """Whether the text that calls HNS is in an envelope, request or batch: base64 of gzip. ValueError if it cannot be
+    read."""
+    try:
+        return bool(gzip.decompress(base64.b64decode(str(document.get("hns") or ""), validate=True)).strip())
+    except (binascii.Error, OSError, EOFError) as error:
+        raise ValueError(f"hns is no base64 of gzip: {error}") from error
 
 
 def shortened(data: bytes) -> bytes:

@@ -207,7 +207,7 @@ def python_sentences() -> list[Sentence]:
 
 def powershell_sentences() -> list[Sentence]:
     files = [*(PLUGINS / "modules").glob("*.ps1"), *(UTILS / "node" / "runner").glob("*.ps1")]
-    files += (PLUGINS / "module_utils").glob("*.psm1")
+    files += [*(PLUGINS / "module_utils").glob("*.psm1"), UTILS / "node" / "hns.ps1"]
     return [sentence for path in sorted(files) for sentence in thrown(path, ROOT)]
 
 

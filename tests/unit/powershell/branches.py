@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from tests.unit.powershell.source import MODULES, RUNNER, SHARED, Command, Function, commands, read, text, walk
+from tests.unit.powershell.source import HNS, MODULES, RUNNER, SHARED, Command, Function, commands, read, text, walk
 
 READERS = {"Get-NodeArgument", "Get-NodeArgumentList"}
 
@@ -27,7 +27,7 @@ class Branches:
 
 def branches() -> Branches:
     """All of them, from the files as they are."""
-    sources = [read(path) for path in (*SHARED, *RUNNER)]
+    sources = [read(path) for path in (*SHARED, *RUNNER, HNS)]
     functions = {function.name: function for source in sources for function in source.functions}
     apply = next(read(path) for path in MODULES if path.name == "node_apply.ps1")
     ops = {name: _arguments(node, "Arguments", functions) for name, node in cases_of(functions["Invoke-NodeOp"])}
@@ -35,6 +35,10 @@ def branches() -> Branches:
     shared = {"Test-NodeWaited", "Get-NodeWaitSubject"}
     waits["service"] |= _arguments(functions["Invoke-NodeOpWait"].node, "Arguments", functions, leave=shared)
     queries = {name: _arguments(node, "Query", functions) for name, node in cases_of(functions["Read-NodeAnswer"])}
+    for name, clause in clauses_of(read(HNS).root):
+        # What HNS needs comes in a text of its own: the clauses of Invoke-NodeOp and the others only hand on to it.
+        words, title = (waits, "hns_network") if name == "wait" else (queries if name in queries else ops, name)
+        words[title] |= _arguments(clause, "Arguments", functions)
     whole = "\n".join(text(source.root) for source in [*sources, apply])
     return Branches(
         {name: names for name, names in ops.items() if name != "wait"},
@@ -49,7 +53,12 @@ def branches() -> Branches:
 
 def cases_of(function: Function) -> list[tuple[str, Node]]:
     """The clauses of the first switch in a function: (word, clause); `default` is none."""
-    clauses = [node for node in walk(function.node) if node.type == "switch_clause"]
+    return clauses_of(function.node)
+
+
+def clauses_of(root: Node) -> list[tuple[str, Node]]:
+    """The clauses of all switches below a node."""
+    clauses = [node for node in walk(root) if node.type == "switch_clause"]
     named = [(re.match(r"'(\w+)'", text(clause)), clause) for clause in clauses]
     return [(match[1], clause) for match, clause in named if match]
 

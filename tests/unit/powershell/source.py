@@ -17,7 +17,8 @@ _PARSER = Parser(Language(tree_sitter_powershell.language()))
 MODULES = sorted((ROOT / "plugins" / "modules").glob("*.ps1"))
 SHARED = sorted((ROOT / "plugins" / "module_utils").glob("*.psm1"))
 RUNNER = sorted((ROOT / "plugins" / "plugin_utils" / "node" / "runner").glob("*.ps1"))
-FILES = [*MODULES, *SHARED, *RUNNER]
+HNS = ROOT / "plugins" / "plugin_utils" / "node" / "hns.ps1"
+FILES = [*MODULES, *SHARED, *RUNNER, HNS]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text impo
 
 from tests.unit.powershell import names, rules
 from tests.unit.powershell.rules import RULES, Rule
-from tests.unit.powershell.source import FILES, MODULES, SHARED, Function, Source, read, snippet
+from tests.unit.powershell.source import FILES, HNS, MODULES, SHARED, Function, Source, commands, read, snippet
 
 pytestmark = pytest.mark.slow
 
@@ -181,6 +181,24 @@ def test_every_name_exists(source: Source) -> None:
     assert list(names.unknown_variables(source)) == []
     assert list(names.used_before_defined(source)) == []
     assert list(names.leaked_results(source, known)) == []
+
+
+def test_every_name_of_the_text_for_hns_exists() -> None:
+    """It runs inside the runner; a query of HNS also inside a module, with what _Reading.psm1 has required there."""
+    source = read(HNS)
+    runner = {function.name: function for function in _runner().functions}
+    assert list(names.unknown_functions(source, runner)) == []
+    assert list(names.unknown_variables(source)) == []
+    assert list(names.leaked_results(source, runner)) == []
+    reading = next(read(path) for path in SHARED if path.stem == "_Reading")
+    own = {function.name: function for function in source.functions}
+    waiting = ["Read-NodeHns"]
+    asked: set[str] = set()
+    while waiting:
+        called = {command.name for command in commands(own[waiting.pop()].node) if "-Node" in command.name}
+        waiting += [name for name in called - asked if name in own]
+        asked |= called
+    assert asked - set(own) <= set(_known(reading))
 
 
 def test_nothing_is_unused() -> None:

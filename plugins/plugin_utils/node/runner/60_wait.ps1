@@ -344,7 +344,7 @@ function Test-NodeWaited {
             return Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs $patience
         }
         'adapter' { return Test-NodeAdapter -Arguments $Arguments }
-        'hns_network' { return Test-NodeHnsNetwork -Arguments $Arguments }
+        'hns_network' { return Invoke-NodeHns -Block $Run['hns'] -What 'wait' -Arguments $Arguments -Run $Run }
         default {
             $kinds = 'service, pipe, http, run, file_free, process_gone, file, tcp, adapter and hns_network'
             throw "There is nothing called '$kind' to wait for; there are $kinds."

@@ -90,9 +90,9 @@ function Invoke-NodeOp {
         'registry_set' { return Invoke-NodeOpRegistrySet -Arguments $arguments -Run $Run }
         'registry_remove' { return Invoke-NodeOpRegistryRemove -Arguments $arguments -Run $Run }
         'run' { return Invoke-NodeOpRun -Arguments $arguments -Run $Run }
-        'hns_network' { return Invoke-NodeOpHnsNetwork -Arguments $arguments -Run $Run }
-        'hns_network_remove' { return Invoke-NodeOpHnsNetworkRemove -Arguments $arguments -Run $Run }
-        'hns_remove' { return Invoke-NodeOpHnsRemove -Arguments $arguments -Run $Run }
+        'hns_network' { return Invoke-NodeHns -Block $Run['hns'] -What $name -Arguments $arguments -Run $Run }
+        'hns_network_remove' { return Invoke-NodeHns -Block $Run['hns'] -What $name -Arguments $arguments -Run $Run }
+        'hns_remove' { return Invoke-NodeHns -Block $Run['hns'] -What $name -Arguments $arguments -Run $Run }
         'addresses' { return Invoke-NodeOpAddresses -Arguments $arguments -Run $Run }
         'category_note' { return Invoke-NodeOpCategoryNote -Arguments $arguments -Run $Run }
         'category_restore' { return Invoke-NodeOpCategoryRestore -Arguments $arguments -Run $Run }

@@ -303,6 +303,7 @@ function New-NodeRun {
         watch = [System.Diagnostics.Stopwatch]::StartNew()
         data = $null
         secrets = [object[]]@()
+        hns = (New-NodeHns -Sent $Batch)
     }
     $run['secrets'] = Get-NodeSecretList -Ops ([object[]]($run['ops'] + $run['gate']))
     return $run
