@@ -212,6 +212,8 @@ function Confirm-NodeBlock {
             throw "The runner is working on batch $Id again. Run once more when it is done."
         }
         try {
+            # It may be gone, with all that was known of the batch.
+            New-NodeFolder -Path (Get-NodeBatchFolder -StateDir $StateDir -Id $Id)
             $entry = @{ e = 'outcome'; outcome = 'undo_failed'; error = $blocked['error'] }
             Add-NodeJournalEntry -StateDir $StateDir -Id $Id -Entry $entry
             Close-NodeBatch -StateDir $StateDir -Id $Id -Mode ([string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task'))

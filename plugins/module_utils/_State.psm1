@@ -6,6 +6,7 @@
 # runner share it.
 
 #AnsibleRequires -PowerShell ._Json
+#AnsibleRequires -PowerShell ._Security
 #AnsibleRequires -PowerShell ._Files
 #AnsibleRequires -PowerShell ._Task
 
@@ -20,6 +21,59 @@ function Get-NodeBatchFolder {
     param([string]$StateDir, [string]$Id)
 
     return [string][System.IO.Path]::Combine($StateDir, 'batches', $Id)
+}
+
+function Find-NodeForeignEntry {
+    <# .SYNOPSIS The first file or folder below a folder, at any depth, that is not of these owners, or is a link: a sentence; else empty. #>
+    param([string]$Folder, [string[]]$Trusted)
+
+    foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Folder)) {
+        $kind = Get-NodeFileKind -Path $entry
+        if ($kind -ceq 'link') {
+            return "$entry is a link or another reparse point, not a file of ours. Look into it and remove it."
+        }
+        $owner = Get-NodeOwner -Path $entry
+        if ($Trusted -notcontains $owner) {
+            return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
+        }
+        if ($kind -ceq 'directory') {
+            $found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted
+            if ($found -ne '') {
+                return $found
+            }
+        }
+    }
+    return ''
+}
+
+function Get-NodeStateRefusal {
+    <# .SYNOPSIS Why the state folder must not be used, as a sentence; empty if it may, or is not there yet. #>
+    param([string]$StateDir)
+
+    $kind = Get-NodeFileKind -Path $StateDir
+    if ($kind -ceq 'absent') {
+        return ''
+    }
+    if ($kind -cne 'directory') {
+        $words = @{ link = 'a reparse point'; file = 'a file' }
+        return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
+    }
+    if (-not (Test-NodeWindows)) {
+        return ''
+    }
+    $trusted = @('S-1-5-18', 'S-1-5-32-544')
+    $owner = Get-NodeOwner -Path $StateDir
+    if ($trusted -notcontains $owner) {
+        return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
+    }
+    if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
+        return ''
+    }
+    # The folder was open to others, who may have put in a runner of theirs; it would run as SYSTEM.
+    $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+    $trusted = $trusted + @([string]$identity.User.Value)
+    $identity.Dispose()
+    return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted
 }
 
 function Read-NodeDocument {
@@ -275,8 +329,9 @@ function Enter-NodeLock {
         }
         catch {
             $failure = $_
-            $exception = Get-NodeException -Record $failure
-            if ($exception -isnot [System.IO.IOException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
+            # 32, 33: somebody has it open. Anything else, such as a full disk (112), is no other process. Linux has other numbers.
+            $held = @(32, 33) -contains (Get-NodeErrorCode -Record $failure)
+            if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [System.IO.IOException])) {
                 throw $failure
             }
         }
@@ -398,7 +453,7 @@ function Close-NodeBatch {
 }
 
 Export-ModuleMember -Function @(
-    'Get-NodeStateSddl', 'Get-NodeBatchFolder', 'Read-NodeDocument', 'Remove-NodeDocument', 'Add-NodeJournalEntry', 'Read-NodeJournal',
+    'Get-NodeStateSddl', 'Get-NodeStateRefusal', 'Get-NodeBatchFolder', 'Read-NodeDocument', 'Remove-NodeDocument', 'Add-NodeJournalEntry', 'Read-NodeJournal',
     'Find-NodeJournalEntry', 'Read-NodeJournalNews', 'Find-NodeOutcome', 'Get-NodeResultList', 'Enter-NodeLock', 'Find-NodeUnknownWord',
     'Find-NodeHnsLack', 'Close-NodeBatch'
 )

@@ -51,42 +51,6 @@ function Read-NodeEnvelope {
     return $envelope
 }
 
-function Get-NodeStateRefusal {
-    <# .SYNOPSIS Why the state folder must not be used, as a sentence; empty if it may, or is not there yet. #>
-    param([string]$StateDir)
-
-    $kind = Get-NodeFileKind -Path $StateDir
-    if ($kind -ceq 'absent') {
-        return ''
-    }
-    if ($kind -cne 'directory') {
-        $words = @{ link = 'a reparse point'; file = 'a file' }
-        return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
-    }
-    if (-not (Test-NodeWindows)) {
-        return ''
-    }
-    $trusted = @('S-1-5-18', 'S-1-5-32-544')
-    $owner = Get-NodeOwner -Path $StateDir
-    if ($trusted -notcontains $owner) {
-        return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
-    }
-    if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
-        return ''
-    }
-    # The folder was open to others, who may have put in a runner of theirs; it would run as SYSTEM.
-    $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
-    $trusted = $trusted + @([string]$identity.User.Value)
-    $identity.Dispose()
-    foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($StateDir)) {
-        $owner = Get-NodeOwner -Path $entry
-        if ($trusted -notcontains $owner) {
-            return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
-        }
-    }
-    return ''
-}
-
 function Get-NodeRefusal {
     <# .SYNOPSIS Why nothing at all is done for this envelope, as a sentence; empty if something is. #>
     param([object]$Envelope, [bool]$CheckMode)

@@ -16,7 +16,7 @@ from tests.contract.case import Tree
 CONTRACT_KEY = "HKLM\\SOFTWARE\\winkube-contract"
 _WORDS = (
     "root|state|drive|mounted|file_root|web|web_host|web_port|web6_host|web6_port"
-    "|powershell|shell|shell_flag|sha256|base64"
+    "|powershell|shell|shell_flag|sha256|base64|many"
 )
 _PLACE = re.compile(rf"\{{({_WORDS})(?::([^}}]*))?\}}")
 
@@ -51,6 +51,9 @@ class Place:
             return hashlib.sha256((text or "").encode()).hexdigest()
         if name == "base64":
             return base64.b64encode((text or "").replace("\\n", "\n").encode()).decode()
+        if name == "many":
+            count, _, piece = (text or "").partition(":")
+            return piece * int(count)
         if name == "file_root":
             return "file:///" + self.root.replace("\\", "/").lstrip("/")
         return {"root": self.root, "state": self.state, **self.words}[name]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.lab import Bench
 from tests.lab.server.host import NodeHost
-from tests.lab.twin.submit import envelope
+from tests.lab.twin.submit import envelope, with_hns
 
 NETWORK = {
     "Name": "External",
@@ -35,7 +35,7 @@ def attempts(bench: Bench) -> int:
 
 def apply(bench: Bench, host: NodeHost, ops: list[dict[str, object]]) -> int:
     """Sends ops by Ansible as node_apply; its exit status."""
-    packed = base64.b64encode(gzip.compress(json.dumps(envelope(ops, batch_id="d" * 32)).encode())).decode()
+    packed = base64.b64encode(gzip.compress(json.dumps(with_hns(envelope(ops, batch_id="d" * 32))).encode())).decode()
     play = bench.play(
         f"- hosts: all\n  gather_facts: false\n  tasks:\n    - winkube.node.node_apply:\n        batch: {packed}\n"
     )

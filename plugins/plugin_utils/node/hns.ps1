@@ -292,7 +292,13 @@ function Invoke-NodeOpHnsNetwork {
     catch {
         $failure = $_
         if ((Get-NodeException -Record $failure) -isnot [System.TimeoutException]) {
-            Set-NodeNetworkEntry -Run $Run -Name $name
+            try {
+                Set-NodeNetworkEntry -Run $Run -Name $name
+            }
+            catch {
+                # A full disk, say. What HNS said is the one to be told; the undo strikes it out again.
+                $null = $_
+            }
         }
         throw $failure
     }

@@ -7,6 +7,8 @@ import zlib
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from tests.lab.machine.errors import WinError
+
 
 @dataclass(frozen=True)
 class Address:
@@ -126,6 +128,15 @@ class Adapters:
         adapter.category = "Private" if physical else "Public"
         self._adapters.append(adapter)
         return adapter
+
+    def set_category(self, adapter: Adapter, category: str) -> None:
+        """What Set-NetConnectionProfile does: Windows knows the network again by what it was set to.
+
+        Error 5: "The NetworkCategory cannot be changed from 'DomainAuthenticated'", as it says, nor to it.
+        """
+        if "Domain" in {adapter.category, category}:
+            raise WinError(5, adapter.name)
+        adapter.category = self.recognised[adapter.mac] = category
 
     def remove(self, adapter: Adapter) -> None:
         if adapter in self._adapters:

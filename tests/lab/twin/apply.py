@@ -280,6 +280,7 @@ class Apply:
             return self._result("accepted", outcome="unknown")
         opened = self.folder.open_batch()
         if opened is not None and opened.get("id") == self.id:
+            self.node.drive.mkdir(self.folder.file("batches", self.id))
             runner.Runner(self.node, self.folder, self.process, opened).give_up(blocked.get("error"))
         self.folder.drop("blocked.json")
         return self._result("accepted", outcome="done", changed=True)

@@ -35,9 +35,11 @@ def category_restore(work: Work, args: Args) -> OpRun:
         there = found.category if found else None
         if there is not None and there.lower() == wanted:
             return {"changed": changed, "category": wanted}
+        if there == "Domain":
+            return {"changed": changed, "category": "domain"}
         if found is not None and there is not None and wanted != "domain":
             work.seam("setting")
-            found.category = work.node.adapters.recognised[found.mac] = wanted.capitalize()
+            work.node.adapters.set_category(found, wanted.capitalize())
             changed = True
         if work.node.clock.now() >= end:
             names = " or ".join(str(item) for item in args["adapters"])

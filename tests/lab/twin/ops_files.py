@@ -232,6 +232,8 @@ def _move_across(work: Work, source: str, target: str) -> Generator[float | None
         yield from retried(work, lambda: drive.write(new, data[: len(data) // 2], flush=False))
         work.seam("half")
         yield from retried(work, lambda: drive.write(new, data))
+        # Its own entries go with it; what it has inherited is the new folder's to give.
+        set_sddl(work, new, drive.sddl(source))
         yield from retried(work, lambda: drive.rename(new, target))
     except WinError:
         drop_new(work, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import re
@@ -10,6 +11,7 @@ from typing import Any
 
 from tests.lab.machine import image
 from tests.lab.machine.adapters import Adapter, Address
+from tests.lab.machine.errors import WinError
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.network import NetworkError
 from tests.lab.programs.builds import identify
@@ -49,7 +51,8 @@ def hns_network(work: Work, args: Args) -> OpRun:
     yield 1.0
     answer = json.loads(work.node.hns.call("POST", "/networks/", request))
     if not answer["Success"]:
-        _record(work, made)
+        with contextlib.suppress(WinError):  # What HNS said is the one to be told; the undo strikes it out again.
+            _record(work, made)
         raise OpError(
             f"HNS did not make the network {name}: {str(answer['Error']).strip()} ({answer['ErrorCode']:#010x})",
             code=answer["ErrorCode"],

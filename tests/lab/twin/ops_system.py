@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Any
 
 from tests.lab.machine import commandline
@@ -14,10 +15,14 @@ from tests.lab.programs.program import Completed
 from tests.lab.twin import ops_machine
 from tests.lab.twin.holders import holders
 from tests.lab.twin.ops_transfer import USER_AGENT
-from tests.lab.twin.work import Args, OpError, OpRun, Work, shortened
+from tests.lab.twin.work import OUTPUT_HALF, Args, OpError, OpRun, Work, is_wide, shortened
 
 SPECIFIC = 1066
 """ERROR_SERVICE_SPECIFIC_ERROR: the service has given a code of its own."""
+CRASHED = 1067
+"""ERROR_PROCESS_ABORTED: its process ended and it had not said that it stops. Then its failure actions count."""
+RESTART_S = 5.0
+"""How long after its delay a restart is waited for."""
 SHOWN = 400
 ENCODINGS = {"oem": "cp437", "utf-8": "utf-8", "utf-16": "utf-16-le"}
 
@@ -76,13 +81,13 @@ def execute(work: Work, args: Args, timeout: float) -> Generator[float | None, N
     work.seam("started")
     if not (yield from work.node.processes.wait(process, timeout)):
         work.node.processes.kill_tree(process.pid)
-        raise OpError(f"{command_text(args)} did not end within {timeout:g} s and was killed.", timeout_s=timeout)
+        raise OpError(f"{command_text(work, args)} did not end within {timeout:g} s and was killed.", timeout_s=timeout)
     return result[0] if result else Completed(process.exit_code or 0)
 
 
-def command_text(args: Args) -> str:
-    """The program and its arguments as one line, for a sentence."""
-    line = commandline.join([str(args["program"]), *(str(item) for item in args.get("args") or [])])
+def command_text(work: Work, args: Args) -> str:
+    """The program and its arguments as one line, for a sentence, without the secrets."""
+    line = commandline.join([str(args["program"]), *(work.mask(str(item)) for item in args.get("args") or [])])
     return line if len(line) <= SHOWN else f"{line[:SHOWN]}..."
 
 
@@ -102,13 +107,30 @@ def _ended(code: int, stdout: str, stderr: str) -> str:
 
 
 def outputs(work: Work, completed: Completed, encoding: str) -> tuple[str, str]:
-    codec = CODE_PAGES[work.node.language] if encoding == "oem" else ENCODINGS.get(encoding)
-    if codec is None:
+    """Both as text, the secrets masked before the middle of a long one is left out."""
+    if encoding != "oem" and encoding not in ENCODINGS:
         raise OpError(f"There is no encoding {encoding!r}; there are {', '.join(ENCODINGS)}.")
-    return (
-        shortened(completed.stdout).decode(codec, "replace").removeprefix("\ufeff"),
-        shortened(completed.stderr).decode(codec, "replace").removeprefix("\ufeff"),
-    )
+
+    def text(data: bytes) -> str:
+        codec = codec_of(work, data, encoding)
+        masked = work.mask(data.decode(codec, "replace"))
+        kept = shortened(masked.encode(codec, "replace") if len(data) > 2 * OUTPUT_HALF else b"") or data
+        return work.mask(kept.decode(codec, "replace").removeprefix("\ufeff"))
+
+    return text(completed.stdout), text(completed.stderr)
+
+
+def codec_of(work: Work, data: bytes, encoding: str) -> str:
+    """The codec of what a program printed: nssm 2.24 prints UTF-16 into a pipe, builds after it bytes."""
+    if encoding == "utf-16" and is_wide(data):
+        return ENCODINGS[encoding]
+    if encoding == "utf-8":
+        return ENCODINGS[encoding]
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return CODE_PAGES[work.node.language]
+    return "utf-8"
 
 
 def run(work: Work, args: Args) -> OpRun:
@@ -118,10 +140,8 @@ def run(work: Work, args: Args) -> OpRun:
     stdout, stderr = outputs(work, completed, str(args.get("encoding") or "oem"))
     result = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
     if not accepts(args, completed.exit_code):
-        raise OpError(
-            f"{command_text(args)} was to end with {_codes(args)}, but {_ended(completed.exit_code, stdout, stderr)}",
-            **result,
-        )
+        ended = _ended(completed.exit_code, stdout, stderr)
+        raise OpError(f"{command_text(work, args)} was to end with {_codes(args)}, but {ended}", **result)
     return {"changed": True, **result}
 
 
@@ -143,6 +163,7 @@ def wait(work: Work, args: Args) -> OpRun:
     began = clock.now()
     end = began + work.time_left(float(args["timeout_s"]))
     since: float | None = None
+    ends = _Ends()
     while True:
         so, seen = check()
         if so:
@@ -151,10 +172,10 @@ def wait(work: Work, args: Args) -> OpRun:
                 return {"changed": False}
         else:
             since = None
-        over = _service_end(work, args) if args.get("ends_with") and not so else None
-        if clock.now() >= end or over is not None:
+        over = _service_end(work, args, ends) if args.get("ends_with") and not so else None
+        if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
-            told = f"{_wanted(args)}; after {seconds:g} s {seen}{over or ''}.{_log_end(work, args)}"
+            told = f"{_wanted(args)}; after {seconds:g} s {seen}{over[1] if over else ''}.{_log_end(work, args)}"
             raise OpError(told, **{"for": kind, "seen": seen})
         yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
 
@@ -233,6 +254,7 @@ def _wait_run(work: Work, args: Args) -> OpRun:
     began = clock.now()
     end = began + work.time_left(float(args["timeout_s"]))
     encoding = str(args.get("encoding") or "oem")
+    ends = _Ends()
     while True:
         seen: dict[str, Any] = {}
         try:
@@ -244,32 +266,50 @@ def _wait_run(work: Work, args: Args) -> OpRun:
             said = f"it {_ended(completed.exit_code, stdout, stderr)}"
         except OpError as error:
             said = str(error)
-        over = _service_end(work, args) if args.get("ends_with") else None
-        if clock.now() >= end or over is not None:
+        over = _service_end(work, args, ends) if args.get("ends_with") else None
+        if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
-            told = f"{command_text(args)} was to end with {_codes(args)}; after {seconds:g} s {said}{over or ''}."
-            raise OpError(told + _log_end(work, args), **seen)
+            told = f"{command_text(work, args)} was to end with {_codes(args)}; after {seconds:g} s {said}"
+            raise OpError(f"{told}{over[1] if over else ''}." + _log_end(work, args), **seen)
         yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
 
 
-def _service_end(work: Work, args: Args) -> str | None:
-    """How the service of `ends_with` has ended; None while it lives."""
+@dataclass
+class _Ends:
+    """What was seen of a service that a wait ends with: when it stopped, and how often."""
+
+    since: float | None = None
+    times: int = 0
+
+
+def _service_end(work: Work, args: Args, seen: _Ends) -> tuple[bool, str] | None:
+    """How the service of `ends_with` has ended, and whether for good: one that the service control manager is about to
+    start again is waited for once. None while it lives."""
     name, services = str(args["ends_with"]), work.node.services
     state = services.state(name)
     if state not in {"stopped", "absent"}:
+        seen.since = None
         return None
+    if seen.since is None:
+        seen.since, seen.times = work.node.clock.now(), seen.times + 1
     told = "" if args["for"] == "service" else f"; the service {name} is {state}"
     if state == "absent":
-        return told
-    runtime = services.runtime(name)
+        return True, told
+    runtime, failure = services.runtime(name), services.config(name).failure
     code = runtime.service_exit_code if runtime.exit_code == SPECIFIC else runtime.exit_code
-    return f"{told}, its exit code {code}"
+    over = True
+    if failure is not None and seen.times == 1 and runtime.exit_code == CRASHED:
+        delays = [delay / 1000 for kind, delay in failure.actions if kind == "restart"]
+        over = not delays or work.node.clock.now() - seen.since >= max(delays) + RESTART_S
+    return over, f"{told}, its exit code {code}"
 
 
 def _log_end(work: Work, args: Args) -> str:
     path, drive = str(args.get("log") or ""), work.node.drive
     if not path or not drive.is_file(path):
         return ""
-    text = drive.read(path)[-4096:].decode("utf-8", "replace")
+    data = drive.read(path)[-4096:]
+    text = data.decode(codec_of(work, data, "utf-16"), "replace").lstrip("\ufeff\ufffd")
+    text = work.mask(work.mask_end(text))
     lines = [line.strip() for line in text.split("\n") if line.strip()][-5:]
     return f" The last lines of {path}: {' | '.join(lines)}" if lines else ""

@@ -24,6 +24,19 @@ NOTES = ("networks.json", "category.json")
 INTERRUPTED = "The batch was interrupted"
 
 
+def all_secrets(batch: Document) -> tuple[str, ...]:
+    """Of every op, gate and undo list, longest first: what one op must not show no other shows. What is secret of an op
+    is secret of its undo."""
+    found: set[str] = set()
+    for op in [*(batch.get("ops") or []), *(batch.get("gate") or [])]:
+        names = [str(item) for item in op.get("secrets") or []]
+        found |= set(secrets_of(dict(op.get("args") or {}), names))
+        for undo in op.get("undo") or []:
+            more = [*names, *(str(item) for item in undo.get("secrets") or [])]
+            found |= set(secrets_of(dict(undo.get("args") or {}), more))
+    return tuple(sorted(found, key=len, reverse=True))
+
+
 def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
     """Works on the open batch until it is closed. Ends at once when there is none, or somebody else works on it."""
     folder = StateFolder(node, state_dir)
@@ -93,9 +106,9 @@ class Runner:
         return self.node.clock.now() - self.folder.age(self.opened) + float(batch.get("deadline_s") or 900)
 
     def _start(self, batch: Document) -> Steps:
+        secrets = all_secrets(batch)
         for op in batch["ops"]:
             n, name, args = int(op["n"]), str(op["op"]), dict(op.get("args") or {})
-            secrets = secrets_of(args, [str(item) for item in op.get("secrets") or []])
             end = self._deadline(batch)
             work = Work(self.node, self.process, end, "ops", n, secrets, self.folder.path, came(batch))
             self.node.moment("ops", n, "before")
@@ -121,7 +134,16 @@ class Runner:
     def _gate_and_finish(self, batch: Document) -> Steps:
         for n, op in enumerate(batch.get("gate") or []):
             name, args = str(op["op"]), dict(op.get("args") or {})
-            work = Work(self.node, self.process, self._deadline(batch), "gate", n, (), self.folder.path, came(batch))
+            work = Work(
+                self.node,
+                self.process,
+                self._deadline(batch),
+                "gate",
+                n,
+                all_secrets(batch),
+                self.folder.path,
+                came(batch),
+            )
             self.node.moment("gate", n, "before")
             try:
                 work.time_left(1.0)
@@ -146,7 +168,7 @@ class Runner:
                 continue
             self.node.moment("undo", n, "before")
             self._note({"n": n, "e": "undo_intent"})
-            failure = yield from self._undo_one(op, n, vain, came(batch))
+            failure = yield from self._undo_one(batch, op, n, vain)
             self.node.moment("undo", n, "after")
             if failure is None:
                 self._note({"n": n, "e": "undone"})
@@ -158,18 +180,14 @@ class Runner:
         self._finish(batch, "undo_failed" if failures else "undone", error)
 
     def _undo_one(
-        self, op: Document, n: int, vain: dict[str, str], hns: bool
+        self, batch: Document, op: Document, n: int, vain: dict[str, str]
     ) -> Generator[float | None, None, Document | None]:
         """`vain`: what has taken its whole time in vain, which is not tried a second time; with what it said."""
-        names = [str(item) for item in op.get("secrets") or []]
-        args = dict(op.get("args") or {})
-        secrets = set(secrets_of(args, names))
-        drop_temporaries(Work(self.node, self.process), str(op["op"]), args)
+        secrets = all_secrets(batch)
+        drop_temporaries(Work(self.node, self.process), str(op["op"]), dict(op.get("args") or {}))
         for step in op.get("undo") or []:
             step_args = dict(step.get("args") or {})
-            own = secrets_of(step_args, [*names, *(str(item) for item in step.get("secrets") or [])])
-            hidden = tuple(sorted(secrets | set(own), key=len, reverse=True))
-            work = Work(self.node, self.process, None, "undo", n, hidden, self.folder.path, hns)
+            work = Work(self.node, self.process, None, "undo", n, secrets, self.folder.path, came(batch))
             name, same = str(step["op"]), json.dumps(step, sort_keys=True)
             if same in vain and name == "halt":
                 return {"n": n, "op": name, "message": vain[same]}

@@ -50,16 +50,22 @@ class StateFolder:
         found = self.node.drive.security(self.path)
         return (found.owner, found.protected, found.aces) == parse_sddl(SDDL)
 
-    def _foreign_entry(self, asker: str) -> str | None:
-        """The folder was open to others: what they put in, a runner perhaps, would run as SYSTEM."""
+    def _foreign_entry(self, asker: str, *names: str) -> str | None:
+        """The folder was open to others: what they put in, a runner or a batch perhaps, would run as SYSTEM."""
         drive = self.node.drive
-        for name in drive.listdir(self.path):
-            owner = drive.security(self.file(name)).owner
+        for name in drive.listdir(self.file(*names)):
+            path, kind = self.file(*names, name), drive.kind(self.file(*names, name))
+            if kind == "link":
+                return f"{path} is a link or another reparse point, not a file of ours. Look into it and remove it."
+            owner = drive.security(path).owner
             if owner not in {SYSTEM, ADMINISTRATORS, asker}:
                 return (
-                    f"{self.file(name)} is owned by {owner}, not by SYSTEM or Administrators; somebody else put it "
-                    "there. Look into it and remove it."
+                    f"{path} is owned by {owner}, not by SYSTEM or Administrators; somebody else put it there. Look "
+                    "into it and remove it."
                 )
+            below = self._foreign_entry(asker, *names, name) if kind == "directory" else None
+            if below is not None:
+                return below
         return None
 
     def make(self) -> None:

@@ -66,6 +66,14 @@ class Work:
             text = text.replace(secret, MASK)
         return text
 
+    def mask_end(self, text: str) -> str:
+        """What was cut off at its beginning: the end of a secret there, four characters and more."""
+        for secret in self.secrets:
+            for length in range(min(len(secret) - 1, len(text)), 3, -1):
+                if text.startswith(secret[-length:]):
+                    return MASK + text[length:]
+        return text
+
 
 def secrets_of(args: Args, names: list[str]) -> tuple[str, ...]:
     """The secret values, longest first; of base64 also what it encodes."""
@@ -94,6 +102,11 @@ def retried(work: Work, action: Callable[[], T]) -> Generator[float | None, None
             if error.code not in RETRIED or work.node.clock.now() >= end:
                 raise
         yield 0.25
+
+
+def is_wide(data: bytes) -> bool:
+    """Whether bytes are UTF-16LE, by its mark or by where the zeros are."""
+    return data.startswith(b"\xff\xfe") or data[1:4096:2].count(0) > data[0:4096:2].count(0)
 
 
 def came(document: Args) -> bool:

@@ -100,6 +100,19 @@ def test_no_patience_is_no_patience(node: SimulatedNode, session: Session) -> No
     assert node.clock.now() - before < 2
 
 
+@pytest.mark.parametrize("name", ["batches\\aa\\batch.json", "staging\\x"])
+def test_nothing_of_others_is_taken_at_any_depth(node: SimulatedNode, session: Session, name: str) -> None:
+    """A batch.json with a journal that has begun would be the open batch, and run as SYSTEM; only the first level was
+    looked at."""
+    node.drive.mkdir(node.drive.parent(f"{STATE_DIR}\\{name}"))
+    node.drive.set_sddl(STATE_DIR, "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;BU)")
+    node.drive.write(f"{STATE_DIR}\\{name}", b"{}", owner=ANN)
+    assert f"{STATE_DIR}\\{name} is owned by {ANN}" in apply(node, session, envelope([DIR]))["reason"]
+    node.drive.delete(f"{STATE_DIR}\\{name}")
+    node.drive.link(f"{STATE_DIR}\\{name}", "C:\\Windows")
+    assert f"{STATE_DIR}\\{name} is a link" in apply(node, session, envelope([DIR]))["reason"]
+
+
 def test_what_others_put_into_an_open_state_folder_is_refused_their_rights_are_taken(
     node: SimulatedNode, session: Session
 ) -> None:

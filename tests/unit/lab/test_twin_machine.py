@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.lab.machine.adapters import Address, ByHand, Family, Route
-from tests.lab.machine.errors import PowerLost, SessionKilled
+from tests.lab.machine.errors import PowerLost, SessionKilled, WinError
 from tests.lab.machine.faults import CutKind, Fault, When
 from tests.lab.machine.hns_errors import NO_MEMORY
 from tests.lab.machine.image import Nic
@@ -82,6 +82,25 @@ def test_a_network_that_is_not_recorded_goes_by_its_id(node: SimulatedNode) -> N
     made = node.hns.create_network(L2BRIDGE)
     assert "was not made here" in execute_op(node, "hns_network_remove", {"name": "cbr0"})["failed"]
     assert execute_op(node, "hns_network_remove", {"name": "cbr0", "id": made["ID"].lower()})["changed"] is True
+
+
+def test_what_hns_says_is_told_also_when_the_disk_is_full_by_then(node: SimulatedNode) -> None:
+    """Striking the note out failed, and that was all one heard."""
+    node.faults.hns_errors["POST /networks/"] = 0x8007000E
+    node.faults.arm(Fault("disk_full", 0, "in"))
+    assert "0x8007000e" in execute_op(node, "hns_network", MAKE)["failed"]
+
+
+def test_a_network_that_has_met_its_domain_is_left_to_it(node: SimulatedNode) -> None:
+    """It was tried to make it private again, which Windows refuses, until the time was up."""
+    adapter = node.adapters.named("Ethernet")
+    assert adapter is not None
+    names = {"adapters": ["Ethernet"]}
+    assert execute_op(node, "category_note", names)["category"] == "private"
+    adapter.category = "Domain"
+    with pytest.raises(WinError):
+        node.adapters.set_category(adapter, "Private")
+    assert execute_op(node, "category_restore", names) == {"changed": False, "category": "domain"}
 
 
 def test_a_refused_network_is_not_recorded(node: SimulatedNode) -> None:

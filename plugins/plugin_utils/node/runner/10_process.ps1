@@ -48,39 +48,89 @@ function Get-NodeOemEncoding {
     }
 }
 
+function Hide-NodeText {
+    <# .SYNOPSIS A text with each of these secrets replaced. #>
+    param([string]$Text, [object[]]$Secrets)
+
+    foreach ($secret in $Secrets) {
+        $Text = $Text.Replace([string]$secret, '********')
+    }
+    return $Text
+}
+
+function Test-NodeWideText {
+    <#
+    .SYNOPSIS
+    Whether bytes are UTF-16 (little-endian): they begin with its mark, or more bytes of odd places are 0 than of even ones.
+
+    .NOTES
+    nssm 2.24 prints UTF-16 into a pipe, and no mark; builds after it print bytes. Letters, blanks and line ends have 0 as their second
+    byte, few characters have it as their first one. Text of bytes has no 0; a hole in a file has as many at odd places as at even ones.
+    #>
+    param([byte[]]$Bytes)
+
+    if ($Bytes.Length -ge 2 -and $Bytes[0] -eq 255 -and $Bytes[1] -eq 254) {
+        return $true
+    }
+    $odd = 0
+    $even = 0
+    for ($index = 0; $index + 1 -lt $Bytes.Length -and $index -lt 4096; $index += 2) {
+        if ($Bytes[$index] -eq 0) {
+            $even++
+        }
+        if ($Bytes[$index + 1] -eq 0) {
+            $odd++
+        }
+    }
+    return [bool]($odd -gt $even)
+}
+
+function Get-NodeDecoder {
+    <#
+    .SYNOPSIS
+    What makes text of bytes that a program printed, by the encoding that was named for it.
+
+    .NOTES
+    With `utf-16` bytes that are none are read as with `oem`; there bytes that are valid UTF-8 are read as that: plain ASCII is both, and
+    programs that print UTF-8 are common.
+    #>
+    param([byte[]]$Bytes, [string]$Encoding)
+
+    if (@('oem', 'utf-8', 'utf-16') -cnotcontains $Encoding) {
+        throw "There is no encoding '$Encoding'; there are oem, utf-8 and utf-16."
+    }
+    if ($Encoding -ceq 'utf-16' -and (Test-NodeWideText -Bytes $Bytes)) {
+        return [System.Text.Encoding]::Unicode
+    }
+    if ($Encoding -ceq 'utf-8') {
+        return [System.Text.Encoding]::UTF8
+    }
+    $strict = New-Object System.Text.UTF8Encoding($false, $true)
+    try {
+        $null = $strict.GetCharCount($Bytes)
+        return [System.Text.Encoding]::UTF8
+    }
+    catch {
+        return Get-NodeOemEncoding
+    }
+}
+
 function ConvertFrom-NodeOutput {
     <#
     .SYNOPSIS
-    What a program printed, as text: at most 64 KB of it, the first and the last 32 KB.
-
-    .NOTES
-    With `oem`, bytes that are valid UTF-8 are read as that: plain ASCII is both, and programs that print UTF-8 are common.
+    What a program printed, as text, without the secrets: at most 64 KB of it, the first and the last 32 KB.
     #>
-    param([byte[]]$Bytes, [string]$Encoding)
+    param([byte[]]$Bytes, [string]$Encoding, [object[]]$Secrets = @())
 
     if ($Bytes.Length -eq 0) {
         return ''
     }
-    if ($Encoding -ceq 'utf-16') {
-        $decoder = [System.Text.Encoding]::Unicode
-    }
-    elseif ($Encoding -ceq 'utf-8') {
-        $decoder = [System.Text.Encoding]::UTF8
-    }
-    elseif ($Encoding -ceq 'oem') {
-        $decoder = New-Object System.Text.UTF8Encoding($false, $true)
-        try {
-            $null = $decoder.GetCharCount($Bytes)
-            $decoder = [System.Text.Encoding]::UTF8
-        }
-        catch {
-            $decoder = Get-NodeOemEncoding
-        }
-    }
-    else {
-        throw "There is no encoding '$Encoding'; there are oem, utf-8 and utf-16."
-    }
+    $decoder = Get-NodeDecoder -Bytes $Bytes -Encoding $Encoding
     $half = 32768
+    if ($Bytes.Length -gt 2 * $half -and $Secrets.Length -gt 0) {
+        # Before the middle goes: half a secret beside the cut would not be known any more.
+        $Bytes = $decoder.GetBytes((Hide-NodeText -Text ($decoder.GetString($Bytes)) -Secrets $Secrets))
+    }
     if ($Bytes.Length -gt 2 * $half) {
         $left = $Bytes.Length - 2 * $half
         $head = $decoder.GetString($Bytes, 0, $half)
@@ -90,7 +140,7 @@ function ConvertFrom-NodeOutput {
     else {
         $text = $decoder.GetString($Bytes)
     }
-    return $text.TrimStart([char]0xFEFF)
+    return Hide-NodeText -Text ($text.TrimStart([char]0xFEFF)) -Secrets $Secrets
 }
 
 function Stop-NodeProcessTree {

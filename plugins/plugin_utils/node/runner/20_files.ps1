@@ -44,6 +44,16 @@ function Copy-NodeAccess {
     Set-NodeSddl -Path $Path -Sddl ([string]$security.GetSecurityDescriptorSddlForm($access))
 }
 
+function Copy-NodeClosed {
+    <# .SYNOPSIS Copies the content of a file into one that only administrators may read: who else may is set when it is whole. #>
+    param([string]$Source, [string]$Path)
+
+    # Closed before anything is in it: nobody is to read the content who may not read the source.
+    [System.IO.File]::WriteAllBytes($Path, [byte[]]@())
+    Set-NodeSddl -Path $Path -Sddl 'D:PAI(A;;FA;;;SY)(A;;FA;;;BA)'
+    Copy-NodeFile -Source $Source -Path $Path
+}
+
 function Copy-NodeBackup {
     <# .SYNOPSIS Keeps a file under another name, which appears only when the copy is whole. #>
     param([string]$Path, [string]$Backup)
@@ -131,10 +141,7 @@ function Invoke-NodeOpRestore {
     # Copied, not renamed: the backup may lie on another volume, and must stay until the file is in its place.
     $fresh = $path + '.winkube-new'
     $copy = {
-        # Closed to others before anything is in it: nobody is to read the content who may not read the backup.
-        [System.IO.File]::WriteAllBytes($fresh, [byte[]]@())
-        Set-NodeSddl -Path $fresh -Sddl 'D:PAI(A;;FA;;;SY)(A;;FA;;;BA)'
-        Copy-NodeFile -Source $backup -Path $fresh
+        Copy-NodeClosed -Source $backup -Path $fresh
     }
     Invoke-NodeRetry -Block $copy
     Move-NodeFileIn -Source $fresh -Path $path
@@ -202,11 +209,12 @@ function Test-NodeSameFile {
 function Move-NodeAcross {
     <#
     .SYNOPSIS
-    A file to another drive: copied beside its new place, then renamed in, then deleted where it was.
+    A file to another drive: copied beside its new place with its own access list, then renamed in, then deleted where it was.
 
     .NOTES
-    File.Move copies there under the real name, which is half a file if the power goes; Directory.Move refuses.
-    Source: Microsoft, MoveFileEx, MOVEFILE_COPY_ALLOWED; referencesource, mscorlib directory.cs, IO_SourceDestMustHaveSameRoot.
+    File.Move copies there under the real name, which is half a file if the power goes, and leaves it to the new folder who may read it;
+    Directory.Move refuses. Source: Microsoft, MoveFileEx, MOVEFILE_COPY_ALLOWED ("the security descriptor is not moved");
+    referencesource, mscorlib directory.cs, IO_SourceDestMustHaveSameRoot.
     #>
     param([string]$Source, [string]$Path, [string]$Between)
 
@@ -214,10 +222,11 @@ function Move-NodeAcross {
         throw "$Source is no plain file, and $Path is on another drive; only files are moved there."
     }
     $block = {
-        Copy-NodeFile -Source $Source -Path $Between
+        Copy-NodeClosed -Source $Source -Path $Between
     }
     try {
         Invoke-NodeRetry -Block $block
+        Copy-NodeAccess -Source $Source -Path $Between
         Move-NodeFileIn -Source $Between -Path $Path
     }
     catch {

@@ -60,13 +60,13 @@ function Get-NodeSaid {
 }
 
 function Get-NodeCommandText {
-    <# .SYNOPSIS The program and the arguments that an op names, for a sentence: at most 400 characters. #>
-    param([object]$Arguments)
+    <# .SYNOPSIS The program and the arguments that an op names, for a sentence: at most 400 characters, without the secrets. #>
+    param([object]$Arguments, [hashtable]$Run)
 
     $words = New-Object System.Collections.ArrayList
     $null = $words.Add([string]$Arguments['program'])
     foreach ($word in (Get-NodeArgumentList -Map $Arguments -Name 'args')) {
-        $null = $words.Add((ConvertTo-NodeArgumentText -Value ([string]$word)))
+        $null = $words.Add((ConvertTo-NodeArgumentText -Value (Hide-NodeSecret -Run $Run -Text ([string]$word))))
     }
     $text = $words.ToArray() -join ' '
     if ($text.Length -gt 400) {
@@ -103,12 +103,12 @@ function Invoke-NodeRunArgument {
     $encoding = [string](Get-NodeArgument -Map $Arguments -Name 'encoding' -Default 'oem')
     $text = @{
         exit_code = $done['exit_code']
-        stdout = Hide-NodeSecret -Run $Run -Text (ConvertFrom-NodeOutput -Bytes $done['stdout'] -Encoding $encoding)
-        stderr = Hide-NodeSecret -Run $Run -Text (ConvertFrom-NodeOutput -Bytes $done['stderr'] -Encoding $encoding)
+        stdout = ConvertFrom-NodeOutput -Bytes $done['stdout'] -Encoding $encoding -Secrets $Run['secrets']
+        stderr = ConvertFrom-NodeOutput -Bytes $done['stderr'] -Encoding $encoding -Secrets $Run['secrets']
     }
     if ($done['timed_out']) {
         $Run['data'] = $text
-        throw "$(Get-NodeCommandText -Arguments $Arguments) did not end within $([System.Math]::Round($TimeoutS, 1)) s and was ended."
+        throw "$(Get-NodeCommandText -Arguments $Arguments -Run $Run) did not end within $([System.Math]::Round($TimeoutS, 1)) s and was ended."
     }
     return $text
 }
@@ -121,7 +121,7 @@ function Invoke-NodeOpRun {
     $accepted = Get-NodeExitList -Arguments $Arguments
     if (-not (Test-NodeExit -Code $done['exit_code'] -Accepted $accepted)) {
         $Run['data'] = $done
-        $command = Get-NodeCommandText -Arguments $Arguments
+        $command = Get-NodeCommandText -Arguments $Arguments -Run $Run
         throw "$command was to end with exit code $($accepted -join ' or '), but $(Get-NodeEndText -Done $done)"
     }
     $done['changed'] = $true
@@ -179,13 +179,49 @@ function Test-NodeFileVersion {
     return @{ so = [bool]$so; seen = "it is of version $version" }
 }
 
+function Get-NodeRestartDelay {
+    <#
+    .SYNOPSIS
+    Seconds within which the service control manager starts a service again that has ended; -1 if it does not.
+
+    .NOTES
+    It acts when the process ended without a word (the exit code is 1067 then), with the flag also after another exit code than 0. Which of
+    the actions comes next it does not tell: the longest delay counts. Source: Microsoft, SERVICE_FAILURE_ACTIONS, _ACTIONS_FLAG.
+    #>
+    param([object]$Failure, [object]$Row)
+
+    if ($null -eq $Failure -or $null -eq $Row) {
+        return [double]-1
+    }
+    $code = [int64]$Row['exit_code']
+    if ($code -ne 1067 -and ($code -eq 0 -or -not $Failure['non_crash'])) {
+        return [double]-1
+    }
+    $delay = [double]-1
+    foreach ($action in $Failure['actions']) {
+        if ([string]$action[0] -ceq 'restart') {
+            $delay = [System.Math]::Max($delay, [double]$action[1] / 1000)
+        }
+    }
+    return $delay
+}
+
 function Get-NodeServiceEnd {
-    <# .SYNOPSIS How a service has ended, as the end of a sentence (what it waited for is known: $Told); null for one that has not. #>
-    param([string]$Name, [bool]$Told)
+    <#
+    .SYNOPSIS
+    {over, text}: how a service has ended, as the end of a sentence (what it waited for is known: $Told), and whether for good: not if it
+    is started again in a moment, which is granted it once. Null for one that has not ended. $Seen keeps what was seen of it before.
+    #>
+    param([string]$Name, [bool]$Told, [hashtable]$Seen)
 
     $state = Get-NodeServiceState -Name $Name
     if (@('stopped', 'absent') -cnotcontains $state) {
+        $Seen['since'] = $null
         return $null
+    }
+    if ($null -eq $Seen['since']) {
+        $Seen['since'] = [System.Diagnostics.Stopwatch]::StartNew()
+        $Seen['times'] = [int]$Seen['times'] + 1
     }
     $text = ''
     if (-not $Told) {
@@ -200,33 +236,36 @@ function Get-NodeServiceEnd {
         }
         $text += ", its exit code $code"
     }
-    return $text
+    $delay = [double]-1
+    $key = Read-NodeServiceKey -Name $Name
+    if ($state -ceq 'stopped' -and $Seen['times'] -eq 1 -and $null -ne $key) {
+        $delay = Get-NodeRestartDelay -Failure $key['failure'] -Row $row
+    }
+    $over = $delay -lt 0 -or $Seen['since'].Elapsed.TotalSeconds -ge $delay + 5
+    return @{ over = [bool]$over; text = $text }
 }
 
 function Get-NodeLogEnd {
-    <# .SYNOPSIS The last lines of a log, as a sentence of their own; empty if there are none. #>
-    param([string]$Path)
+    <# .SYNOPSIS The last lines of a log, without the secrets, as a sentence of their own; empty if there are none. #>
+    param([string]$Path, [hashtable]$Run)
 
     if ($Path -eq '' -or -not [System.IO.File]::Exists($Path)) {
         return ''
     }
     try {
-        $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-            [System.IO.FileShare]'ReadWrite, Delete')
-        try {
-            $size = [int][System.Math]::Min([int64]4096, [int64]$stream.Length)
-            $null = $stream.Seek(-$size, [System.IO.SeekOrigin]::End)
-            $bytes = New-Object byte[] $size
-            $read = $stream.Read($bytes, 0, $size)
-        }
-        finally {
-            $stream.Dispose()
-        }
+        [byte[]]$bytes = Read-NodeTail -Path $Path -Count 4096
     }
     catch {
         return ''
     }
-    $text = (New-Object System.Text.UTF8Encoding($false)).GetString($bytes, 0, $read)
+    if ($bytes.Length -eq 0) {
+        return ''
+    }
+    $decoder = Get-NodeDecoder -Bytes $bytes -Encoding 'utf-16'
+    # The mark of an encoding, and what is left of a character that was cut.
+    $text = $decoder.GetString($bytes).TrimStart([char[]]@([char]0xFEFF, [char]0xFFFD))
+    # As a whole, before it falls into lines: a secret may have several, and its beginning may lie before these bytes.
+    $text = Hide-NodeSecret -Run $Run -Text (Hide-NodeSecretEnd -Run $Run -Text $text)
     $lines = New-Object System.Collections.ArrayList
     foreach ($line in $text.Split([char]10)) {
         if ($line.Trim() -ne '') {
@@ -354,7 +393,7 @@ function Test-NodeWaited {
 
 function Get-NodeWaitSubject {
     <# .SYNOPSIS What an op waits for, as the beginning of a sentence. #>
-    param([object]$Arguments)
+    param([object]$Arguments, [hashtable]$Run)
 
     switch -CaseSensitive ([string]$Arguments['for']) {
         'service' {
@@ -368,7 +407,7 @@ function Get-NodeWaitSubject {
         'http' { return "$($Arguments['url']) was to answer $(Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)" }
         'run' {
             $codes = (Get-NodeExitList -Arguments $Arguments) -join ' or '
-            return "$(Get-NodeCommandText -Arguments $Arguments) was to end with exit code $codes"
+            return "$(Get-NodeCommandText -Arguments $Arguments -Run $Run) was to end with exit code $codes"
         }
         'file_free' { return "$($Arguments['path']) was to be free for writing" }
         'file' {
@@ -406,6 +445,7 @@ function Invoke-NodeOpWait {
     # Stopwatches, not clocks: a clock jumps when time synchronisation starts.
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $since = $null
+    $before = @{ since = $null; times = 0 }
     while ($true) {
         $found = Test-NodeWaited -Arguments $Arguments -Run $Run -LeftS ($timeout - $watch.Elapsed.TotalSeconds)
         if ($found['so']) {
@@ -428,14 +468,18 @@ function Invoke-NodeOpWait {
         }
         $left = $timeout - $watch.Elapsed.TotalSeconds
         # What a service was to do it will not do any more when it has ended.
-        $over = $null
+        $end = $null
+        $told = ''
         if ($ends -ne '' -and -not $found['so']) {
-            $over = Get-NodeServiceEnd -Name $ends -Told ([string]$Arguments['for'] -ceq 'service')
+            $end = Get-NodeServiceEnd -Name $ends -Told ([string]$Arguments['for'] -ceq 'service') -Seen $before
         }
-        if ($left -le 0 -or $null -ne $over) {
+        if ($null -ne $end) {
+            $told = [string]$end['text']
+        }
+        if ($left -le 0 -or ($null -ne $end -and $end['over'])) {
             $seconds = [System.Math]::Round([System.Math]::Min($timeout, $watch.Elapsed.TotalSeconds), 1)
-            $log = Get-NodeLogEnd -Path ([string](Get-NodeArgument -Map $Arguments -Name 'log' -Default ''))
-            throw "$(Get-NodeWaitSubject -Arguments $Arguments); after $seconds s $($found['seen'])$over.$log"
+            $log = Get-NodeLogEnd -Path ([string](Get-NodeArgument -Map $Arguments -Name 'log' -Default '')) -Run $Run
+            throw "$(Get-NodeWaitSubject -Arguments $Arguments -Run $Run); after $seconds s $($found['seen'])$told.$log"
         }
         [System.Threading.Thread]::Sleep([int][System.Math]::Max([double]1, [System.Math]::Min([double]$interval, $left * 1000)))
     }

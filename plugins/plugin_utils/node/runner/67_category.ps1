@@ -60,6 +60,13 @@ function Invoke-NodeOpCategoryNote {
 }
 
 function Invoke-NodeOpCategoryRestore {
+    <#
+    .SYNOPSIS
+    Gives an adapter's network the category that was noted.
+
+    .NOTES
+    "The NetworkCategory cannot be changed from 'DomainAuthenticated'", nor to it: Set-NetConnectionProfile and its error.
+    #>
     param([object]$Arguments, [hashtable]$Run)
 
     $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
@@ -81,8 +88,12 @@ function Invoke-NodeOpCategoryRestore {
             if ([string]$found['name'] -ceq $wanted) {
                 return @{ changed = $changed; category = $wanted }
             }
+            if ([string]$found['name'] -ceq 'domain') {
+                # Windows has reached a domain controller meanwhile, and lets nobody change that.
+                return @{ changed = $changed; category = 'domain' }
+            }
             $seen = "it is $($found['name'])"
-            # Only Windows itself makes it domain, when it has reached a domain controller.
+            # Only Windows itself makes it domain.
             if ($wanted -cne 'domain') {
                 $number = [uint32][int]($wanted -ceq 'private')
                 $call = @{ InputObject = $found['profile']; Property = @{ NetworkCategory = $number }; OperationTimeoutSec = 60; ErrorAction = 'Stop' }

@@ -65,8 +65,21 @@ function Hide-NodeSecret {
     <# .SYNOPSIS A text with every secret of the batch replaced. #>
     param([hashtable]$Run, [string]$Text)
 
+    return Hide-NodeText -Text $Text -Secrets $Run['secrets']
+}
+
+function Hide-NodeSecretEnd {
+    <# .SYNOPSIS A text that was cut off at its beginning, with the end of a secret there replaced. #>
+    param([hashtable]$Run, [string]$Text)
+
     foreach ($secret in $Run['secrets']) {
-        $Text = $Text.Replace([string]$secret, '********')
+        $value = [string]$secret
+        # Three characters tell nobody anything, and many a text begins with them.
+        for ($count = [System.Math]::Min($value.Length - 1, $Text.Length); $count -ge 4; $count--) {
+            if ($Text.StartsWith($value.Substring($value.Length - $count), [System.StringComparison]::Ordinal)) {
+                return '********' + $Text.Substring($count)
+            }
+        }
     }
     return $Text
 }
