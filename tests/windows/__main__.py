@@ -32,7 +32,7 @@ NEWEST = (
         ("kubelet", "kubeadm"),
     ),
 )
-LONG = ("test_machine.py", "test_machine_kubernetes.py", "test_crash_loop.py")
+LONG = ("test_machine.py", "test_machine_kubernetes.py", "test_crash_loop.py", "test_nssm_and_sc.py")
 """What waits for services and restarts by a real clock."""
 
 

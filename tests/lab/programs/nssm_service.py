@@ -1,14 +1,15 @@
 """nssm.exe as a service: starts the application, keeps its output, starts it again when it ends.
 
 An application that ends before AppThrottle (1500 ms) makes the service PAUSED for a delay that doubles each time;
-started
-again after that it counts as RUNNING. At its start it sets the failure flag of its own service. Stopping kills the
-application with everything under it.
+started again after that it counts as RUNNING. At its start it sets the failure flag of its own service. Stopping kills
+the application with everything under it. With AppRotateFiles its log gets a new file at each start, as with nssm
+2.24-101 on Wine 10 (tests/windows/test_nssm_and_sc.py; 2.23 waits for AppRotateBytes).
 Source: nssm 2.24 service.cpp (start_service, throttle_restart, end_service); README "Service shutdown".
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,22 @@ class Keeper:
         key = f"{self.key}\\AppExit"
         return self.registry.text(key, str(code)) or self.registry.text(key, "", "Restart")
 
+    def rotate(self) -> None:
+        """What is in the logs goes to <name>-<time><ext>."""
+        drive, now = self.node.drive, self.node.clock.utc()
+        if not self.registry.number(self.key, "AppRotateFiles"):
+            return
+        both = (self.setting("AppStdout"), self.setting("AppStderr"))
+        for path in {path.lower(): path for path in both}.values():
+            if not path or not drive.is_file(path) or not drive.read(path):
+                continue
+            stem, dot, ending = path.rpartition(".")
+            with contextlib.suppress(WinError):
+                drive.rename(path, f"{stem}-{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}{dot}{ending}")
+
     def launch(self) -> Process:
         """WinError when the application cannot be started."""
+        self.rotate()
         program = self.setting("Application")
         extra = self.registry.strings(self.key, "AppEnvironmentExtra")
         own = self.registry.strings(self.key, "AppEnvironment")
