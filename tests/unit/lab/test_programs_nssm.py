@@ -10,6 +10,7 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.service_config import key_of
 from tests.lab.programs.builds import build
 from tests.lab.programs.program import Completed
+from tests.lab.twin.ops import execute_op
 
 NSSM = "C:\\k\\nssm.exe"
 WORKER = "C:\\k\\w.exe"
@@ -35,6 +36,16 @@ def said(completed: Completed) -> str:
 
 def install(node: SimulatedNode, *parameters: str) -> None:
     assert nssm(node, "install", "kubelet", WORKER, *parameters).exit_code == 0
+
+
+@pytest.mark.parametrize("version", ["2.24", "2.24-101-g897c7ad"])
+def test_what_either_build_prints_is_read(node: SimulatedNode, version: str) -> None:
+    """Only UTF-16 was; the later build's bytes became Chinese."""
+    node.drive.write(NSSM, build("nssm", version, resource="2.24.0.0"))
+    done = execute_op(node, "run", {"program": NSSM, "args": ["install", "kubelet", WORKER], "encoding": "utf-16"})
+    assert done["stdout"] == 'Service "kubelet" installed successfully!\r\n'
+    missing = {"program": NSSM, "args": ["start", "none"], "encoding": "utf-16", "ok_exit": [3]}
+    assert "Can't open service!" in execute_op(node, "run", missing)["stderr"]
 
 
 def test_install_writes_the_measured_layout(node: SimulatedNode) -> None:
