@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.components.cni_conf import FILE
+from ..plugin_utils.components.cni.cni_conf import FILE
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.reading import file_query

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..plugin_utils.components import cni
+from ..plugin_utils.components.cni import cni
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.batch import Batch

@@ -11,13 +11,13 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.components import (
+from ..plugin_utils.components import log_runner
+from ..plugin_utils.components.containerd import (
     containerd,
     containerd_config,
     crictl,
     defender,
     earlier_programs,
-    log_runner,
     registries,
     shim,
 )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import images
+from ..plugin_utils.components.containerd import images
 from ..plugin_utils.components.kubernetes_fit import pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.batch import Batch

@@ -13,17 +13,9 @@ from typing import Any
 from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
 from ..plugin_utils.component_action import STALE_TRIES
-from ..plugin_utils.components import (
-    cni,
-    cni_conf,
-    flannel,
-    flannel_conf,
-    inbound,
-    log_runner,
-    networks,
-    subnet_env,
-    virtual_switch,
-)
+from ..plugin_utils.components import inbound, log_runner, networks
+from ..plugin_utils.components.cni import cni, cni_conf
+from ..plugin_utils.components.flannel import flannel, flannel_conf, subnet_env, virtual_switch
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import Management
 from ..plugin_utils.components.notice import Notice

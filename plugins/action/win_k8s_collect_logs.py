@@ -20,18 +20,27 @@ from ..plugin_utils.bundle.contents import Command
 from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.cluster.client import Cluster, ClusterError
-from ..plugin_utils.components import answers, networks, verify
+from ..plugin_utils.components import answers, networks
 from ..plugin_utils.components.expected import Expected
+from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.node_fit import Machine
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.batch import Batch, Op
-from ..plugin_utils.engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
+from ..plugin_utils.engine.reading import (
+    Expectation,
+    Query,
+    Reading,
+    file_key,
+    file_query,
+    merge_queries,
+    system_query,
+)
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node.runner_text import runner_sha256
 from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.verify import verify
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 STATE = {"network/adapters": networks.ADAPTERS, "system/machine": "system"}

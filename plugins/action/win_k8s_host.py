@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..plugin_utils.components import host
-from ..plugin_utils.components.host import HostArgs, Proxy
+from ..plugin_utils.components.host import host
+from ..plugin_utils.components.host.host import HostArgs, Proxy
+from ..plugin_utils.components.host.node_fit import Wanted
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.node_fit import Wanted
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.feature import TIMEOUT_S

@@ -16,15 +16,15 @@ from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError
 from ..plugin_utils.cluster.documents import kubeconfig as read_kubeconfig
 from ..plugin_utils.cluster.documents import public_key_sha256
 from ..plugin_utils.cluster.tokens import bootstrap_token
-from ..plugin_utils.components import join, kubeconfig, node_object
-from ..plugin_utils.components.after_join import Expected, look_after, planned_taints
-from ..plugin_utils.components.identities import Identity, identities, users_kubeconfig
-from ..plugin_utils.components.join_configuration import JoinSettings, join_configuration
-from ..plugin_utils.components.joining import LATER, Joining, told
-from ..plugin_utils.components.kubelet import config_file
+from ..plugin_utils.components.join import join, kubeconfig, node_object
+from ..plugin_utils.components.join.after_join import Expected, look_after, planned_taints
+from ..plugin_utils.components.join.identities import Identity, identities, users_kubeconfig
+from ..plugin_utils.components.join.join_configuration import JoinSettings, join_configuration
+from ..plugin_utils.components.join.joining import LATER, Joining, told
+from ..plugin_utils.components.join.secret_file import SecretFile
+from ..plugin_utils.components.kubelet.kubelet import config_file
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.notice import Notice
-from ..plugin_utils.components.secret_file import SecretFile
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.kubernetes_action import KubernetesAction

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
-from ..plugin_utils.components import verify, verify_network
 from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
@@ -18,6 +17,7 @@ from ..plugin_utils.cri_tcp import expiry
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.verify import verify, verify_network
 
 AFTER_BOOT_PAUSE_S = 5
 

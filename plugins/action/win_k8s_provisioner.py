@@ -21,13 +21,8 @@ from ansible.module_utils.urls import open_url
 from ..plugin_utils import drain, verdict
 from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
 from ..plugin_utils.component_action import STALE_TRIES
-from ..plugin_utils.components import kubelet, provision, provision_items, provision_report, provision_source
+from ..plugin_utils.components.kubelet import kubelet
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.provision import Task
-from ..plugin_utils.components.provision_daemon_sets import from_host
-from ..plugin_utils.components.provision_items import Item
-from ..plugin_utils.components.provision_service import Timeouts
-from ..plugin_utils.components.provision_source import Build, Origin
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.engine import report
 from ..plugin_utils.engine.batch import Batch, Op
@@ -37,6 +32,12 @@ from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import Link, NodeError
 from ..plugin_utils.node_action import display
+from ..plugin_utils.provision import provision, provision_items, provision_report, provision_source
+from ..plugin_utils.provision.provision import Task
+from ..plugin_utils.provision.provision_daemon_sets import from_host
+from ..plugin_utils.provision.provision_items import Item
+from ..plugin_utils.provision.provision_service import Timeouts
+from ..plugin_utils.provision.provision_source import Build, Origin
 from ..plugin_utils.run_id import RUN_ID
 from ..plugin_utils.transfer.cache import PushCache
 from ..plugin_utils.transfer.progress import shown

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import join
+from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource

@@ -12,7 +12,9 @@ from typing import Any
 
 from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Cluster, ClusterError
-from ..plugin_utils.components import flannel_conf, join, networks, subnet_env
+from ..plugin_utils.components import networks
+from ..plugin_utils.components.flannel import flannel_conf, subnet_env
+from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused

@@ -11,7 +11,9 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import defender, join, registry
+from ..plugin_utils.components import registry
+from ..plugin_utils.components.containerd import defender
+from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.cri_tcp.expiry import Expiry, task_file

@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
 from ..plugin_utils.cluster.client import Cluster, ClusterError
-from ..plugin_utils.components import tainting
+from ..plugin_utils.components.kubelet import tainting
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.plain import plain
 from ..plugin_utils.scheduling import converge, report

@@ -16,10 +16,10 @@ from typing import Any
 
 from ..plugin_utils import verdict
 from ..plugin_utils.cluster.client import Cluster, ClusterError
-from ..plugin_utils.components import networks, verify, verify_network
+from ..plugin_utils.components import networks
 from ..plugin_utils.components.expected import Expected
+from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.node_fit import Machine
 from ..plugin_utils.components.read_plan import read_plan
 from ..plugin_utils.engine.reading import Reading, file_query, merge_queries
 from ..plugin_utils.engine.resource import Refused
@@ -33,6 +33,7 @@ from ..plugin_utils.troubleshoot import gather, network, services, table, traffi
 from ..plugin_utils.troubleshoot.evidence import ClusterView, Evidence, Said, Wanted
 from ..plugin_utils.troubleshoot.model import Check
 from ..plugin_utils.troubleshoot.picture import picture_of
+from ..plugin_utils.verify import verify, verify_network
 
 FILE_LIMIT = 64 * 1024
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.component_action import STALE_TRIES
-from ..plugin_utils.components import kube_proxy, log_runner, source_vip
-from ..plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ..plugin_utils.components import log_runner
+from ..plugin_utils.components.kube_proxy import kube_proxy, source_vip
+from ..plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxySettings
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.plan import make_plan
 from ..plugin_utils.engine.reading import Reading

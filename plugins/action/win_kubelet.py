@@ -11,11 +11,12 @@ from typing import Any
 import yaml
 
 from ..plugin_utils.cluster.endpoint import endpoint
-from ..plugin_utils.components import kubelet, log_runner
-from ..plugin_utils.components.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings
+from ..plugin_utils.components import log_runner
+from ..plugin_utils.components.kubelet import kubelet
+from ..plugin_utils.components.kubelet.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings
+from ..plugin_utils.components.kubelet.reserved import reserved
 from ..plugin_utils.components.kubernetes_fit import pause_image
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.reserved import reserved
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.facts.version import Version, VersionError

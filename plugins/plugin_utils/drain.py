@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .cluster.client import Clock, Cluster, ClusterError
-from .components.tainting import MIRROR, pods_of
+from .components.kubelet.tainting import MIRROR, pods_of
 from .engine.batch import Batch, Op
 from .engine.resource import Refused
 from .node.link import NodeError

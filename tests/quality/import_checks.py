@@ -16,15 +16,17 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "cluster": (),
     "cri": ("cluster", "facts"),
     "components": ("cluster", "engine", "facts"),
+    "provision": ("cluster", "components", "engine", "facts"),
+    "verify": ("components", "engine", "facts"),
     "density": ("cluster", "facts", "scheduling"),
     "workloads": ("facts",),
     "scheduling": ("cluster", "components", "engine", "facts"),
     "smoke": ("cluster", "facts"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
-    "troubleshoot": ("cluster", "components", "cri", "engine", "facts", "lint", "network", "repair"),
+    "troubleshoot": ("cluster", "components", "cri", "engine", "facts", "lint", "network", "repair", "verify"),
     "network": ("cluster", "components", "engine", "facts"),
-    "bundle": ("components", "engine", "facts"),
-    "repair": ("cluster", "components", "engine", "facts", "network"),
+    "bundle": ("components", "engine", "facts", "verify"),
+    "repair": ("cluster", "components", "engine", "facts", "network", "provision"),
 }
 # Layer -> packages from outside that it may import. ansible-core brings yaml and cryptography with it.
 PACKAGES: Mapping[str, tuple[str, ...]] = {

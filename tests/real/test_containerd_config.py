@@ -12,7 +12,7 @@ from typing import Any
 
 import jinja2
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import (
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
     ContainerdSettings,
     check,
     problems,

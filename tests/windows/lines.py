@@ -12,20 +12,18 @@ from typing import Any
 
 import jinja2
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.components import (
-    containerd_config,
-    crictl,
-    flannel,
-    flannel_conf,
-    kube_proxy_args,
-    kubelet,
-    kubelet_args,
-    subnet_env,
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd_config, crictl
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
+    ContainerdSettings,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import ContainerdSettings
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig import with_token
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel, flannel_conf, subnet_env
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.kubeconfig import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
+    KubeProxySettings,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet, kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import flannel as facts

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import registry, verify
+from ..components import registry
 from ..components.expected import Expected
 from ..components.layout import Layout
 from ..engine import windows_path
@@ -21,6 +21,7 @@ from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
 from ..facts.flannel import NET_CONF
+from ..verify import verify
 from . import redact
 
 CHANNELS = (

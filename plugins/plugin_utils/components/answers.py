@@ -12,8 +12,9 @@ from ..engine import command_line, windows_path
 from ..facts.flag_table import NEWEST
 from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
-from . import healthz, kube_proxy_args
+from . import healthz
 from .flag_check import read
+from .kube_proxy import kube_proxy_args
 
 
 def arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | None:

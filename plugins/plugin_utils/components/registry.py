@@ -8,8 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from . import cni, containerd, flannel, host, join, kube_proxy, kubelet, programs
+from . import programs
+from .cni import cni
+from .containerd import containerd
 from .declaration import Component, Daemon
+from .flannel import flannel
+from .host import host
+from .join import join
+from .kube_proxy import kube_proxy
+from .kubelet import kubelet
 from .layout import Layout
 from .program_service import ProgramService
 

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from ..components.containerd_toml import Document
+from ..components.containerd.containerd_toml import Document
 from ..engine.resource import Refused
 from ..facts import cri_tcp as facts
 from ..facts.containerd import SERVER_TCP, Place

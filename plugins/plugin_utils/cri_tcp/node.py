@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import containerd
-from ..components.containerd_toml import equal
+from ..components.containerd import containerd
+from ..components.containerd.containerd_toml import equal
+from ..components.join.secret_file import SecretFile
 from ..components.layout import Layout
-from ..components.secret_file import SecretFile
 from ..engine import command_line, windows_path
 from ..engine.batch import Batch, Op, as_base64
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, services_query, system_query

@@ -9,8 +9,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..components.cni import CONFIGURATIONS
-from ..components.cni_conf import FILE
+from ..components.cni.cni import CONFIGURATIONS
+from ..components.cni.cni_conf import FILE
 from ..components.networks import Adapter, uncovered
 from ..facts.cni_plugins import TRANSLATES_NODES
 from ..facts.flannel import BACKENDS, PORT, VNI

@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Iterator
 from itertools import combinations
 
-from ..components.subnet_env import VXLAN_OVERHEAD
+from ..components.flannel.subnet_env import VXLAN_OVERHEAD
 from .checking import Check, Seen, listed, ranges
 from .finding import ERROR, WARNING
 from .model import Network

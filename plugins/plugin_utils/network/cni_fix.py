@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..components.cni_conf import OLD_KEYS
+from ..components.cni.cni_conf import OLD_KEYS
 from ..components.networks import uncovered
 from ..facts import cni_plugins
 from .checking import ranges

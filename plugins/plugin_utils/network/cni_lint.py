@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..components.cni_conf import OLD_KEYS
+from ..components.cni.cni_conf import OLD_KEYS
 from ..components.networks import uncovered
 from ..facts import cni as cni_facts
 from ..facts import cni_plugins

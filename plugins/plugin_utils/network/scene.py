@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..components import networks, subnet_env
+from ..components import networks
 from ..components.answers import arguments
-from ..components.cni_conf import FILE
+from ..components.cni.cni_conf import FILE
+from ..components.flannel import subnet_env
+from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
 from ..components.layout import Layout
 from ..components.networks import Adapter
-from ..components.subnet_env import SubnetEnv, SubnetEnvError
 from ..engine import windows_path
 from ..engine.environment import fingerprint
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 from ..components import registry
 from ..components.layout import Layout
-from ..components.provision_swap import PREVIOUS, previous_of
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
 from ..engine.resources.programs import LEFT_BEHIND, RECEIPT_LIMIT
 from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
 from ..facts.flannel import NET_CONF
+from ..provision.provision_swap import PREVIOUS, previous_of
 from . import hns
 
 KEEP = ("images", "logs", "programs", "networks")

@@ -16,8 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..components import crictl as beside_containerd
-from ..components import flannel, join, networks, source_vip, subnet_env
+from ..components import networks
+from ..components.containerd import crictl as beside_containerd
+from ..components.flannel import flannel, subnet_env
+from ..components.join import join
+from ..components.kube_proxy import source_vip
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Op, as_base64, flatten

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import networks, registry, subnet_env, virtual_switch
+from ..components import networks, registry
+from ..components.flannel import subnet_env, virtual_switch
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Batch, Op, as_base64

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..components import host, networks, registry
+from ..components import networks, registry
+from ..components.host import host
 from ..components.networks import Adapter
 from ..engine import windows_path
 from ..engine.batch import Op, flatten

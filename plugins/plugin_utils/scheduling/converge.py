@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cluster.client import Cluster, ClusterError
-from ..components import node_object, tainting
+from ..components.join import node_object
+from ..components.kubelet import tainting
 from ..engine.resource import Refused
 from ..facts.version import Version
 from ..facts.windows_images import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE

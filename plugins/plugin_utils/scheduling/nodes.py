@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import node_object
+from ..components.join import node_object
 from ..facts.windows import release_of
 
 Object = Mapping[str, Any]

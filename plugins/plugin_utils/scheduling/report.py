@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..components import node_object
+from ..components.join import node_object
 from ..facts import skew
 from ..facts.containerd import UnsupportedVersionError
 from ..facts.kubernetes import NoPauseImageError, pair, pause_image

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components.containerd_toml import Document
+from ..components.containerd.containerd_toml import Document
 from ..facts.containerd import UnsupportedVersionError, release_line
 from ..facts.version import Version, VersionError
 from ..facts.windows_images import RUNTIME_CLASS_API, class_name

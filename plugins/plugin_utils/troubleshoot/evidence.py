@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..components import answers, networks, verify
+from ..components import answers, networks
 from ..components.expected import Expected
 from ..components.layout import Layout
 from ..engine.reading import Reading
@@ -20,6 +20,7 @@ from ..network.finding import Finding
 from ..network.model import Hns
 from ..network.parse import parse
 from ..network.virtual_machine import VmAdapter
+from ..verify import verify
 
 Object = Mapping[str, Any]
 """A JSON object as the API or HNS returns it."""

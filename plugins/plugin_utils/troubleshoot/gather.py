@@ -15,7 +15,6 @@ from typing import Any
 
 from ..cluster.client import Cluster, ClusterError
 from ..cluster.exec import exec_in_pod
-from ..components import verify
 from ..components.expected import Expected
 from ..components.layout import Layout
 from ..cri.client import CriError
@@ -28,6 +27,7 @@ from ..engine.reading import Expectation, Query, Reading, file_key, system_query
 from ..engine.tools import SYSTEM32
 from ..facts.version import VersionError
 from ..network import cluster_view as cluster_view_of_network
+from ..verify import verify
 from .evidence import ClusterView, InPod, Object, Said, Stats, is_host_process, named, pods_of
 from .workloads import judged
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from ..components import networks, source_vip, subnet_env, verify, verify_network
+from ..components import networks
 from ..components.expected import Expected
+from ..components.flannel import subnet_env
+from ..components.kube_proxy import source_vip
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Reading, file_key
@@ -26,6 +28,7 @@ from ..network.model import POD_TYPES, Endpoint
 from ..network.parse import parse
 from ..network.scene import host_endpoint
 from ..repair.rejoin import stale_files
+from ..verify import verify, verify_network
 from .evidence import Evidence, is_host_process, named, pods_of
 from .model import Answer, broken, cannot_tell, does_not_apply, ok
 from .workloads import setting

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..components import kube_proxy_args, kubelet, kubelet_args, kubelet_check, verify
 from ..components.flag_check import CommandLine, read
+from ..components.kube_proxy import kube_proxy_args
+from ..components.kubelet import kubelet, kubelet_args, kubelet_check
 from ..engine import windows_path
 from ..facts.flag_table import NEWEST, FlagTable
 from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
 from ..facts.version import Version
+from ..verify import verify
 from .evidence import Evidence
 from .model import Answer, broken, cannot_tell, does_not_apply, ok
 

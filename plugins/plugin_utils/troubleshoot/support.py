@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from ..components import node_fit, verify
+from ..components.host import node_fit
 from ..engine.reading import file_key
+from ..verify import verify
 from .evidence import Evidence
 from .model import Answer, broken, cannot_tell, ok
 from .services import programs

@@ -13,12 +13,13 @@ import json
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from ..components import networks, verify_network
-from ..components.flannel import conf_path
+from ..components import networks
+from ..components.flannel.flannel import conf_path
 from ..engine.environment import fingerprint
 from ..engine.reading import VARIABLE, file_key
 from ..facts.kubelet_flags import KUBELET
 from ..network.cluster_view import SERVICE_NAME
+from ..verify import verify_network
 from .evidence import Evidence, Object, Said, named
 from .model import Answer, broken, cannot_tell, does_not_apply, known_limitation, ok
 from .services import line_of

@@ -13,8 +13,9 @@ from datetime import timedelta
 from tomllib import TOMLDecodeError
 from typing import Any
 
-from ..components import kubelet_check, node_fit
-from ..components.containerd_toml import Document
+from ..components.containerd.containerd_toml import Document
+from ..components.host import node_fit
+from ..components.kubelet import kubelet_check
 from ..cri.figures import MILLICORE
 from ..cri.verdict import BUSY_MILLICORES
 from ..facts import containerd as containerd_facts

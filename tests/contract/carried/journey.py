@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, containerd_config
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, containerd_config
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.read_plan import read_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join_configuration import (
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.join_configuration import (
     JoinSettings,
     join_configuration,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates import problem
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version

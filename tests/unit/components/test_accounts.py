@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.components import accounts
-from ansible_collections.winkube.node.plugins.plugin_utils.components.identities import identities
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import accounts
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import identities
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from tests.unit.cluster.fake import SERVER, Fake, certificate

@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import cni_conf
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 

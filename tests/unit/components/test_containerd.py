@@ -8,8 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, earlier_programs, shim
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd_config import ContainerdSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import (
+    containerd,
+    earlier_programs,
+    shim,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
+    ContainerdSettings,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line, report
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import Request
-from ansible_collections.winkube.node.plugins.plugin_utils.components import csr
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import csr
 
 NODE = {
     "metadata": {"name": "win1"},

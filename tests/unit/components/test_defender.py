@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, defender
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, defender
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 

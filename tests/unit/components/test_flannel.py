@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action import win_flannel
-from ansible_collections.winkube.node.plugins.plugin_utils.components import (
+from ansible_collections.winkube.node.plugins.plugin_utils.components import networks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import (
     flannel,
     flannel_conf,
-    networks,
     virtual_switch,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line

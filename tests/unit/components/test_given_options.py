@@ -10,7 +10,8 @@ import pytest
 import yaml
 from _pytest.mark import ParameterSet
 from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kube_proxy_args, kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import gmsa, host
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host import HostArgs
-from ansible_collections.winkube.node.plugins.plugin_utils.components.node_fit import Machine
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import gmsa, host
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import Machine
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.gmsa import GMSA_FLOORS

@@ -10,9 +10,9 @@ import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_host import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.component_action import ComponentAction
-from ansible_collections.winkube.node.plugins.plugin_utils.components import host
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host import HostArgs, Proxy
-from ansible_collections.winkube.node.plugins.plugin_utils.components.node_fit import Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs, Proxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import Wanted
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
-from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound, verify_network
+from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
+from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify_network
 
 from .nodes import lines
 

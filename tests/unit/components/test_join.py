@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import join, joining
-from ansible_collections.winkube.node.plugins.plugin_utils.components.joining import Joining
-from ansible_collections.winkube.node.plugins.plugin_utils.components.secret_file import SDDL, SecretFile
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join, joining
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joining import Joining
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.secret_file import SDDL, SecretFile
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query

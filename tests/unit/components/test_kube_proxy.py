@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, kube_proxy, log_runner, nssm
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, log_runner, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
+    KubeProxySettings,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key

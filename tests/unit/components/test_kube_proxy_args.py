@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kube_proxy_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
+    KubeProxySettings,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import Kubeconfig
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubeconfig import problems
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.kubeconfig import problems
 
 FINE = Kubeconfig("https://k", names=("default-auth", "system:node:win1"), organizations=("system:nodes",))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet_check
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import arguments
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import arguments
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.quantity import reserved_cpu
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import (
-    kube_proxy_args,
-    kubelet_args,
-    kubelet_check,
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
+    KubeProxySettings,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import NEWEST, OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kube_proxy_flags import KUBE_PROXY
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET

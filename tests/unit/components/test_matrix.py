@@ -9,19 +9,16 @@ from typing import Any
 
 import jinja2
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import (
-    cni,
-    containerd,
-    containerd_config,
-    host,
-    kube_proxy,
-    kubelet,
-    log_runner,
-    node_fit,
-    nssm,
+from ansible_collections.winkube.node.plugins.plugin_utils.components import log_runner, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, containerd_config
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host, node_fit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
+    KubeProxySettings,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy_args import KubeProxySettings
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, merge_queries

@@ -7,7 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.node_fit import Fit, Machine, Wanted, problems
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import (
+    Fit,
+    Machine,
+    Wanted,
+    problems,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import KUBERNETES_LINES
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OVERLAY_FLOORS, overlay_floor

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
-from ansible_collections.winkube.node.plugins.plugin_utils.components import provision, provision_report
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision import Task, look
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_daemon_sets import from_host
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import Item, items_of
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_service import Timeouts, reads
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_source import Build, Origin
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision import Task, look
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_daemon_sets import from_host
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Build, Origin
 
 from tests.lab.programs.builds import build
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
-from ansible_collections.winkube.node.plugins.plugin_utils.components import provision
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import items_of, warnings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of, warnings
 
 from tests.unit.node_yaml import samples
 

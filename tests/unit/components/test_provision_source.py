@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.components import pe_image, provision_source, version_output
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source, version_output
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
 
 from tests.lab.programs.builds import build
 

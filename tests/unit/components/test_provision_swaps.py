@@ -10,14 +10,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import provision, provision_report
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import items_of
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_service import Timeouts, reads
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_source import Origin
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, merge_queries, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Origin
 
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.faults import CutKind, Fault, Moment, ServiceFault

@@ -8,7 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, containerd_config, registries
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import (
+    containerd,
+    containerd_config,
+    registries,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import security
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan

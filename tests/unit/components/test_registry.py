@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
-from ansible_collections.winkube.node.plugins.plugin_utils.components import read_plan, registry, verify
+from ansible_collections.winkube.node.plugins.plugin_utils.components import read_plan, registry
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
-from ansible_collections.winkube.node.plugins.plugin_utils.components.provision_items import items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, stopping
+from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify
 
 from tests.conftest import ROOT
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import join
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused

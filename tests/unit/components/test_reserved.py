@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet
-from ansible_collections.winkube.node.plugins.plugin_utils.components.reserved import PROCESSORS, reserved
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.reserved import PROCESSORS, reserved
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import subnet_env
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import subnet_env
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 
 from .nodes import LAYOUT, bare, file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import tainting
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import tainting
 
 EXECUTE = {"key": "os", "value": "windows", "effect": "NoExecute"}
 KEEP = {"key": "os", "value": "windows", "effect": "NoSchedule"}

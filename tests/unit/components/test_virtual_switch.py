@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.action import win_flannel
 from ansible_collections.winkube.node.plugins.plugin_utils import drain
-from ansible_collections.winkube.node.plugins.plugin_utils.components import networks, virtual_switch
+from ansible_collections.winkube.node.plugins.plugin_utils.components import networks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import virtual_switch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused

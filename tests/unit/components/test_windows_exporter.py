@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import registry, verify
+from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.windows_exporter import DECLARATION
@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
+from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify
 
 from tests.lab.machine.firewall import lets_in
 from tests.lab.machine.node import SimulatedNode

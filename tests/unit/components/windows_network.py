@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components import flannel
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 
 from .nodes import LAYOUT, bare

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.action.win_containerd import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd, crictl
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, crictl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Programs, Source

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_node_check import _left_open
-from ansible_collections.winkube.node.plugins.plugin_utils.components.verify import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -21,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
+from ansible_collections.winkube.node.plugins.plugin_utils.verify.verify import Finding
 
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd_config, kubelet_check
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings, arguments
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd_config
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import (
+    KubeletSettings,
+    arguments,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 PIPE = "containerd-dev"

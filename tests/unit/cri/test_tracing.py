@@ -9,7 +9,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.action.win_containerd import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
-from ansible_collections.winkube.node.plugins.plugin_utils.components import containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service

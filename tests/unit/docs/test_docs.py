@@ -200,7 +200,7 @@ def python_sentences() -> list[Sentence]:
     found = [sentence for path in files for sentence in raised(path, ROOT)]
     found += returned(UTILS / "verdict.py", ROOT)
     found += returned(UTILS / "engine" / "windows_path.py", ROOT)
-    found += spoken(UTILS / "components" / "containerd_config.py", ROOT)
+    found += spoken(UTILS / "components" / "containerd" / "containerd_config.py", ROOT)
     found += spoken(UTILS / "node_yaml" / "notices.py", ROOT)
     return found + spoken(UTILS / "node_yaml" / "syntax.py", ROOT, words=8)
 

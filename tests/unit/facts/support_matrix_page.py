@@ -101,7 +101,7 @@ def lines() -> list[Line]:
 
 def host_cell(line: Line, build: int) -> str:
     """Kubernetes on this Windows, by the planning."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.components import node_fit
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
     from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes, windows
 
     machine = node_fit.Machine(build, LAST_REVISION)
@@ -136,7 +136,7 @@ def pair_cell(kubernetes_line: Line, containerd_line: Line) -> str:
 
 
 def network_cell(mode: str, build: int) -> str:
-    from ansible_collections.winkube.node.plugins.plugin_utils.components import node_fit
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OLDEST_BUILD, overlay_floor
 
     if build < OLDEST_BUILD:

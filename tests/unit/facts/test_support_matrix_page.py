@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import node_fit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
 from tests.unit.facts import support_matrix_page

@@ -11,8 +11,9 @@ from typing import Any
 
 import jinja2
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import cni_conf, kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni_conf
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_fix import fix
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_lint import RULES, Subject, lint

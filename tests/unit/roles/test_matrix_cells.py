@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.components import kubelet_check, node_fit
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 

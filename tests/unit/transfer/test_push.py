@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action import win_k8s_provisioner
-from ansible_collections.winkube.node.plugins.plugin_utils.components import provision
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import (

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components import verify, verify_network
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
@@ -28,6 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence
     Wanted,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.model import Answer
+from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify, verify_network
 
 from tests.unit.components.nodes import LAYOUT
 

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The CNI plugins that pods on a flannel node are connected by, and the folders of CNI.
+
+Where the cluster itself brings a network (`managed_by: cluster`), its DaemonSet fills the folders; then nothing is
+written into them and nothing in them is minded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...engine import windows_path
+from ...engine.batch import Batch, flatten
+from ...engine.reading import Expectation, Query, Reading, file_query, system_query
+from ...engine.resource import Refused, Resource
+from ...engine.resources.programs import Programs, Source
+from ...facts import cni as facts
+from ...facts.version import Version, VersionError
+from ..declaration import Component
+from ..folders import guarded_always
+from ..layout import Layout
+from . import cni_conf
+
+NAME = "cni"
+PLUGINS, FLANNEL = "cni-plugins", "flannel-cni"
+"""Names of the two sources, in sentences, in receipts and in winkube_allow_unverified."""
+
+CONFIGURATIONS = (".conf", ".conflist", ".json")
+"""What containerd takes for a configuration. Source: containerd go-cni opts.go, loadFromConfDir."""
+
+
+@dataclass(frozen=True, slots=True)
+class CniArgs:
+    """Arguments of win_cni, checked. `flannel_archive`: flannel's plugin comes in an archive, not alone. Without
+    sources (`managed_by: cluster`) there are only the folders. `mark` is the id of the batch."""
+
+    layout: Layout
+    plugins: Source | None = None
+    flannel: Source | None = None
+    flannel_archive: bool = True
+    mark: str = ""
+
+
+def plugins_version(text: str) -> Version:
+    """The release of the plugins. Refused for a text that is none, and for one older than all that are known."""
+    try:
+        version = Version.parse(text, "winkube_cni_plugins_version")
+    except VersionError as error:
+        raise Refused(str(error)) from None
+    if not facts.cni_versions(version):
+        oldest = facts.CNI_VERSIONS[0].since
+        raise Refused(f"winkube_cni_plugins_version: {version} is older than {oldest}, the first that is known here.")
+    return version
+
+
+def desired(args: CniArgs) -> tuple[Resource, ...]:
+    """The two folders, and the plugins if they are ours to bring."""
+    layout = args.layout
+    programs: list[Resource] = []
+    if args.plugins is not None:
+        programs.append(_plugins(layout, args.plugins, args.mark))
+    if args.flannel is not None:
+        programs.append(_flannel(layout, args.flannel, args.mark, archive=args.flannel_archive))
+    return (*guarded_always(layout.cni_bin_dir, layout.cni_conf_dir), *programs)
+
+
+def stage_first(component: str, resources: Iterable[Resource], reading: Reading) -> Batch | None:
+    """Downloads alone, for programs of unknown origin: only their bytes tell whether they have to be replaced."""
+    unproven = [
+        each
+        for each in resources
+        if isinstance(each, Programs) and each.unproven(reading) and not each.is_staged(reading)
+    ]
+    if not unproven:
+        return None
+    return Batch(
+        component,
+        flatten(programs.stage() for programs in unproven),
+        pre=(Expectation(system_query(), (("machine", reading.machine),)),),
+        state=tuple(query for programs in unproven for query in programs.staged_queries()),
+    )
+
+
+def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """Other configurations beside cni.conf, one sentence each: containerd takes the first by name alone."""
+    entries = reading.file(layout.cni_conf_dir).get("entries") or ()
+    found = sorted(
+        str(name)
+        for name in entries
+        if str(name).casefold() != cni_conf.FILE and str(name).casefold().endswith(CONFIGURATIONS)
+    )
+    sentences = []
+    for name in found:
+        # Go sorts by bytes: upper case before lower case.
+        wins = "which is used" if name < cni_conf.FILE else f"which is used as soon as {cni_conf.FILE} is gone"
+        sentences.append(
+            f"{windows_path.join(layout.cni_conf_dir, name)} is another network configuration, {wins}: containerd "
+            "takes the first in the order of their names. Remove what is not wanted."
+        )
+    return tuple(sentences)
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` and `strangers` need to know for this layout, whatever the other arguments."""
+    source = Source("", None, "")
+    resources = desired(CniArgs(layout, source, source))
+    return (
+        *(query for resource in resources for query in resource.reads()),
+        file_query(layout.cni_conf_dir, entries=True),
+    )
+
+
+def _plugins(layout: Layout, source: Source, mark: str) -> Programs:
+    files = tuple((name, windows_path.join(layout.cni_bin_dir, name)) for name in facts.PLUGINS)
+    return Programs(PLUGINS, source, files, layout.state_dir, mark[:8])
+
+
+def _flannel(layout: Layout, source: Source, mark: str, *, archive: bool) -> Programs:
+    member = facts.FLANNEL_MEMBER if archive else ""
+    files = ((member, windows_path.join(layout.cni_bin_dir, facts.FLANNEL_PLUGIN)),)
+    return Programs(FLANNEL, source, files, layout.state_dir, mark[:8])
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="cni",
+    reads=reads,
+    expected=lambda expected: expected.flannel,
+    folders=lambda layout: (layout.cni_bin_dir, layout.cni_conf_dir),
+)

@@ -1,0 +1,275 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""containerd: programs, config.toml, service.
+
+By default containerd registers itself as a service (`--register-service`): nssm would kill its whole process tree,
+the shims
+of running containers among it, at each stop. `--log-file` is always given: without it everything containerd says
+goes to NUL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...engine import windows_path
+from ...engine.batch import Batch, Op, flatten
+from ...engine.reading import Expectation, Query, Reading, file_key, services_query, system_query
+from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import Directory
+from ...engine.resources.machine_path import MachinePath
+from ...engine.resources.programs import Programs, Source
+from ...engine.resources.service import Service
+from ...engine.resources.text_file import TextFile
+from ...engine.services.definition import Definition
+from ...engine.tools import wait_pipe, wait_run, wait_service
+from ...facts import containerd as facts
+from .. import nssm
+from ..declaration import Component, Daemon, ServiceKind
+from ..folders import guarded
+from ..layout import Layout
+from ..log_runner import Rotation
+from ..service import ServiceArgs, definition
+from . import containerd_config, crictl, defender, earlier_programs, images, registries, shim
+
+NAME = "containerd"
+
+SERVICE = ServiceKind(
+    managers=("registered", "nssm"),
+    native_flag="--run-service",
+    why="containerd registers itself; sc.exe would leave out what --register-service sets.",
+    source="containerd v2.4.2 cmd/containerd/command/service_windows.go",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerdArgs:
+    """Arguments of win_containerd, checked and rendered.
+
+    `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
+    config.toml; `earlier` the folder from which an earlier installation's service runs it, empty if there is none;
+    `registries` the files of registries; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr`
+    whether ctr.exe is beside containerd.exe already; `template` names the template in sentences; `mark` is the id of
+    the batch.
+    """
+
+    layout: Layout
+    source: Source
+    archive: bool
+    config: str
+    settings: containerd_config.ContainerdSettings
+    manager: str = "registered"
+    registries: tuple[Resource, ...] = ()
+    nssm: tuple[Resource, ...] = ()
+    rotation: Rotation = field(default_factory=Rotation)
+    crictl: tuple[Resource, ...] = ()
+    environment: tuple[str, ...] = ()
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+    has_ctr: bool = False
+    defender: bool = False
+    earlier: str = ""
+    template: str = "config.toml"
+    mark: str = ""
+
+
+def settings(
+    layout: Layout,
+    *,
+    version: str,
+    pause_image: str,
+    log_level: str,
+    registries: bool = False,
+    tracing_endpoint: str = "",
+) -> containerd_config.ContainerdSettings:
+    """What config.toml is to say; `registries` whether it names their folder. Refused with a sentence for each setting
+    that cannot be."""
+    wanted = containerd_config.ContainerdSettings(
+        version=version,
+        sandbox_image=pause_image,
+        cni_bin_dir=layout.cni_bin_dir,
+        cni_conf_dir=layout.cni_conf_dir,
+        config_path=layout.containerd_config,
+        grpc_address=rf"\\.\pipe\{layout.containerd_pipe}",
+        registry_config_path=layout.certs_dir if registries else "",
+        log_level=log_level,
+        tracing_endpoint=tracing_endpoint,
+    )
+    if problems := containerd_config.problems(wanted):
+        raise Refused(*problems)
+    return wanted
+
+
+def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
+    """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not do."""
+    layout = args.layout
+    problems = containerd_config.check(args.config, args.settings)
+    if not problems and args.settings.registry_config_path:
+        problems = registries.config_problems(args.config, layout.certs_dir, args.settings.version)
+    if problems:
+        raise Refused(*(f"{args.template}: {problem}" for problem in problems))
+    log_dir = windows_path.parent(layout.containerd_log)
+    brought = _paths(args)
+    earlier = (earlier_programs.EarlierPrograms(layout, args.earlier, brought, args.mark),) if args.earlier else ()
+    return (
+        *_folders(layout),
+        *args.nssm,
+        *earlier,
+        _programs(layout, args.source, archive=args.archive, mark=args.mark),
+        *args.crictl,
+        TextFile(layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_config.equal),
+        *args.registries,
+        MachinePath(layout.containerd_bin_dir),
+        *((defender.Exclusions(layout),) if args.defender else ()),
+        _service(args, log_dir),
+    )
+
+
+def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
+    """The download alone, where programs of unknown origin run already: only their bytes tell whether they have to
+    be replaced at all."""
+    unproven = [
+        resource
+        for resource in resources
+        if isinstance(resource, Programs) and resource.unproven(reading) and not resource.is_staged(reading)
+    ]
+    if not unproven:
+        return None
+    expect = Expectation(system_query(), (("machine", reading.machine),))
+    return Batch(
+        NAME,
+        flatten(programs.stage() for programs in unproven),
+        pre=(expect,),
+        state=tuple(query for programs in unproven for query in programs.staged_queries()),
+    )
+
+
+def ready(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
+    r"""When containerd works: its pipe is there and, where ctr.exe is at hand, answers `version` (RUNNING proves
+    nothing)."""
+    pipe = wait_pipe(layout.containerd_pipe, timeout_s)
+    if not has_ctr:
+        return (pipe, wait_service(layout.containerd_service, "running", timeout_s, stable_s=3))
+    address = rf"\\.\pipe\{layout.containerd_pipe}"
+    return (pipe, wait_run(layout.ctr, "--address", address, "version", timeout_s=timeout_s))
+
+
+def has_ctr(layout: Layout, reading: Reading) -> bool:
+    """Whether ctr.exe is beside containerd.exe; a release archive brings it in."""
+    return bool(reading.parts.get(file_key(layout.ctr), {}).get("exists"))
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments."""
+    source = Source("", None, "")
+    resources: tuple[Resource, ...] = (
+        *_folders(layout),
+        _programs(layout, source, archive=True, mark=""),
+        TextFile(layout.containerd_config, "", backup=""),
+        MachinePath(layout.containerd_bin_dir),
+    )
+    return (
+        *(query for resource in resources for query in resource.reads()),
+        *nssm.reads(layout),
+        *crictl.reads(layout),
+        *registries.reads(layout),
+        *images.reads(layout),
+        *defender.reads(layout),
+        *shim.reads(layout),
+        services_query((layout.containerd_service,)),
+    )
+
+
+def _folders(layout: Layout) -> tuple[Directory, ...]:
+    paths = (
+        layout.containerd_bin_dir,
+        windows_path.parent(layout.containerd_config),
+        windows_path.parent(layout.containerd_log),
+    )
+    return guarded(*paths)
+
+
+def _programs(layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:
+    files: tuple[tuple[str, str], ...] = (("", layout.containerd_binary),)
+    if archive:
+        files = tuple((member, _destination(layout, member)) for member in facts.ARCHIVE_MEMBERS)
+    return Programs(NAME, source, files, layout.state_dir, mark[:8])
+
+
+def _paths(args: ContainerdArgs) -> tuple[str, ...]:
+    return _programs(args.layout, args.source, archive=args.archive, mark=args.mark).paths
+
+
+def _destination(layout: Layout, member: str) -> str:
+    name = member.rsplit("/", 1)[-1]
+    return (
+        layout.containerd_binary
+        if name == earlier_programs.PROGRAM
+        else windows_path.join(layout.containerd_bin_dir, name)
+    )
+
+
+def _service(args: ContainerdArgs, log_dir: str) -> Service:
+    layout = args.layout
+    uses = {file_key(layout.containerd_config), *(file_key(path) for path in _paths(args))}
+    if args.manager == "nssm":
+        uses.add(file_key(layout.nssm))
+    return Service(
+        name=layout.containerd_service,
+        definition=_definition(args, log_dir),
+        uses=frozenset(uses),
+        ready=ready(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+    )
+
+
+def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
+    layout = args.layout
+    renamed = layout.containerd_service.casefold() != NAME
+    return definition(
+        ServiceArgs(
+            component=NAME,
+            kind=SERVICE,
+            name=layout.containerd_service,
+            manager=args.manager,
+            program=layout.containerd_binary,
+            arguments=("--config", layout.containerd_config),
+            native_arguments=(
+                "--log-file",
+                layout.containerd_log,
+                *(("--service-name", layout.containerd_service) if renamed else ()),
+            ),
+            display_name="Containerd",
+            directory=log_dir,
+            nssm=layout.nssm,
+            log_file=layout.containerd_log,
+            rotation=args.rotation,
+            environment=args.environment,
+        )
+    )
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="containerd",
+    reads=reads,
+    expected=lambda _expected: True,
+    daemon=Daemon(
+        service=lambda layout: layout.containerd_service,
+        program=lambda layout: layout.containerd_binary,
+        kind=SERVICE,
+        rank=0,
+        log=lambda layout: layout.containerd_log,
+        pipe=lambda layout: layout.containerd_pipe,
+    ),
+    settings=lambda layout: (layout.containerd_config, *registries.host_files(layout)),
+    files=lambda layout: (crictl.config_path(layout),),
+    tools=lambda layout: (layout.nssm, crictl.path(layout)),
+    folders=lambda layout: (
+        layout.containerd_bin_dir,
+        layout.certs_dir,
+        *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
+    ),
+)

@@ -1,0 +1,49 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""crictl.exe beside containerd, and a crictl.yaml beside it that names the pipe."""
+
+from __future__ import annotations
+
+from ...engine import windows_path
+from ...engine.reading import Query
+from ...engine.resource import Resource
+from ...engine.resources.programs import Programs, Source
+from ...engine.resources.text_file import TextFile
+from ..kubelet.kubelet_args import endpoint
+from ..layout import Layout
+
+NAME = "crictl"
+MEMBER = "crictl.exe"
+"""In the release archive crictl-vX.Y.Z-windows-amd64.tar.gz it has no folder."""
+
+
+def path(layout: Layout) -> str:
+    """Where crictl.exe lies."""
+    return windows_path.join(layout.containerd_bin_dir, "crictl.exe")
+
+
+def config_path(layout: Layout) -> str:
+    """crictl looks for its file in the user's `.crictl` and, where that has none, in its program's own folder
+    (unverified, as nobody has run it on Windows here); `crictl --config` names it in any case."""
+    return windows_path.join(layout.containerd_bin_dir, "crictl.yaml")
+
+
+def config(layout: Layout) -> str:
+    """crictl.yaml: both services of CRI are behind the one pipe."""
+    where = endpoint(layout.containerd_pipe)
+    return f"runtime-endpoint: {where}\nimage-endpoint: {where}\ntimeout: 10\n"
+
+
+def desired(layout: Layout, source: Source, *, archive: bool, mark: str) -> tuple[Resource, ...]:
+    """The program and its file; nothing restarts for them."""
+    return (
+        Programs(NAME, source, ((MEMBER if archive else "", path(layout)),), layout.state_dir, mark[:8]),
+        TextFile(config_path(layout), config(layout), backup=layout.backup(mark)),
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout."""
+    wanted = desired(layout, Source("", None, ""), archive=True, mark="")
+    return tuple(query for resource in wanted for query in resource.reads())

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""Microsoft Defender Antivirus leaves containerd alone: exclusions for its programs and for its folders.
+
+Its real-time protection opens every file of every layer that is unpacked, and holds them; upstream's node images
+exclude containerd.exe and ctr.exe (kubernetes-sigs/image-builder v0.1.55
+images/capi/ansible/windows/roles/runtimes/tasks/containerd.yml, Add-MpPreference). They are written as the machine's
+policy, which is what the policies "Path Exclusions" and "Process Exclusions" write (WindowsDefender.admx,
+Exclusions_Paths and Exclusions_Processes): a list in the registry whose value names are the paths and whose data are
+"0", and a switch beside it. Defender reads it by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...engine import windows_path
+from ...engine.batch import Op
+from ...engine.reading import Query, Reading
+from ...engine.resource import Change
+from ..layout import Layout
+
+KEY = r"HKLM\SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions"
+DATA = (r"C:\ProgramData\containerd\root", r"C:\ProgramData\containerd\state")
+"""containerd's own folders. Source: containerd v2.3.4 defaults/defaults_windows.go, DefaultRootDir, DefaultStateDir."""
+PROGRAMS = ("ctr.exe", "containerd-shim-runhcs-v1.exe")
+
+
+def excluded(layout: Layout) -> dict[str, tuple[str, ...]]:
+    """`Paths` and `Processes` -> what Defender does not look at."""
+    programs = (windows_path.join(layout.containerd_bin_dir, name) for name in PROGRAMS)
+    return {"Paths": DATA, "Processes": (layout.containerd_binary, *programs)}
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """These exclusions are in the machine's policy, or (`wanted` false) none of them is.
+
+    What others have excluded stays; a list that has nothing else in it goes with its switch. A domain's policy for the
+    same list stands before it.
+    """
+
+    layout: Layout
+    wanted: bool = True
+
+    @property
+    def label(self) -> str:
+        """What is changed."""
+        return "exclusions of Microsoft Defender"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The lists and their switches."""
+        return tuple(_query(name) for name in ("", *excluded(self.layout)))
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Write those that are missing, or take ours away."""
+        ops: list[Op] = []
+        said: list[str] = []
+        predicted = {query.key: dict(reading.parts.get(query.key) or {}) for query in self.reads()}
+        for name, paths in excluded(self.layout).items():
+            key = rf"{KEY}\{name}"
+            values = dict(predicted[_query(name).key].get("values") or {})
+            there = {str(each).casefold() for each in values}
+            for path in paths:
+                if (path.casefold() in there) == self.wanted:
+                    continue
+                place = {"path": key, "name": path}
+                wanted, gone = Op("registry_set", {**place, "type": "string", "value": "0"}), _remove(place)
+                op, undo = (wanted, gone) if self.wanted else (gone, wanted)
+                ops.append(op.undone_by(undo))
+                said.append(path)
+                values = {each: value for each, value in values.items() if each.casefold() != path.casefold()}
+                if self.wanted:
+                    values[path] = {"type": "string", "value": "0"}
+            before = predicted[_query(name).key]
+            predicted[_query(name).key] = {"exists": True, "values": values, "keys": []}
+            if self.wanted:
+                ops += self._switch(f"Exclusions_{name}", predicted)
+            elif there & {each.casefold() for each in paths} and not values and not before.get("keys"):
+                predicted[_query(name).key] = {"exists": False}
+                ops += _emptied(name, predicted)
+        whole = predicted[_query("").key]
+        if ops and not self.wanted and whole.get("exists") and not whole.get("values") and not whole.get("keys"):
+            predicted[_query("").key] = {"exists": False}
+            ops.append(_remove({"path": KEY}))
+        if not ops:
+            return None
+        verb = "exclude from" if self.wanted else "give back to"
+        return Change(
+            text=f"{verb} Microsoft Defender: {', '.join(said) or 'the lists'}",
+            before="" if self.wanted else "".join(f"{each}\n" for each in said),
+            after="".join(f"{each}\n" for each in said) if self.wanted else "",
+            prepare=tuple(ops) if self.wanted else (),
+            commit=() if self.wanted else tuple(ops),
+            predicted=predicted,
+            state=self.reads(),
+        )
+
+    def _switch(self, name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
+        """The list counts only while its switch is on."""
+        found = predicted[_query("").key]
+        values = found.get("values")
+        present = dict(values) if isinstance(values, dict) else {}
+        if (present.get(name) or {}).get("value") == 1:
+            return ()
+        predicted[_query("").key] = {
+            **found,
+            "exists": True,
+            "values": {**present, name: {"type": "dword", "value": 1}},
+        }
+        place = {"path": KEY, "name": name}
+        return (Op("registry_set", {**place, "type": "dword", "value": 1}).undone_by(_remove(place)),)
+
+
+def _emptied(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
+    """A list with nothing in it goes, and its switch. What the undo sets makes the keys again."""
+    found = predicted[_query("").key]
+    values, keys = found.get("values"), found.get("keys")
+    present = dict(values) if isinstance(values, dict) else {}
+    rest = [each for each in keys if str(each).casefold() != name.casefold()] if isinstance(keys, list) else []
+    switch = f"Exclusions_{name}"
+    predicted[_query("").key] = {
+        **found,
+        "values": {each: value for each, value in present.items() if each != switch},
+        "keys": rest,
+    }
+    gone = _remove({"path": rf"{KEY}\{name}"})
+    if switch not in present:
+        return (gone,)
+    place = {"path": KEY, "name": switch}
+    return (_remove(place).undone_by(Op("registry_set", {**place, **present[switch]})), gone)
+
+
+def missing(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """What is not excluded in this reading although it was written: something took it back."""
+    return tuple(
+        path
+        for name, paths in excluded(layout).items()
+        for path in paths
+        if path.casefold()
+        not in {str(each).casefold() for each in (reading.parts.get(_query(name).key) or {}).get("values") or ()}
+    )
+
+
+def taken_back(paths: tuple[str, ...]) -> str:
+    """A sentence about exclusions that did not stay."""
+    return (
+        f"Microsoft Defender was told to leave {', '.join(paths)} alone, and does not: something on the node took that "
+        "back, as tamper protection and a domain's policy do. Exclude them where Defender is managed (Intune, "
+        "Configuration Manager, group policy), or set winkube_defender_exclusions to false."
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `Exclusions` needs to know."""
+    return Exclusions(layout).reads()
+
+
+def _query(name: str) -> Query:
+    path = rf"{KEY}\{name}" if name else KEY
+    return Query(f"registry:defender:{name.casefold()}", "registry", (("path", path),))
+
+
+def _remove(place: dict[str, str]) -> Op:
+    return Op("registry_remove", dict(place))

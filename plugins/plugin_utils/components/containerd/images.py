@@ -1,0 +1,162 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Images that are on the node before the first pod needs them: Windows' are gigabytes, and a first pull takes minutes.
+
+A reading does not tell which images containerd has. So a receipt on the node says what was pulled or
+found; what is in it is not asked about again. The kubelet may collect an image that nothing uses: it is pulled again
+when a pod needs it, not by the next run. Without a receipt for an image, containerd is asked first.
+
+`ctr images pull` goes its own way to registries, so it is told the folder of hosts.toml; CRI lists what it pulls into
+the namespace k8s.io. Source: containerd v1.6.36, v1.7.35, v2.3.7 cmd/ctr/commands/{commands,resolver}.go,
+images/pull.go.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...engine import windows_path
+from ...engine.batch import Batch, Op
+from ...engine.reading import CONFIDENTIAL, Expectation, Query, Reading, file_key, file_query, system_query
+from ...engine.resource import Change, Refused
+from ...engine.tools import run
+from ..layout import Layout
+
+NAME = "images"
+
+PRESENT = f"{CONFIDENTIAL}images"
+"""The part of a reading that says what containerd has; only the task that asked knows it."""
+
+RECEIPT_LIMIT = 64 * 1024
+NAMESPACE = "k8s.io"
+
+_REFERENCE = re.compile(
+    r"(?P<host>[A-Za-z0-9.-]+(?::\d+)?)/[a-z0-9]+(?:[._/-]+[a-z0-9]+)*"
+    r"(?P<tag>:\w[\w.-]*)?(?P<digest>@sha256:[0-9a-f]{64})?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """`wanted` are whole names of images; each pull may take `timeout_s`."""
+
+    layout: Layout
+    wanted: tuple[str, ...]
+    timeout_s: int
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return "images"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The receipt, and whether ctr.exe is there."""
+        return (_receipt_query(self.layout), file_query(self.layout.ctr, sha256=True))
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def unknown(self, reading: Reading) -> tuple[str, ...]:
+        """Those that no receipt mentions."""
+        known = recorded(self.layout, reading)
+        return tuple(image for image in self.wanted if image not in known)
+
+    def change(self, reading: Reading) -> Change | None:
+        """Pull what is not there, and note all of it. Refused without ctr.exe."""
+        unknown = self.unknown(reading)
+        if not unknown:
+            return None
+        if not reading.file(self.layout.ctr).get("exists"):
+            raise Refused(
+                f"images: there is no {self.layout.ctr}, which pulls them. A release archive of containerd brings it "
+                "in; containerd.exe alone does not."
+            )
+        present = set(reading.parts.get(PRESENT) or ())
+        missing = [image for image in unknown if image not in present]
+        everything = sorted({*recorded(self.layout, reading), *self.wanted})
+        content = reading.file(_receipt(self.layout)).get("content")
+        back = (
+            Op("write", {"path": _receipt(self.layout), "content": content})
+            if content
+            else Op("remove", {"path": _receipt(self.layout)})
+        )
+        note = Op("record", {"path": _receipt(self.layout), "source": {"images": everything}, "files": []})
+        return Change(
+            text=f"pull {', '.join(missing)}" if missing else f"note that {', '.join(unknown)} is there already",
+            before="".join(f"{image}\n" for image in sorted(present & set(unknown))),
+            after="".join(f"{image}\n" for image in unknown),
+            commit=tuple(self._pull(image) for image in missing),
+            finish=(note.undone_by(back),),
+            state=self.reads(),
+        )
+
+    def listing(self, reading: Reading) -> Batch | None:
+        """Asks containerd what it has, where a receipt does not tell: changes nothing."""
+        if PRESENT in reading.parts or not self.unknown(reading) or not reading.file(self.layout.ctr).get("exists"):
+            return None
+        expect = Expectation(system_query(), (("machine", reading.machine),))
+        return Batch(NAME, (self._ctr("images", "ls", "-q", timeout_s=120),), pre=(expect,))
+
+    def _pull(self, image: str) -> Op:
+        return self._ctr("images", "pull", "--hosts-dir", self.layout.certs_dir, image, timeout_s=self.timeout_s)
+
+    def _ctr(self, *args: str, timeout_s: int) -> Op:
+        address = rf"\\.\pipe\{self.layout.containerd_pipe}"
+        line = ("--address", address, "--namespace", NAMESPACE, *args)
+        return run(self.layout.ctr, *line, timeout_s=timeout_s, encoding="utf-8")
+
+
+def desired(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Images:
+    """Refused for a name that is not whole: ctr does not add docker.io/library, as docker does."""
+    images = tuple(dict.fromkeys(wanted))
+    problems = [
+        f"images: '{image}' is no whole name of an image; wanted host, path and tag, such as "
+        "mcr.microsoft.com/windows/nanoserver:ltsc2022 or docker.io/library/golang:1.24."
+        for image in images
+        if not _is_whole(image)
+    ]
+    if problems:
+        raise Refused(*problems)
+    return Images(layout, images, timeout_s)
+
+
+def present(answer: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names that `listing` printed."""
+    results: Sequence[Mapping[str, Any]] = answer.get("results") or ()
+    lines = (line.strip() for result in results for line in str(result.get("stdout", "")).splitlines())
+    return tuple(line for line in lines if line)
+
+
+def recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """The images that the receipt mentions. KeyError if nobody read it."""
+    text = reading.text(_receipt(layout)) if file_key(_receipt(layout)) in reading.parts else None
+    try:
+        return tuple(str(image) for image in json.loads(text or "{}").get("source", {}).get("images", ()))
+    except (ValueError, AttributeError, TypeError):
+        return ()
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever the images are."""
+    return (_receipt_query(layout),)
+
+
+def _receipt(layout: Layout) -> str:
+    return windows_path.join(layout.state_dir, "receipts", f"{NAME}.json")
+
+
+def _receipt_query(layout: Layout) -> Query:
+    return file_query(_receipt(layout), sha256=True, content_limit=RECEIPT_LIMIT)
+
+
+def _is_whole(image: str) -> bool:
+    match = _REFERENCE.fullmatch(image)
+    if match is None or not (match["tag"] or match["digest"]):
+        return False
+    return "." in match["host"] or ":" in match["host"] or match["host"] == "localhost"

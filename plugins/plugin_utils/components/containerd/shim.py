@@ -1,0 +1,58 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shim that containerd runs pods by: the first of its name in Path, and only where there is none the one beside
+containerd.exe. A release is tested with its own shim alone.
+
+Source: containerd v2.3.7 core/runtime/v2/shim_manager.go (v1.7.35 and v1.6.36 runtime/v2/manager.go),
+resolveRuntimePath: exec.LookPath, then the folder of os.Executable.
+"""
+
+from __future__ import annotations
+
+from ...engine import windows_path
+from ...engine.reading import Query, Reading, file_key, file_query
+from ...facts.containerd import SHIM
+from ..layout import Layout
+
+ON_PATH = Query("on_path:shim", "on_path", (("name", SHIM),))
+
+REMEDY = (
+    "Remove that file, or take its folder out of the machine's Path and restart the machine: services see the Path of "
+    "its last start."
+)
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """All that lie on Path, and our own."""
+    return (ON_PATH, file_query(own(layout), sha256=True))
+
+
+def own(layout: Layout) -> str:
+    """The one beside containerd.exe."""
+    return windows_path.join(layout.containerd_bin_dir, SHIM)
+
+
+def stranger(layout: Layout, reading: Reading, *, leaving: str = "", comes: bool = False) -> str:
+    """The path of another shim that containerd takes instead of its own; empty if it takes its own or one of the same
+    bytes, or has none (`comes`: it is about to get one). Those in the folder `leaving` are about to go."""
+    found = reading.parts.get(ON_PATH.key)
+    present = reading.parts.get(file_key(own(layout))) or {}
+    own_hash = present.get("sha256")
+    if not (present.get("exists") or comes):
+        return ""
+    for each in found if isinstance(found, list) else ():
+        path = str(each["path"])
+        if windows_path.same(path, own(layout)) or (own_hash and each.get("sha256") == own_hash):
+            return ""
+        if not (leaving and windows_path.same(windows_path.parent(path), leaving)):
+            return path
+    return ""
+
+
+def sentence(layout: Layout, path: str) -> str:
+    """What is wrong with the shim at `path`."""
+    return (
+        f"containerd runs pods by the first {SHIM} in the machine's Path, which is {path}, and not by its own in "
+        f"{layout.containerd_bin_dir}."
+    )

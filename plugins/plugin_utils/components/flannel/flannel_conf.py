@@ -1,0 +1,105 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""net-conf.json for flanneld on a Windows node, and how it compares with the rest of the cluster's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...engine.resource import Refused
+from ...facts import flannel as facts
+from .. import networks
+
+SUPPORTED = tuple(facts.BACKENDS)
+
+
+def check_mode(mode: str, build: int | None) -> None:
+    """Refused for a network mode that flannel has no backend for, and for overlay on a build where it cannot work."""
+    if mode in facts.OTHER_MODES:
+        raise Refused(
+            f"winkube_network_mode: flannel has no backend for {mode}, {facts.OTHER_MODES[mode].why}; it has "
+            "l2bridge (host-gw) and overlay (vxlan). For another network take winkube_cni_managed_by: cluster."
+        )
+    if mode not in facts.BACKENDS:
+        raise Refused(f"winkube_network_mode: '{mode}' is none of {', '.join((*SUPPORTED, *facts.OTHER_MODES))}.")
+    if mode == "overlay" and build in facts.NO_OVERLAY_BUILDS:
+        raise Refused(
+            f"winkube_network_mode: on {facts.NO_OVERLAY_BUILDS[build]} (build {build}) service addresses do not work "
+            "with win-overlay; take l2bridge, or Windows Server 2019 or later."
+        )
+
+
+def network_name(mode: str, name: str) -> str:
+    """The HNS network's name: `name`, or cbr0 or vxlan0 by mode. cni.conf and kube-proxy have to say the same."""
+    return name or facts.BACKENDS[mode].network
+
+
+def net_conf(mode: str, cluster: str, name: str) -> str:
+    """The file's text. On Windows the VNI is at least 4096 and the port 4789; both are said, since Linux' defaults are
+    others."""
+    backend: dict[str, Any] = {"Type": facts.BACKENDS[mode].type}
+    if mode == "overlay":
+        backend |= {"VNI": facts.VNI, "Port": facts.PORT, "Name": name}
+    elif name != facts.BACKENDS[mode].network:
+        backend["Name"] = name
+    network = str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
+    return json.dumps({"Network": network, "Backend": backend}, indent=2) + "\n"
+
+
+def equal(left: str, right: str) -> bool:
+    """Whether two texts say the same to flanneld."""
+    try:
+        return bool(json.loads(left) == json.loads(right))
+    except ValueError:
+        return False
+
+
+def cluster_net_conf(config_map: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """net-conf.json out of flannel's ConfigMap. Refused if there is none in it."""
+    try:
+        found = json.loads((config_map.get("data") or {})["net-conf.json"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read ({error}).") from None
+    if not isinstance(found, Mapping):
+        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read (it is no object).")
+    return found
+
+
+def cluster_problems(found: Mapping[str, Any], mode: str, cluster: str, where: str) -> tuple[str, ...]:
+    """Where the flannel of the Linux nodes does not fit this node, one sentence each. Nothing is edited for anybody."""
+    backend = found.get("Backend") or {}
+    wanted = facts.BACKENDS[mode]
+    problems = []
+    kind = str(backend.get("Type") or "udp")
+    if kind.casefold() != wanted.type:
+        fits = [name for name, each in facts.BACKENDS.items() if each.type == kind.casefold()]
+        advice = f"take winkube_network_mode {fits[0]}" if fits else "it has to be changed there"
+        problems.append(
+            f"{where}: the cluster's flannel uses the backend {kind}, winkube_network_mode {mode} needs {wanted.type}; "
+            f"{advice}."
+        )
+    elif mode == "overlay":
+        problems += [
+            f"{where}: the cluster's flannel has {key} {backend.get(key, linux)}, Windows nodes need {needed}: set "
+            f'"{key}": {needed} in net-conf.json there and restart flannel on the Linux nodes.'
+            for key, needed, linux in (
+                ("VNI", facts.VNI, "1 (its default)"),
+                ("Port", facts.PORT, "8472 (its default)"),
+            )
+            if backend.get(key) != needed
+        ]
+        problems += [
+            f'{where}: the cluster\'s flannel has "{key}": true, which flanneld on Windows refuses to start with.'
+            for key in ("DirectRouting", "GBP")
+            if backend.get(key)
+        ]
+    ours = networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))
+    theirs = str(found.get("Network") or "")
+    if theirs not in {str(each) for each in ours}:
+        problems.append(
+            f"{where}: the cluster's flannel has the Network {theirs or '(none)'}, winkube_cluster_cidr is {cluster}."
+        )
+    return tuple(problems)

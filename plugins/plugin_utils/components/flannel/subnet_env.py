@@ -1,0 +1,152 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""subnet.env: what flanneld writes when it has a lease, and what the CNI plugin `flannel` reads.
+
+Source: flannel v0.28 pkg/subnet/subnet.go WriteSubnetFile (FLANNEL_NETWORK, FLANNEL_SUBNET, FLANNEL_MTU,
+FLANNEL_IPMASQ, a line each; the subnet with its first address).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from ...engine import windows_path
+from ...engine.batch import Op, as_base64
+from ...engine.reading import Query, Reading, file_key, file_query, services_query
+from ...engine.resource import Change
+from ..layout import Layout
+
+DEFAULT_FOLDER = r"C:\run\flannel"
+"""Where flanneld writes it and the plugin looks for it, if neither is told otherwise."""
+
+LIMIT = 4096
+SMALLEST_MTU, LARGEST_MTU = 576, 9216
+VXLAN_OVERHEAD = 50
+"""Bytes of the outer headers. Source: flannel v0.28 pkg/backend/vxlan/vxlan_network_windows.go, encapOverhead."""
+
+
+class SubnetEnvError(Exception):
+    """A sentence: the file cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetEnv:
+    """The file's content. `subnet` is the node's range with its first address, such as 10.244.4.1/24."""
+
+    network: ipaddress.IPv4Network
+    subnet: ipaddress.IPv4Interface
+    mtu: int
+    ip_masq: bool
+
+
+def path(layout: Layout) -> str:
+    """Where it lies on the node."""
+    return windows_path.join(layout.flannel_run_dir, "subnet.env")
+
+
+def is_default(layout: Layout) -> bool:
+    """Whether flanneld and the plugin find it without being told."""
+    return windows_path.same(layout.flannel_run_dir, DEFAULT_FOLDER)
+
+
+def query(layout: Layout) -> Query:
+    """The file with its content."""
+    return file_query(path(layout), sha256=True, content_limit=LIMIT)
+
+
+def parse(text: str) -> SubnetEnv:
+    """The file's content. SubnetEnvError names the row that is missing or cannot be read."""
+    rows = dict(line.strip().split("=", 1) for line in text.splitlines() if "=" in line)
+
+    def row(name: str) -> str:
+        if not rows.get(name):
+            raise SubnetEnvError(f"there is no {name}")
+        return rows[name]
+
+    try:
+        network = ipaddress.IPv4Network(row("FLANNEL_NETWORK"))
+    except ValueError:
+        raise SubnetEnvError(f"FLANNEL_NETWORK is '{rows['FLANNEL_NETWORK']}', which is no IPv4 network") from None
+    try:
+        subnet = ipaddress.IPv4Interface(row("FLANNEL_SUBNET"))
+    except ValueError:
+        raise SubnetEnvError(f"FLANNEL_SUBNET is '{rows['FLANNEL_SUBNET']}', which is no IPv4 network") from None
+    if not row("FLANNEL_MTU").isdigit():
+        raise SubnetEnvError(f"FLANNEL_MTU is '{rows['FLANNEL_MTU']}', which is no number")
+    if row("FLANNEL_IPMASQ") not in {"true", "false"}:
+        raise SubnetEnvError(f"FLANNEL_IPMASQ is '{rows['FLANNEL_IPMASQ']}', neither true nor false")
+    return SubnetEnv(network, subnet, int(rows["FLANNEL_MTU"]), rows["FLANNEL_IPMASQ"] == "true")
+
+
+def problems(text: str, *, cluster: str, mode: str, mtu: int, ip_masq: bool = True) -> tuple[str, ...]:
+    """What does not fit this node, one clause each: `cluster` is the pods' network, `mtu` that of the node's adapter
+    (0: not known), `ip_masq` what flanneld is told."""
+    try:
+        found = parse(text)
+    except SubnetEnvError as error:
+        return (str(error),)
+    wrong = []
+    if found.network != ipaddress.ip_network(cluster):
+        wrong.append(f"FLANNEL_NETWORK is {found.network}, but winkube_cluster_cidr is {cluster}")
+    if not found.subnet.network.subnet_of(found.network):
+        wrong.append(f"FLANNEL_SUBNET {found.subnet} does not lie in FLANNEL_NETWORK {found.network}")
+    largest = (mtu or LARGEST_MTU) - (VXLAN_OVERHEAD if mode == "overlay" else 0)
+    if not SMALLEST_MTU <= found.mtu <= largest:
+        wrong.append(f"FLANNEL_MTU is {found.mtu}; {SMALLEST_MTU} to {largest} fits this adapter and {mode}")
+    if found.ip_masq != ip_masq:
+        wrong.append(f"FLANNEL_IPMASQ is {str(found.ip_masq).lower()}, but flanneld is told --ip-masq={int(ip_masq)}")
+    return tuple(wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """subnet.env is there while flanneld runs, and says what is wanted; else flanneld is started anew to write it.
+
+    A file of an earlier life is removed first, while flanneld is down, so that nobody takes it for the new one.
+    """
+
+    layout: Layout
+    service: str
+    cluster: str
+    mode: str
+    mtu: int
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return path(self.layout)
+
+    def reads(self) -> tuple[Query, ...]:
+        """The file, and whether flanneld runs."""
+        return (query(self.layout), services_query((self.service,)))
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Remove a file that does not fit; restart flanneld for one that is missing."""
+        found = reading.file(self.label)
+        key = frozenset({file_key(self.label)})
+        if not found.get("exists"):
+            if reading.service(self.service) is None:
+                return None
+            return Change(text=f"let {self.service} write {self.label}, which is missing", touches=key)
+        text = reading.text(self.label) or ""
+        wrong = self.problems(text)
+        if not wrong:
+            return None
+        back = Op("write", {"path": self.label, "content": as_base64(text.encode())})
+        return Change(
+            text=f"remove {self.label} ({'; '.join(wrong)}), so that {self.service} writes it anew",
+            before=text,
+            commit=(Op("remove", {"path": self.label}).undone_by(back),),
+            touches=key,
+            state=(query(self.layout),),
+        )
+
+    def problems(self, text: str) -> tuple[str, ...]:
+        """What does not fit this node, one clause each."""
+        return problems(text, cluster=self.cluster, mode=self.mode, mtu=self.mtu)

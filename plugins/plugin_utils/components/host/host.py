@@ -1,0 +1,164 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machine itself: the folders that everything else lies in, the feature Containers, its name, its proxy.
+
+Any user can make `C:\\k` first and would own it, and services run programs from there as LocalSystem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...engine import windows_path
+from ...engine.reading import Query, Reading, system_query
+from ...engine.resource import Refused, Resource
+from ...engine.resources.computer_name import ComputerName
+from ...engine.resources.environment_variable import EnvironmentVariable
+from ...engine.resources.feature import Feature
+from .. import networks
+from ..declaration import Component
+from ..folders import guarded_always
+from ..layout import Layout
+from . import gmsa, host_checks, node_fit
+
+NAME = "host"
+
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+NO_PROXY_ALWAYS = ("localhost", "127.0.0.1", ".svc")
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The machine's web proxy. `exceptions` are the user's own; `ranges` the cluster's and `domain` its own names,
+    which no proxy can reach."""
+
+    http: str = ""
+    https: str = ""
+    exceptions: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    domain: str = ""
+
+    def variables(self, subnet: str) -> tuple[EnvironmentVariable, ...]:
+        """The machine's variables; none without a proxy. `subnet` is the node's own network, empty if unknown."""
+        if not self.http and not self.https:
+            return ()
+        own = (*NO_PROXY_ALWAYS, f".{self.domain}" if self.domain else "", *self.ranges, subnet)
+        without = dict.fromkeys(each for each in (*self.exceptions, *own) if each)
+        wanted = zip(PROXY_VARIABLES, (self.http, self.https, ",".join(without)), strict=True)
+        return tuple(EnvironmentVariable(name, value) for name, value in wanted if value)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found on a machine, one sentence each: why it cannot be a node; what a person should know; and what he
+    has been told when the node was made, and is reminded of when something changes or is only planned."""
+
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostArgs:
+    """Arguments of win_k8s_host. `interface` is the adapter of the node's address, `address` that address (empty: the
+    first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such accounts."""
+
+    layout: Layout
+    wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
+    computer_name: str = ""
+    proxy: Proxy = field(default_factory=Proxy)
+    interface: str = "Ethernet"
+    address: str = ""
+    page_file_mb: int = 0
+    require_encryption: bool = False
+    gmsa: bool = False
+
+
+def containers(layout: Layout) -> Feature:
+    """HNS makes the pods' networks, the Host Compute Service (vmcompute) their containers; both come with the feature.
+
+    Source: microsoft/hcsshim README.md; learn.microsoft.com, Get started: Prep Windows for containers.
+    """
+    note = windows_path.join(layout.state_dir, "feature-containers.json")
+    return Feature("Containers", ("hns", "vmcompute"), note, running=("hns",), answers=(networks.hns_query(),))
+
+
+def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
+    """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders
+    and what is above them; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
+    the node that is wanted."""
+    layout = args.layout
+    folders = (layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir)
+    if refusals := check(args, reading).refusals:
+        raise Refused(*refusals)
+    return (
+        *guarded_always(*folders),
+        containers(layout),
+        *((ComputerName(args.computer_name),) if args.computer_name else ()),
+        *args.proxy.variables(_subnet(args, reading)),
+        *((gmsa.Preconditions(),) if args.gmsa else ()),
+    )
+
+
+def check(args: HostArgs, reading: Reading) -> Findings:
+    """Everything that speaks against this machine, at once, before it is touched; and what a person should know."""
+    system = reading.parts.get("system") or {}
+    machine = node_fit.Machine.of(system)
+    fit = node_fit.problems(machine, args.wanted)
+    refusals = [*host_checks.rights(system), *fit.refusals]
+    warnings = [*fit.warnings, *host_checks.restart(system), *host_checks.page_file(reading, args.page_file_mb)]
+    if args.gmsa:
+        warnings += gmsa.warnings(machine, reading)
+    reminders: list[str] = []
+    if args.wanted.kubernetes:
+        refusals += _adapter(args, reading)
+        complaint = host_checks.clear_text(args.layout, reading)
+        if complaint and args.require_encryption:
+            refusals.append(f"{complaint} winkube_require_encryption is true, so nothing was done.")
+        elif complaint:
+            (reminders if host_checks.only_the_disk(args.layout, reading) else warnings).append(complaint)
+    return Findings(tuple(refusals), tuple(warnings), tuple(reminders))
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` and `check` need to know for this layout, whatever their other arguments."""
+    resources: tuple[Resource, ...] = (
+        *guarded_always(
+            layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir
+        ),
+        containers(layout),
+        ComputerName("any"),
+        *Proxy("http://any", "http://any").variables(""),
+    )
+    return (
+        system_query(),
+        *(query for resource in resources for query in resource.reads()),
+        networks.adapters_query(),
+        *host_checks.reads(layout),
+    )
+
+
+def _adapter(args: HostArgs, reading: Reading) -> tuple[str, ...]:
+    try:
+        networks.management(reading, interface=args.interface, address=args.address)
+    except Refused as refused:
+        return refused.sentences
+    return ()
+
+
+def _subnet(args: HostArgs, reading: Reading) -> str:
+    """The network of the node's own address; empty where no Kubernetes is wanted and the adapter is not there."""
+    try:
+        return networks.management(reading, interface=args.interface, address=args.address).subnet
+    except Refused:
+        return ""
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="host",
+    reads=reads,
+    expected=lambda _expected: True,
+    folders=lambda layout: (layout.root, layout.log_dir),
+)

@@ -1,0 +1,114 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is looked at on a machine before it becomes a node, beside the versions: rights, page file, secrets on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...engine import security, windows_path
+from ...engine.reading import Query, Reading, file_key, file_query
+from ..layout import Layout
+
+MEMORY = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
+PAGE_FILES = Query("registry:page-files", "registry", (("path", MEMORY), ("name", "PagingFiles")))
+"""A multi_string of `<path> <initial MB> <maximum MB>`; without numbers or with `0 0` Windows chooses the size.
+
+Source: learn.microsoft.com, Win32_PageFileSetting (InitialSize, MaximumSize: 0 0 is managed by the system).
+"""
+
+READERS = frozenset({"SY", "BA", "S-1-5-18", "S-1-5-32-544", "CO", "S-1-3-0"})
+"""Who may read secrets on disk."""
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What the checks need to know."""
+    return (PAGE_FILES, _encryption_query(layout), *(file_query(path, sddl=True) for path in _secret_folders(layout)))
+
+
+def rights(system: Mapping[str, Any]) -> tuple[str, ...]:
+    """Everything here needs an elevated administrator: folders' owners, services, the state folder."""
+    if system.get("elevated", True):
+        return ()
+    return (
+        "The user of the connection is no administrator on this host, or has no elevated session: add it to "
+        "Administrators; with SSH or WinRM, the user Administrator or a domain account is elevated at once.",
+    )
+
+
+def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
+    """A restart that somebody else left open. It is taken along by ours, never made for its own sake."""
+    if not system.get("reboot_pending"):
+        return ()
+    return (
+        "Windows is waiting for a restart already, for an update, a feature or a new name. It is not restarted for "
+        "that alone.",
+    )
+
+
+def page_file(reading: Reading, wanted_mb: int) -> tuple[str, ...]:
+    """Windows has no OOM killer: what does not fit into memory goes to the page file, so there has to be one."""
+    found = reading.parts.get(PAGE_FILES.key) or {}
+    value = found.get("value")
+    if not found.get("exists") or not isinstance(value, list):
+        return ()
+    files = [entry for entry in value if str(entry).strip()]
+    if not files:
+        return (
+            "This host has no page file. Windows needs one as a Kubernetes node: memory that is promised to pods is "
+            "backed by it, and without it programs fail where Linux would kill one.",
+        )
+    limits = [_largest_mb(str(entry)) for entry in files]
+    if 0 in limits or sum(limits) >= wanted_mb:
+        return ()
+    return (
+        f"The page files of this host may grow to {sum(limits)} MB, which is less than winkube_page_file_min_mb "
+        f"{wanted_mb}.",
+    )
+
+
+def _largest_mb(entry: str) -> int:
+    """The maximum in `C:\\pagefile.sys 1024 4096`; 0 where Windows chooses."""
+    words = entry.split()
+    return int(words[-1]) if len(words) >= 3 and words[-1].isdigit() else 0
+
+
+def only_the_disk(layout: Layout, reading: Reading) -> bool:
+    """Whether the folders of secrets are there and nobody else reads them: what is left no run changes."""
+    found = [reading.parts.get(file_key(folder)) or {} for folder in _secret_folders(layout)]
+    return all(each.get("exists") and not _strangers(each) for each in found)
+
+
+def clear_text(layout: Layout, reading: Reading) -> str:
+    """Pods' secrets lie on the node's disk in clear text (there is no tmpfs): both measures, or a sentence."""
+    volume = _volume(layout)
+    state = (reading.parts.get(_encryption_query(layout).key) or {}).get("state", "unknown")
+    missing = []
+    if state != "on":
+        is_off = "is not encrypted" if state == "off" else "is not known to be encrypted (BitLocker did not say)"
+        missing.append(f"the volume {volume} {is_off}")
+    for folder in _secret_folders(layout):
+        if strangers := _strangers(reading.parts.get(file_key(folder)) or {}):
+            missing.append(f"{folder} may be read by {', '.join(strangers)}")
+    if not missing:
+        return ""
+    return f"Secrets of pods are written to {layout.kubelet_dir} in clear text, and {'; '.join(missing)}."
+
+
+def _strangers(found: Mapping[str, Any]) -> list[str]:
+    return [sid for sid in security.readers(str(found.get("sddl") or "")) if sid not in READERS]
+
+
+def _encryption_query(layout: Layout) -> Query:
+    volume = _volume(layout)
+    return Query(f"encryption:{volume.casefold()}", "encryption", (("volume", volume),))
+
+
+def _volume(layout: Layout) -> str:
+    return layout.kubelet_dir[:2].upper()
+
+
+def _secret_folders(layout: Layout) -> tuple[str, ...]:
+    return (layout.kubernetes_dir, windows_path.join(layout.kubelet_dir, "pki"))

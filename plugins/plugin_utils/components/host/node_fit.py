@@ -1,0 +1,235 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a machine can become the node that is wanted: Windows x Kubernetes x containerd x pause image x network.
+
+Asked before anything on the machine is touched. Pure: tables in `facts`, sentences here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...facts import feature_gates
+from ...facts.containerd import UnsupportedVersionError, takes_earlier_ltsc
+from ...facts.flag_table import OLDEST as OLDEST_LINE
+from ...facts.kubernetes import FROZEN_REPOSITORY, PAUSE_IMAGES, PAUSE_REPOSITORY, NoPauseImageError, PauseImage, pair
+from ...facts.kubernetes import pause_image as known_image
+from ...facts.version import Line, Version, VersionError
+from ...facts.windows import (
+    FULLY_SUPPORTED_BUILD,
+    LAST_WITH_ONE_FULLY_SUPPORTED,
+    OLDEST_BUILD,
+    images_of,
+    overlay_floor,
+    release_of,
+    runs_image,
+    supported_builds,
+)
+
+ARCHITECTURES = ("amd64",)
+"""Source: kubernetes 0029a648 hack/lib/golang.sh, KUBE_SUPPORTED_NODE_PLATFORMS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The Windows that was found. `revision` is the fourth part of 10.0.17763.348, `kind` the registry's
+    InstallationType."""
+
+    build: int
+    revision: int
+    kind: str = "Server Core"
+    architecture: str = "amd64"
+
+    @classmethod
+    def of(cls, system: Mapping[str, Any]) -> Machine:
+        """From the query `system`; what it does not tell is left out of the checks."""
+        found = system.get("os") or {}
+        return cls(
+            int(found.get("build") or 0),
+            int(found.get("revision") or 0),
+            str(found.get("installation_type") or ""),
+            str(found.get("architecture") or ""),
+        )
+
+    @property
+    def name(self) -> str:
+        """For people: `Windows Server 2019 (10.0.17763.348)`."""
+        release = release_of(self.build)
+        version = f"10.0.{self.build}.{self.revision}"
+        return f"{release.name} ({version})" if release else f"Windows {version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the machine should become. `kubernetes` and `containerd` are releases, empty for none; `pause_image` empty
+    for the one that fits; `network_mode` empty where no CNI is set up here."""
+
+    kubernetes: str = ""
+    containerd: str = ""
+    pause_image: str = ""
+    pause_image_source: str = "kubernetes"
+    network_mode: str = ""
+    allow_unsupported_os: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Sentences: `refusals` that nothing overrules, and `warnings`."""
+
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def problems(machine: Machine, wanted: Wanted) -> Fit:
+    """Why the machine cannot become that node, all reasons at once, and what to know if it can."""
+    refusals: list[str] = []
+    warnings: list[str] = []
+    line: Line | None = None
+    try:
+        line = Version.parse(wanted.kubernetes, "kubernetes_version").line if wanted.kubernetes else None
+    except VersionError as error:
+        refusals.append(str(error))
+    if machine.build:
+        refusals += _windows(machine)
+    if line is not None:
+        _line(line, refusals)
+        if machine.build >= OLDEST_BUILD:
+            _host(machine, line, wanted.allow_unsupported_os, refusals, warnings)
+        refusals += _containerd(line, wanted.containerd, warnings)
+    if machine.build and (wanted.kubernetes or wanted.pause_image):
+        refusals += _pause(machine, line, wanted, warnings)
+    if wanted.network_mode == "overlay":
+        refusals += _overlay(machine)
+        warnings += _young_overlay(line)
+    return Fit(tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(warnings)))
+
+
+def _young_overlay(line: Line | None) -> Iterator[str]:
+    """Overlay networks of kube-proxy were a beta feature up to 1.33."""
+    known = feature_gates.gate("kube-proxy", "WinOverlay", line) if line is not None and line >= OLDEST_LINE else None
+    if known is not None and known.stage == "beta":
+        yield (
+            f"winkube_network_mode is overlay: in Kubernetes {line} kube-proxy's support for it is beta (feature gate "
+            "WinOverlay). It is final from 1.34 on; l2bridge is final in every release."
+        )
+
+
+def _windows(machine: Machine) -> Iterator[str]:
+    """What no version of anything makes good."""
+    if machine.build < OLDEST_BUILD:
+        yield (
+            f"{machine.name} cannot be a Kubernetes node: nodes need Windows Server 2019 (build {OLDEST_BUILD}) or "
+            "newer."
+        )
+    if machine.kind in {"Client", "Nano Server"}:
+        yield (
+            f"This machine runs an edition of Windows of the kind '{machine.kind}' (build {machine.build}); Kubernetes "
+            "nodes are Windows Server, with or without desktop."
+        )
+    if machine.architecture and machine.architecture not in ARCHITECTURES:
+        yield (
+            f"This machine's processor is {machine.architecture}; Kubernetes publishes programs for Windows nodes for "
+            f"{' and '.join(ARCHITECTURES)} alone."
+        )
+
+
+def _line(line: Line, refusals: list[str]) -> None:
+    if line < OLDEST_LINE:
+        refusals.append(
+            f"Kubernetes {line} is older than {OLDEST_LINE}, the oldest whose programs this collection can configure; "
+            "set winkube_kubernetes_version to a newer release."
+        )
+
+
+def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warnings: list[str]) -> None:
+    builds = supported_builds(line)
+    if builds and machine.build not in builds:
+        names = [release.name if (release := release_of(build)) else str(build) for build in builds]
+        sentence = f"Kubernetes {line} does not support {machine.name} as a node, only {', '.join(names)}."
+        if allowed:
+            warnings.append(f"{sentence} It is tried all the same, since winkube_allow_unsupported_os is true.")
+        else:
+            refusals.append(f"{sentence} To try it all the same set winkube_allow_unsupported_os to true.")
+    if line <= LAST_WITH_ONE_FULLY_SUPPORTED and machine.build != FULLY_SUPPORTED_BUILD:
+        warnings.append(
+            f"Kubernetes {line} fully supports only containers of Windows Server 2019; this node is {machine.name} "
+            f"and runs images of {images_of(machine.build)}."
+        )
+
+
+def _containerd(line: Line, containerd: str, warnings: list[str]) -> Iterator[str]:
+    if not containerd:
+        return
+    try:
+        verdict, sentence = pair(line, Version.parse(containerd, "containerd version"))
+    except (VersionError, UnsupportedVersionError) as error:
+        yield str(error)
+        return
+    if verdict == "refused":
+        yield sentence
+    elif verdict == "untested":
+        warnings.append(sentence)
+
+
+def _pause(machine: Machine, line: Line | None, wanted: Wanted, warnings: list[str]) -> Iterator[str]:
+    """Process isolation: a host runs images of its own build, or back to the LTSC release before it."""
+    chosen = wanted.pause_image
+    if not chosen:
+        if line is None:
+            return
+        try:
+            chosen = known_image(line, wanted.pause_image_source, machine.build)
+        except NoPauseImageError as error:
+            if machine.build >= OLDEST_BUILD:
+                yield str(error)
+            return
+    image = _known(chosen)
+    if image is None:
+        warnings.append(
+            f"Whether the pause image {chosen} runs on {machine.name} is not known here: it has to have a manifest "
+            f"for {images_of(machine.build)}."
+        )
+    elif not any(runs_image(machine.build, build) for build in image.builds):
+        builds = ", ".join(str(build) for build in image.builds)
+        yield (
+            f"The pause image {chosen} has no manifest for {machine.name}, only for the builds {builds}: every pod "
+            "would stay in ContainerCreating. Leave winkube_pause_image empty, or name one for this build."
+        )
+    elif machine.build not in image.builds and _by_the_equal_build(wanted.containerd):
+        builds = ", ".join(str(build) for build in image.builds)
+        yield (
+            f"The pause image {chosen} is for the builds {builds}, and containerd {wanted.containerd} runs images of "
+            f"the node's own build alone, here {machine.build}. Take containerd 1.7.6 or newer."
+        )
+
+
+def _known(reference: str) -> PauseImage | None:
+    """The row of a published image; None for an image of the user's own."""
+    repository, _colon, tag = reference.rpartition(":")
+    for image in PAUSE_IMAGES:
+        if image.tag == tag and repository in {PAUSE_REPOSITORY, FROZEN_REPOSITORY, image.microsoft}:
+            return image
+    return None
+
+
+def _by_the_equal_build(containerd: str) -> bool:
+    try:
+        return bool(containerd) and not takes_earlier_ltsc(Version.parse(containerd))
+    except VersionError:  # said elsewhere
+        return False
+
+
+def _overlay(machine: Machine) -> Iterator[str]:
+    floor = overlay_floor(machine.build)
+    if floor is None:
+        return
+    if floor.revision is None:
+        yield f"The network mode overlay cannot be had on {machine.name}: {floor.why}. Take a newer Windows."
+    elif machine.revision < floor.revision:
+        yield (
+            f"The network mode overlay cannot be had on {machine.name}: {floor.why} ({floor.update}, "
+            f"10.0.{floor.build}.{floor.revision}). Update Windows, or take l2bridge."
+        )

@@ -1,0 +1,243 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""A node's way into its cluster: what has to be there, what `joined` means, and the steps that bring it about.
+
+Three ways: `kubeadm` runs kubeadm.exe, which writes the kubelet's files and starts it; `bootstrap_kubeconfig` writes
+`bootstrap-kubelet.conf`, with which the kubelet gets its own certificate; `kubeconfig` writes a kubeconfig of the
+user's. Each of them owns the kubelet's first start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from ...engine import windows_path
+from ...engine.reading import Query, Reading, file_key, file_query, services_query
+from ...engine.resource import Refused, Resource
+from ...engine.resources.programs import Programs, Source
+from ...engine.resources.text_file import READ_LIMIT
+from ..declaration import Component
+from ..folders import guarded
+from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
+from ..layout import Layout
+from . import node_object
+from .secret_file import secret_query
+
+NAME = "join"
+KUBEADM = "kubeadm"
+Way = Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"]
+
+KUBEADM_DIRS = (r"C:\etc\kubernetes", r"C:\var\lib\kubelet")
+"""Where kubeadm writes, on the drive it is run on. Source: kubernetes cmd/kubeadm/app/constants/constants.go,
+KubernetesDir and KubeletRunDirectory."""
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_COMMON_NAME = re.compile(r"(?:^|,\s*)CN\s*=\s*\"?([^,\"]+)")
+REJOIN = "playbooks/rejoin.yml"
+
+
+class Broken(Refused):
+    """A machine that has joined and cannot be a node as it is: a join anew puts that right."""
+
+
+def bootstrap_file(layout: Layout) -> str:
+    """What the kubelet gets its first certificate with."""
+    return windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
+
+
+def client_certificate(layout: Layout) -> str:
+    """The kubelet's present client certificate."""
+    return windows_path.join(cert_dir(layout), "kubelet-client-current.pem")
+
+
+def certificate_key(layout: Layout) -> str:
+    """The key of the client certificate in a reading."""
+    return f"certificate:{windows_path.key(client_certificate(layout))}"
+
+
+def made_by_join(layout: Layout) -> tuple[str, ...]:
+    """The files that a join writes beside the kubelet's certificates.
+
+    Source: kubernetes cmd/kubeadm/app/cmd/phases/join/kubelet.go (instance-config.yaml: NodeLocalCRISocket).
+    """
+    return (
+        layout.kubelet_kubeconfig,
+        bootstrap_file(layout),
+        ca_file(layout),
+        config_file(layout),
+        env_file(layout),
+        windows_path.join(layout.kubelet_dir, "instance-config.yaml"),
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What is read for a join, whatever the way."""
+    return (
+        *(file_query(path) for path in made_by_join(layout)),
+        file_query(config_file(layout), content_limit=READ_LIMIT),
+        secret_query(layout.kubelet_kubeconfig),
+        secret_query(layout.flanneld_kubeconfig),
+        secret_query(layout.kube_proxy_kubeconfig),
+        file_query(cert_dir(layout), entries=True, sddl=True),
+        Query(certificate_key(layout), "certificate", (("path", client_certificate(layout)),)),
+        *(query for folder in folders(layout) for query in folder.reads()),
+        *(query for resource in kubeadm(layout, Source("", None, ""), "") for query in resource.reads()),
+        services_query((layout.kubelet_service, layout.flanneld_service, layout.kube_proxy_service)),
+    )
+
+
+def folders(layout: Layout) -> tuple[Resource, ...]:
+    """The folders that kubeconfigs are written to, as far as no kubelet is needed for them."""
+    return guarded(
+        *(windows_path.parent(path) for path in (layout.flanneld_kubeconfig, layout.kube_proxy_kubeconfig)),
+        *((windows_path.parent(layout.kubelet_kubeconfig),) if _is_own(layout) else ()),
+    )
+
+
+def _is_own(layout: Layout) -> bool:
+    """Whether the kubelet's kubeconfig lies elsewhere than Kubernetes' own files, which the kubelet's role guards."""
+    return not windows_path.same(windows_path.parent(layout.kubelet_kubeconfig), layout.kubernetes_dir)
+
+
+def kubeadm(layout: Layout, source: Source, mark: str) -> tuple[Resource, ...]:
+    """kubeadm.exe in its folder."""
+    return (
+        *guarded(windows_path.parent(layout.kubeadm_binary)),
+        Programs(KUBEADM, source, (("", layout.kubeadm_binary),), layout.state_dir, mark[:8]),
+    )
+
+
+def check_name(name: str) -> None:
+    """Refused unless `name` can be a Node's, so that kubelet, kube-proxy and flanneld mean the same one."""
+    if len(name) > 253 or not _NODE_NAME.fullmatch(name):
+        better = re.sub("[^a-z0-9.-]", "-", name.lower()).strip("-.") or "win1"
+        raise Refused(
+            f"winkube_node_name: '{name}' cannot be the name of a Node: lower-case letters, digits, '-' and '.', with "
+            f"a letter or digit at both ends; for example '{better}'."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides whether a node has joined. `node` is its Node object; without `asked` nobody could ask for it."""
+
+    layout: Layout
+    way: Way
+    node_name: str
+    reading: Reading = field(repr=False)
+    node: Mapping[str, Any] | None
+    asked: bool
+    rejoin: bool = False
+
+
+def has_joined(situation: Situation) -> bool:
+    """Whether nothing has to be done. Refused where a person has to decide first.
+
+    Joined is: the kubelet's kubeconfig, a client certificate that is valid and this node's, and the Node object.
+    """
+    if role := node_object.control_plane_role(situation.node or {}):
+        raise Refused(
+            f"The Node {situation.node_name} has the role of a control plane ({role}), which runs on Linux only: "
+            "winkube_node_name names the wrong node, or somebody labelled a Windows one."
+        )
+    if situation.rejoin:
+        return False
+    layout, reading = situation.layout, situation.reading
+    if not reading.file(layout.kubelet_kubeconfig).get("exists"):
+        _refuse_if_taken(situation)
+        return False
+    if situation.way != "kubeconfig":
+        _check_certificate(situation)
+    if situation.asked and situation.node is None:
+        raise Broken(
+            f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there), but the cluster has no Node "
+            f"{situation.node_name}: it was deleted, or it is another cluster. The kubelet makes no new one by itself; "
+            f"join anew with {REJOIN}."
+        )
+    return True
+
+
+def _refuse_if_taken(situation: Situation) -> None:
+    if situation.node is not None and node_object.is_ready(situation.node):
+        info = (situation.node.get("status") or {}).get("nodeInfo") or {}
+        raise Refused(
+            f"The cluster has a Node {situation.node_name} that is Ready ({info.get('osImage') or 'system unknown'}), "
+            "and this machine has not joined: another machine has the name. Change winkube_node_name, or delete that "
+            "Node."
+        )
+
+
+def _check_certificate(situation: Situation) -> None:
+    found = situation.reading.parts[certificate_key(situation.layout)]
+    path = client_certificate(situation.layout)
+    if not found.get("exists"):
+        raise Broken(
+            f"{situation.layout.kubelet_kubeconfig} is there, but the kubelet's client certificate {path} is not: this "
+            f"node is joined by half. Join anew with {REJOIN}."
+        )
+    common_name = _COMMON_NAME.search(str(found.get("subject") or ""))
+    wanted = f"system:node:{situation.node_name}"
+    if common_name and common_name[1].strip() != wanted:
+        raise Broken(
+            f"This machine has joined as {common_name[1].strip()} ({path}), but winkube_node_name says {wanted}: set "
+            f"the old name, or join under the new one with {REJOIN}."
+        )
+    clock = situation.reading.parts["system"].get("clock")
+    if clock and found.get("not_after") and _time(str(found["not_after"])) <= _time(str(clock)):
+        raise Broken(
+            f"The kubelet's client certificate {path} expired at {found['not_after']} (the node's clock says {clock}), "
+            f"so the kubelet cannot renew it. Put the clock right if it is wrong, else join anew with {REJOIN}."
+        )
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def check_places(layout: Layout, way: Way, reading: Reading) -> None:
+    """Refused where a join cannot work: no kubelet service, or folders that kubeadm does not know."""
+    if reading.service(layout.kubelet_service) is None:
+        raise Refused(
+            f"There is no service {layout.kubelet_service} on this machine, and a join ends with its first start: run "
+            "the role kubelet (winkube.node.win_kubelet) before."
+        )
+    found = (layout.kubernetes_dir, layout.kubelet_dir)
+    wrong = [place for place, known in zip(found, KUBEADM_DIRS, strict=True) if not windows_path.same(place, known)]
+    if way == "kubeadm" and wrong:
+        raise Refused(
+            f"kubeadm writes to {' and '.join(KUBEADM_DIRS)} and nowhere else, but this node has {' and '.join(wrong)}"
+            ": leave winkube_kubernetes_dir and winkube_kubelet_dir as they are, or set winkube_join: "
+            "bootstrap_kubeconfig."
+        )
+    conf = windows_path.join(layout.kubernetes_dir, "kubelet.conf")
+    if way == "kubeadm" and not windows_path.same(layout.kubelet_kubeconfig, conf):
+        raise Refused(
+            f"kubeadm has the kubelet write {conf}, but node.kubelet_kubeconfig is {layout.kubelet_kubeconfig}: leave "
+            "winkube_kubelet_kubeconfig as it is."
+        )
+
+
+def certificate_files(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """The kubelet's certificates that are there."""
+    folder = cert_dir(layout)
+    return tuple(windows_path.join(folder, entry) for entry in reading.file(folder).get("entries") or ())
+
+
+def is_there(path: str, reading: Reading) -> bool:
+    """Whether a file was found."""
+    return bool(reading.parts.get(file_key(path), {}).get("exists"))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="join",
+    reads=reads,
+    expected=lambda expected: expected.kubernetes,
+    files=made_by_join,
+    tools=lambda layout: (layout.kubeadm_binary,),
+    folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),
+)

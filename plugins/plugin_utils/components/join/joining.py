@@ -1,0 +1,255 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""The join itself as ops: the old identity aside, the credentials written, the kubelet started, the credentials gone.
+
+kubeadm refuses to run where kubelet.conf, bootstrap-kubelet.conf or pki\ca.crt are there. Source: kubernetes
+cmd/kubeadm/app/preflight/checks.go, RunJoinNodeChecks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...engine import security, windows_path
+from ...engine.batch import Op, as_base64
+from ...engine.reading import Query, Reading, file_key, service_key
+from ...engine.resource import Change
+from ...engine.resources.service import ACTIVE, RUNNING, with_undo_start
+from ...engine.tools import (
+    CANNOT_ACCEPT,
+    NOT_INSTALLED,
+    NOT_STARTED,
+    SYSTEM32,
+    run,
+    sc,
+    start_ops,
+    stop_ops,
+    wait_gone,
+    wait_service,
+)
+from ..healthz import KUBELET_PORT, healthy
+from ..kubelet.kubelet import ca_file, cert_dir
+from ..layout import Layout
+from .join import (
+    KUBEADM,
+    Way,
+    bootstrap_file,
+    certificate_files,
+    certificate_key,
+    is_there,
+    made_by_join,
+    reads,
+)
+from .secret_file import SDDL
+
+KUBEADM_S = 600
+"""kubeadm waits 5 min for discovery, 4 for the kubelet's health, 5 for its certificate. Source: kubernetes.io,
+kubeadm Configuration (v1beta4), Timeouts."""
+LATER = "(known after join)"
+
+
+def told(text: str, pod_cidr: str) -> str:
+    """A text of the plan after the join: with the podCIDR that the Node got, or with none where nobody could ask."""
+    return text.replace(f", podCIDR {LATER}", f", podCIDR {pod_cidr}" if pod_cidr else "")
+
+
+def _ca_folder(layout: Layout) -> str:
+    """The folder of the cluster's CA, which the join makes."""
+    return windows_path.parent(ca_file(layout))
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """This machine joins as `node_name`.
+
+    `configuration` is kubeadm's JoinConfiguration and `token` what is secret in it, for the way `kubeadm`; `kubeconfig`
+    what the other two start the kubelet with; `ca_pem` the cluster's CA, by which that kubelet knows its callers. With
+    `anew` the identity that the machine has is put away first. `mark` is the id of the batch.
+    """
+
+    layout: Layout
+    way: Way
+    node_name: str
+    mark: str
+    configuration: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    kubeconfig: str = field(default="", repr=False)
+    ca_pem: bytes = b""
+    anew: bool = False
+    start_timeout_s: int = 240
+    stop_timeout_s: int = 120
+
+    @property
+    def label(self) -> str:
+        """What it leads to."""
+        return f"Node {self.node_name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """Everything that a join may meet or make."""
+        return reads(self.layout)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change:
+        """Join, whatever there is: whether to is decided before (`join.has_joined`)."""
+        layout = self.layout
+        aside = self._aside(reading)
+        service = dict(reading.service(layout.kubelet_service) or {})
+        steps = {
+            "kubeadm": self._kubeadm,
+            "bootstrap_kubeconfig": self._bootstrap,
+            "kubeconfig": self._kubeconfig,
+        }[self.way]
+        there = {"exists": True, "kind": "file", "sha256": LATER, "sddl": SDDL}
+        certificate = {} if self.way == "kubeconfig" else {certificate_key(layout): {"exists": True}}
+        return Change(
+            text=f"join the cluster {'anew ' if self.anew else ''}as {self.node_name} by {self.way}, podCIDR {LATER}",
+            before="not joined\n" if not self.anew else "joined before\n",
+            after=f"joined as {self.node_name}, podCIDR {LATER}\n",
+            define=(
+                *self._stop(reading),
+                *aside.ops,
+                *steps(reading),
+                *aside.swept,
+            ),
+            predicted={
+                file_key(layout.kubelet_kubeconfig): there,
+                service_key(layout.kubelet_service): {**service, "state": RUNNING},
+                **certificate,
+            },
+            state=self.reads(),
+        )
+
+    def _aside(self, reading: Reading) -> _Aside:
+        """What is in the way of a join: files of an earlier one, the old keys among them."""
+        found = [path for path in self._made() if is_there(path, reading)]
+        if self.way == "kubeconfig":  # its certificates, if it needs any, are the user's business
+            return _Aside.of(found, (), "", self.mark)
+        return _Aside.of(found, certificate_files(self.layout, reading), cert_dir(self.layout), self.mark)
+
+    def _made(self) -> tuple[str, ...]:
+        if self.way == "kubeconfig":
+            return (self.layout.kubelet_kubeconfig, *((ca_file(self.layout),) if self.ca_pem else ()))
+        return made_by_join(self.layout)
+
+    def _stop(self, reading: Reading) -> tuple[Op, ...]:
+        found = reading.service(self.layout.kubelet_service) or {}
+        if found.get("state") not in ACTIVE:
+            return ()
+        ops = stop_ops(self.layout.kubelet_service, self.layout.kubelet_binary, self.stop_timeout_s)
+        ran = found.get("state") == RUNNING
+        return with_undo_start(self.layout.kubelet_service, ops, self.start_timeout_s, ran=ran)
+
+    def _undo(self, reading: Reading) -> tuple[Op, ...]:
+        """The kubelet stopped, and everything gone that the join has made; what was there before comes back with the
+        undo of its move. The folder of certificates is made anew, as the names in it are not known."""
+        layout = self.layout
+        folder = cert_dir(layout)
+        found = reading.file(folder)
+        again = {"path": folder} | ({"sddl": found["sddl"]} if found.get("sddl") else {})
+        kept = self.way == "kubeconfig"
+        return (
+            sc("stop", layout.kubelet_service, ok_exit=(0, NOT_STARTED, CANNOT_ACCEPT, NOT_INSTALLED)),
+            wait_gone(layout.kubelet_binary, self.stop_timeout_s),
+            *(Op("remove", {"path": path}) for path in self._made()),
+            *((Op("remove", {"path": _ca_folder(layout), "only_if_empty": True}),) if self.way == KUBEADM else ()),
+            *(() if kept else (Op("remove", {"path": folder, "recurse": True}),)),
+            *((Op("mkdir", again),) if found.get("exists") and not kept else ()),
+        )
+
+    def _kubeadm(self, reading: Reading) -> tuple[Op, ...]:
+        layout = self.layout
+        path = windows_path.join(layout.state_dir, f"join-{self.mark[:8]}.yaml")
+        gone = Op("remove", {"path": path})
+        content = {"path": path, "content": as_base64(self.configuration.encode()), "sddl": SDDL}
+        program = run(layout.kubeadm_binary, "join", "--config", path, timeout_s=KUBEADM_S, encoding="utf-8")
+        # kubeadm reads nothing from there: being named, the token is masked in whatever kubeadm prints.
+        args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": _search_path(layout)}}
+        masked = Op("run", args, secrets=("stdin",))
+        return (
+            Op("write", content, secrets=("content",)).undone_by(gone),
+            masked.undone_by(*self._undo(reading)),
+            gone,
+            _wait_file(layout.kubelet_kubeconfig, 30),
+            wait_service(layout.kubelet_service, RUNNING, self.start_timeout_s, stable_s=3),
+        )
+
+    def _bootstrap(self, reading: Reading) -> tuple[Op, ...]:
+        layout = self.layout
+        path = bootstrap_file(layout)
+        return (
+            *self._ca(),
+            self._secret(path),
+            *self._started(reading),
+            _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
+            healthy(str(KUBELET_PORT), self.start_timeout_s),
+            Op("remove", {"path": path}),
+        )
+
+    def _kubeconfig(self, reading: Reading) -> tuple[Op, ...]:
+        return (
+            *self._ca(),
+            self._secret(self.layout.kubelet_kubeconfig),
+            *self._started(reading),
+            healthy(str(KUBELET_PORT), self.start_timeout_s),
+        )
+
+    def _ca(self) -> tuple[Op, ...]:
+        if not self.ca_pem:
+            return ()
+        path, folder = ca_file(self.layout), _ca_folder(self.layout)
+        write = Op("write", {"path": path, "content": as_base64(self.ca_pem)})
+        return (
+            Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "only_if_empty": True})),
+            write.undone_by(Op("remove", {"path": path})),
+        )
+
+    def _secret(self, path: str) -> Op:
+        args = {"path": path, "content": as_base64(self.kubeconfig.encode()), "sddl": SDDL}
+        return Op("write", args, secrets=("content",)).undone_by(Op("remove", {"path": path}))
+
+    def _started(self, reading: Reading) -> tuple[Op, ...]:
+        start, *waits = start_ops(self.layout.kubelet_service, self.start_timeout_s)
+        return (start.undone_by(*self._undo(reading)), *waits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """The ops that put old files away, and those that delete them when nothing can fail any more."""
+
+    ops: tuple[Op, ...]
+    swept: tuple[Op, ...]
+
+    @classmethod
+    def of(cls, files: Sequence[str], keys: Sequence[str], folder: str, mark: str) -> _Aside:
+        """`files` beside themselves; `keys`, which lie in `folder`, in a folder beside that: it is made anew."""
+        ending = f".{mark[:8]}.winkube-old"
+        moves = [_moved(path, f"{path}{ending}") for path in files]
+        swept = [Op("remove", {"path": f"{path}{ending}"}) for path in files]
+        if keys:
+            beside = f"{folder}{ending}"
+            made = Op("mkdir", {"path": beside, "sddl": security.ADMINS_ONLY})
+            moves.append(made.undone_by(Op("remove", {"path": beside, "only_if_empty": True})))
+            moves += [_moved(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
+            swept.append(Op("remove", {"path": beside, "recurse": True}))
+        return cls(tuple(moves), tuple(swept))
+
+
+def _search_path(layout: Layout) -> str:
+    """kubeadm asks `kubelet --version` before it joins, and looks for it on PATH, where nobody else needs it.
+
+    Source: kubernetes cmd/kubeadm/app/preflight/utils.go, GetKubeletVersion.
+    """
+    return ";".join((windows_path.parent(layout.kubelet_binary), SYSTEM32, windows_path.parent(SYSTEM32)))
+
+
+def _moved(path: str, old: str) -> Op:
+    return Op("move", {"from": path, "to": old}).undone_by(Op("move", {"from": old, "to": path}))
+
+
+def _wait_file(path: str, timeout_s: int) -> Op:
+    return Op("wait", {"for": "file", "path": path, "timeout_s": timeout_s})

@@ -1,0 +1,123 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file with credentials: only administrators read it, and nothing but its sha256 is ever shown."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+from ...engine import security
+from ...engine.batch import Op, as_base64, flatten
+from ...engine.reading import Query, Reading, file_key, file_query
+from ...engine.resource import Change, Refused
+from ...engine.resources.service import ACTIVE, running_dependants, with_undo_start
+from ...engine.tools import halt, start_ops, stop_ops
+
+SDDL = "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"
+"""Owner Administrators; SYSTEM and Administrators full control, nobody else."""
+_MAY_READ = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFile:
+    """`text` at `path`, for administrators alone. `what` names it in steps, `backup` is the folder of the batch that
+    keeps the old one for the undo; the service `read_by` is restarted if it runs, for it reads the file at its start.
+    """
+
+    path: str
+    text: str = field(repr=False)
+    backup: str
+    what: str
+    read_by: str = ""
+    timeout_s: int = 120
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return self.path
+
+    def reads(self) -> tuple[Query, ...]:
+        """Its hash and who may read it, never its content."""
+        return (secret_query(self.path),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Write it if its sha256 differs or somebody else may read it."""
+        found = reading.file(self.path)
+        there = bool(found.get("exists"))
+        if there and found.get("kind") != "file":
+            raise Refused(
+                f"{self.path} should be a file, but is a {found.get('kind')}: move it away or choose another path."
+            )
+        sha256 = hashlib.sha256(self.text.encode()).hexdigest()
+        same = there and found.get("sha256") == sha256
+        strangers = [sid for sid in security.readers(str(found.get("sddl") or "")) if sid not in _MAY_READ]
+        if same and not strangers:
+            return None
+        (query,) = self.reads()
+        args = {"path": self.path, "content": as_base64(self.text.encode()), "sddl": SDDL}
+        write = Op("write", args, secrets=("content",))
+        if same:
+            return Change(
+                text=f"lock {self.path} ({', '.join(strangers)} may read it)",
+                before=f"{found.get('sddl')}\n",
+                after=f"{SDDL}\n",
+                commit=(write,),
+                predicted={file_key(self.path): {**found, "sddl": SDDL}},
+                state=(query,),
+            )
+        restarts = self._restarts(reading, there)
+        and_then = f", and restart {self.read_by}" if restarts else ""
+        return Change(
+            text=f"{'rewrite' if there else 'write'} {self.what}, {self.path}{and_then}",
+            before=f"sha256 {str(found.get('sha256'))[:12]}\n" if there else "absent\n",
+            after=f"sha256 {sha256[:12]}\n",
+            commit=(*(self._stop(reading) if restarts else ()), *self._write(write, there)),
+            finish=self._start(reading) if restarts else (),
+            touches=frozenset({file_key(self.path)}),
+            predicted={file_key(self.path): {"exists": True, "kind": "file", "sha256": sha256, "sddl": SDDL}},
+            state=(query,),
+        )
+
+    def _write(self, write: Op, there: bool) -> tuple[Op, ...]:
+        if not there:
+            return (write.undone_by(Op("remove", {"path": self.path})),)
+        backup = f"{self.backup}\\{hashlib.sha256(self.path.casefold().encode()).hexdigest()[:16]}"
+        kept = Op("write", {**write.args, "backup": backup}, secrets=write.secrets)
+        return (
+            Op("mkdir", {"path": self.backup}),
+            kept.undone_by(Op("restore", {"path": self.path, "backup": backup})),
+        )
+
+    def _restarts(self, reading: Reading, there: bool) -> bool:
+        """Whether it is running with what the file held. One that never had this file, and is not told of it, reads
+        another: its own role gives it this one."""
+        service = reading.service(self.read_by) if self.read_by else None
+        if service is None or service.get("state") not in ACTIVE:
+            return False
+        told = f"{service.get('image_path')} {(service.get('nssm') or {}).get('AppParameters')}"
+        return there or self.path.casefold() in told.replace("/", "\\").casefold()
+
+    def _stop(self, reading: Reading) -> tuple[Op, ...]:
+        """The service, and before it those that depend on it."""
+        return flatten(
+            with_undo_start(name, stop_ops(name, "", self.timeout_s), self.timeout_s, ran=name != self.read_by)
+            for name in (*running_dependants(self.read_by, reading), self.read_by)
+        )
+
+    def _start(self, reading: Reading) -> tuple[Op, ...]:
+        started: list[Op] = []
+        for name in (self.read_by, *reversed(running_dependants(self.read_by, reading))):
+            start, *waits = start_ops(name, self.timeout_s)
+            started += (start.undone_by(halt(name, self.timeout_s)), *waits)
+        return tuple(started)
+
+
+def secret_query(path: str) -> Query:
+    """What is read of a file with credentials."""
+    return file_query(path, sha256=True, sddl=True)

@@ -1,0 +1,233 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-proxy: program, service, and for overlay its source VIP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...engine import windows_path
+from ...engine.batch import Op
+from ...engine.reading import Query, Reading, file_key, services_query
+from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import Directory
+from ...engine.resources.no_service import NoService, runs
+from ...engine.resources.programs import Programs, Source
+from ...engine.resources.service import ACTIVE, RUNNING, Service
+from ...engine.tools import wait_service
+from .. import answers, daemon_sets, log_runner, nssm
+from ..declaration import Component, Daemon, ServiceKind
+from ..dependencies import Dependencies
+from ..folders import guarded
+from ..healthz import healthy
+from ..layout import Layout
+from ..notice import Notice
+from ..relies_on import ReliesOn, whole
+from ..service import ServiceArgs, definition
+from . import kube_proxy_args, source_vip
+from .kube_proxy_args import KubeProxySettings, arguments, environment
+
+NAME = "kube-proxy"
+SERVICE = ServiceKind(
+    managers=("nssm", "sc"),
+    native_flag="--windows-service",
+    why="kube-proxy does not make its own service.",
+    source="kubernetes v1.27.0 cmd/kube-proxy/app/init_windows.go; the documents' --service is no flag of it",
+)
+HEALTHZ_PORT = kube_proxy_args.HEALTHZ_PORT
+NETWORK_MODES = ("l2bridge", "overlay")
+CNI_DATA_DIR = r"C:\var\lib\cni\networks"
+"""host-local's own default on the system drive. Source: containernetworking/plugins
+plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeProxyArgs:
+    """Arguments of win_kube_proxy, checked.
+
+    `environment` are variables besides KUBE_NETWORK; `tools` bring in what keeps the log: nssm.exe or
+    kube-log-runner.exe; `depends_on` are services; `reads_vip` is what the source VIP was found by; `mark` is the id
+    of the batch.
+    """
+
+    layout: Layout
+    source: Source
+    settings: KubeProxySettings
+    manager: str = "nssm"
+    tools: tuple[Resource, ...] = ()
+    rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
+    environment: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+    notices: tuple[Notice, ...] = ()
+    reads_vip: tuple[Query, ...] = ()
+    mark: str = ""
+
+
+def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
+    """Folders, program, service. Refused if kube-proxy would not start with its arguments, or has no kubeconfig."""
+    layout = args.layout
+    problems = kube_proxy_args.problems(args.settings)
+    if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
+        problems.append(
+            f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; it needs "
+            "winkube_cluster.kubeconfig for that, or a file of yours (winkube_kube_proxy_kubeconfig_source)."
+        )
+    if problems:
+        raise Refused(*problems)
+    service = _service(args)
+    return (
+        *_folders(layout),
+        *args.tools,
+        _programs(layout, args.source, args.mark),
+        ReliesOn(layout.kube_proxy_kubeconfig, (whole(layout.kube_proxy_kubeconfig), *args.reads_vip)),
+        service,
+        Dependencies(service, args.depends_on),
+        *args.notices,
+    )
+
+
+def network_name(network_mode: str) -> str:
+    """The HNS network of a mode as the documents name it."""
+    return kube_proxy_args.NETWORKS[mode(network_mode)]
+
+
+def mode(network_mode: str) -> kube_proxy_args.Mode:
+    """The mode by its name. Refused for one that kube-proxy's part is not written for."""
+    if network_mode == "l2bridge":
+        return "l2bridge"
+    if network_mode == "overlay":
+        return "overlay"
+    raise Refused(
+        f"kube-proxy: the network mode is '{network_mode}', but this role can do {' and '.join(NETWORK_MODES)} only. "
+        "Leave kube-proxy to the cluster (winkube_kube_proxy_managed_by: cluster), or change winkube_network_mode."
+    )
+
+
+def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
+    """Our own service taken away, now that kube-proxy is the cluster's. Refused if one of somebody else's has that name
+    and runs, or will at the next boot."""
+    name, program = layout.kube_proxy_service, layout.kube_proxy_binary
+    found = reading.service(name)
+    if found is None or runs(name, program, reading):
+        return (NoService(name, program),)
+    if not (found.get("state") in ACTIVE or found.get("start") in (0, 1, 2)):
+        return ()
+    raise Refused(
+        f"kube-proxy is managed by the cluster (winkube_kube_proxy_managed_by), but the node has a service {name} as "
+        f"well ({found.get('state')}) that does not run {program}: it is somebody else's, and both would write the "
+        f"same HNS policies. Remove the service (sc.exe stop {name}, sc.exe delete {name}), or set "
+        "winkube_kube_proxy_managed_by: service and take the DaemonSet off this node."
+    )
+
+
+def beside_daemon_set(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> tuple[str, ...]:
+    """The DaemonSets that run kube-proxy on this node."""
+    return daemon_sets.running(found, NAME, daemon_sets.labels_of(node, name))
+
+
+def nobody_runs_it(node: str) -> str:
+    """The sentence for a cluster that shall own kube-proxy and has none for the node."""
+    return (
+        f"it is managed by the cluster (winkube_kube_proxy_managed_by), but no DaemonSet there runs it on {node}: "
+        "services will not be reachable from its pods."
+    )
+
+
+def refuse_beside(daemon_set: str, node: str) -> None:
+    """Refused: a host service beside a DaemonSet."""
+    raise Refused(
+        f"kube-proxy: the DaemonSet {daemon_set} runs it on {node} already, and a service beside it would write the "
+        "same HNS policies. Set winkube_kube_proxy_managed_by: cluster, or keep the DaemonSet off Windows nodes "
+        "(nodeSelector kubernetes.io/os: linux)."
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments; the source VIP of the documents'
+    network."""
+    resources: tuple[Resource, ...] = (*_folders(layout), _programs(layout, Source("", None, ""), ""))
+    return (
+        *(query for resource in resources for query in resource.reads()),
+        whole(layout.kube_proxy_kubeconfig),
+        *source_vip.reads(source_vip.VipArgs(layout, kube_proxy_args.NETWORKS["overlay"], CNI_DATA_DIR)),
+        *nssm.reads(layout),
+        *log_runner.reads(layout),
+        services_query((layout.kube_proxy_service,)),
+    )
+
+
+def _folders(layout: Layout) -> tuple[Directory, ...]:
+    return guarded(windows_path.parent(layout.kube_proxy_binary), layout.log_dir)
+
+
+def _programs(layout: Layout, source: Source, mark: str) -> Programs:
+    return Programs(NAME, source, (("", layout.kube_proxy_binary),), layout.state_dir, mark[:8])
+
+
+def _service(args: KubeProxyArgs) -> Service:
+    layout = args.layout
+    uses = {file_key(layout.kube_proxy_binary)}
+    uses.add(file_key(layout.nssm if args.manager == "nssm" else layout.log_runner))
+    made = definition(
+        ServiceArgs(
+            component=NAME,
+            kind=SERVICE,
+            name=layout.kube_proxy_service,
+            manager=args.manager,
+            program=layout.kube_proxy_binary,
+            arguments=arguments(args.settings),
+            display_name=layout.kube_proxy_service,
+            directory=windows_path.parent(layout.kube_proxy_binary),
+            nssm=layout.nssm,
+            log_file=windows_path.join(layout.log_dir, "kube-proxy.log"),
+            environment=(*environment(args.settings), *args.environment),
+            log_runner=layout.log_runner if args.manager == "sc" else "",
+            rotation=args.rotation,
+        )
+    )
+    return Service(
+        name=layout.kube_proxy_service,
+        definition=made,
+        uses=frozenset(uses),
+        ready=(_ready(args),),
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+    )
+
+
+def _ready(args: KubeProxyArgs) -> Op:
+    """Its own word that it is healthy, where it gives one: under nssm one that crashes again and again counts as
+    running."""
+    where = kube_proxy_args.healthz(args.settings)
+    if where is None:
+        return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
+    host, port = where
+    return healthy(port, args.start_timeout_s, host)
+
+
+def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
+    return answers.url(answers.kube_proxy(answers.arguments(found, layout.kube_proxy_binary) or ()))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="kube_proxy",
+    reads=reads,
+    expected=lambda expected: expected.kube_proxy,
+    daemon=Daemon(
+        service=lambda layout: layout.kube_proxy_service,
+        program=lambda layout: layout.kube_proxy_binary,
+        kind=SERVICE,
+        rank=4,
+        of_cluster=True,
+        healthz=_healthz,
+    ),
+    settings=lambda layout: (source_vip.source_vip_json(layout),),
+    files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
+    tools=lambda layout: (layout.nssm, layout.log_runner),
+)

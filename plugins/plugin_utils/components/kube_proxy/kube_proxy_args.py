@@ -1,0 +1,239 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what is wanted of a kube-proxy to its arguments and environment, per release; and whether a line would start.
+
+The arguments come in the order of the documents' own command lines (kubernetes.io, Windows in Kubernetes, v1.22,
+"Register kube-proxy.exe": l2bridge / host-gw and overlay / vxlan); what those do not have follows.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...facts import feature_gates
+from ...facts.kube_proxy_flags import KUBE_PROXY
+from ...facts.version import Line, Version
+from ..flag_check import CommandLine, contradictions, gate_problems, line_problem, read, render_gates
+
+Mode = Literal["l2bridge", "overlay"]
+
+NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
+"""The HNS network of each mode, as the documents name it."""
+
+PROXY_MODE = "kernelspace"
+"""The one mode for Windows that every release has; userspace went with 1.26."""
+
+HEALTHZ_PORT = "10256"
+"""Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, ProxyHealthzPort."""
+
+OWN = "kube-proxy's arguments"
+"""What sentences call them."""
+
+_BESIDE_CONFIG = frozenset(
+    {"config", "hostname-override", "windows-service", "v", "vmodule", "logging-format", "log-flush-frequency"}
+)
+"""What counts beside --config. Source: kubernetes v1.37.1 cmd/kube-proxy/app/options.go, Complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeProxySettings:
+    """What a kube-proxy is to do.
+
+    `network` is the name of the HNS network, empty for the one of the documents; `source_vip` is for overlay only and
+    is one address of `pod_cidr`, the node's own range (empty: not compared). `extra` comes last, as it is.
+    """
+
+    version: Version
+    node_name: str
+    mode: Mode = "l2bridge"
+    network: str = ""
+    source_vip: str = ""
+    pod_cidr: str = ""
+    cluster_cidr: str = "10.244.0.0/16"
+    kubeconfig: str = r"c:\k\config"
+    dsr: bool = False
+    verbosity: int = 4
+    log_dir: str = r"C:\k"
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+
+    @property
+    def network_name(self) -> str:
+        """The HNS network, by name."""
+        return self.network or NETWORKS[self.mode]
+
+
+def arguments(settings: KubeProxySettings) -> tuple[str, ...]:
+    """kube-proxy's arguments without the program, for a service that nssm runs."""
+    overlay = settings.mode == "overlay"
+    wanted = gates(settings)
+    found = [f"--v={settings.verbosity}", f"--proxy-mode={PROXY_MODE}"]
+    if wanted:
+        found.append(f"--feature-gates={render_gates(wanted)}")
+    found += [f"--hostname-override={settings.node_name.lower()}", f"--kubeconfig={settings.kubeconfig}"]
+    if overlay:
+        found += [f"--network-name={settings.network_name}", f"--source-vip={settings.source_vip}"]
+    found.append(f"--enable-dsr={str(settings.dsr).lower()}")
+    if settings.log_dir and "log-dir" in KUBE_PROXY.known(settings.version.line):
+        found += [f"--log-dir={settings.log_dir}", "--logtostderr=false"]
+    if settings.cluster_cidr:
+        found.append(f"--cluster-cidr={settings.cluster_cidr}")
+    return (*found, *settings.extra)
+
+
+def environment(settings: KubeProxySettings) -> tuple[str, ...]:
+    """The service's own environment: KUBE_NETWORK names the network of l2bridge; overlay has --network-name."""
+    return (f"KUBE_NETWORK={settings.network_name}",) if settings.mode == "l2bridge" else ()
+
+
+def gates(settings: KubeProxySettings) -> dict[str, bool]:
+    """Feature gates to set: those of the mode as long as they are not locked, and the user's."""
+    needed = [name for name, on in (("WinOverlay", settings.mode == "overlay"), ("WinDSR", settings.dsr)) if on]
+    states = ((name, feature_gates.gate("kube-proxy", name, settings.version.line)) for name in needed)
+    ours = {name: True for name, state in states if state is not None and not state.locked}
+    return {**ours, **settings.feature_gates}
+
+
+def healthz(settings: KubeProxySettings) -> tuple[str, str] | None:
+    """Where the kube-proxy of these settings says whether it is healthy, as `healthz_of`."""
+    return healthz_of(read(((OWN, arguments(settings)),), KUBE_PROXY, settings.version.line))
+
+
+def healthz_of(line: CommandLine) -> tuple[str, str] | None:
+    """Where kube-proxy says of itself whether it is healthy: the host of a URL on the node itself, and the port. None
+    if it says so nowhere, or a configuration file of the user's says where.
+
+    --healthz-port only counts where the address has no port, and 0 turns it off. Source: kubernetes v1.22.17 to v1.37.1
+    cmd/kube-proxy/app, addressFromDeprecatedFlags.
+    """
+    address, given = line.last("healthz-bind-address"), line.last("healthz-port")
+    text = address.value if address else f"0.0.0.0:{HEALTHZ_PORT}"
+    if line.last("config") or not text or (given and given.value == "0"):
+        return None
+    bare = text.count(":") != 1 and not text.startswith("[")
+    host, _colon, port = (text, "", "") if bare else text.rpartition(":")
+    host = host.strip("[]")
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return None  # kube-proxy takes no such address, and says so itself
+    if found.is_unspecified:
+        host = "127.0.0.1"
+    return (f"[{host}]" if ":" in host else host), port or (given.value if given else HEALTHZ_PORT)
+
+
+def source_vip(text: str) -> str:
+    """The source VIP in SourceVip.json, the answer of host-local: `.ip4.ip` up to CNI 0.2, `.ips[0].address` later.
+
+    ValueError with the sentence if there is none.
+    """
+    try:
+        answer: Any = json.loads(text)
+        address = str(answer["ip4"]["ip"] if "ip4" in answer else answer["ips"][0]["address"])
+        return str(ipaddress.ip_interface(address).ip)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise ValueError(
+            f"SourceVip.json holds no source VIP (wanted is ip4.ip or ips[0].address, such as 10.244.2.7/24): {error}. "
+            "Remove the file; the next run reserves an address."
+        ) from error
+
+
+def check_command_line(argv: Sequence[str], version: Version, env: Sequence[str] = ()) -> list[str]:
+    """Why a kube-proxy of `version` would not start, or not do what the line says: one sentence each.
+
+    `argv` has the arguments without the program; `env` the service's own environment, `NAME=value` each.
+    """
+    if sentence := line_problem(version.line):
+        return [sentence]
+    line = read(((OWN, argv),), KUBE_PROXY, version.line)
+    return [
+        *line.problems,
+        *contradictions(line),
+        *gate_problems(line, "kube-proxy", version.line),
+        *_values(line, version.line),
+        *_network(line, env),
+    ]
+
+
+def problems(settings: KubeProxySettings) -> list[str]:
+    """Why these settings cannot be: one sentence each, and what `check_command_line` says of the line they make."""
+    if sentence := line_problem(settings.version.line):
+        return [sentence]
+    found = []
+    if settings.mode == "overlay" and not settings.source_vip:
+        found.append(
+            "source VIP: overlay needs an address of the node's own range that no pod has, and none is set; reserve "
+            "one with host-local (id kube-proxy)."
+        )
+    if settings.mode == "overlay" and settings.source_vip and settings.pod_cidr:
+        found += _outside(settings.source_vip, settings.pod_cidr)
+    if found:
+        return found
+    return check_command_line(arguments(settings), settings.version, environment(settings))
+
+
+def _outside(vip: str, pod_cidr: str) -> list[str]:
+    try:
+        address, network = ipaddress.ip_address(vip), ipaddress.ip_network(pod_cidr)
+    except ValueError as error:
+        return [f"source VIP {vip!r} in {pod_cidr!r}: {error}."]
+    if address in network:
+        return []
+    return [
+        f"source VIP {vip} is not in the node's range {pod_cidr}: it is of an earlier range of this node. Remove "
+        "SourceVip.json; the next run reserves an address."
+    ]
+
+
+def _values(line: CommandLine, version: Line) -> list[str]:
+    found = []
+    mode = line.last("proxy-mode")
+    if mode and mode.value != PROXY_MODE:
+        found.append(f"{mode.place}: {mode.text}: Windows has one mode only; write --proxy-mode={PROXY_MODE}.")
+    hostname = line.last("hostname-override")
+    if hostname is None:
+        found.append(
+            f"{OWN}: --hostname-override is missing: kube-proxy then takes the machine's name, and where that is not "
+            "the node's, it deletes the endpoints of the node's own containers; write --hostname-override=<node name>."
+        )
+    dsr = line.last("enable-dsr")
+    if dsr and dsr.value.lower() in {"true", "t", "1"}:
+        state = feature_gates.gate("kube-proxy", "WinDSR", version)
+        if state is not None and not line.gates().get("WinDSR", state.default):
+            found.append(
+                f"{dsr.place}: {dsr.text}: kube-proxy {version} exits (WinDSR feature gate not enabled); add "
+                "WinDSR=true to --feature-gates."
+            )
+    if line.last("config"):
+        ignored = sorted({flag.name for flag in line.given} - _BESIDE_CONFIG)
+        if ignored:
+            found.append(
+                f"{OWN}: --config is given, so {', '.join(f'--{name}' for name in ignored)} would be ignored; set them "
+                "in the file."
+            )
+    return found
+
+
+def _network(line: CommandLine, env: Sequence[str]) -> list[str]:
+    if line.last("config"):
+        return []
+    found = []
+    name, vip = line.last("network-name"), line.last("source-vip")
+    variable = next((entry.partition("=")[2] for entry in env if entry.upper().startswith("KUBE_NETWORK=")), "")
+    if not (name and name.value) and not variable:
+        found.append(
+            f"{OWN}: neither --network-name nor KUBE_NETWORK in the service's environment names the HNS network, and "
+            "kube-proxy waits for one; set KUBE_NETWORK=cbr0 (l2bridge) or --network-name=vxlan0 (overlay)."
+        )
+    if name and name.value and variable and name.value != variable:
+        found.append(
+            f"{name.place}: {name.text} and KUBE_NETWORK={variable} differ; the argument counts. Remove KUBE_NETWORK."
+        )
+    if vip and not vip.value:
+        found.append(f"{vip.place}: --source-vip is empty, overlay exits without; reserve an address with host-local.")
+    return found

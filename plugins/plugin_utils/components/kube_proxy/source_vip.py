@@ -1,0 +1,190 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The source VIP of overlay: one address of the node's own range that no pod gets, from which kube-proxy sends.
+
+host-local hands out the pods' addresses; asked in the pods' network it keeps this one for kube-proxy for as long as
+its entry lies in its folder. Asked again with the same id it refuses, so the old entry is released first.
+Source: containernetworking/plugins plugins/ipam/host-local/backend (allocator.go Get, disk/backend.go Reserve).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...engine import command_line, windows_path
+from ...engine.batch import Batch, Op
+from ...engine.reading import Expectation, Query, Reading, file_key, file_query, system_query
+from ...engine.resource import Refused
+from ..flannel import subnet_env
+from ..layout import Layout
+from . import kube_proxy_args
+
+KEY = "source_vip"
+"""The key under which a reserved address stands in a reading."""
+UNKNOWN = "(known after the source VIP is reserved)"
+"""Stands for the address in check mode."""
+CONTAINER_ID, INTERFACE = "kube-proxy", "source-vip"
+LIMIT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class VipArgs:
+    """Where the address comes from: `network` is the `name` in the CNI configuration, `data_dir` host-local's."""
+
+    layout: Layout
+    network: str
+    data_dir: str
+
+    @property
+    def folder(self) -> str:
+        """One file for each address that is taken."""
+        return windows_path.join(self.data_dir, self.network)
+
+    @property
+    def host_local(self) -> str:
+        """The program that hands out addresses."""
+        return windows_path.join(self.layout.cni_bin_dir, "host-local.exe")
+
+
+def reads(args: VipArgs) -> tuple[Query, ...]:
+    """What is needed to find or reserve the address."""
+    return (
+        subnet_env.query(args.layout),
+        file_query(args.folder, entries=True),
+        file_query(args.host_local, sha256=True),
+        file_query(source_vip_json(args.layout), content_limit=LIMIT),
+    )
+
+
+def source_vip_json(layout: Layout) -> str:
+    """Where the documents' script keeps the address."""
+    return windows_path.join(layout.root, "SourceVip.json")
+
+
+def request_json(layout: Layout) -> str:
+    """What that script asks host-local for an address with."""
+    return windows_path.join(layout.root, "SourceVipRequest.json")
+
+
+def pod_range(args: VipArgs, reading: Reading) -> str:
+    """The node's range, such as 10.244.3.0/24; empty as long as flanneld has not written it. Refused for a subnet.env
+    without it."""
+    place = subnet_env.path(args.layout)
+    text = _text(place, reading)
+    if not text:
+        return ""
+    try:
+        return str(subnet_env.parse(text).subnet.network)
+    except subnet_env.SubnetEnvError as error:
+        raise Refused(
+            f"source VIP: {place} does not tell the node's range: {error}. flanneld writes it anew at its next start."
+        ) from error
+
+
+def present(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> str:
+    """The address that is in use or was reserved before, if it still is one of the node's range and kept for us; else
+    empty."""
+    known = reading.parts.get(KEY)
+    if known:
+        return str(known)
+    entries = set(reading.parts.get(file_key(args.folder), {}).get("entries") or ())
+    span = pod_range(args, reading)
+    return next((vip for vip in _candidates(args, service, reading) if vip in entries and _inside(vip, span)), "")
+
+
+def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
+    """Release what an earlier run has left, and reserve. Refused where flanneld or host-local are not there yet."""
+    missing = [
+        f"source VIP: overlay needs one out of the node's range, but there is no {path}: {who}."
+        for path, who in (
+            (subnet_env.path(args.layout), "flanneld writes it (role flannel)"),
+            (args.host_local, "it comes with the CNI plugins (role cni)"),
+        )
+        if not reading.file(path).get("exists")
+    ]
+    if missing:
+        raise Refused(*missing)
+    stdin = json.dumps(_request(args, pod_range(args, reading)), sort_keys=True)
+    subnet = reading.file(subnet_env.path(args.layout))
+    relied_on = (
+        Expectation(system_query(), (("machine", reading.machine),)),
+        Expectation(subnet_env.query(args.layout), (("exists", True), ("sha256", subnet.get("sha256")))),
+    )
+    release = _host_local(args, "DEL", stdin)
+    return Batch(
+        component,
+        (release, _host_local(args, "ADD", stdin).undone_by(release)),
+        pre=relied_on,
+        state=reads(args),
+    )
+
+
+def reserved(answer: Mapping[str, Any], span: str) -> str:
+    """The address in the node's answer to `reserve`. Refused if host-local gave none or one of another range."""
+    outputs = [str(result.get("stdout") or "") for result in answer.get("results") or () if result.get("op") == "run"]
+    try:
+        vip = kube_proxy_args.source_vip(outputs[-1] if outputs else "")
+    except ValueError as error:
+        said = (outputs[-1] if outputs else "").strip()[:200]
+        raise Refused(f"source VIP: host-local.exe gave no address. It said: '{said}'.") from error
+    if not _inside(vip, span):
+        raise Refused(f"source VIP: host-local.exe gave {vip}, which is not in the node's range {span}.")
+    return vip
+
+
+def _candidates(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> list[str]:
+    found = []
+    if service is not None:
+        line = str((service.get("nssm") or {}).get("AppParameters") or service.get("image_path") or "")
+        words = command_line.split(f"x {line}")
+        found += [word.partition("=")[2] for word in words if word.startswith("--source-vip=")]
+    text = _text(source_vip_json(args.layout), reading)
+    if text:
+        with contextlib.suppress(ValueError):  # not ours to mend: a new one is reserved
+            found.append(kube_proxy_args.source_vip(text))
+    return found
+
+
+def _text(path: str, reading: Reading) -> str:
+    """What a small file holds; empty if it is not there or was not asked for."""
+    return (reading.text(path) or "") if file_key(path) in reading.parts else ""
+
+
+def _inside(vip: str, span: str) -> bool:
+    try:
+        return ipaddress.ip_address(vip) in ipaddress.ip_network(span)
+    except ValueError:
+        return False
+
+
+def _request(args: VipArgs, span: str) -> dict[str, Any]:
+    ipam = {"type": "host-local", "dataDir": args.data_dir, "ranges": [[{"subnet": span}]]}
+    return {"cniVersion": "0.2.0", "name": args.network, "ipam": ipam}
+
+
+def _host_local(args: VipArgs, command: str, stdin: str) -> Op:
+    env = {
+        "CNI_COMMAND": command,
+        "CNI_CONTAINERID": CONTAINER_ID,
+        "CNI_IFNAME": INTERFACE,
+        "CNI_NETNS": "none",
+        "CNI_PATH": args.layout.cni_bin_dir,
+    }
+    return Op(
+        "run",
+        {
+            "program": args.host_local,
+            "args": [],
+            "stdin": stdin,
+            "env": env,
+            "ok_exit": [0],
+            "timeout_s": 30,
+            "encoding": "utf-8",
+        },
+    )

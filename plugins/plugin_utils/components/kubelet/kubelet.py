@@ -1,0 +1,357 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+r"""The kubelet: program, folders, drop-in, service.
+
+It cannot run before it is configured, so its service is defined and left alone until its kubeconfig is there: the join
+owns the first start. kubeadm's own files, `config.yaml` and `kubeadm-flags.env`, are read and never written; what is
+ours goes into the drop-in folder where the release has one, else into the arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...engine import security, windows_path
+from ...engine.batch import Op
+from ...engine.reading import Query, Reading, file_key, services_query
+from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import Directory, with_parents
+from ...engine.resources.firewall_rule import FirewallRule, Network
+from ...engine.resources.programs import Programs, Source
+from ...engine.resources.service import Service
+from ...engine.resources.text_file import READ_LIMIT, TextFile
+from ...engine.tools import wait_service
+from ...facts.firewall import KUBELET_RULE
+from ...facts.kubelet_flags import KUBELET
+from .. import answers, inbound, log_runner, networks, nssm
+from ..declaration import Component, Daemon, ServiceKind
+from ..dependencies import Dependencies
+from ..flag_check import read
+from ..folders import guarded
+from ..healthz import healthy, of_kubelet, port_of_kubelet
+from ..layout import Layout
+from ..notice import Notice
+from ..relies_on import ReliesOn, whole
+from ..service import ServiceArgs, definition
+from . import kubelet_check
+from .kubelet_args import DROP_IN_NAME, KubeletSettings, arguments, configuration
+from .reserved import PROCESSORS
+
+NAME = "kubelet"
+SERVICE = ServiceKind(
+    managers=("nssm", "sc"),
+    native_flag="--windows-service",
+    why="The kubelet does not make its own service.",
+    source="kubernetes v1.27.0 cmd/kubelet/app/options/osflags_windows.go; the documents' --service is no flag of it",
+)
+ROOT_DIR = r"C:\var\lib\kubelet"
+"""Where a kubelet keeps its things unless it is told otherwise. Source: kubernetes v1.37.1
+cmd/kubelet/app/options/options.go, defaultRootDir (`/var/lib/kubelet`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletArgs:
+    """Arguments of win_kubelet, checked.
+
+    `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
+    whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
+    it. `sources` may reach its port; nobody named is everybody, None leaves the firewall alone. `tools` bring in what
+    keeps the log: nssm.exe or kube-log-runner.exe; `depends_on` are services; `mark` is the id of the batch.
+    """
+
+    layout: Layout
+    source: Source
+    settings: KubeletSettings
+    configured: bool = False
+    kubeadm_flags: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    ca_pem: str = ""
+    sources: tuple[Network, ...] | None = None
+    manager: str = "nssm"
+    tools: tuple[Resource, ...] = ()
+    rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
+    environment: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    start_timeout_s: int = 240
+    stop_timeout_s: int = 120
+    notices: tuple[Notice, ...] = ()
+    mark: str = ""
+
+
+def config_file(layout: Layout) -> str:
+    """kubeadm's KubeletConfiguration."""
+    return windows_path.join(layout.kubelet_dir, "config.yaml")
+
+
+def env_file(layout: Layout) -> str:
+    """kubeadm's arguments for the kubelet."""
+    return windows_path.join(layout.kubelet_dir, kubelet_check.ENV_FILE)
+
+
+def drop_in_dir(layout: Layout) -> str:
+    """Where our part of the KubeletConfiguration lies."""
+    return windows_path.join(layout.kubelet_dir, "config.d")
+
+
+def cert_dir(layout: Layout) -> str:
+    """Where the kubelet keeps its certificates."""
+    return windows_path.join(layout.kubelet_dir, "pki")
+
+
+def ca_file(layout: Layout) -> str:
+    """The cluster's CA, by which the kubelet knows its callers. kubeadm's own place for it."""
+    return windows_path.join(layout.kubernetes_dir, "pki", "ca.crt")
+
+
+def places(layout: Layout, join: str) -> dict[str, Any]:
+    """The fields of KubeletSettings that are paths, for a way to join (`kubeadm`, `bootstrap_kubeconfig`,
+    `kubeconfig`): only kubeadm writes a KubeletConfiguration, which says who may talk to the kubelet as well, and only
+    it and a bootstrap lead to a certificate."""
+    found: dict[str, Any] = {
+        "kubeconfig": layout.kubelet_kubeconfig,
+        "pipe": layout.containerd_pipe,
+        "log_dir": layout.log_dir,
+        "cni_bin_dir": layout.cni_bin_dir,
+        "cni_conf_dir": layout.cni_conf_dir,
+    }
+    if join != "kubeconfig":
+        found["bootstrap_kubeconfig"] = windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
+        found["cert_dir"] = cert_dir(layout)
+    if join == "kubeadm":
+        found["config_file"] = config_file(layout)
+        found["drop_in_dir"] = drop_in_dir(layout)
+    else:
+        found["client_ca_file"] = ca_file(layout)
+    return found
+
+
+def own_arguments(layout: Layout) -> tuple[str, ...]:
+    """Arguments that follow from where things are, besides `places`."""
+    return () if windows_path.same(layout.kubelet_dir, ROOT_DIR) else (f"--root-dir={layout.kubelet_dir}",)
+
+
+def command_arguments(args: KubeletArgs) -> tuple[str, ...]:
+    """The assembled command line without the program: ours, then what kubeadm wrote and we do not say ourselves."""
+    return (*arguments(args.settings), *kubelet_check.from_kubeadm(args.settings, args.kubeadm_flags))
+
+
+def desired(args: KubeletArgs) -> tuple[Resource, ...]:
+    """Folders, program, drop-in, service. Refused if a kubelet of this release would not start with its arguments."""
+    layout, settings = args.layout, args.settings
+    problems = kubelet_check.problems(settings)
+    problems += [
+        sentence
+        for sentence in kubelet_check.check_command_line(command_arguments(args), settings.version)
+        if sentence not in problems
+    ]
+    if problems:
+        raise Refused(*problems)
+    service = _service(args)
+    drop_in = (_drop_in(args),) if settings.uses_drop_in else ()
+    return (
+        *_folders(layout, drop_in=settings.uses_drop_in),
+        *args.tools,
+        _programs(layout, args.source, args.mark),
+        ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
+        *drop_in,
+        *_ca(args),
+        *_firewall(args),
+        service,
+        Dependencies(service, args.depends_on),
+        *(() if args.configured else (_waits_for_join(layout),)),
+        *args.notices,
+    )
+
+
+def warnings(args: KubeletArgs) -> list[str]:
+    """What works, but hardly as meant; one sentence each."""
+    argv = command_arguments(args)
+    conflicts = kubelet_check.conflicts(argv, args.settings, args.config) if args.config else []
+    return [
+        *kubelet_check.warnings(args.settings),
+        *kubelet_check.overruled(args.settings, args.kubeadm_flags),
+        *conflicts,
+    ]
+
+
+def configured(layout: Layout, reading: Reading) -> bool:
+    """Whether the kubelet has what it needs to run."""
+    return bool(reading.parts.get(file_key(layout.kubelet_kubeconfig), {}).get("exists"))
+
+
+def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> bool:
+    """Whether a kubelet that runs already would not start again, since the CA that it is told of is not there. Before
+    the join nothing is missing: that writes it."""
+    path = ca_file(layout)
+    named = f"--client-ca-file={path}" in arguments(settings)
+    there = reading.parts.get(file_key(path), {"exists": True}).get("exists")
+    return named and configured(layout, reading) and not there
+
+
+def no_ca(layout: Layout) -> Refused:
+    """Nobody can say by which CA the kubelet shall know its callers."""
+    return Refused(
+        f"kubelet: {ca_file(layout)} is not on the node. The kubelet needs the cluster's CA to know its callers by, or "
+        "everybody who reaches port 10250 may run commands in its pods: set winkube_cluster.kubeconfig to a kubeconfig "
+        "that has the CA, or name the file with --client-ca-file in winkube_kubelet_extra_arguments."
+    )
+
+
+def text_of(path: str, reading: Reading) -> str:
+    """What a small file holds; empty if it is not there."""
+    return (reading.text(path) or "") if file_key(path) in reading.parts else ""
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What `desired` needs to know for this layout, whatever its other arguments."""
+    resources: tuple[Resource, ...] = (
+        *_folders(layout, drop_in=True),
+        _programs(layout, Source("", None, ""), ""),
+        TextFile(windows_path.join(drop_in_dir(layout), DROP_IN_NAME), "", backup=""),
+        inbound.kubelet(),
+    )
+    return (
+        *(query for resource in resources for query in resource.reads()),
+        *_of_kubeadm(layout),
+        *nssm.reads(layout),
+        *log_runner.reads(layout),
+        networks.adapters_query(),
+        PROCESSORS,
+        services_query((layout.kubelet_service,)),
+    )
+
+
+def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
+    """What the join leaves on the node and a kubelet's command line depends on."""
+    return (
+        whole(config_file(layout), READ_LIMIT),
+        whole(env_file(layout), READ_LIMIT),
+        whole(layout.kubelet_kubeconfig),
+        whole(ca_file(layout)),
+    )
+
+
+def _folders(layout: Layout, *, drop_in: bool) -> tuple[Directory, ...]:
+    r"""Locked is only what holds keys or is read by a service of the machine. `C:\var\lib\kubelet` itself keeps its
+    inheritance: containers read mounted secrets from there as ordinary users."""
+    return with_parents(
+        *guarded(
+            windows_path.parent(layout.kubelet_binary), layout.log_dir, windows_path.parent(layout.kubernetes_dir)
+        ),
+        Directory(layout.kubernetes_dir, sddl=security.ADMINS_ONLY, private=True),
+        Directory(windows_path.join(layout.kubernetes_dir, "manifests")),
+        Directory(layout.kubelet_dir),
+        Directory(cert_dir(layout), sddl=security.ADMINS_ONLY, private=True),
+        *((Directory(drop_in_dir(layout), sddl=security.ADMINS_WRITE),) if drop_in else ()),
+    )
+
+
+def _waits_for_join(layout: Layout) -> Notice:
+    return Notice(
+        f"start of the service {layout.kubelet_service}",
+        f"leave {layout.kubelet_service} stopped: it waits for join ({layout.kubelet_kubeconfig} is not there yet)",
+    )
+
+
+def _programs(layout: Layout, source: Source, mark: str) -> Programs:
+    return Programs(NAME, source, (("", layout.kubelet_binary),), layout.state_dir, mark[:8])
+
+
+def _drop_in(args: KubeletArgs) -> TextFile:
+    path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
+    text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
+    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=_same_json)
+
+
+def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
+    if not args.ca_pem:
+        return ()
+    path = ca_file(args.layout)
+    return (Directory(windows_path.parent(path)), TextFile(path, args.ca_pem, backup=args.layout.backup(args.mark)))
+
+
+def _same_json(left: str, right: str) -> bool:
+    try:
+        return bool(json.loads(left) == json.loads(right))
+    except ValueError:
+        return False
+
+
+def _service(args: KubeletArgs) -> Service:
+    layout, settings = args.layout, args.settings
+    uses = {file_key(layout.kubelet_binary)}
+    if settings.uses_drop_in:
+        uses.add(file_key(windows_path.join(settings.drop_in_dir, DROP_IN_NAME)))
+    uses.add(file_key(layout.nssm if args.manager == "nssm" else layout.log_runner))
+    made = definition(
+        ServiceArgs(
+            component=NAME,
+            kind=SERVICE,
+            name=layout.kubelet_service,
+            manager=args.manager,
+            program=layout.kubelet_binary,
+            arguments=command_arguments(args),
+            display_name=layout.kubelet_service,
+            directory=windows_path.parent(layout.kubelet_binary),
+            nssm=layout.nssm,
+            log_file=windows_path.join(layout.log_dir, "kubelet.log"),
+            environment=args.environment,
+            log_runner=layout.log_runner if args.manager == "sc" else "",
+            rotation=args.rotation,
+        )
+    )
+    return Service(
+        name=layout.kubelet_service,
+        definition=made,
+        uses=frozenset(uses),
+        ready=_ready(args),
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+        run=args.configured,
+    )
+
+
+def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
+    if args.sources is None:
+        return ()
+    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
+    return (inbound.kubelet(args.sources, port_of_kubelet(line, args.config)),)
+
+
+def _ready(args: KubeletArgs) -> tuple[Op, ...]:
+    """Its own word that it is healthy: under nssm a kubelet that crashes again and again counts as running."""
+    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
+    found = of_kubelet(line, args.config)
+    if found is None:
+        return (wait_service(args.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
+    host, port = found
+    return (healthy(port, args.start_timeout_s, host),)
+
+
+def _healthz(found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
+    argv = answers.arguments(found, layout.kubelet_binary) or ()
+    return answers.url(answers.kubelet(argv, text_of(config_file(layout), reading)))
+
+
+COMPONENT = Component(
+    name=NAME,
+    role="kubelet",
+    reads=reads,
+    expected=lambda expected: expected.kubernetes,
+    daemon=Daemon(
+        service=lambda layout: layout.kubelet_service,
+        program=lambda layout: layout.kubelet_binary,
+        kind=SERVICE,
+        rank=3,
+        of_cluster=True,
+        healthz=_healthz,
+    ),
+    settings=lambda layout: (config_file(layout), env_file(layout)),
+    tools=lambda layout: (layout.nssm, layout.log_runner),
+    folders=lambda layout: (layout.kubernetes_dir, windows_path.join(layout.kubernetes_dir, "manifests")),
+    rules=(KUBELET_RULE,),
+)

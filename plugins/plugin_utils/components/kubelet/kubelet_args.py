@@ -1,0 +1,250 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what is wanted of a kubelet to its argument list and its KubeletConfiguration drop-in, per release.
+
+The arguments come in the order of the documents' own command line (kubernetes.io, Windows in Kubernetes, v1.22,
+"Register kubelet.exe"); what that line does not have follows. A setting goes either into the arguments or into the
+drop-in, never into both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...facts import feature_gates
+from ...facts.flag_table import normalized
+from ...facts.kubelet_flags import KUBELET
+from ...facts.version import Line, Version
+from ..flag_check import render_gates
+
+Runtime = Literal["containerd", "dockershim"]
+
+DOCKERSHIM_ENDS = Line(1, 24)
+PAUSE_IS_AN_ARGUMENT = Line(1, 27)
+"""Before this line the kubelet is told the sandbox image; later ones ask the runtime."""
+DROP_INS = Line(1, 30)
+"""The first line whose --config-dir needs no KUBELET_CONFIG_DROPIN_DIR_ALPHA in the environment.
+
+Source: kubernetes v1.28.15, v1.29.15 (needed), v1.30.14 (not) cmd/kubelet/app/server.go.
+"""
+DROP_IN_NAME = "50-winkube.conf"
+"""The kubelet reads *.conf in its drop-in folder, sorted. Source: kubernetes v1.30.14 cmd/kubelet/app/server.go."""
+
+RESOLV_CONF_IN_DROP_IN = Line(1, 33)
+"""The first line whose drop-in may empty resolvConf: up to here it stays an argument.
+
+Seen: kubelet v1.30.4 puts its default back in (tests/real/upstream/test_configuration_files.py), v1.33.13 does not.
+"""
+
+ENDPOINT_IN_CONFIGURATION = Line(1, 27)
+"""The first line with containerRuntimeEndpoint and imageServiceEndpoint in KubeletConfiguration.
+
+Source: kubernetes v1.27.16 staging kubelet/config/v1beta1/types.go.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletSettings:
+    """What a kubelet is to do.
+
+    Paths are Windows paths, `pipe` and `image_pipe` names of named pipes (`image_pipe` empty: the same). Reservations
+    and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set where
+    kubeadm manages the kubelet; without `drop_in_dir`, or on lines without drop-ins, everything is an argument.
+    `client_ca_file`, the cluster's CA, is set where no KubeletConfiguration says who may talk to the kubelet. `extra`
+    comes last, as it is. `log_dir` is empty where somebody else keeps what the kubelet prints.
+    """
+
+    version: Version
+    node_name: str
+    kubeconfig: str = r"c:\k\config"
+    runtime: Runtime = "containerd"
+    containerd_version: Version | None = None
+    pipe: str = "containerd-containerd"
+    image_pipe: str = ""
+    pause_image: str = ""
+    cluster_dns: tuple[str, ...] = ("10.96.0.10",)
+    cluster_domain: str = "cluster.local"
+    verbosity: int = 6
+    log_dir: str = r"C:\k"
+    cni_bin_dir: str = r"c:\k\cni"
+    cni_conf_dir: str = r"c:\k\cni\config"
+    priority_class: str = "ABOVE_NORMAL_PRIORITY_CLASS"
+    system_reserved: Mapping[str, str] = field(default_factory=lambda: {"memory": "2Gi"})
+    kube_reserved: Mapping[str, str] = field(default_factory=dict)
+    eviction_hard: Mapping[str, str] = field(default_factory=dict)
+    eviction_soft: Mapping[str, str] = field(default_factory=dict)
+    eviction_soft_grace_period: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[str, ...] = ("os=windows:NoSchedule",)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_ip: str = ""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    bootstrap_kubeconfig: str = ""
+    cert_dir: str = ""
+    config_file: str = ""
+    drop_in_dir: str = ""
+    client_ca_file: str = ""
+    extra: tuple[str, ...] = ()
+
+    @property
+    def uses_drop_in(self) -> bool:
+        """Whether the settings that KubeletConfiguration has go into a drop-in."""
+        return bool(self.drop_in_dir) and self.version.line >= DROP_INS
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """One argument, and the field of KubeletConfiguration that means the same (empty: there is none)."""
+
+    flag: str
+    value: str | None
+    field: str = ""
+    content: Any = None
+
+    @property
+    def argument(self) -> str:
+        return f"--{self.flag}" if self.value is None else f"--{self.flag}={self.value}"
+
+
+def arguments(settings: KubeletSettings) -> tuple[str, ...]:
+    """The kubelet's arguments without the program, for a service that nssm runs."""
+    chosen = (item for item in _settings(settings) if not (settings.uses_drop_in and item.field))
+    return (*(item.argument for item in chosen), *settings.extra)
+
+
+def configuration(settings: KubeletSettings) -> dict[str, Any]:
+    """The KubeletConfiguration of these settings: the content of the drop-in, as plain data for JSON or YAML."""
+    fields = {item.field: item.content for item in _settings(settings) if item.field}
+    return {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **fields}
+
+
+def gates(settings: KubeletSettings) -> dict[str, bool]:
+    """Feature gates to set: the user's, and IdentifyPodOS in 1.23, where `.spec.os.name` is ignored without it."""
+    identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
+    needed = {"IdentifyPodOS": True} if identify and identify.stage == "alpha" else {}
+    return {**needed, **settings.feature_gates}
+
+
+def endpoint(pipe: str) -> str:
+    """The address of a named pipe as kubelet and crictl take it."""
+    return f"npipe:////./pipe/{pipe}"
+
+
+def _settings(settings: KubeletSettings) -> list[_Setting]:
+    line = settings.version.line
+    dockershim = settings.runtime == "dockershim"
+    items = [_Setting("hostname-override", settings.node_name.lower()), _Setting("v", str(settings.verbosity))]
+    if settings.pause_image and line < PAUSE_IS_AN_ARGUMENT:
+        items.append(_Setting("pod-infra-container-image", settings.pause_image))
+    items += [
+        _Setting("resolv-conf", "", "resolvConf" if line >= RESOLV_CONF_IN_DROP_IN else "", ""),
+        _Setting("enable-debugging-handlers", None, "enableDebuggingHandlers", True),
+        _Setting("cluster-dns", ",".join(settings.cluster_dns), "clusterDNS", list(settings.cluster_dns)),
+        _Setting("cluster-domain", settings.cluster_domain, "clusterDomain", settings.cluster_domain),
+        _Setting("kubeconfig", settings.kubeconfig),
+    ]
+    if line < DOCKERSHIM_ENDS:
+        items.append(_Setting("hairpin-mode", "promiscuous-bridge", "hairpinMode", "promiscuous-bridge"))
+    if dockershim:
+        items.append(_Setting("image-pull-progress-deadline", "20m"))
+    items.append(_Setting("cgroups-per-qos", "false", "cgroupsPerQOS", False))
+    if settings.log_dir and "log-dir" in KUBELET.known(line):
+        items += [_Setting("log-dir", settings.log_dir), _Setting("logtostderr", "false")]
+    items.append(_Setting("enforce-node-allocatable", "", "enforceNodeAllocatable", []))
+    items += _dockershim(settings) if dockershim else _runtime(settings)
+    items.append(_Setting("windows-priorityclass", settings.priority_class))
+    return [*items, *_resources(settings), *_node(settings), *_access(settings), *_files(settings)]
+
+
+def _dockershim(settings: KubeletSettings) -> list[_Setting]:
+    return [
+        _Setting("network-plugin", "cni"),
+        _Setting("cni-bin-dir", settings.cni_bin_dir),
+        _Setting("cni-conf-dir", settings.cni_conf_dir),
+    ]
+
+
+def _runtime(settings: KubeletSettings) -> list[_Setting]:
+    line = settings.version.line
+    items = [_Setting("container-runtime", "remote")] if line < DOCKERSHIM_ENDS else []
+    in_file = line >= ENDPOINT_IN_CONFIGURATION
+    for flag, name, pipe in (
+        ("container-runtime-endpoint", "containerRuntimeEndpoint", settings.pipe),
+        ("image-service-endpoint", "imageServiceEndpoint", settings.image_pipe),
+    ):
+        if pipe:
+            items.append(_Setting(flag, endpoint(pipe), name if in_file else "", endpoint(pipe)))
+    return items
+
+
+def _resources(settings: KubeletSettings) -> list[_Setting]:
+    maps = (
+        ("system-reserved", "systemReserved", settings.system_reserved, "="),
+        ("kube-reserved", "kubeReserved", settings.kube_reserved, "="),
+        ("eviction-hard", "evictionHard", settings.eviction_hard, "<"),
+        ("eviction-soft", "evictionSoft", settings.eviction_soft, "<"),
+        ("eviction-soft-grace-period", "evictionSoftGracePeriod", settings.eviction_soft_grace_period, "="),
+    )
+    return [
+        _Setting(flag, ",".join(f"{key}{sign}{value}" for key, value in sorted(found.items())), name, dict(found))
+        for flag, name, found, sign in maps
+        if found
+    ]
+
+
+def _node(settings: KubeletSettings) -> list[_Setting]:
+    items = []
+    if settings.taints:
+        taints = [_taint(taint) for taint in settings.taints]
+        items.append(_Setting("register-with-taints", ",".join(settings.taints), "registerWithTaints", taints))
+    if settings.node_ip:
+        items.append(_Setting("node-ip", settings.node_ip))
+    if settings.labels:
+        labels = ",".join(f"{key}={value}" for key, value in sorted(settings.labels.items()))
+        items.append(_Setting("node-labels", labels))
+    wanted = gates(settings)
+    if wanted:
+        items.append(_Setting("feature-gates", render_gates(wanted), "featureGates", dict(wanted)))
+    return items
+
+
+def _access(settings: KubeletSettings) -> list[_Setting]:
+    """Who may talk to the kubelet, where no KubeletConfiguration says it: without one, a kubelet lets everybody who
+    reaches port 10250 run commands in every pod, and shows their specs on 10255. What `extra` says of it counts.
+
+    A kubelet that rotates its certificate uses nothing else of its kubeconfig, a token least of all: that is for those
+    that got one by bootstrap. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go, applyLegacyDefaults;
+    cmd/kubelet/app/server.go, buildKubeletClientConfig; kubeadm's values: cmd/kubeadm/app/componentconfigs/kubelet.go.
+    """
+    if not settings.client_ca_file:
+        return []
+    items = [
+        _Setting("anonymous-auth", "false"),
+        _Setting("authentication-token-webhook", "true"),
+        _Setting("authorization-mode", "Webhook"),
+        _Setting("client-ca-file", settings.client_ca_file),
+        _Setting("read-only-port", "0"),
+    ]
+    if settings.bootstrap_kubeconfig:
+        items.append(_Setting("rotate-certificates", "true"))
+    theirs = {normalized(word.lstrip("-").partition("=")[0]) for word in settings.extra}
+    return [item for item in items if item.flag not in theirs]
+
+
+def _files(settings: KubeletSettings) -> list[_Setting]:
+    files = (
+        ("bootstrap-kubeconfig", settings.bootstrap_kubeconfig),
+        ("cert-dir", settings.cert_dir),
+        ("config", settings.config_file),
+        ("config-dir", settings.drop_in_dir if settings.uses_drop_in else ""),
+    )
+    return [_Setting(flag, path) for flag, path in files if path]
+
+
+def _taint(text: str) -> dict[str, str]:
+    """`key=value:Effect` or `key:Effect` as KubeletConfiguration wants it."""
+    pair, _colon, effect = text.rpartition(":")
+    key, _equals, value = pair.partition("=")
+    return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}

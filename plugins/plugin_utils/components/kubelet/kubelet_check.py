@@ -1,0 +1,357 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a kubelet would start with what it is given: settings, the assembled command line, kubeadm's files.
+
+kubeadm writes arguments of its own into kubeadm-flags.env, which end up behind ours; so it is the assembled line that
+is checked, against the flags of the version that is about to run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...engine import command_line
+from ...facts import feature_gates
+from ...facts.flag_table import judged_by, normalized
+from ...facts.kubelet_flags import KUBELET, PRIORITY_CLASSES
+from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
+from ...facts.version import Line, Version
+from ..flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
+from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, endpoint, gates
+
+ENV_FILE = "kubeadm-flags.env"
+OWN = "kubelet's arguments"
+"""What sentences call the places that arguments come from."""
+
+NOT_OURS = frozenset({"pod-infra-container-image", "container-runtime"})
+"""kubeadm writes them for kubelets of all kinds. They mean nothing to one with containerd: its sandbox image stands in
+config.toml, and `remote` is the only runtime from 1.24 on (before, kubelet_args gives it).
+Source: kubernetes v1.23.17, v1.34.4 cmd/kubeadm/app/phases/kubelet/flags.go."""
+
+PORT_FORWARD_PAUSE = Version.parse("1.4.1")
+"""The first pause image for Windows with wincat, which `kubectl port-forward` runs in the sandbox.
+
+Source: kubernetes.io, Windows in Kubernetes, v1.22, Troubleshooting (port-forward)."""
+
+_VARIABLE = "KUBELET_KUBEADM_ARGS="
+_TAINT = re.compile(r"[^=:,'\"\s]+(=[^=:,'\"\s]*)?:(NoSchedule|PreferNoSchedule|NoExecute)")
+_MEMORY_EVICTION = Line(1, 31)
+"""The first line that evicts on memory on Windows. Source: kubernetes v1.31.14 pkg/kubelet/eviction/helpers_windows.go,
+which v1.30.14 does not have."""
+_NONE_IS_TAKEN = Line(1, 31)
+"""The first line whose kubelet takes enforceNodeAllocatable `none` on Windows; earlier ones refuse every list that is
+not empty. Source: kubernetes v1.22.17, v1.27.16, v1.30.14, v1.31.14, v1.37.1
+pkg/kubelet/apis/config/validation/validation_windows.go, validateKubeletOSConfiguration."""
+_HOST_NETWORK_CONTAINERD = Version.parse("1.7.0")
+
+
+def check_command_line(argv: Sequence[str], version: Version, env_file_text: str = "") -> list[str]:
+    """Why a kubelet of `version` would not start, or not do what the line says: one sentence each, empty if it would.
+
+    `argv` has the arguments without the program; `env_file_text` is what kubeadm-flags.env holds.
+    """
+    if sentence := line_problem(version.line):
+        return [sentence]
+    parts = ((OWN, argv), (ENV_FILE, env_arguments(env_file_text)))
+    line = read(parts, KUBELET, version.line)
+    return [
+        *line.problems,
+        *contradictions(line),
+        *gate_problems(line, "kubelet", version.line),
+        *_values(line, version.line),
+    ]
+
+
+def env_arguments(text: str) -> list[str]:
+    r"""The arguments in kubeadm-flags.env, `KUBELET_KUBEADM_ARGS="--a=b --c"`.
+
+    kubeadm quotes the whole as Go does (`C:\\k` for C:\k).
+    Source: kubernetes v1.37.1 cmd/kubeadm/app/phases/kubelet/flags.go.
+    """
+    for row in text.splitlines():
+        if row.strip().startswith(_VARIABLE):
+            value = row.strip().removeprefix(_VARIABLE).strip()
+            if value.startswith('"'):
+                try:
+                    value = str(json.loads(value))
+                except ValueError:
+                    value = value.strip('"')
+            return command_line.split(f"kubelet {value}")[1:]
+    return []
+
+
+def without_unknown(env_file_text: str, version: Version) -> str:
+    """kubeadm-flags.env without the arguments that a kubelet of `version` does not know; as it is if it knows all.
+
+    kubeadm up to 1.34 writes --pod-infra-container-image, on which a kubelet 1.35 exits (kubernetes#133778).
+    """
+    words = env_arguments(env_file_text)
+    known = KUBELET.known(version.line)
+    kept = [word for word in words if not word.startswith("--") or normalized(word[2:].partition("=")[0]) in known]
+    if kept == words:
+        return env_file_text
+    return f"{_VARIABLE}{json.dumps(command_line.join(kept))}\n"
+
+
+def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
+    """The arguments in kubeadm-flags.env that these settings do not give themselves and that this kubelet knows.
+
+    A service of ours does not read that file: they are appended to its own arguments. What a user told kubeadm
+    (kubeletExtraArgs) so stays in force, and a kubelet that we set up and kubeadm joined has nothing to gain.
+    """
+    ours = _given(settings) | NOT_OURS
+    return tuple(_written(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
+
+
+def overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
+    """A sentence for each argument in kubeadm-flags.env that these settings give another value."""
+    ours = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
+    return [
+        f"{ENV_FILE}: {flag.text}: the service has {given.text} instead, which counts."
+        for flag in _of_kubeadm(settings, env_file_text)
+        if flag.name not in NOT_OURS
+        and (given := ours.last(flag.name)) is not None
+        and given.value.casefold() != flag.value.casefold()
+    ]
+
+
+def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, ...]:
+    words = env_arguments(without_unknown(env_file_text, settings.version))
+    return read(((ENV_FILE, words),), KUBELET, judged_by(settings.version.line)).given
+
+
+def _given(settings: KubeletSettings) -> set[str]:
+    """Names of the flags that the settings say, as arguments or in the drop-in, over which an argument would win."""
+    line = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
+    in_drop_in = configuration(settings) if settings.uses_drop_in else {}
+    return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
+
+
+def _written(flag: Given) -> str:
+    """As one argument: kubeadm's may come as two."""
+    bare = KUBELET.flags[flag.name].boolean and "=" not in flag.text
+    return f"--{flag.name}" if bare else f"--{flag.name}={flag.value}"
+
+
+def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
+    """Why these settings cannot be: one sentence each, and what `check_command_line` says of the line they make."""
+    if sentence := line_problem(settings.version.line):
+        return [sentence]
+    line = settings.version.line
+    found = []
+    if settings.runtime == "dockershim" and line >= DOCKERSHIM_ENDS:
+        found.append(
+            f"winkube_container_runtime: Kubernetes {DOCKERSHIM_ENDS} removed dockershim, so kubelet "
+            f"{settings.version} cannot use Docker; use containerd."
+        )
+        return found
+    if settings.runtime == "dockershim" and settings.config_file:
+        found.append(
+            "winkube_container_runtime: a node with dockershim joins with winkube_join: kubeconfig; kubeadm is told of "
+            "containerd's pipe."
+        )
+    found += [
+        f"taint {taint!r}: not <key>=<value>:<effect> with the effect NoSchedule, PreferNoSchedule or NoExecute, "
+        "without quotes; for example os=windows:NoSchedule."
+        for taint in settings.taints
+        if not _TAINT.fullmatch(taint)
+    ]
+    for what, reserved in (("system", settings.system_reserved), ("kube", settings.kube_reserved)):
+        found += [
+            f"{what}-reserved {resource}={value}: {value!r} is no quantity such as 2Gi or 500m."
+            for resource, value in sorted(reserved.items())
+            if quantity(value) is None
+        ]
+    found += _host_network(settings)
+    found += _another_runtime(settings)
+    if settings.uses_drop_in:  # these gates are in no argument
+        found += [
+            sentence
+            for name, value in sorted(gates(settings).items())
+            if (sentence := feature_gates.problem("kubelet", name, value, line))
+        ]
+        found += _both_places(settings)
+    return [*found, *check_command_line(arguments(settings), settings.version, env_file_text)]
+
+
+def warnings(settings: KubeletSettings) -> list[str]:
+    """What works, but hardly as meant."""
+    found = []
+    memory = quantity(settings.system_reserved.get("memory", "0"))
+    if memory is not None and memory < SYSTEM_MEMORY_FLOOR:
+        found.append(
+            f"system-reserved memory is {settings.system_reserved.get('memory', 'not set')}: Windows and its services "
+            "need 2Gi and more; with less, pods are placed on memory that is not there. Set memory: 2Gi."
+        )
+    ranks = {name: rank for rank, name in enumerate(PRIORITY_CLASSES)}
+    if ranks.get(settings.priority_class, len(ranks)) < ranks["ABOVE_NORMAL_PRIORITY_CLASS"]:
+        found.append(
+            f"priority class {settings.priority_class}: busy pods can starve the kubelet until the node is NotReady; "
+            "use ABOVE_NORMAL_PRIORITY_CLASS or higher."
+        )
+    if settings.eviction_soft and settings.version.line < _MEMORY_EVICTION:
+        found.append(
+            f"eviction-soft: a kubelet {settings.version} on Windows evicts nothing by it (from {_MEMORY_EVICTION} on "
+            "memory.available works); leave it out."
+        )
+    if settings.eviction_hard and settings.version.line < _MEMORY_EVICTION:
+        found.append(
+            f"eviction-hard: a kubelet {settings.version} on Windows subtracts it from what pods may request and "
+            f"evicts nothing by it (from {_MEMORY_EVICTION} on memory.available works)."
+        )
+    if settings.pause_image and (sentence := pause_image_warning(settings.pause_image)):
+        found.append(sentence)
+    found += _open_door(settings)
+    identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
+    if identify and identify.stage == "alpha":
+        found.append("feature gate IdentifyPodOS: set it on kube-apiserver too, else `.spec.os.name` is dropped there.")
+    return found
+
+
+def _open_door(settings: KubeletSettings) -> list[str]:
+    """Extra arguments that let everybody in."""
+    line = read((("extra arguments", settings.extra),), KUBELET, judged_by(settings.version.line))
+    mode = line.last("authorization-mode")
+    if mode is None or mode.value != "AlwaysAllow":
+        return []
+    return [
+        f"{mode.place}: {mode.text}: whoever gets past the kubelet's authentication may run commands in every pod of "
+        "this node; leave it out."
+    ]
+
+
+def pause_image_warning(image: str) -> str | None:
+    """A sentence for a sandbox image too old for `kubectl port-forward`; None for a tag that is no version number."""
+    tag = image.rpartition("/")[2].partition(":")[2]
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", tag):
+        return None
+    version = Version.parse(tag if tag.count(".") == 2 else f"{tag}.0")
+    if version >= PORT_FORWARD_PAUSE:
+        return None
+    return (
+        f"pause image {image}: it has no wincat, so kubectl port-forward cannot reach pods on this node; use "
+        f"{PORT_FORWARD_PAUSE} or newer."
+    )
+
+
+def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[str, Any]) -> list[str]:
+    """Settings that stand both in the arguments and in a KubeletConfiguration (kubeadm's config.yaml), and differ.
+
+    The argument would win, and whoever reads the file would not know.
+    """
+    line = read(((OWN, argv),), KUBELET, judged_by(settings.version.line))
+    wanted = configuration(settings)
+    found = []
+    for flag, name in _FIELDS.items():
+        given = line.last(flag)
+        if given is not None and name in wanted and name in config and config[name] != wanted[name]:
+            found.append(
+                f"--{flag}={given.value} and {name}: {json.dumps(config[name])} in the configuration file differ; the "
+                "argument wins. Set one of them, or both to the same."
+            )
+    return found
+
+
+_FIELDS = {
+    "resolv-conf": "resolvConf",
+    "enable-debugging-handlers": "enableDebuggingHandlers",
+    "cluster-dns": "clusterDNS",
+    "cluster-domain": "clusterDomain",
+    "hairpin-mode": "hairpinMode",
+    "cgroups-per-qos": "cgroupsPerQOS",
+    "enforce-node-allocatable": "enforceNodeAllocatable",
+    "container-runtime-endpoint": "containerRuntimeEndpoint",
+    "image-service-endpoint": "imageServiceEndpoint",
+    "system-reserved": "systemReserved",
+    "kube-reserved": "kubeReserved",
+    "eviction-hard": "evictionHard",
+    "eviction-soft": "evictionSoft",
+    "eviction-soft-grace-period": "evictionSoftGracePeriod",
+    "register-with-taints": "registerWithTaints",
+    "feature-gates": "featureGates",
+}
+"""Argument -> field of KubeletConfiguration. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go."""
+
+
+def _both_places(settings: KubeletSettings) -> list[str]:
+    """Extra arguments for what the drop-in says already."""
+    line = read((("extra arguments", settings.extra),), KUBELET, settings.version.line)
+    ours = configuration(settings)
+    return [
+        f"{flag.place}: {flag.text}: {name} stands in the drop-in {settings.drop_in_dir}; change the setting instead."
+        for flag in line.given
+        if (name := _FIELDS.get(flag.name)) and name in ours
+    ]
+
+
+def _another_runtime(settings: KubeletSettings) -> list[str]:
+    """A kubelet that is told another pipe than this node's containerd listens on never becomes Ready."""
+    given = read(((OWN, settings.extra),), KUBELET, judged_by(settings.version.line)).last("container-runtime-endpoint")
+    wanted = endpoint(settings.pipe)
+    if given is None or not settings.pipe or str(given.value).replace("\\", "/").casefold() == wanted.casefold():
+        return []
+    return [
+        f"{given.place}: {given.text}: containerd listens on {wanted} (winkube_containerd_pipe); leave it out, the "
+        "kubelet is told that pipe already."
+    ]
+
+
+def _host_network(settings: KubeletSettings) -> list[str]:
+    if "WindowsHostNetwork" not in settings.feature_gates:
+        return []
+    found = feature_gates.gate("kubelet", "WindowsHostNetwork", settings.version.line)
+    if found is not None and found.stage == "deprecated":
+        return [
+            f"feature gate WindowsHostNetwork: deprecated and without effect in Kubernetes {settings.version.line} "
+            "(it was alpha in 1.26 to 1.32); leave it out."
+        ]
+    if settings.containerd_version is not None and settings.containerd_version < _HOST_NETWORK_CONTAINERD:
+        return [
+            f"feature gate WindowsHostNetwork: containerd {settings.containerd_version} cannot do it; use 1.7 or "
+            "newer, or leave the gate out."
+        ]
+    return []
+
+
+def _values(line: CommandLine, version: Line) -> list[str]:
+    """Values that a kubelet on Windows does not start with, or that cannot be meant."""
+    found = []
+    allocatable = line.last("enforce-node-allocatable")
+    if allocatable and allocatable.value == "none" and version < _NONE_IS_TAKEN:
+        found.append(
+            f"{allocatable.place}: {allocatable.text}: a kubelet {version} on Windows takes an empty list only (none "
+            f"is taken from {_NONE_IS_TAKEN} on); write --enforce-node-allocatable= with nothing behind it."
+        )
+    elif allocatable and allocatable.value not in {"", "none"}:
+        found.append(
+            f"{allocatable.place}: {allocatable.text}: Windows has no cgroups to enforce anything with; write "
+            "--enforce-node-allocatable= with nothing behind it."
+        )
+    qos = line.last("cgroups-per-qos")
+    if qos and qos.value.lower() in {"true", "t", "1"}:
+        found.append(f"{qos.place}: {qos.text}: Windows has no cgroups; write --cgroups-per-qos=false.")
+    priority = line.last("windows-priorityclass")
+    if priority and priority.value not in PRIORITY_CLASSES:
+        found.append(
+            f"{priority.place}: {priority.text}: no priority class; kubelet takes one of {', '.join(PRIORITY_CLASSES)}."
+        )
+    hostname = line.last("hostname-override")
+    if hostname and hostname.value != hostname.value.lower():
+        found.append(
+            f"{hostname.place}: {hostname.text}: names of nodes are lower-case, and kube-proxy and flanneld look for "
+            f"the same one; write --hostname-override={hostname.value.lower()}."
+        )
+    runtime = line.last("container-runtime")
+    if runtime and runtime.value != "remote" and version >= DOCKERSHIM_ENDS:
+        found.append(f"{runtime.place}: {runtime.text}: Kubernetes {DOCKERSHIM_ENDS} removed dockershim; use remote.")
+    pipe, images = line.last("container-runtime-endpoint"), line.last("image-service-endpoint")
+    if pipe and images and images.value and images.value != pipe.value:
+        found.append(
+            f"{images.place}: --image-service-endpoint is {images.value!r} and --container-runtime-endpoint is "
+            f"{pipe.value!r}: containerd serves both on one pipe; leave out --image-service-endpoint."
+        )
+    return found

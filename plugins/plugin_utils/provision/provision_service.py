@@ -1,0 +1,203 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The services behind provisioned programs: what they start, whether a new program would start with it, and what says
+that it works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..components import answers
+from ..components.containerd import containerd
+from ..components.healthz import healthy
+from ..components.kube_proxy import kube_proxy_args
+from ..components.kubelet import kubelet, kubelet_check
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Op
+from ..engine.reading import Query, Reading, file_key, file_query
+from ..engine.resources.service import ACTIVE, Service
+from ..engine.services.as_found import AsFound
+from ..engine.services.definition import AUTOMATIC
+from ..engine.services.existing import WINDOWS, Existing
+from ..engine.tools import wait_run, wait_service
+from ..facts.flag_table import FlagTable
+from ..facts.kube_proxy_flags import KUBE_PROXY
+from ..facts.kubelet_flags import KUBELET
+from ..facts.provisioners import WRAPPERS
+from ..facts.version import Line, Version, VersionError
+from .provision_items import Item
+
+STABLE_S = 10
+"""So long a service has to stay up that has no other way to say that it works."""
+SETTLED_S = 3
+"""So long one has to that does: under nssm (AppThrottle 1.5 s) a program that ends at once shows by then."""
+_TABLES: Mapping[str, FlagTable] = {"kubelet": KUBELET, "kube-proxy": KUBE_PROXY}
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds in which a service has to be healthy, and has to stop."""
+
+    start_s: int = 120
+    stop_s: int = 120
+
+
+def would_not_start(
+    item: Item, found: Mapping[str, Any], version: str, before: str, env_file: str
+) -> tuple[list[str], list[str]]:
+    """Why the new kubelet or kube-proxy would not start as its service starts it, and what could not be checked.
+
+    `version` is the new program's, `before` the present one's (empty: unknown): what the present one lives with is no
+    reason. `env_file` is what kubeadm-flags.env holds, which counts where a script starts the kubelet.
+    """
+    program = item.name.casefold()
+    if program not in _TABLES:
+        return [], []
+    argv = answers.arguments(found, item.destination)
+    own_env = env_file if argv is None and program == "kubelet" else ""
+    if argv is None and not own_env:
+        return [], [
+            f"{item.name}: what the service {item.service} starts it with cannot be told from its definition, so its "
+            "arguments are not checked against the new version."
+        ]
+    try:
+        new = Version.parse(version)
+    except VersionError:
+        return [], [
+            f"{item.name}: its version is not known, so the arguments of the service {item.service} are not checked."
+        ]
+    if new.line < Line(1, 22):
+        return [], [
+            f"{item.name} {version}: the flags of its release are not known, so the arguments of the service "
+            f"{item.service} are not checked."
+        ]
+    problems = _judge(program, argv or (), new, found, own_env)
+    try:
+        old = set(_judge(program, argv or (), Version.parse(before), found, own_env))
+    except VersionError:
+        old = set()
+    return [
+        f"{item.name} {version} would not start as the service {item.service} starts it; nothing was stopped. "
+        f"{sentence}"
+        for sentence in problems
+        if sentence not in old
+    ], []
+
+
+def _judge(program: str, argv: Sequence[str], version: Version, found: Mapping[str, Any], env_file: str) -> list[str]:
+    if program == "kubelet":
+        return kubelet_check.check_command_line(argv, version, env_file)
+    # Variables are fingerprints here: only their names tell.
+    names = [f"{str(entry).partition('=')[0]}=?" for entry in _environment(found)]
+    return [
+        sentence
+        for sentence in kube_proxy_args.check_command_line(argv, version, names)
+        if "KUBE_NETWORK" not in sentence
+    ]
+
+
+def _environment(found: Mapping[str, Any]) -> Iterable[Any]:
+    nssm = found.get("nssm") or {}
+    return (*(found.get("environment") or ()), *(nssm.get("AppEnvironmentExtra") or ()))
+
+
+def service(
+    items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading, timeouts: Timeouts
+) -> Service:
+    """The service that runs these items, as it was made by whoever made it."""
+    program = _program(items, found)
+    name = str(found["name"])
+    gated = [item for item in items if item.wait_for != "none"]
+    ready: tuple[Op, ...] = ()
+    if gated:
+        ready = ready_ops(gated[0], found, layout, reading, timeouts)
+    return Service(
+        name=name,
+        definition=AsFound(found, program),
+        uses=frozenset(file_key(item.destination) for item in items),
+        ready=ready,
+        start_timeout_s=timeouts.start_s,
+        stop_timeout_s=timeouts.stop_s,
+        run=starts(items, found, layout, reading),
+    )
+
+
+def starts(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading) -> bool:
+    """Whether the service runs afterwards: it does now, or Windows would start it at boot and it has what it needs."""
+    if found.get("state") in ACTIVE:
+        return True
+    if found.get("start") != AUTOMATIC:
+        return False
+    return kubelet.configured(layout, reading) if any(_is(item, "kubelet") for item in items) else True
+
+
+def ready_ops(
+    item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading, timeouts: Timeouts
+) -> tuple[Op, ...]:
+    """What decides whether the service works with its new program; RUNNING proves nothing."""
+    name, limit = str(found["name"]), timeouts.start_s
+    settled = wait_service(name, "running", limit, stable_s=SETTLED_S)
+    if windows_path.same(name, layout.containerd_service):
+        gate = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit)
+        return (*gate, *_cri_answers(layout, reading, limit), settled)
+    if where := _answers_at(item, found, layout, reading):
+        host, port = where
+        ask = healthy(port, limit, host)
+        return (ask, settled, ask)
+    return (wait_service(name, "running", limit, stable_s=STABLE_S),)
+
+
+def _crictl(layout: Layout) -> str:
+    return windows_path.join(layout.containerd_bin_dir, "crictl.exe")
+
+
+def _cri_answers(layout: Layout, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
+    """CRI's own Version, where crictl.exe lies beside containerd: the pipe and ctr also answer without the CRI plugin,
+    with which a kubelet that depends on it would end."""
+    if not reading.parts.get(file_key(_crictl(layout)), {}).get("exists"):
+        return ()
+    address = f"npipe:////./pipe/{layout.containerd_pipe}"
+    return (wait_run(_crictl(layout), "--runtime-endpoint", address, "version", timeout_s=timeout_s),)
+
+
+def _answers_at(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> tuple[str, str] | None:
+    """Where kubelet or kube-proxy answers on /healthz; None for what does not."""
+    argv = answers.arguments(found, item.destination) or ()
+    if _is(item, "kubelet"):
+        return answers.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
+    return answers.kube_proxy(argv) if _is(item, "kube-proxy") else None
+
+
+def _is(item: Item, program: str) -> bool:
+    return item.name.casefold() == program
+
+
+def _program(items: Sequence[Item], found: Mapping[str, Any]) -> str:
+    """Whose processes have to be gone before the files are swapped: the service's own program's. A wrapper starts one
+    of the items."""
+    present = Existing(found).program
+    wrapped = present.casefold().startswith(WINDOWS) or windows_path.name(present).casefold() in WRAPPERS
+    if wrapped or windows_path.problem(present) is not None:
+        return items[0].destination
+    return present
+
+
+def runs_another(item: Item, found: Mapping[str, Any]) -> str | None:
+    """A sentence where the service runs a program of that name from another place: the swap would change nothing."""
+    present = Existing(found).program
+    same_name = windows_path.name(present).casefold() == windows_path.name(item.destination).casefold()
+    if not same_name or windows_path.same(present, item.destination):
+        return None
+    return (
+        f"{item.name}: the service {item.service} runs {present}, not {item.destination}: it will not notice the new "
+        "program."
+    )
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
+    """What the checks need to know besides services and programs."""
+    return (*(query for query in kubelet.reads(layout) if query.op == "file"), file_query(_crictl(layout)))

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a provisioner's program comes from: an address that the node fetches, or a file on the controller."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ..components.source import ReadUrl, source
+from ..engine.resource import Refused
+from . import pe_image
+from .provision_items import Item
+
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A program on the controller: `size` in bytes, `head` its first bytes."""
+
+    path: Path
+    sha256: str
+    size: int
+    head: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The source of one item: `build` for a file on the controller, else the address `url`, whose `sha256` is None
+    where nobody said it."""
+
+    url: str
+    sha256: str | None
+    build: Build | None = None
+
+
+def is_address(text: str) -> bool:
+    """Whether a sourceURL is fetched over the network."""
+    return urlsplit(text).scheme.lower() in {"http", "https"}
+
+
+def from_address(item: Item, read_url: ReadUrl) -> Origin:
+    """The source of an item with an http or https address. Refused for a checksum that is none."""
+    checked = source(
+        component=item.name,
+        version=item.version,
+        url=item.source,
+        checksum=item.checksum,
+        unverified=(item.name,),
+        read_url=read_url,
+    )
+    return Origin(item.source, checked.sha256)
+
+
+def from_controller(item: Item, folders: Collection[Path], read_url: ReadUrl) -> Origin:
+    """The source of an item with a path. Refused if there is no such file, it is no program for Windows, or its
+    checksum is another."""
+    return of_build(item, read(_found(item, folders)), read_url)
+
+
+def of_build(item: Item, build: Build, read_url: ReadUrl) -> Origin:
+    """The source that is this file. Refused as `from_controller` says."""
+    if problem := pe_image.problem(build.head, build.size):
+        raise Refused(f"{item.name}: {build.path} {problem}")
+    if item.checksum:
+        url = item.source if is_address(item.source) else build.path.as_uri()
+        wanted = source(
+            component=item.name,
+            version=item.version,
+            url=url,
+            checksum=item.checksum,
+            unverified=(),
+            read_url=read_url,
+        ).sha256
+        if wanted != build.sha256:
+            raise Refused(
+                f"{item.name}: {build.path} has the sha256 {build.sha256}, and the checksum says {wanted}: it is "
+                "another build, or it was damaged."
+            )
+    return Origin(str(build.path), build.sha256, build)
+
+
+def read(path: Path) -> Build:
+    """Hash, size and beginning of a file. Refused if it cannot be read."""
+    digest, head, size = hashlib.sha256(), b"", 0
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                head = head or chunk[: pe_image.HEAD]
+                digest.update(chunk)
+                size += len(chunk)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}.") from error
+    return Build(path, digest.hexdigest(), size, head)
+
+
+def _found(item: Item, folders: Collection[Path]) -> Path:
+    """The file that an item means: with or without .exe, or by its name in a folder of builds."""
+    written = item.source
+    if urlsplit(written).scheme.lower() == "file":
+        written = unquote(urlsplit(written).path)
+    path = Path(written).expanduser()
+    starts = [path] if path.is_absolute() else [folder / path for folder in folders]
+    candidates = [candidate for start in starts for candidate in _candidates(start, item.name)]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate.resolve()
+    places = ", ".join(dict.fromkeys(str(candidate) for candidate in candidates))
+    raise Refused(f"{item.name}: there is no build on the controller; looked for {places}.")
+
+
+def _candidates(start: Path, name: str) -> Sequence[Path]:
+    if start.is_dir():  # a folder of builds may hold those for Linux beside them, without .exe
+        return (start / f"{name}.exe", start / name)
+    if start.suffix.lower() == ".exe":
+        return (start, start.with_suffix(""))
+    return (start, start.with_name(f"{start.name}.exe"))
