@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Streams of the Kubernetes API over WebSockets, by the package websocket-client, which the package `kubernetes` needs.
 
-That package's own stream client has no limit of time while it connects and waits.
+Why not kubernetes.stream: it connects without a time limit and takes no option for one (ws_client.create_websocket;
+`_request_timeout` counts from the connection on), and a refusal loses its HTTP status. Source: kubernetes 37.0.2.
 """
 
 from __future__ import annotations

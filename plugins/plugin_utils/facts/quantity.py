@@ -10,8 +10,17 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Any
 
-_QUANTITY = re.compile(r"(\d+\.?\d*|\.\d+)(m|[kMGTPE]|[KMGTPE]i)?")
+_SUFFIXES = {
+    "": Fraction(1),
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+    **{letter: Fraction(1000**power) for power, letter in enumerate("kMGTPE", start=1)},
+    **{letter + "i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", start=1)},
+}
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([eE][+-]?[0-9]{1,3})|([numkKMGTPE]i?)|)")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)%")
 
 SYSTEM_MEMORY_FLOOR = 2 * 1024**3
@@ -19,17 +28,14 @@ SYSTEM_MEMORY_FLOOR = 2 * 1024**3
 management: "system reserved memory of at least 2GiB"."""
 
 
-def quantity(text: str) -> Fraction | None:
-    """The number, in bytes or cores; None for a text that is no quantity without a sign."""
-    found = _QUANTITY.fullmatch(text.strip())
-    if found is None:
+def quantity(value: Any) -> Fraction | None:
+    """`800Mi`, `0.5`, `1e3` or 2 in bytes or cores; None for what is no quantity."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    suffix = found[2] or ""
-    if suffix == "m":
-        return Fraction(found[1]) / 1000
-    base = 1024 if suffix.endswith("i") else 1000
-    power = " KMGTPE".index(suffix[0].upper()) if suffix else 0
-    return Fraction(found[1]) * Fraction(base**power)
+    match = _QUANTITY.fullmatch(str(value))
+    if match is None or (match[3] or "") not in _SUFFIXES:
+        return None
+    return Fraction(match[1]) * (Fraction(10) ** int(match[2][1:]) if match[2] else _SUFFIXES[match[3] or ""])
 
 
 def reserved_cpu(wanted: str, cores: int) -> str:
@@ -37,11 +43,13 @@ def reserved_cpu(wanted: str, cores: int) -> str:
 
     ValueError with the sentence if it is neither, or 100 % and more.
     """
-    percent = _PERCENT.fullmatch(wanted.strip())
+    wanted = wanted.strip()
+    percent = _PERCENT.fullmatch(wanted)
     if percent is None:
-        if quantity(wanted) is None:
+        amount = quantity(wanted)
+        if amount is None or amount < 0:
             raise ValueError(f"{wanted!r} is no amount of CPU: write cores (0.5), millicores (500m) or a share (10%).")
-        return wanted.strip()
+        return wanted
     share = Fraction(percent[1]) / 100
     if share >= 1:
         raise ValueError(f"{wanted!r} of the CPU leaves nothing for pods; reserve less than 100%.")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..facts.quantity import quantity
 from .catalog import PodCase
 from .levels import always
 from .model import Hit, Severity, as_map, as_text
-from .quantity import parse_quantity
 from .rule import ALL_CONTAINERS, Rule, volumes
 
 _DOC = "Kubernetes documentation, Windows containers"
@@ -41,7 +41,7 @@ def _sized(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]
 
 def _unequal_memory(case: PodCase) -> Iterator[Hit]:
     for container, requests, limits in _sized(case):
-        asked, limit = parse_quantity(requests.get("memory")), parse_quantity(limits.get("memory"))
+        asked, limit = quantity(requests.get("memory")), quantity(limits.get("memory"))
         if asked is not None and limit is not None and asked != limit:
             values = {"request": str(requests["memory"]), "limit": str(limits["memory"])}
             yield Hit((*container.path, "resources", "requests", "memory"), values, container.name)

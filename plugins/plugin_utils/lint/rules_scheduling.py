@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from ..facts.quantity import quantity
 from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .levels import Level, always, by_minor
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import Taint, build_title
-from .quantity import parse_quantity
 from .rule import ALL_CONTAINERS, Complete, Rule, fields, short
 from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, required_terms
 
@@ -143,11 +143,11 @@ def _node_memory(case: ObjectCase) -> Iterator[Hit]:
     """Limits of the pods that run on a Windows node (known of live clusters) against what it can give."""
     if case.object not in case.catalog.windows_nodes:
         return
-    allocatable = parse_quantity(as_map(as_map(case.object.value.get("status")).get("allocatable")).get("memory"))
+    allocatable = quantity(as_map(as_map(case.object.value.get("status")).get("allocatable")).get("memory"))
     if allocatable is None:
         return
     total = sum(
-        parse_quantity(as_map(as_map(container.value.get("resources")).get("limits")).get("memory")) or 0
+        quantity(as_map(as_map(container.value.get("resources")).get("limits")).get("memory")) or 0
         for pod in case.catalog.node_pods.get(case.object.name, ())
         for container in pod.containers
         if container.kind == "containers"

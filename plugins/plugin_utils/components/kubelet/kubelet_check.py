@@ -164,7 +164,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
         found += [
             f"{what}-reserved {resource}={value}: {value!r} is no quantity such as 2Gi or 500m."
             for resource, value in sorted(reserved.items())
-            if quantity(value) is None
+            if (amount := quantity(value)) is None or amount < 0
         ]
     found += _host_network(settings)
     found += _another_runtime(settings)
