@@ -85,8 +85,9 @@ contract-archive: setup ## the contract for a Windows machine without Ansible, i
 contract-judge: setup ## what the report of such a machine says (REPORT=winkube-report-NAME.jsonl)
 	@$(PYTHON) -m tests.contract.carried.judge $(REPORT)
 
-generate: setup ## the files of roles that only repeat a component's declaration
+generate: setup ## the files of roles that only repeat a component's declaration, and CRI's descriptors
 	@$(PYTHON) -m tests.quality.generated
+	@$(PYTHON) -m tests.quality.cri_descriptors
 
 rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

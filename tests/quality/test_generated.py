@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
 from tests.conftest import ROOT
+from tests.quality.cri_descriptors import DESCRIPTORS, compiled
 from tests.quality.generated import generated
 
 
@@ -13,3 +16,8 @@ def test_generated_files_are_up_to_date() -> None:
         if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
     assert old == [], "run make generate"
+
+
+def test_cri_descriptors_are_those_of_api_proto() -> None:
+    """Compared as messages: another protoc may write the same in other bytes."""
+    assert FileDescriptorSet.FromString(DESCRIPTORS.read_bytes()) == compiled(), "run make generate"

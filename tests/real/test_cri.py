@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cri import descriptors
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient, CriError
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient, CriError, pool
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.inventory import look
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from tests.real import build
 from tests.real.conftest import RealContainerd
@@ -222,9 +223,23 @@ def test_our_fields_are_those_of_every_published_api() -> None:
     if not releases:
         pytest.skip("lane real: Go's module cache has no k8s.io/cri-api; `python -m tests.real.build` gets it")
     newest = releases[max(releases)]
-    for message, fields in descriptors.schema().messages.items():
-        for ours in fields:
-            said = (ours.repeated, ours.type, ours.number)
+    for message, descriptor in pool().FindFileByName("v1.proto").message_types_by_name.items():
+        for ours in descriptor.fields:
+            said = (ours.is_repeated and not _is_map(ours), _type(ours), ours.number)
             assert newest[message][ours.name] == said, f"{message}.{ours.name}"
             for release, messages in releases.items():
                 assert messages.get(message, {}).get(ours.name, said) == said, f"{release}: {message}.{ours.name}"
+
+
+def _is_map(field: Any) -> bool:
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
+def _type(field: Any) -> str:
+    """As api.proto writes it."""
+    if _is_map(field):
+        return f"map<{', '.join(_type(part) for part in field.message_type.fields)}>"
+    named = field.message_type or field.enum_type
+    if named is not None:
+        return str(named.name)
+    return FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()

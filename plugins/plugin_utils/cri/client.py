@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from . import descriptors
+DESCRIPTORS = Path(__file__).with_name("api.binpb")
+"""A FileDescriptorSet, made by `make generate` of api.proto beside it, which names its source: v1.proto and
+v1alpha2.proto. Classes are made of it at run time: generated code would have to fit the protobuf of a controller."""
 
 Object = dict[str, Any]
 """A JSON object."""
@@ -44,6 +47,26 @@ class CriError(Exception):
         self.code = code
 
 
+@cache
+def pool() -> Any:
+    """A protobuf DescriptorPool with CRI alone: a Kubernetes package that brings CRI's messages does not collide."""
+    from google.protobuf import descriptor_pb2, descriptor_pool
+
+    made: Any = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(DESCRIPTORS.read_bytes()).file:
+        made.Add(file)
+    return made
+
+
+def _rpc(api: str, name: str) -> Any:
+    """The MethodDescriptor of a call. KeyError if api.proto has none of this name."""
+    services = pool().FindFileByName(f"{api}.proto").services_by_name.values()
+    found = next((one.methods_by_name[name] for one in services if name in one.methods_by_name), None)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Tls:
     """Files on the controller (PEM). `ca` empty: gRPC's own list of authorities. `cert` and `key` together or not at
@@ -67,9 +90,10 @@ class CriClient:
         target = _target(address)
         try:
             import grpc
-            from google.protobuf import json_format
+            from google.protobuf import json_format, message_factory
 
-            descriptors.message_classes(APIS[0])
+            self._class_of: Any = message_factory.GetMessageClass
+            pool()
         except (ImportError, AttributeError) as error:
             raise CriError(
                 "The Python packages grpcio and protobuf (4.22 or newer) are needed on the controller to ask a "
@@ -128,16 +152,14 @@ class CriClient:
         """The answer to the call `name` of api.proto (`ListContainerStats`), `request` as keyword arguments of its
         message. CriError with gRPC's code and the runtime's words."""
         served = api or self.api or APIS[0]
-        rpc = descriptors.schema().rpcs[name]
-        classes = descriptors.message_classes(served)
-        path = f"/runtime.{served}.{rpc.service}/{name}"
+        rpc = _rpc(served, name)
+        asked, answered = self._class_of(rpc.input_type), self._class_of(rpc.output_type)
+        path = f"/{rpc.containing_service.full_name}/{name}"
         method = self._channel.unary_unary(
-            path,
-            request_serializer=classes[rpc.request].SerializeToString,
-            response_deserializer=classes[rpc.response].FromString,
+            path, request_serializer=asked.SerializeToString, response_deserializer=answered.FromString
         )
         try:
-            answer = method(classes[rpc.request](**(request or {})), timeout=self._timeout_s)
+            answer = method(asked(**(request or {})), timeout=self._timeout_s)
         except self._grpc.RpcError as error:
             code, said = str(error.code().name), str(error.details() or "").strip().rstrip(".")
             said = said or "no reason was given"
