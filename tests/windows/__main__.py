@@ -1,8 +1,8 @@
 """Builds what is not there, lets the programs judge, and prints what each did.
 
     python -m tests.windows              all of them
-    python -m tests.windows --newest     the default containerd, kubelet and kubeadm of the newest Kubernetes alone
-    python -m tests.windows --containerd the default containerd alone, without what takes minutes (CI)
+    python -m tests.windows --newest     the newest of each program, built: containerd, kubelet and kubeadm
+    python -m tests.windows --containerd the newest of each program, built: containerd; without what takes minutes (CI)
     python -m tests.windows --judge      what is built already; further arguments go to pytest
 
 The last line is `N passed, N failed`, with `, N skipped` where there were any.
@@ -104,6 +104,8 @@ def main(arguments: list[str]) -> int:
     wanted = {"--newest": NEWEST, "--containerd": NEWEST[:1], "--judge": ()}
     chosen = next((entries for word, entries in wanted.items() if word in arguments), build.WINDOWS)
     rest = [word for word in arguments if word not in wanted]
+    if {"--containerd", "--newest"} & set(arguments):
+        os.environ[programs.ONLY] = programs.newest()
     if "--containerd" in arguments:
         rest += [f"--ignore=tests/windows/{name}" for name in LONG]
     if (why := chroot.cannot()) is not None:

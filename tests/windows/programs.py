@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -28,9 +29,27 @@ def cannot_build() -> str | None:
     return None if shutil.which("go") else "Go is not on PATH"
 
 
+ONLY = "WINKUBE_WINDOWS_ONLY"
+"""The variable with what a run is about, as project-version, in words; unset: everything that is built."""
+
+
+def left_out(name: str, version: str) -> bool:
+    """Whether this run is not about this program."""
+    only = os.environ.get(ONLY)
+    return only is not None and f"{build.project_of(name)}-{version}" not in only.split()
+
+
+def newest() -> str:
+    """The newest of each project, for ONLY: the first in the table of the builds."""
+    first: dict[str, str] = {}
+    for project, version, _ in build.WINDOWS:
+        first.setdefault(project, version)
+    return " ".join(f"{project}-{version}" for project, version in first.items())
+
+
 def built(name: str) -> tuple[str, ...]:
     """The versions of a program that are there, oldest first as the table of the builds names them."""
-    versions = {version for _, version, names in build.WINDOWS if name in names}
+    versions = {version for _, version, names in build.WINDOWS if name in names and not left_out(name, version)}
     return tuple(
         sorted(
             (version for version in versions if build.program(name, version, "windows").exists()),
