@@ -26,7 +26,7 @@ from tests.windows import lines
 from tests.windows.conftest import require
 from tests.windows.hns import plugins
 from tests.windows.programs import Answer, Programs
-from tests.windows.test_command_lines import AT_FIRST, REACHED, running, write  # noqa: F401
+from tests.windows.test_command_lines import AT_FIRST, reached, running, write  # noqa: F401
 
 HAS_DRY_RUN = Line(1, 24)
 """Source: tests/recorded, kubeadm-1.22.17 (none) and kubeadm-1.24.17. Before it the phase `preflight` is run, which
@@ -215,7 +215,7 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     ignored = f"--ignore-preflight-errors={','.join(passed_over)}"
     dry = ["join", "--dry-run"] if Line.parse(version) >= HAS_DRY_RUN else ["join", "phase", "preflight"]
     arguments = [*dry, "--config", JOIN, ignored, "--v=5"]
-    points = REACHED.get("kubeadm", {}).get(version, [])
+    points = reached("kubeadm", version)
     environment = {"WINEPATH": rf"C:\programs\{version}"}
     for _ in range(3):
         point, said = windows.until("kubeadm", version, arguments, points, 60, environment)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.log_runner import Rotation, wrapper
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.log_runner import ROTATES
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
 from tests.windows.programs import Programs, built
 
 NAME = "kube-log-runner"
-VERSIONS = built(NAME)
+VERSIONS = [version for version in built(NAME) if Line.parse(version) >= ROTATES]
+"""Those that know our flags."""
 
 pytestmark = pytest.mark.skipif(not VERSIONS, reason="kube-log-runner.exe is not built; `make windows` builds it")
 
