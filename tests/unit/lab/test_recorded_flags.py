@@ -33,5 +33,6 @@ def test_what_linux_and_the_sources_say_is_what_windows_says(program: str) -> No
         if recording.system != "windows":
             continue
         minor = flags.minor_of(recording.version)
-        derived = set(flags.derived(program, minor)) - set(flags.HIDDEN.get(program, {}))
+        hidden = set(flags.HIDDEN.get(program, {})) - set(recording.flags)  # not yet, in an older release
+        derived = set(flags.derived(program, minor)) - hidden
         assert derived == set(recording.flags), (program, minor)
