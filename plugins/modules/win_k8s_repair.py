@@ -7,33 +7,45 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_repair
-short_description: Puts the network of a Windows node right where something is stuck or in the way
-version_added: 0.2.0
+short_description: Repairs a Windows node that was deleted, is stuck, was made by scripts, or is blocked
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Starts services that have stayed down after a restart, in the order of a first boot, each behind what it needs.
-  - Removes endpoints of dead pods that keep an address which another one has as well, or of another range.
-  - Where flanneld's network, its management address or C(subnet.env) is missing, flanneld is launched again, a bounded
-    number of times; only then, and only with O(generate_subnet_env), C(subnet.env) is written in its place.
-  - With O(switch_mode), removes our HNS networks of the other mode; with O(remove_policy_lists), HNS's policy lists
-    before kube-proxy starts again.
-  - Touches no network of type C(nat), none of others, and none that somebody uses. On a node where nothing is wrong
-    nothing is changed.
+  - With O(action=rejoin) it finds out whether the node was deleted, and clears the way for it to join anew. A
+    previously deleted node is one that has joined and has no Node object any more, or no certificate that can be used;
+    or one whose files speak of another range than the podCIDR of its Node. kube-proxy, kubelet and flanneld are stopped
+    there, and what holds the old range is removed (C(SourceVip.json), C(SourceVipRequest.json), C(subnet.env),
+    C(cni.conf), flannel's HNS network). The roles in RV(roles) start them again.
+  - With O(action=network) it starts services that have stayed down after a restart, in the order of a first boot, each
+    behind what it needs, and removes endpoints of dead pods that keep an address which another one has as well, or of
+    another range. Where flanneld's network, its management address or C(subnet.env) is missing, flanneld is launched
+    again, a bounded number of times; only then, and only with O(generate_subnet_env), C(subnet.env) is written in its
+    place.
+  - With O(action=take_over) it ends kubelet, kube-proxy and flanneld where no service has started them, as
+    C(start.ps1), C(start-kubelet.ps1) or somebody at a console do, with everything that they have started. They would
+    be gone with the next restart anyway, and hold the ports of the services that take their place. Services are left
+    alone; the roles set their definitions right.
+  - With O(action=acknowledge) somebody says that he has looked at a node on which a change failed and could not be
+    rolled back. The node refuses further changes until then. It repairs nothing.
+  - Networks of type C(nat), networks of others, and networks that somebody uses are never touched; pods that still run
+    on one of ours are removed with C(crictl.exe), if there is one on the node. On a node where nothing is wrong nothing
+    is changed.
+  - C(playbooks/repair.yml) has all of it, and the roles that follow.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.attributes
 options:
-  node_name:
-    description: The name of the Node object.
+  action:
+    description: What is done.
     type: str
+    choices: [rejoin, network, take_over, acknowledge]
     required: true
-  network_mode:
-    description: The network that the node should have.
+  node_name:
+    description: The name of the Node object. O(action=rejoin) and O(action=network) need it.
     type: str
-    choices: [l2bridge, overlay]
-    default: l2bridge
+    default: ''
   network_name:
     description: The name of the overlay network; empty for C(vxlan0).
     type: str
@@ -42,6 +54,25 @@ options:
     description: The pods' network.
     type: str
     default: 10.244.0.0/16
+  join:
+    description: How the machine has joined, for O(action=rejoin).
+    type: str
+    choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
+    default: kubeadm
+  always:
+    description: Whether the machine is to join anew also where nothing speaks for that; only with O(action=rejoin).
+    type: bool
+    default: false
+  cni_managed_by:
+    description: Who owns the network, for O(action=rejoin). With V(cluster), C(cni.conf) is left alone.
+    type: str
+    choices: [service, cluster]
+    default: service
+  network_mode:
+    description: The network that the node should have, for O(action=network).
+    type: str
+    choices: [l2bridge, overlay]
+    default: l2bridge
   interface_name:
     description: The adapter of the node's address; tells the MTU of a generated C(subnet.env).
     type: str
@@ -59,33 +90,67 @@ options:
     type: int
     default: 2
   generate_subnet_env:
-    description: Whether C(subnet.env) is written where flanneld does not, although its network is there.
+    description:
+      - Whether C(subnet.env) is written where flanneld does not, although its network is there; only with
+        O(action=network).
     type: bool
     default: false
   subnet:
-    description: The range in it; empty for the podCIDR of the Node. Refused if it overlaps another node's.
+    description:
+      - The range in it; empty for the podCIDR of the Node. Refused if it overlaps another node's; only with
+        O(action=network).
     type: str
     default: ''
   remove_policy_lists:
-    description: Whether all policy lists of HNS are removed and kube-proxy, stopped meanwhile, makes its own again.
+    description:
+      - Whether all policy lists of HNS are removed and kube-proxy, stopped meanwhile, makes its own again; only with
+        O(action=network).
     type: bool
     default: false
   switch_mode:
-    description: Whether our networks of the other mode are removed. The site playbook then makes those of this one.
+    description:
+      - Whether our networks of the other mode are removed. The site playbook then makes those of this one; only with
+        O(action=network).
     type: bool
     default: false
+  batch:
+    description: The id of the batch, as the error named it. O(action=acknowledge) needs it, and no other takes it.
+    type: str
+    default: ''
+attributes:
+  idempotent:
+    support: partial
+    description: A second run changes nothing; a second O(action=acknowledge) fails, as the node is not blocked then.
 seealso:
-  - module: winkube.node.win_k8s_rejoin
-  - module: winkube.node.win_flannel
+  - module: winkube.node.win_k8s_join
+  - module: winkube.node.win_k8s_reset
 """
 
 EXAMPLES = r"""
-- name: Get a stuck flanneld going
+- name: Clear the way for a node that was deleted
   winkube.node.win_k8s_repair:
+    action: rejoin
     node_name: win1
-    retries: 3
     cluster:
       kubeconfig: ~/.kube/config
+  register: repaired
+
+- name: Get a stuck flanneld going
+  winkube.node.win_k8s_repair:
+    action: network
+    node_name: win1
+    retries: 3
+
+- name: See what scripts have left
+  winkube.node.win_k8s_repair:
+    action: take_over
+  check_mode: true
+  register: found
+
+- name: Take changes again after a failed roll-back that somebody has looked at
+  winkube.node.win_k8s_repair:
+    action: acknowledge
+    batch: 0123456789abcdef0123456789abcdef
 """
 
 RETURN = r"""
@@ -101,6 +166,56 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
+rejoin:
+  description: Whether the machine has to join anew.
+  returned: with O(action=rejoin)
+  type: bool
+past:
+  description: What was found of an earlier life.
+  returned: with O(action=rejoin)
+  type: dict
+  contains:
+    why:
+      description: Why it has to join anew; empty if it has not to.
+      type: str
+    pod_cidr:
+      description: The podCIDR of its Node; empty if it has to join anew.
+      type: str
+    stale:
+      description: Files of another range, each with the ranges that it names.
+      type: list
+      elements: dict
+    networks:
+      description: HNS networks of another range.
+      type: list
+      elements: str
+roles:
+  description: The roles that have to follow, in this order. join, and those of the services that the machine has.
+  returned: with O(action=rejoin)
+  type: list
+  elements: str
+  sample: [join, kubelet, flannel, kube_proxy]
+services:
+  description: Services that run kubelet, kube-proxy or flanneld.
+  returned: with O(action=take_over)
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The service.
+      type: str
+    program:
+      description: What it runs.
+      type: str
+    made_by:
+      description: The script that makes services of this shape; V(ours) for one as the roles make it.
+      type: str
+processes:
+  description: Processes of these programs that no service has started.
+  returned: with O(action=take_over)
+  type: list
+  elements: dict
+  sample: [{pid: 4711, path: 'C:\k\kubelet.exe', started: '2026-11-20T10:00:00Z'}]
 winkube:
   description: How it was done.
   returned: always

@@ -73,7 +73,7 @@ options:
     type: str
     default: C:\var\lib\cni\networks
 seealso:
-  - module: winkube.node.win_k8s_rejoin
+  - module: winkube.node.win_k8s_repair
 """
 
 EXAMPLES = r"""

@@ -10,6 +10,8 @@ from typing import Any
 
 from .node.link import NodeError
 
+ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
+
 
 def must_be_done(answer: Mapping[str, Any], component: str) -> None:
     """Nothing if the batch is done. NodeError with the whole story otherwise."""
@@ -37,7 +39,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
             return (
                 f"an earlier change could not be taken back (batch {blocked.get('id')}: "
                 f"{_stopped(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
-                f"playbooks/acknowledge.yml -e winkube_batch={blocked.get('id')}. Nothing was done."
+                f"{ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
             )
         case "stale":
             return stale_sentence(answer)
@@ -49,8 +51,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
             undo = "; ".join(dict.fromkeys(_stopped(str(item.get("message")))[:-1] for item in error.get("undo") or ()))
             return (
                 f"{_failure(error)} Putting things back failed as well: {_stopped(undo)} The node is blocked "
-                "until somebody has looked at it and says so with "
-                f"playbooks/acknowledge.yml -e winkube_batch={answer.get('batch')}."
+                f"until somebody has looked at it and says so with {ACKNOWLEDGE}{answer.get('batch')}."
             )
         case "running":
             return (

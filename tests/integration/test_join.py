@@ -191,12 +191,12 @@ def test_a_node_that_was_deleted_is_refused_and_joined_anew_by_the_playbook(benc
     run = join(bench, cluster, **wanted)
     assert run.rc != 0
     assert "the cluster has no Node win1" in run.output
-    assert "playbooks/rejoin.yml" in run.output
+    assert "playbooks/repair.yml -e winkube_repair=rejoin" in run.output
     # The kubelet itself goes on complaining in its log.
     assert [line for line in differences(before, bench.dump()) if "kubelet.log" not in line] == []
 
     extra = bench.file("extra.json", json.dumps(variables(cluster, "1.27.4", winkube_hosts="windows", **wanted)))
-    anew = bench.ansible_playbook(ROOT / "playbooks" / "rejoin.yml", "-e", f"@{extra}")
+    anew = bench.ansible_playbook(ROOT / "playbooks" / "repair.yml", "-e", f"@{extra}", "-e", "winkube_repair=rejoin")
     assert anew.rc == 0, str(anew)
     assert "did join the cluster anew as win1" in anew.output
     assert cluster.nodes["win1"]["spec"]["podCIDR"]

@@ -8,7 +8,7 @@ from tests.integration.lab import ROOT, Bench
 from tests.integration.site import converge, differences, site
 from tests.lab.machine.faults import Fault, ServiceFault
 
-ACKNOWLEDGE = ROOT / "playbooks" / "acknowledge.yml"
+REPAIR = ROOT / "playbooks" / "repair.yml"
 
 
 def test_inline_converges_as_well(bench: Bench) -> None:
@@ -52,9 +52,10 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     assert f"an earlier change could not be taken back (batch {batch[1]}" in blocked.output, blocked
     assert differences(before, bench.dump()) == []
 
-    wrong = bench.ansible_playbook(ACKNOWLEDGE, "-e", f"winkube_hosts=windows winkube_batch={'0' * 32}")
+    acknowledge = "winkube_hosts=windows winkube_repair=acknowledge winkube_batch="
+    wrong = bench.ansible_playbook(REPAIR, "-e", f"{acknowledge}{'0' * 32}")
     assert "nothing to acknowledge" in wrong.output, wrong
-    looked = bench.ansible_playbook(ACKNOWLEDGE, "-e", f"winkube_hosts=windows winkube_batch={batch[1]}")
+    looked = bench.ansible_playbook(REPAIR, "-e", f"{acknowledge}{batch[1]}")
     assert looked.rc == 0, looked
     assert converge(bench, version="1.7.12").recap["win1"].changed == 1
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from tests.integration.lab import ROOT, Bench
-from tests.integration.whole import BRIDGE, Whole
+from tests.integration.whole import BRIDGE, SITE, Whole
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.machine.processes import Process
 from tests.lab.programs.builds import build
 
-REJOIN, REPAIR, TAKE_OVER = (ROOT / "playbooks" / f"{name}.yml" for name in ("rejoin", "repair", "take_over"))
+REPAIR = ROOT / "playbooks" / "repair.yml"
 VIP, REQUEST = r"C:\k\SourceVip.json", r"C:\k\SourceVipRequest.json"
 SUBNET_ENV = r"C:\run\flannel\subnet.env"
 SERVICES = ("containerd", "kubelet", "flanneld", "kube-proxy")
@@ -50,7 +50,7 @@ def lose_network(whole: Whole, name: str) -> None:
 def test_a_deleted_node_joins_anew_in_another_range_and_a_second_run_changes_nothing(bench: Bench) -> None:
     whole = Whole(bench, BRIDGE, containers=True)
     by_hand = at_a_console(whole, r"C:\k\kube-proxy.exe", build("worker", "1"))
-    taken = whole.converge(playbook=TAKE_OVER)
+    taken = whole.converge(SITE, playbook=REPAIR, winkube_repair="take_over")
     assert rf"did end C:\k\kube-proxy.exe (pid {by_hand.pid}), which no service has started" in taken.output
     old = str(whole.cluster.nodes["win1"]["spec"]["podCIDR"])
     # What the documents' kube-proxy script leaves, and a node that takes the range over.
@@ -62,11 +62,11 @@ def test_a_deleted_node_joins_anew_in_another_range_and_a_second_run_changes_not
     whole.cluster.advance(5)
     assert whole.cluster.nodes["other"]["spec"]["podCIDR"] == old
 
-    planned = whole.site("--check", "--diff", playbook=REJOIN)
+    planned = whole.site("--check", "--diff", playbook=REPAIR, winkube_repair="rejoin")
     assert f"would stop kube-proxy, kubelet, flanneld and remove {VIP}, {REQUEST}, {SUBNET_ENV}" in planned.output
     assert kind(whole, VIP) == "file"
 
-    anew = whole.converge(playbook=REJOIN)
+    anew = whole.converge(playbook=REPAIR, winkube_repair="rejoin")
     assert "the HNS network cbr0" in anew.output
     new = str(whole.cluster.nodes["win1"]["spec"]["podCIDR"])
     assert new != old
@@ -80,12 +80,12 @@ def test_a_deleted_node_joins_anew_in_another_range_and_a_second_run_changes_not
     whole.cluster.advance(30)
     assert whole.cluster.is_ready("win1")
 
-    again = whole.converge(playbook=REJOIN)
+    again = whole.converge(playbook=REPAIR, winkube_repair="rejoin")
     assert again.recap["win1"].changed == 0, again
 
     # Nothing is wrong: nothing is done. flanneld is stuck without its network: it is launched again.
-    assert whole.converge(playbook=REPAIR).recap["win1"].changed == 0
+    assert whole.converge(playbook=REPAIR, winkube_repair="network").recap["win1"].changed == 0
     lose_network(whole, "cbr0")
-    repaired = whole.converge(playbook=REPAIR)
+    repaired = whole.converge(playbook=REPAIR, winkube_repair="network")
     assert "did launch flanneld again and wait 120 s for its network cbr0" in repaired.output
     assert "cbr0" in whole.host.in_turn(lambda: [each["Name"] for each in whole.host.node.hns.networks])

@@ -362,9 +362,9 @@ def test_the_components_come_in_the_order_of_a_first_join(both: Bench) -> None:
     assert names[0] == "Read the node"
 
 
-@pytest.mark.parametrize("book", ["site.yml", "acknowledge.yml"])
+@pytest.mark.parametrize("book", ["site.yml", "repair.yml"])
 def test_the_playbooks_are_sound(both: Bench, book: str) -> None:
-    checked = both.ansible_playbook(SITE.with_name(book), "--syntax-check", "-e", "winkube_batch=0")
+    checked = both.ansible_playbook(SITE.with_name(book), "--syntax-check", "-e", "winkube_repair=network")
     assert checked.rc == 0, checked
 
 

@@ -70,7 +70,7 @@ class Whole:
             **self.kind.variables(**more),
         }
         extra = self.bench.file("extra.json", json.dumps(wanted))
-        return self.bench.ansible_playbook(playbook, "-e", f"@{extra}", *arguments)
+        return self.bench.ansible_playbook(playbook, *arguments, "-e", f"@{extra}")
 
     def converge(self, *arguments: object, **more: Any) -> Run:
         """A run that has to succeed."""

@@ -385,7 +385,7 @@ CHECKS = (
         ERROR,
         "flanneld's lease is not in the Node's podCIDR",
         "The Node was deleted and came back with another range.",
-        "Run playbooks/rejoin.yml.",
+        "Run playbooks/repair.yml -e winkube_repair=rejoin.",
         _lease_cidr,
         "JR-05",
         "microsoft/SDN#371",

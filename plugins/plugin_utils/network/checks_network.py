@@ -186,7 +186,7 @@ CHECKS = (
         ERROR,
         "The pod network's range is not the Node's",
         "The Node was deleted and came back with another podCIDR.",
-        "Run playbooks/rejoin.yml.",
+        "Run playbooks/repair.yml -e winkube_repair=rejoin.",
         _pod_cidr,
         "JR-05",
         needs_cluster=True,

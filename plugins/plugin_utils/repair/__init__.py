@@ -6,3 +6,27 @@
 What is removed is ours: what the layout names, what the receipts list, HNS networks of our own names and in our own
 ranges. The rest is left, and said.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..engine.resource import Refused
+
+COMPONENT = "repair"
+"""What errors and the journal call the work of win_k8s_repair."""
+NEEDED = {"rejoin": "node_name", "network": "node_name", "acknowledge": "batch"}
+ONCE = {"always": "rejoin", "switch_mode": "network", "batch": "acknowledge"}
+"""Options that nobody sets for good, each with the one action that does something with it."""
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refused without an option that the action needs, and with one that it would do nothing with."""
+    action = options["action"]
+    needed = NEEDED.get(action, "action")
+    if not options[needed]:
+        raise Refused(f"The action {action} needs {needed}: set it (for repair.yml, winkube_{needed}).")
+    for name, one in ONCE.items():
+        if options[name] and one != action:
+            raise Refused(f"{name} has no effect with the action {action}: leave it out, or choose the action {one}.")

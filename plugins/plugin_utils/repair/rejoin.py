@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..components import networks
+from ..components import networks, registry
 from ..components.containerd import crictl as beside_containerd
 from ..components.flannel import flannel, subnet_env
 from ..components.join import join
@@ -32,7 +31,6 @@ from ..engine.tools import run
 from ..network.model import Hns, Network
 from . import hns, stopping
 
-NAME = "rejoin"
 LIMIT = 64 * 1024
 _PREFIX = re.compile(r"\d+\.\d+\.\d+\.\d+/\d+")
 
@@ -176,7 +174,7 @@ class Leftovers:
     past: Past
     ours: hns.Ours
     conf: bool = False
-    label: str = NAME
+    label: str = "rejoin"
 
     def reads(self) -> tuple[Query, ...]:
         """The files, HNS, the services."""
@@ -275,11 +273,22 @@ def evict(layout: Layout, found: Hns, going: list[Network], reading: Reading) ->
     )
 
 
-def as_data(found: Past) -> Mapping[str, Any]:
-    """For a task's result."""
-    return {
+def roles(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """The roles that follow: join, then those that start what was stopped, in the order of a first join."""
+    there = [
+        each.role
+        for each in registry.COMPONENTS
+        if each.daemon and each.daemon.of_cluster and reading.service(each.daemon.service(layout)) is not None
+    ]
+    return ("join", *there)
+
+
+def as_data(found: Past, following: tuple[str, ...]) -> dict[str, Any]:
+    """For a task's result; `following` are the `roles`."""
+    past = {
         "why": found.why,
         "pod_cidr": found.pod_cidr,
         "stale": [{"path": path, "says": said} for path, said in found.stale],
         "networks": list(found.networks),
     }
+    return {"rejoin": bool(found.why), "past": past, "roles": list(following)}

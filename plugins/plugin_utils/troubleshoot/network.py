@@ -79,7 +79,10 @@ def rejoined(evidence: Evidence) -> Answer:
         f"{path}: {'there' if kept else 'not there'}",
     ]
     files = f"{path} and {windows_path.join(layout.root, 'SourceVipRequest.json')}"
-    remedy = f"Run playbooks/rejoin.yml for this node: it removes {files}, and lets flanneld make the network anew."
+    remedy = (
+        f"Run playbooks/repair.yml -e winkube_repair=rejoin for this node: it removes {files}, and lets flanneld make "
+        "the network anew."
+    )
     if view is not None and view.node is None and evidence.service(layout.kubelet_service) is not None:
         return broken(
             f"The cluster has no Node {evidence.expected.node_name}, though this machine has been one: it was deleted.",
@@ -256,7 +259,7 @@ def endpoints(evidence: Evidence) -> Answer:
         remedies.append("Delete these pods, so that they are made anew; see TS-10 for who deletes endpoints.")
     if orphans:
         wrong.append(f"HNS endpoints of no pod: {', '.join(orphans)}.")
-        remedies.append("Run playbooks/repair.yml, or drain the node and restart it.")
+        remedies.append("Run playbooks/repair.yml -e winkube_repair=network, or drain the node and restart it.")
     wrong += [one.text for one in others]
     if wrong:
         return broken(" ".join(wrong), " ".join([*remedies, _remedies(others)]).strip(), seen)

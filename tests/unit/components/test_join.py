@@ -63,10 +63,14 @@ def test_joined_is_kubeconfig_certificate_and_node() -> None:
 @pytest.mark.parametrize(
     ("reading", "node", "said"),
     [
-        (member(), None, r"the cluster has no Node win1.*playbooks/rejoin\.yml"),
+        (member(), None, r"the cluster has no Node win1.*winkube_repair=rejoin"),
         (member(until="2026-11-21T12:00:00Z"), NODE, r"expired at 2026-11-21T12:00:00Z"),
-        (member(until="2026-11-21T11:59:59Z"), NODE, r"expired at 2026-11-21T11:59:59Z.*playbooks/rejoin\.yml"),
-        (member().merged({join.certificate_key(LAYOUT): {"exists": False}}), NODE, r"joined by half.*rejoin\.yml"),
+        (member(until="2026-11-21T11:59:59Z"), NODE, r"expired at 2026-11-21T11:59:59Z.*winkube_repair=rejoin"),
+        (
+            member().merged({join.certificate_key(LAYOUT): {"exists": False}}),
+            NODE,
+            r"joined by half.*winkube_repair=rejoin",
+        ),
         (fresh(), READY, r"a Node win1 that is Ready.*another machine has the name"),
     ],
 )

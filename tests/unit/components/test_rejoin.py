@@ -105,6 +105,16 @@ def test_a_node_that_gives_no_range_is_left_alone() -> None:
     assert not past(reading(files={VIP: vip()}), {"metadata": {"name": "win1"}, "spec": {}}).found
 
 
+@pytest.mark.row("JR-04")
+def test_the_roles_that_follow_are_in_the_order_of_a_first_join() -> None:
+    found = Machine().read(rejoin.reads(LAYOUT))
+    assert rejoin.roles(LAYOUT, found) == ("join", "kubelet", "flannel", "kube_proxy")
+    assert rejoin.roles(LAYOUT, Machine(services=["containerd", "kubelet"]).read(rejoin.reads(LAYOUT))) == (
+        "join",
+        "kubelet",
+    )
+
+
 # -- on a simulated node -----------------------------------------------------------------------------------------------
 
 

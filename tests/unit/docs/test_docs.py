@@ -143,7 +143,7 @@ def test_make_targets_exist() -> None:
 def test_playbooks_exist() -> None:
     named = named_by_commands(r"(?:^|\s)(winkube\.node\.[a-z]+|(?:playbooks/)?[a-z]+\.yml)(?=\s|$)")
     books = {f"winkube.node.{path.stem}" for path in (ROOT / "playbooks").glob("*.yml")}
-    books |= {f"playbooks/{path.name}" for path in (ROOT / "playbooks").glob("*.yml")} | {"site.yml", "acknowledge.yml"}
+    books |= {f"playbooks/{path.name}" for path in (ROOT / "playbooks").glob("*.yml")} | {"site.yml"}
     run = {entry for entry in named if entry[1].startswith(("winkube.node.", "playbooks/"))}
     roles = {f"winkube.node.{path.name}" for path in (ROOT / "roles").iterdir()}
     plugins = {f"winkube.node.{name}" for name in names_of_contents()}

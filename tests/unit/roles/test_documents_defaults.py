@@ -285,11 +285,12 @@ def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is
 
 
 @pytest.mark.row("JR-04")
-def test_after_the_clean_up_rejoin_yml_starts_in_the_order_of_a_first_join() -> None:
-    assert roles_of("rejoin.yml") == ["join", "kubelet", "flannel", "kube_proxy"]
-    (play,) = yaml.safe_load((ROOT / "playbooks" / "rejoin.yml").read_text(encoding="utf-8"))
-    modules = [name for task in play["tasks"] for name in task if name.startswith(("winkube.node.", "ansible."))]
-    assert modules[0] == "winkube.node.win_k8s_rejoin"
+def test_after_the_clean_up_repair_yml_runs_the_roles_that_the_module_names() -> None:
+    (play,) = yaml.safe_load((ROOT / "playbooks" / "repair.yml").read_text(encoding="utf-8"))
+    repair, follow, _uncordon = play["tasks"]
+    assert repair["register"] in follow["loop"]
+    assert "winkube.node.win_k8s_repair" in repair
+    assert follow["ansible.builtin.include_role"]["name"] == "winkube.node.{{ winkube_role }}"
 
 
 def passed(rows: str, role: str, **wanted: str) -> list[ParameterSet]:

@@ -169,7 +169,7 @@ def test_files_of_an_earlier_life(breaks: Callable[[Node], None], piece: str) ->
 def test_a_source_vip_of_an_earlier_life_and_a_machine_that_never_was_a_node() -> None:
     node = healthy(overlay=True)
     node.line("kube-proxy", lambda line: line.replace("10.244.3.2", "10.244.8.2"))
-    broken(node, "TS-11", "keeps files of an earlier life", "10.244.8.2", "does not lie", remedy="playbooks/rejoin.yml")
+    broken(node, "TS-11", "keeps files of an earlier life", "10.244.8.2", "does not lie", remedy="=rejoin")
     node = healthy()
     node.node = None
     del node.parts[service_key("kubelet")]

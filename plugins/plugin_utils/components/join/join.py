@@ -37,7 +37,7 @@ KUBEADM_DIRS = (r"C:\etc\kubernetes", r"C:\var\lib\kubelet")
 KubernetesDir and KubeletRunDirectory."""
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _COMMON_NAME = re.compile(r"(?:^|,\s*)CN\s*=\s*\"?([^,\"]+)")
-REJOIN = "playbooks/rejoin.yml"
+REJOIN = "playbooks/repair.yml -e winkube_repair=rejoin"
 
 
 class Broken(Refused):

@@ -24,13 +24,12 @@ from ..engine.resource import Refused
 from ..engine.resources.service import ACTIVE
 from ..engine.services.existing import Existing
 from ..engine.tools import SYSTEM32, run
-from . import stopping
+from . import COMPONENT, stopping
 
-NAME = "takeover"
 TASKKILL = SYSTEM32 + r"\taskkill.exe"
 NOT_FOUND = 128
 """taskkill's exit code where there is no such process. Source: learn.microsoft.com, taskkill."""
-PROCESSES = "processes:takeover"
+PROCESSES = "processes:take_over"
 GONE_S = 60
 
 
@@ -42,6 +41,11 @@ class Process:
     name: str
     path: str
     started: str
+
+    @property
+    def text(self) -> str:
+        """What is done with it."""
+        return f"end {self.path or self.name} (pid {self.pid}), which no service has started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +101,17 @@ def origin(service: Mapping[str, Any]) -> str:
     return "ours"
 
 
-def misnamed(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """What stands against the roles' services: one of another name that runs the same program."""
-    return tuple(
+def refuse_misnamed(layout: Layout, reading: Reading) -> None:
+    """Refused for a service of another name that runs the same program as one of the roles'."""
+    wrong = [
         f"The service {each.service} runs {each.program}, and winkube_node names {each.expected} for that: both would "
         f"take the same ports. Name the service in the variables as it is called, or remove it (sc.exe delete "
         f"{each.service})."
         for each in services(layout, reading)
         if each.service.casefold() != each.expected.casefold()
-    )
+    ]
+    if wrong:
+        raise Refused(*wrong)
 
 
 def loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
@@ -142,7 +148,7 @@ def batch(layout: Layout, going: tuple[Process, ...], reading: Reading) -> Batch
         if path.casefold() not in running
     )
     return Batch(
-        component=NAME,
+        component=COMPONENT,
         ops=tuple(ops),
         pre=(Expectation(system_query(), (("machine", reading.machine), ("boot_id", reading.boot_id))),),
         state=reads(layout),

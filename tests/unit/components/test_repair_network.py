@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,8 +11,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import B
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.network.parse import parse
-from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, repair
-from ansible_collections.winkube.node.plugins.plugin_utils.repair.repair import Remedy, Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.repair import check_options, hns, network
+from ansible_collections.winkube.node.plugins.plugin_utils.repair.network import Remedy, Wanted
 
 from tests.lab.machine.hns import Object
 
@@ -43,7 +43,7 @@ def machine(*, lease: bytes | None = None, named: bool = True) -> Machine:
 
 
 def read(made: Machine) -> Reading:
-    return made.read(repair.reads(WANTED))
+    return made.read(network.reads(LAYOUT))
 
 
 def come_up(made: Machine, after_s: float) -> None:
@@ -80,7 +80,7 @@ def test_flanneld_is_launched_again_until_its_network_is_there_at_most_so_often(
         answer = made.send(remedy.batch)
         return "" if answer["outcome"] == "done" else str(answer["error"]["message"])
 
-    launches = repair.launch_until_there(WANTED, tries, read(made), send, lambda: read(made))
+    launches = network.launch_until_there(WANTED, tries, read(made), send, lambda: read(made))
     assert len(launches) == len(sent) == made_times
     assert bool(launches[-1].error) is not works
     assert all("cbr0 was to be there" in each.error for each in launches[: -1 if works else None])
@@ -94,7 +94,7 @@ def test_flanneld_is_launched_again_until_its_network_is_there_at_most_so_often(
 def test_a_flanneld_that_has_its_network_is_left_alone() -> None:
     made = machine(lease=env())
     made.network("cbr0", OLD)
-    assert repair.launch_until_there(WANTED, 3, read(made), lambda remedy: "", lambda: read(made)) == ()
+    assert network.launch_until_there(WANTED, 3, read(made), lambda remedy: "", lambda: read(made)) == ()
 
 
 @pytest.mark.row("FL-11")
@@ -102,19 +102,19 @@ def test_a_network_without_a_management_address_counts_as_missing() -> None:
     made = machine(lease=env())
     made.node.faults.management_ip_s = 100_000
     made.network("cbr0", OLD)
-    assert repair.waits_for_network(WANTED, read(made)) == "the HNS network cbr0 has no management address"
+    assert network.waits_for_network(WANTED, read(made)) == "the HNS network cbr0 has no management address"
 
 
 @pytest.mark.row("FL-11")
 def test_one_that_is_not_told_its_node_or_lacks_an_argument_is_refused() -> None:
     with pytest.raises(Refused, match=r"flanneld is to be launched again, but it lacks NODE_NAME=win1 and"):
-        repair.relaunch(WANTED, "", read(machine(named=False)))
+        network.relaunch(WANTED, "", read(machine(named=False)))
     with pytest.raises(Refused, match=r"lacks NODE_NAME=win2 and"):
-        repair.relaunch(replace(WANTED, node_name="win2"), "", read(machine()))
+        network.relaunch(replace(WANTED, node_name="win2"), "", read(machine()))
     made = machine()
     made.node.registry.set(KEY, "ImagePath", "expand_string", f'"{LAYOUT.flanneld_binary}" --run 1')
     with pytest.raises(Refused, match="lacks --kubeconfig-file, --iface, --ip-masq, --kube-subnet-mgr and"):
-        repair.relaunch(WANTED, "", read(made))
+        network.relaunch(WANTED, "", read(made))
 
 
 # -- subnet.env --------------------------------------------------------------------------------------------------------
@@ -131,41 +131,41 @@ def test_first_flanneld_is_launched_again_for_a_missing_subnet_env() -> None:
         made.node.clock.call_later(5, lambda: made.write(SUBNET_ENV, env()))
         return str(made.send(remedy.batch).get("error") or "")
 
-    (launch,) = repair.launch_until_there(WANTED, 3, read(made), send, lambda: read(made))
+    (launch,) = network.launch_until_there(WANTED, 3, read(made), send, lambda: read(made))
     assert launch.error == ""
     assert launch.remedy.why == rf"there is no {SUBNET_ENV}, so pods cannot start"
     stops = [op.args["args"] for op in sent[0].batch.ops if op.op == "run"]
     assert stops[0] == ["stop", "flanneld"]
     assert stops[1] == ["start", "flanneld"]
-    assert repair.lacks_lease(WANTED, read(made)) == ""
+    assert network.lacks_lease(WANTED, read(made)) == ""
 
 
 @pytest.mark.row("FL-09")
 def test_the_generated_file_has_the_nodes_own_range() -> None:
     made = machine()
-    remedy = repair.write_lease(WANTED, "", nodes(win1=OLD, win2=NEW), 1500, read(made))
+    remedy = network.write_lease(WANTED, "", nodes(win1=OLD, win2=NEW), 1500, read(made))
     assert made.send(remedy.batch)["outcome"] == "done"
     assert made.node.drive.read(SUBNET_ENV) == env()
     overlay = replace(WANTED, mode="overlay")
-    assert "FLANNEL_MTU=1450\n" in repair.lease(overlay, "", nodes(win1=OLD), 1500)
+    assert "FLANNEL_MTU=1450\n" in network.lease(overlay, "", nodes(win1=OLD), 1500)
 
 
 @pytest.mark.row("FL-09", "TS-13")
 @pytest.mark.parametrize("subnet", [NEW, "10.244.9.128/25", "10.244.8.0/23"])
 def test_a_range_that_another_node_has_is_refused(subnet: str) -> None:
     with pytest.raises(Refused, match=r"overlaps 10\.244\.9\.0/24 of the node win2"):
-        repair.lease(WANTED, subnet, nodes(win1=OLD, win2=NEW, new=""), 1500)
-    assert "FLANNEL_SUBNET=10.244.10.1/24" in repair.lease(WANTED, "10.244.10.0/24", nodes(win1=OLD, win2=NEW), 1500)
+        network.lease(WANTED, subnet, nodes(win1=OLD, win2=NEW, new=""), 1500)
+    assert "FLANNEL_SUBNET=10.244.10.1/24" in network.lease(WANTED, "10.244.10.0/24", nodes(win1=OLD, win2=NEW), 1500)
 
 
 @pytest.mark.row("FL-09")
 def test_without_knowing_the_others_and_outside_the_cluster_it_is_refused() -> None:
     with pytest.raises(Refused, match="only where all nodes' ranges are known"):
-        repair.lease(WANTED, "", None, 1500)
+        network.lease(WANTED, "", None, 1500)
     with pytest.raises(Refused, match="has no podCIDR"):
-        repair.lease(replace(WANTED, pod_cidr=""), "", [], 1500)
+        network.lease(replace(WANTED, pod_cidr=""), "", [], 1500)
     with pytest.raises(Refused, match=r"10\.99\.0\.0/24 does not lie in winkube_cluster_cidr"):
-        repair.lease(WANTED, "10.99.0.0/24", [], 1500)
+        network.lease(WANTED, "10.99.0.0/24", [], 1500)
 
 
 # -- HNS ---------------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_policy_lists_go_while_kube_proxy_is_stopped() -> None:
     end = made.endpoint(cbr0, "Ethernet", IsRemoteEndpoint=True, IPAddress="10.244.7.4")
     policy = {"Type": "ELB", "Protocol": 6, "InternalPort": 80, "ExternalPort": 80, "VIPs": ["10.96.0.1"]}
     made.node.hns.create_policy_list({"References": [f"/endpoints/{end['ID']}"], "Policies": [policy]})
-    remedy = repair.remove_policy_lists(WANTED, read(made))
+    remedy = network.remove_policy_lists(WANTED, read(made))
     assert remedy is not None
     kinds = [op.args["args"][0] if op.op == "run" else op.op for op in remedy.batch.ops if op.op != "wait"]
     assert kinds == ["stop", "hns_remove", "start"]
@@ -186,7 +186,7 @@ def test_policy_lists_go_while_kube_proxy_is_stopped() -> None:
     assert made.node.hns.policy_lists == []
     assert [each["Name"] for each in made.node.hns.endpoints] == ["Ethernet"], "only the policy lists"
     assert made.state("kube-proxy") == "running"
-    assert repair.remove_policy_lists(WANTED, read(made)) is None
+    assert network.remove_policy_lists(WANTED, read(made)) is None
 
 
 def test_endpoints_of_dead_pods_go_if_they_keep_an_address() -> None:
@@ -198,12 +198,12 @@ def test_endpoints_of_dead_pods_go_if_they_keep_an_address() -> None:
     made.endpoint(other, "foreign")
     stale = made.endpoint(cbr0, "stale")
     before = hns.hns(read(made))
-    assert repair.in_the_way(WANTED, before, before) == ()
+    assert network.in_the_way(WANTED, before, before) == ()
     moved = replace(WANTED, pod_cidr=f"{stale['IPAddress']}/32")  # all but its address are of another range now
-    dead = repair.in_the_way(moved, before, before)
+    dead = network.in_the_way(moved, before, before)
     assert [each.name for each in dead] == ["harmless"]
-    assert repair.in_the_way(moved, replace(before, endpoints=()), before) == (), "seen once is not enough"
-    assert made.send(repair.remove_endpoints(moved, dead, read(made)).batch)["outcome"] == "done"
+    assert network.in_the_way(moved, replace(before, endpoints=()), before) == (), "seen once is not enough"
+    assert made.send(network.remove_endpoints(moved, dead, read(made)).batch)["outcome"] == "done"
     assert sorted(each["Name"] for each in made.node.hns.endpoints) == ["alive", "cbr0_ep", "foreign", "stale"]
 
 
@@ -212,10 +212,10 @@ def test_an_address_that_two_have_is_taken_from_the_dead_one() -> None:
         {"ID": "A", "Name": "alive", "VirtualNetwork": "N", "IPAddress": "10.244.3.9", "Namespace": {"ID": "S"}},
         {"ID": "D", "Name": "dead", "VirtualNetwork": "N", "IPAddress": "10.244.3.9"},
     ]
-    network = {"ID": "N", "Name": "cbr0", "Type": "L2Bridge", "Subnets": [{"AddressPrefix": OLD}]}
-    texts = {"networks": [network], "endpoints": answer, "policylists": [], "namespaces": []}
+    pods = {"ID": "N", "Name": "cbr0", "Type": "L2Bridge", "Subnets": [{"AddressPrefix": OLD}]}
+    texts = {"networks": [pods], "endpoints": answer, "policylists": [], "namespaces": []}
     found = parse({"available": True, **{name: json.dumps(each) for name, each in texts.items()}})
-    assert [each.name for each in repair.in_the_way(WANTED, found, found)] == ["dead"]
+    assert [each.name for each in network.in_the_way(WANTED, found, found)] == ["dead"]
 
 
 def test_services_that_stayed_down_start_in_the_order_of_a_boot() -> None:
@@ -224,14 +224,14 @@ def test_services_that_stayed_down_start_in_the_order_of_a_boot() -> None:
     for name in ("kube-proxy", "kubelet"):
         made.node.run("C:\\Windows\\System32\\sc.exe", ["stop", name])
     made.node.clock.advance(10)
-    names = repair.down(WANTED, read(made))
+    names = network.down(WANTED, read(made))
     assert names == ("kubelet", "kube-proxy")
-    assert made.send(repair.start_in_order(WANTED, names, read(made)).batch)["outcome"] == "done"
-    assert repair.down(WANTED, read(made)) == ()
+    assert made.send(network.start_in_order(WANTED, names, read(made)).batch)["outcome"] == "done"
+    assert network.down(WANTED, read(made)) == ()
     made.node.services.change("kubelet", "Start", "dword", 3)
     made.node.run("C:\\Windows\\System32\\sc.exe", ["stop", "kubelet"])
     made.node.clock.advance(10)
-    assert repair.down(WANTED, read(made)) == (), "one that Windows is not to start is stopped on purpose"
+    assert network.down(WANTED, read(made)) == (), "one that Windows is not to start is stopped on purpose"
 
 
 def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
@@ -241,13 +241,13 @@ def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
     made.node.hns.create_network({"Name": "nat", "Type": "nat", "Subnets": []})
     recorded = replace(OURS, recorded=(placeholder["ID"].lower(),))
     wanted = replace(WANTED, ours=recorded)
-    going = repair.other_mode(wanted, read(made))
+    going = network.other_mode(wanted, read(made))
     assert sorted(each.name for each in going) == ["External", "vxlan0"]
-    assert [each.name for each in repair.other_mode(WANTED, read(made))] == ["vxlan0"], "External is nobody's here"
-    assert made.send(repair.switch_mode(wanted, going, read(made)).batch)["outcome"] == "done"
+    assert [each.name for each in network.other_mode(WANTED, read(made))] == ["vxlan0"], "External is nobody's here"
+    assert made.send(network.switch_mode(wanted, going, read(made)).batch)["outcome"] == "done"
     assert made.networks() == ["nat"]
     assert made.addresses("Ethernet")
-    assert repair.other_mode(replace(wanted, mode="overlay"), read(made)) == ()
+    assert network.other_mode(replace(wanted, mode="overlay"), read(made)) == ()
 
 
 def test_cut_anywhere_no_service_stays_down() -> None:
@@ -262,14 +262,111 @@ def test_cut_anywhere_no_service_stays_down() -> None:
         return made
 
     def lists(made: Machine) -> Batch:
-        remedy = repair.remove_policy_lists(WANTED, read(made))
+        remedy = network.remove_policy_lists(WANTED, read(made))
         assert remedy is not None
         return remedy.batch
 
     def again(made: Machine) -> Batch:
-        return repair.relaunch(WANTED, "stuck", read(made)).batch
+        return network.relaunch(WANTED, "stuck", read(made)).batch
 
     for plan in (lists, again):
         count, wrong = cut_everywhere(make, plan, "cbr0", every=4, changes=False)
         assert wrong == []
         assert count >= 5
+
+
+# -- all of them, one after the other ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Told:
+    """A node of which the texts of remedies are kept; launches of flanneld are rolled back unless it `works`."""
+
+    made: Machine
+    works: bool = False
+    texts: list[str] = field(default_factory=list)
+
+    def look(self, after_s: float = 0) -> Reading:
+        self.seen = read(self.made)
+        return self.seen
+
+    def send(self, remedy: Remedy) -> None:
+        self.texts.append(remedy.text)
+
+    def attempt(self, remedy: Remedy) -> str:
+        self.send(remedy)
+        return "" if self.works else "it did not come"
+
+
+def repaired(made: Machine, *, works: bool = False, **options: Any) -> list[str]:
+    """What is done, and why flanneld is stuck still."""
+    node = Told(made, works)
+    node.look()
+    stuck = network.repair(replace(WANTED, nodes=nodes(win1=OLD), **options), node)
+    return [*node.texts, *([stuck] if stuck else [])]
+
+
+@pytest.mark.row("KP-17")
+def test_policy_lists_go_only_if_it_was_said() -> None:
+    made = machine(lease=env())
+    cbr0 = made.network("cbr0", OLD)
+    end = made.endpoint(cbr0, "Ethernet", IsRemoteEndpoint=True, IPAddress="10.244.7.4")
+    policy = {"Type": "ELB", "Protocol": 6, "InternalPort": 80, "ExternalPort": 80, "VIPs": ["10.96.0.1"]}
+    made.node.hns.create_policy_list({"References": [f"/endpoints/{end['ID']}"], "Policies": [policy]})
+    assert repaired(made) == []
+    (text,) = repaired(made, remove_policy_lists=True)
+    assert text.startswith("remove 1 policy lists")
+
+
+@pytest.mark.row("FL-11")
+@pytest.mark.parametrize(("retries", "launches"), [(0, 1), (2, 3)])
+def test_flanneld_is_launched_once_and_so_often_again(retries: int, launches: int) -> None:
+    *texts, error = repaired(machine(), retries=retries)
+    assert texts == ["launch flanneld again and wait 60 s for its network cbr0"] * launches
+    assert error.startswith(f"flanneld was launched {launches} times, and its network cbr0")
+
+
+@pytest.mark.row("FL-09")
+@pytest.mark.parametrize("allowed", [False, True])
+def test_subnet_env_is_written_after_the_launches_and_only_if_it_was_said(allowed: bool) -> None:
+    made = machine()
+    made.network("cbr0", OLD)
+    *launches, last = repaired(made, retries=1, generate_subnet_env=allowed)
+    assert len(launches) == 2
+    assert all(text.startswith("launch flanneld again") for text in launches)
+    assert last.startswith(rf"write {SUBNET_ENV}: FLANNEL_NETWORK=" if allowed else "flanneld was launched 2")
+
+
+@pytest.mark.row("FL-09")
+def test_without_its_network_a_lease_would_help_nobody() -> None:
+    texts = repaired(machine(), retries=0, generate_subnet_env=True)
+    assert not [text for text in texts if text.startswith("write")]
+
+
+# -- the module's options ----------------------------------------------------------------------------------------------
+
+OPTIONS = {"node_name": "win1", "always": False, "switch_mode": False, "batch": ""}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"action": "acknowledge"}, r"The action acknowledge needs batch: set it \(for repair\.yml, winkube_batch\)\."),
+        ({"action": "network", "node_name": ""}, "The action network needs node_name"),
+        (
+            {"action": "rejoin", "switch_mode": True},
+            "switch_mode has no effect with the action rejoin: leave it out, or",
+        ),
+        ({"action": "take_over", "batch": "0"}, "batch has no effect with the action take_over"),
+    ],
+)
+def test_options_that_an_action_lacks_or_does_nothing_with_are_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(Refused, match=sentence):
+        check_options(OPTIONS | given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"action": "rejoin", "always": True}, {"action": "take_over", "node_name": ""}, {"action": "network"}]
+)
+def test_options_that_fit_the_action_are_taken(given: dict[str, Any]) -> None:
+    check_options(OPTIONS | given)

@@ -14,10 +14,11 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..components import networks, registry
-from ..components.flannel import subnet_env, virtual_switch
+from ..components.flannel import flannel_conf, subnet_env, virtual_switch
+from ..components.join import join
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Batch, Op, as_base64
@@ -29,9 +30,10 @@ from ..engine.services.existing import Existing
 from ..engine.tools import halt, start_ops, wait_pipe, wait_service
 from ..facts.flannel import BACKENDS
 from ..network.model import Endpoint, Hns, Network
-from . import hns, rejoin, stopping
+from . import COMPONENT, hns, rejoin, stopping
 
-NAME = "repair"
+PAUSE_S = 10
+"""Between the two looks at endpoints: a pod that is just being made has no namespace for a moment."""
 AUTO = 2
 """The start type of a service that Windows starts at boot. Source: winsvc.h SERVICE_AUTO_START."""
 
@@ -39,7 +41,9 @@ AUTO = 2
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """How the node should be. `network` is flannel's HNS network, `pod_cidr` the range of its Node (empty: not known),
-    `timeout_s` how long a launch of flanneld may take until its network is there."""
+    `timeout_s` how long a launch of flanneld may take until its network is there, `retries` how often it is launched
+    once more, `nodes` are all Nodes of the cluster (None: it cannot be asked). What may be done besides has the names
+    of the module's options."""
 
     layout: Layout
     node_name: str
@@ -49,6 +53,45 @@ class Wanted:
     ours: hns.Ours
     pod_cidr: str = ""
     timeout_s: int = 120
+    retries: int = 2
+    nodes: Sequence[Mapping[str, Any]] | None = None
+    interface_name: str = "Ethernet"
+    management_ip: str = ""
+    switch_mode: bool = False
+    remove_policy_lists: bool = False
+    generate_subnet_env: bool = False
+    subnet: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        layout: Layout,
+        nodes: Sequence[Mapping[str, Any]] | None,
+        recorded: tuple[str, ...],
+    ) -> Wanted:
+        """From the module's options; `recorded` are the ids of the networks that batches have made."""
+        mode, name = options["network_mode"], options["network_name"]
+        flannel_conf.check_mode(mode, None)
+        own = next((each for each in nodes or () if _name(each) == options["node_name"]), {})
+        return cls(
+            layout=layout,
+            node_name=options["node_name"],
+            mode=mode,
+            network=flannel_conf.network_name(mode, name if mode == "overlay" else ""),
+            cluster=options["cluster_cidr"],
+            ours=hns.Ours(hns.own_names(name), options["cluster_cidr"], recorded),
+            pod_cidr=str((own.get("spec") or {}).get("podCIDR") or ""),
+            timeout_s=options["network_timeout"],
+            nodes=nodes,
+            retries=options["retries"],
+            interface_name=options["interface_name"],
+            management_ip=options["management_ip"],
+            switch_mode=options["switch_mode"],
+            remove_policy_lists=options["remove_policy_lists"],
+            generate_subnet_env=options["generate_subnet_env"],
+            subnet=options["subnet"],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +103,24 @@ class Remedy:
     batch: Batch
 
 
-def reads(wanted: Wanted) -> tuple[Query, ...]:
+class Node(Protocol):
+    """The node that is repaired."""
+
+    seen: Reading
+    """As it was when it was last read."""
+
+    def look(self, after_s: float = 0) -> Reading:
+        """Read it anew."""
+
+    def send(self, remedy: Remedy) -> None:
+        """Work it off and look. An exception if it was rolled back."""
+
+    def attempt(self, remedy: Remedy) -> str:
+        """Work it off and look; why it was rolled back, empty if it was not."""
+
+
+def reads(layout: Layout) -> tuple[Query, ...]:
     """What the remedies are chosen by."""
-    layout = wanted.layout
     return merge_queries(
         (
             system_query(),
@@ -72,6 +130,62 @@ def reads(wanted: Wanted) -> tuple[Query, ...]:
             services_query((*stopping.names(layout), layout.containerd_service)),
         )
     )
+
+
+def repair(wanted: Wanted, node: Node) -> str:
+    """Remedies one after the other, each chosen by what the one before has left; why flanneld is stuck still, empty if
+    it is not. Refused for what no restart mends."""
+    if wanted.switch_mode and (going := other_mode(wanted, node.seen)):
+        node.send(switch_mode(wanted, going, node.seen))
+        return ""  # nothing is up until site.yml has made the networks of the other mode
+    _refuse_other_life(wanted, node.seen)
+    before = hns.hns(node.seen)
+    if in_the_way(wanted, before, before):
+        dead = in_the_way(wanted, before, hns.hns(node.look(PAUSE_S)))
+        if dead:
+            node.send(remove_endpoints(wanted, dead, node.seen))
+    if names := down(wanted, node.seen):
+        node.send(start_in_order(wanted, names, node.seen))
+    if stuck := _launched(wanted, node):
+        return stuck
+    if wanted.remove_policy_lists and (lists := remove_policy_lists(wanted, node.seen)):
+        node.send(lists)
+    return ""
+
+
+def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
+    """A node that has to join anew, and a network of the other mode."""
+    stale = [
+        f"{path} is of another range ({said}) than the podCIDR {wanted.pod_cidr}"
+        for path, said in rejoin.stale_files(wanted.layout, wanted.pod_cidr, reading)
+    ]
+    if stale:
+        raise Refused(f"{'; '.join(stale)}: this node was deleted and has joined again. Run {join.REJOIN}.")
+    if others := other_mode(wanted, reading):
+        raise Refused(
+            f"The HNS network {others[0].name} is of type {others[0].type}, and winkube_network_mode {wanted.mode} "
+            "needs another: with -e winkube_repair_switch_mode=true it is removed, once its pods are gone."
+        )
+
+
+def _launched(wanted: Wanted, node: Node) -> str:
+    """flanneld again, at most so many times; then, where it is allowed, subnet.env in its place: without its network
+    a lease would help nobody."""
+    made = launch_until_there(wanted, 1 + wanted.retries, node.seen, node.attempt, node.look)
+    if not made or not made[-1].error:
+        return ""
+    if not wanted.generate_subnet_env or waits_for_network(wanted, node.seen):
+        return (
+            f"flanneld was launched {len(made)} times, and its network {wanted.network} or its "
+            f"{subnet_env.path(wanted.layout)} did not come. The last time: {made[-1].error}"
+        )
+    found = networks.management(node.seen, interface=wanted.interface_name, address=wanted.management_ip)
+    node.send(write_lease(wanted, wanted.subnet, wanted.nodes, found.adapter.mtu, node.seen))
+    return ""
+
+
+def _name(node: Mapping[str, Any]) -> str:
+    return str((node.get("metadata") or {}).get("name") or "")
 
 
 # -- what is wrong -----------------------------------------------------------------------------------------------------
@@ -344,7 +458,7 @@ def used_by(
 ) -> tuple[str, ipaddress.IPv4Network] | None:
     """The other node whose podCIDR overlaps `span`, and that range."""
     for node in nodes:
-        name = str((node.get("metadata") or {}).get("name") or "")
+        name = _name(node)
         spec = node.get("spec") or {}
         listed = [str(each) for each in spec.get("podCIDRs") or [spec.get("podCIDR")] if each]
         if name == own or not listed:
@@ -371,10 +485,10 @@ def _started(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
 
 def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: Wanted, reading: Reading) -> Remedy:
     batch = Batch(
-        component=NAME,
+        component=COMPONENT,
         ops=ops,
         pre=(Expectation(system_query(), (("machine", reading.machine), ("boot_id", reading.boot_id))),),
-        state=reads(wanted),
+        state=reads(wanted.layout),
     )
     return Remedy(why, text, batch)
 
