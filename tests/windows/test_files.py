@@ -31,9 +31,9 @@ from tests.windows.test_command_lines import AT_FIRST, reached, running, write  
 HAS_DRY_RUN = Line(1, 24)
 """Source: tests/recorded, kubeadm-1.22.17 (none) and kubeadm-1.24.17. Before it the phase `preflight` is run, which
 asks the cluster as well."""
-VERIFIES_BY_POWERSHELL = Line(1, 31)
+VERIFIES_BY_POWERSHELL = Line(1, 33)
 """The last line whose SystemVerification fails where PowerShell does not say the release of Windows: Wine has none.
-Seen with 1.22.17 and 1.30.4 (system-validators 1.5, 1.8), not with 1.35.4 (1.12)."""
+Seen with 1.22.17, 1.30.4, 1.33.13 (system-validators 1.5 to 1.9), not with 1.35.4 (1.12)."""
 CNI = "1.9.0"
 FLANNEL_CNI = "1.2.0-flannel1"
 VIP = source_vip.VipArgs(LAYOUT, "vxlan0", r"C:\var\lib\cni\networks")
