@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..plugin_utils.components import log_limit
 from ..plugin_utils.components.host import host
 from ..plugin_utils.components.host.host import HostArgs, Proxy
 from ..plugin_utils.components.host.node_fit import Wanted
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.registry import DAEMONS
+from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.feature import TIMEOUT_S
@@ -38,7 +41,7 @@ class ActionModule(KubernetesAction):
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
         """Folders, the feature Containers, the machine's name and proxy; refused before anything is touched."""
-        args = arguments(options, layout)
+        args = arguments(options, layout, mark)
         if not reading.missing(host.reads(layout)):
             found = host.check(args, reading)
             self._reminders = found.reminders
@@ -57,7 +60,7 @@ class ActionModule(KubernetesAction):
             self.warn_once(f"{self._host}: {sentence}")
 
 
-def arguments(options: Mapping[str, Any], layout: Layout) -> HostArgs:
+def arguments(options: Mapping[str, Any], layout: Layout, mark: str = "") -> HostArgs:
     """The component's arguments from the module's options."""
     proxy, network = options["proxy"], options["network"]
     return HostArgs(
@@ -85,4 +88,8 @@ def arguments(options: Mapping[str, Any], layout: Layout) -> HostArgs:
         page_file_mb=options["page_file_min_mb"],
         require_encryption=options["require_encryption"],
         gmsa=options["gmsa"],
+        limits=log_limit.limits(options["log"]),
+        logs=tuple(windows_path.join(layout.log_dir, f"{name}.log") for name in DAEMONS),
+        scheduled=options["runner"] == "task",
+        mark=mark,
     )

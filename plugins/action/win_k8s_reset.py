@@ -11,7 +11,7 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.component_action import ComponentAction
-from ..plugin_utils.components import registry
+from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
@@ -80,6 +80,7 @@ class ActionModule(ComponentAction):
             reset.Down(scope),
             *(FirewallRule(name, wanted=False) for name in (RULE, *registry.rules())),
             defender.Exclusions(layout, wanted=False),
+            log_limit.LogLimits(layout, None, (), ""),
             *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
             *(reset.NoVariable(str(name)) for name in options["variables"]),
             *(() if "programs" in scope.keep else (reset.NoEventSource(layout.nssm),)),

@@ -37,7 +37,8 @@ options:
         type: int
         default: 10
       keep_days:
-        description: Days after which kube-log-runner removes older files of the log. nssm removes none.
+        description: Days after which kube-log-runner removes older files of the log. M(winkube.node.win_k8s_host)
+          removes those of nssm.
         type: int
         default: 14
 """

@@ -120,6 +120,24 @@ options:
         is changed for them.
     type: bool
     default: false
+  log:
+    description:
+      - Limits of the services' logs that nobody else keeps small, what nssm has rotated and the one that containerd
+        holds open. A scheduled task looks at them each hour; not where O(runner=inline), which makes no tasks.
+    type: dict
+    suboptions:
+      max_mb:
+        description: Megabytes at which containerd's log is put aside and emptied.
+        type: int
+        default: 10
+      keep_files:
+        description: So many older files of each log stay. V(0) takes the task away, and none is removed.
+        type: int
+        default: 10
+      keep_days:
+        description: Days after which older files are removed.
+        type: int
+        default: 14
   reboot:
     description:
       - Restart the machine where a change is only in force after a restart. With V(false) a warning says what waits

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ..components import runner_task
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Op, as_base64
@@ -25,14 +26,11 @@ from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_quer
 from ..engine.resource import Change, Refused
 from ..engine.resources.firewall_rule import NETSH, NO_RULE
 from ..engine.resources.service import running_dependants
-from ..engine.tools import SYSTEM32, run, start_ops, stop_ops
+from ..engine.tools import run, start_ops, stop_ops
 from ..facts import cri_tcp as facts
 
 TASK = r"\winkube\expiry"
-SCHTASKS = SYSTEM32 + r"\schtasks.exe"
-POWERSHELL = SYSTEM32 + r"\WindowsPowerShell\v1.0\powershell.exe"
-NO_TASK = 1
-"""What schtasks ends with when there is no task of that name."""
+ABOUT = "Closes CRI over TCP, which winkube.node opened for a limited time on this machine."
 
 LIMIT = 512 * 1024
 """expiry.json holds the closed config.toml; up to so many bytes it is read."""
@@ -232,8 +230,8 @@ class Expiry:
 
     def _with(self, wanted: Mapping[str, Any], planned: bool, task: bool) -> tuple[Op, ...]:
         """Files, then the task; what was planned before comes back if the batch is taken back."""
-        xml = b"\xff\xfe" + task_xml(self.layout.state_dir, str(wanted["at"])).encode("utf-16-le")
-        create = run(SCHTASKS, "/Create", "/TN", TASK, "/XML", self._path("expiry.xml"), "/F")
+        xml = runner_task.xml(self.layout.state_dir, ABOUT, since=str(wanted["at"]), every="PT5M")
+        create = runner_task.create(TASK, self._path("expiry.xml"))
         again = (create,) if planned and task else ()
         return (
             Op("mkdir", {"path": self.backup}).undone_by(*again),
@@ -243,7 +241,7 @@ class Expiry:
         )
 
     def _without(self, planned: bool, task: bool) -> tuple[Op, ...]:
-        create = run(SCHTASKS, "/Create", "/TN", TASK, "/XML", self._path("expiry.xml"), "/F")
+        create = runner_task.create(TASK, self._path("expiry.xml"))
         ops = [_delete().undone_by(*([create] if planned and task else []))]
         if planned:
             backup = windows_path.join(self.backup, "expiry.json")
@@ -261,71 +259,12 @@ class Expiry:
         return windows_path.join(self.layout.state_dir, name)
 
 
-def task_xml(state_dir: str, at: str) -> str:
-    """The task that starts the runner from the UTC time `at` on, every five minutes, also after a missed start, until
-    the runner deletes it.
-
-    Windows starts a missed task later (StartWhenAvailable) only if it is repeated for ever or has an end. Source:
-    learn.microsoft.com, ITaskSettings::get_StartWhenAvailable.
-    """
-    folder = state_dir.replace("'", "''")
-    script = (
-        "$ErrorActionPreference = 'Stop'; "
-        f"& ([ScriptBlock]::Create([IO.File]::ReadAllText('{folder}\\runner.ps1'))) -StateDir '{folder}'"
-    )
-    encoded = base64.b64encode(script.encode("utf-16-le")).decode()
-    return f"""<?xml version="1.0" encoding="UTF-16"?>
-<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <RegistrationInfo>
-    <Description>Closes CRI over TCP, which winkube.node opened for a limited time on this machine.</Description>
-  </RegistrationInfo>
-  <Triggers>
-    <TimeTrigger>
-      <Repetition>
-        <Interval>PT5M</Interval>
-        <StopAtDurationEnd>false</StopAtDurationEnd>
-      </Repetition>
-      <StartBoundary>{at}</StartBoundary>
-      <Enabled>true</Enabled>
-    </TimeTrigger>
-  </Triggers>
-  <Principals>
-    <Principal id="Author">
-      <UserId>S-1-5-18</UserId>
-      <RunLevel>HighestAvailable</RunLevel>
-    </Principal>
-  </Principals>
-  <Settings>
-    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
-    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
-    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
-    <AllowHardTerminate>true</AllowHardTerminate>
-    <StartWhenAvailable>true</StartWhenAvailable>
-    <RunOnlyIfNetworkAvailable>false</RunOnlyIfNetworkAvailable>
-    <AllowStartOnDemand>true</AllowStartOnDemand>
-    <Enabled>true</Enabled>
-    <Hidden>false</Hidden>
-    <RunOnlyIfIdle>false</RunOnlyIfIdle>
-    <WakeToRun>false</WakeToRun>
-    <ExecutionTimeLimit>PT3H</ExecutionTimeLimit>
-    <Priority>4</Priority>
-  </Settings>
-  <Actions Context="Author">
-    <Exec>
-      <Command>{POWERSHELL}</Command>
-      <Arguments>-NoProfile -NonInteractive -EncodedCommand {encoded}</Arguments>
-    </Exec>
-  </Actions>
-</Task>
-"""
-
-
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _delete() -> Op:
-    return run(SCHTASKS, "/Delete", "/TN", TASK, "/F", ok_exit=(0, NO_TASK))
+    return runner_task.delete(TASK)
 
 
 def _same(planned: Mapping[str, Any] | None, wanted: Mapping[str, Any], now: datetime) -> bool:

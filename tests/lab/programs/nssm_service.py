@@ -85,9 +85,25 @@ class Keeper:
         path = self.setting(setting)
         if path and data:
             try:
+                self.rotate(path)
                 self.node.drive.write(path, data, append=True, owner="S-1-5-18")
             except WinError:
                 return
+
+    def rotate(self, path: str) -> None:
+        """A file that is large enough gets a name with the time. None of those is ever taken away.
+
+        Source: nssm 2.24 io.cpp, rotate_file and rotated_filename (`%s-%04u%02u%02uT%02u%02u%02u.%03u%s`); README,
+        "I/O redirection", "File rotation".
+        """
+        drive, number = self.node.drive, self.registry.number
+        most = number(self.key, "AppRotateBytes")
+        if not number(self.key, "AppRotateFiles") or not number(self.key, "AppRotateOnline") or not most:
+            return
+        if drive.kind(path) == "file" and drive.stat(path).size >= most:
+            stem, dot, ending = path.rpartition(".")
+            now = self.node.clock.utc()
+            drive.rename(path, f"{stem}-{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}{dot}{ending}")
 
     def keep_output(self) -> None:
         for completed in self.result:

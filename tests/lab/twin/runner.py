@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.machine.errors import WinError
 from tests.lab.twin import task
 from tests.lab.twin.expiry import expire
+from tests.lab.twin.log_limit import keep_small
 from tests.lab.twin.ops import drop_temporaries, perform
 from tests.lab.twin.ops_files import clear_replaced
 from tests.lab.twin.state import Document, StateFolder
@@ -46,6 +47,7 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
         opened = folder.open_batch()
         if opened is None:
             task.disable(node)
+            keep_small(node, folder)
             yield from expire(node, folder, process)
             return 0
         for name in NOTES:

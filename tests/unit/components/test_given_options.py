@@ -10,6 +10,7 @@ import pytest
 import yaml
 from _pytest.mark import ParameterSet
 from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components import log_limit
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
@@ -38,7 +39,8 @@ def options(module: str, **given: Any) -> dict[str, Any]:
     found = {name: default(each) for name, each in yaml.safe_load(text)["options"].items()}
     nobody: dict[str, Any] = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
     nobody["log_runner_source"] = NOWHERE | {"version": "1.37.1"}
-    nobody["log"] = {"max_mb": 10, "keep_days": 14}
+    nobody["log"] = {"max_mb": 10, "keep_files": 10, "keep_days": 14}
+    nobody["runner"] = "task"
     nobody["firewall"] = {"enabled": True, "sources": []}
     return found | nobody | {"version": "1.29.15", "node_name": "win1"} | given
 
@@ -306,6 +308,7 @@ def test_the_machines() -> None:
         kubernetes_version="1.35.1",
         computer_name="win7",
         page_file_min_mb=4096,
+        log={"max_mb": 5, "keep_files": 7, "keep_days": 3},
         proxy={"http": "http://p:80/", "https": "http://p:443/", "no_proxy": ["git.example.com"]},
         network={
             "mode": "overlay",
@@ -328,3 +331,8 @@ def test_the_machines() -> None:
     assert found.proxy.exceptions == ("git.example.com",)
     assert found.proxy.ranges == ("10.244.0.0/16", "fd00::/56", "10.96.0.0/12")
     assert found.proxy.domain == "cluster.local"
+    assert found.limits == log_limit.Limits(5, 7, 3) and found.scheduled
+    assert r"C:\k\kubelet.log" in found.logs and r"C:\k\kube-proxy.log" in found.logs
+    assert not win_k8s_host.arguments(wanted | {"runner": "inline"}, LAYOUT).scheduled
+    with pytest.raises(Refused, match="keep_files -1"):
+        win_k8s_host.arguments(wanted | {"log": {"max_mb": 5, "keep_files": -1, "keep_days": 3}}, LAYOUT)

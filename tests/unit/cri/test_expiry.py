@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_node_check import _left_open
+from ansible_collections.winkube.node.plugins.plugin_utils.components import runner_task
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -231,7 +232,7 @@ def test_times_that_are_none(text: str) -> None:
 
 
 def test_the_task_is_systems_and_survives_a_missed_start() -> None:
-    xml = expiry.task_xml(r"C:\it's", "2026-11-21T09:00:00Z")
+    xml = runner_task.xml(r"C:\it's", expiry.ABOUT, since="2026-11-21T09:00:00Z", every="PT5M").decode("utf-16")
     root = ElementTree.fromstring(xml.encode("utf-16"))
     space = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 

@@ -16,7 +16,7 @@ from ...engine.resource import Refused, Resource
 from ...engine.resources.computer_name import ComputerName
 from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
-from .. import networks
+from .. import log_limit, networks
 from ..declaration import Component
 from ..folders import guarded_always
 from ..layout import Layout
@@ -62,7 +62,9 @@ class Findings:
 @dataclass(frozen=True, slots=True)
 class HostArgs:
     """Arguments of win_k8s_host. `interface` is the adapter of the node's address, `address` that address (empty: the
-    first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such accounts."""
+    first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such accounts.
+    `limits` are those of the services' `logs`, kept only where scheduled tasks may be made (`scheduled`); `mark` is the
+    id of the batch."""
 
     layout: Layout
     wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
@@ -73,6 +75,10 @@ class HostArgs:
     page_file_mb: int = 0
     require_encryption: bool = False
     gmsa: bool = False
+    limits: log_limit.Limits | None = None
+    logs: tuple[str, ...] = ()
+    scheduled: bool = True
+    mark: str = ""
 
 
 def containers(layout: Layout) -> Feature:
@@ -98,7 +104,12 @@ def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
         *((ComputerName(args.computer_name),) if args.computer_name else ()),
         *args.proxy.variables(_subnet(args, reading)),
         *((gmsa.Preconditions(),) if args.gmsa else ()),
+        *((_logs(args),) if args.scheduled else ()),
     )
+
+
+def _logs(args: HostArgs) -> log_limit.LogLimits:
+    return log_limit.LogLimits(args.layout, args.limits, args.logs, args.layout.backup(args.mark))
 
 
 def check(args: HostArgs, reading: Reading) -> Findings:
@@ -130,6 +141,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         containers(layout),
         ComputerName("any"),
         *Proxy("http://any", "http://any").variables(""),
+        _logs(HostArgs(layout)),
     )
     return (
         system_query(),

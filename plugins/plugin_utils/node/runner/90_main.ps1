@@ -22,6 +22,7 @@ function Invoke-NodeRunner {
             if (Test-NodeWindows) {
                 Set-NodeRunnerTask -Enabled $false
             }
+            Invoke-NodeLogLimit -StateDir $StateDir
             Invoke-NodeExpiry -StateDir $StateDir
             return
         }

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits for the logs that nobody else keeps small: nssm rotates and removes nothing, containerd does neither.
+
+AKS has a daily task for the same (AgentBaker staging/cse/windows/provisioningscripts/windowslogscleanup.ps1: all but
+the newest five). Ours starts the runner each hour; the runner does what logs.json says (docs/protocol.md, section 7).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine import windows_path
+from ..engine.batch import Op, as_base64
+from ..engine.reading import Query, Reading, file_key, file_query
+from ..engine.resource import Change, Refused
+from . import runner_task
+from .layout import Layout
+
+TASK = r"\winkube\logs"
+ABOUT = "Keeps the logs of Kubernetes' services on this machine within limits, for winkube.node."
+SINCE, EVERY = "2026-01-01T00:00:00Z", "PT1H"
+SPARE = 64 * 1024
+"""nssm lets a log grow beyond its limit by what is written at once; it is rotated by nssm then, not emptied."""
+READ_LIMIT = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A log is put aside at so many megabytes; of what was put aside the newest `keep_files` stay, for `keep_days`."""
+
+    max_mb: int = 10
+    keep_files: int = 10
+    keep_days: int = 14
+
+
+def limits(given: Mapping[str, Any]) -> Limits | None:
+    """From the option `log`; None where `keep_files` is 0: older files are somebody else's. Refused for numbers that
+    are none."""
+    found = Limits(int(given["max_mb"]), int(given["keep_files"]), int(given["keep_days"]))
+    if found.max_mb < 1 or found.keep_days < 1 or found.keep_files < 0:
+        raise Refused(
+            f"log: max_mb is {found.max_mb}, keep_files {found.keep_files} and keep_days {found.keep_days}; max_mb and "
+            "keep_days have to be 1 or more, keep_files 0 (nothing is removed) or more."
+        )
+    return found if found.keep_files else None
+
+
+@dataclass(frozen=True, slots=True)
+class LogLimits:
+    """`logs` of the services, and the one that containerd holds open, within `limits`; None: the task is taken away.
+    `backup` is the folder of the batch that keeps the old files for the undo."""
+
+    layout: Layout
+    limits: Limits | None
+    logs: tuple[str, ...]
+    backup: str
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return "limits of logs"
+
+    def reads(self) -> tuple[Query, ...]:
+        """What is written down, and the task."""
+        return (file_query(self._path("logs.json"), content_limit=READ_LIMIT), _task())
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Write logs.json and make the task, or take both away."""
+        present = reading.text(self._path("logs.json"))
+        there = reading.parts.get(_task().key) or {}
+        task = bool(there.get("exists"))
+        wanted = self._wanted()
+        if wanted is None:
+            return self._away(present, task) if present is not None or task else None
+        if present is not None and _document(present) == wanted and task and there.get("enabled"):
+            return None
+        text = json.dumps(wanted, indent=1)
+        made = runner_task.create(TASK, self._path("logs.xml")).undone_by(
+            *(() if task else (runner_task.delete(TASK),))
+        )
+        return Change(
+            text=f"keep logs of services within {self._words()}, by the task {TASK}",
+            before=present or "none\n",
+            after=f"{text}\n",
+            prepare=(
+                *((Op("mkdir", {"path": self.backup}),) if present is not None else ()),
+                self._settings(text, kept=present is not None),
+                self._xml(stays=task),
+                made,
+            ),
+            predicted={
+                _task().key: {"exists": True, "enabled": True, "state": "ready"},
+                file_key(self._path("logs.json")): {
+                    "exists": True,
+                    "kind": "file",
+                    "content": as_base64(text.encode()),
+                },
+            },
+            state=self.reads(),
+        )
+
+    def _away(self, present: str | None, task: bool) -> Change:
+        ops: list[Op] = []
+        if task:
+            ops.append(runner_task.delete(TASK).undone_by(runner_task.create(TASK, self._path("logs.xml"))))
+        if present is not None:
+            content = as_base64(present.encode())
+            back = Op("write", {"path": self._path("logs.json"), "content": content})
+            ops.append(Op("remove", {"path": self._path("logs.json")}).undone_by(back))
+        return Change(
+            text=f"take away the task {TASK}, which keeps logs within limits",
+            before=present or "the task alone\n",
+            after="none\n",
+            prepare=tuple(ops),
+            predicted={_task().key: {"exists": False}, file_key(self._path("logs.json")): {"exists": False}},
+            state=self.reads(),
+        )
+
+    def _wanted(self) -> dict[str, Any] | None:
+        if self.limits is None:
+            return None
+        found = self.limits
+        each = {
+            "keep_files": found.keep_files,
+            "keep_days": found.keep_days,
+            "max_bytes": found.max_mb * 1024 * 1024 + SPARE,
+        }
+        own = self.layout.containerd_log
+        logs = [{"path": own, "empty": True, **each}]
+        logs += [{"path": path, "empty": False, **each} for path in self.logs if not windows_path.same(path, own)]
+        return {"schema": 1, "logs": logs}
+
+    def _words(self) -> str:
+        found = self.limits or Limits()
+        return f"{found.max_mb} MB each, {found.keep_files} older files and {found.keep_days} days"
+
+    def _settings(self, text: str, *, kept: bool) -> Op:
+        path, backup = self._path("logs.json"), windows_path.join(self.backup, "logs.json")
+        args = {"path": path, "content": as_base64(text.encode())} | ({"backup": backup} if kept else {})
+        back = Op("restore", {"path": path, "backup": backup}) if kept else Op("remove", {"path": path})
+        return Op("write", args).undone_by(back)
+
+    def _xml(self, *, stays: bool) -> Op:
+        """The same for each node with this state folder; it stays where the task was there before."""
+        path, xml = self._path("logs.xml"), runner_task.xml(self.layout.state_dir, ABOUT, since=SINCE, every=EVERY)
+        write = Op("write", {"path": path, "content": as_base64(xml)})
+        return write if stays else write.undone_by(Op("remove", {"path": path}))
+
+    def _path(self, name: str) -> str:
+        return windows_path.join(self.layout.state_dir, name)
+
+
+def _task() -> Query:
+    return Query("task:logs", "task", (("path", TASK),))
+
+
+def _document(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
