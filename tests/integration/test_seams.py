@@ -357,7 +357,7 @@ def test_the_components_come_in_the_order_of_a_first_join(both: Bench) -> None:
         if "TAGS:" in line and "play #" not in line
     ]
     roles = dict.fromkeys(name.partition(" : ")[0] for name in names if name.startswith("winkube.node."))
-    order = ("host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy", "csi_proxy")
+    order = ("host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy", "csi_proxy", "windows_exporter")
     assert list(roles) == [f"winkube.node.{name}" for name in order], listed
     assert names[0] == "Read the node"
 
@@ -372,7 +372,7 @@ def test_the_tags_are_those_of_the_components(both: Bench) -> None:
     listed = both.ansible_playbook(SITE, "-e", "winkube_hosts=windows", "--list-tags")
     assert listed.rc == 0, listed
     assert (
-        "TASK TAGS: [always, cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet]" in listed.output
+        "TASK TAGS: [always, cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet, windows_exporter]" in listed.output
     ), listed
 
 

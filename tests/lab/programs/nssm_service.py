@@ -50,22 +50,36 @@ class Keeper:
         key = f"{self.key}\\AppExit"
         return self.registry.text(key, str(code)) or self.registry.text(key, "", "Restart")
 
-    def rotate(self) -> None:
-        """What is in the logs goes to <name>-<time><ext>."""
+    def rotate(self, path: str, least: int) -> None:
+        """A log of `least` bytes or more gets a name with the time. None of those is ever taken away.
+
+        Source: nssm 2.24 io.cpp, rotate_file and rotated_filename (`%s-%04u%02u%02uT%02u%02u%02u.%03u%s`); README,
+        "I/O redirection", "File rotation".
+        """
         drive, now = self.node.drive, self.node.clock.utc()
-        if not self.registry.number(self.key, "AppRotateFiles"):
+        if not path or not drive.is_file(path) or drive.stat(path).size < max(1, least):
             return
-        both = (self.setting("AppStdout"), self.setting("AppStderr"))
-        for path in {path.lower(): path for path in both}.values():
-            if not path or not drive.is_file(path) or not drive.read(path):
-                continue
-            stem, dot, ending = path.rpartition(".")
-            with contextlib.suppress(WinError):
-                drive.rename(path, f"{stem}-{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}{dot}{ending}")
+        stem, dot, ending = path.rpartition(".")
+        with contextlib.suppress(WinError):
+            drive.rename(path, f"{stem}-{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}{dot}{ending}")
+
+    def rotate_at_start(self) -> None:
+        """What is in the logs by then, as nssm 2.24-101 does."""
+        if self.registry.number(self.key, "AppRotateFiles"):
+            both = (self.setting("AppStdout"), self.setting("AppStderr"))
+            for path in {path.lower(): path for path in both}.values():
+                self.rotate(path, 1)
+
+    def rotate_online(self, path: str) -> None:
+        """A log that has grown to AppRotateBytes, while the program runs."""
+        number = self.registry.number
+        most = number(self.key, "AppRotateBytes")
+        if most and number(self.key, "AppRotateFiles") and number(self.key, "AppRotateOnline"):
+            self.rotate(path, most)
 
     def launch(self) -> Process:
         """WinError when the application cannot be started."""
-        self.rotate()
+        self.rotate_at_start()
         program = self.setting("Application")
         extra = self.registry.strings(self.key, "AppEnvironmentExtra")
         own = self.registry.strings(self.key, "AppEnvironment")
@@ -85,25 +99,10 @@ class Keeper:
         path = self.setting(setting)
         if path and data:
             try:
-                self.rotate(path)
+                self.rotate_online(path)
                 self.node.drive.write(path, data, append=True, owner="S-1-5-18")
             except WinError:
                 return
-
-    def rotate(self, path: str) -> None:
-        """A file that is large enough gets a name with the time. None of those is ever taken away.
-
-        Source: nssm 2.24 io.cpp, rotate_file and rotated_filename (`%s-%04u%02u%02uT%02u%02u%02u.%03u%s`); README,
-        "I/O redirection", "File rotation".
-        """
-        drive, number = self.node.drive, self.registry.number
-        most = number(self.key, "AppRotateBytes")
-        if not number(self.key, "AppRotateFiles") or not number(self.key, "AppRotateOnline") or not most:
-            return
-        if drive.kind(path) == "file" and drive.stat(path).size >= most:
-            stem, dot, ending = path.rpartition(".")
-            now = self.node.clock.utc()
-            drive.rename(path, f"{stem}-{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}{dot}{ending}")
 
     def keep_output(self) -> None:
         for completed in self.result:
