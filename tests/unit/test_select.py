@@ -51,7 +51,7 @@ def test_the_core_has_scenarios_of_its_own(changed: str) -> None:
 
 
 def test_a_component_of_the_core_has_its_own_as_well() -> None:
-    assert scenarios("plugins/plugin_utils/components/kubelet.py") == {*CORE, f"{SCENARIOS}kubelet.py"}
+    assert scenarios("plugins/plugin_utils/components/kubelet/kubelet.py") == {*CORE, f"{SCENARIOS}kubelet.py"}
 
 
 def test_powershell_has_its_parser_and_the_contract() -> None:
