@@ -18,6 +18,7 @@ from ..plugin_utils.components.containerd import (
     crictl,
     defender,
     earlier_programs,
+    images,
     registries,
     shim,
 )
@@ -27,6 +28,7 @@ from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.source_action import SourceAction, variables
 
 
@@ -36,10 +38,28 @@ class ActionModule(SourceAction):
     module = "win_containerd"
     component = containerd.NAME
 
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """containerd and, when it works, the images: a pull that fails does not take containerd back."""
+        reading = self.reading(options, layout)
+        if options["images"]:
+            wanted = self._images(options, layout, reading)
+            if not is_archive(containerd.NAME, options["source"]["url"]):
+                wanted.change(reading)  # refused for want of ctr.exe before anything is changed
+        done = [self._converged(options, layout, reading)]
+        if options["images"]:
+            self.component, self.deadline_s = images.NAME, wanted.deadline_s
+            try:
+                done.append(self._converged(options, layout, done[-1].reading))
+            except NodeError as error:
+                raise NodeError(f"{error} containerd itself stays as this task made it.") from error
+        return self._finished(done, options)
+
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """Folders, programs, config.toml, Path entry, service."""
+        """Folders, programs, config.toml, Path entry, service; or the images, when it is their turn."""
+        if self.component == images.NAME:
+            return (self._images(options, layout, reading),)
         args = self._args(options, layout, reading, mark)
         made = containerd.desired(args)
         if path := shim.stranger(layout, reading, leaving=args.earlier, comes=args.archive or bool(args.earlier)):
@@ -47,8 +67,20 @@ class ActionModule(SourceAction):
         return made
 
     def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-        """A containerd of unknown origin is compared with the archive's files before it is called different."""
+        """A containerd of unknown origin is compared with the archive's files before it is called different; where no
+        receipt tells of an image, containerd is asked what it has."""
+        for resource in resources:
+            if isinstance(resource, images.Images):
+                return resource.listing(reading)
         return containerd.stage_first(resources, reading)
+
+    def _after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any], layout: Layout) -> Reading:
+        """What the listing said is known to this task alone: it is no fact."""
+        return super()._after(reading, batch, answer, layout).merged(images.listed(batch, answer))
+
+    def _images(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> images.Images:
+        """The images, the sandbox's first: no pod starts without it."""
+        return images.desired(layout, (_sandbox(options, reading), *options["images"]), options["images_timeout"])
 
     def _args(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
@@ -58,9 +90,7 @@ class ActionModule(SourceAction):
         settings = containerd.settings(
             layout,
             version=options["version"],
-            pause_image=pause_image(
-                options["pause_image"], options["kubernetes_version"], options["pause_image_source"], reading.build
-            ),
+            pause_image=_sandbox(options, reading),
             log_level=options["log_level"],
             registries=bool(options["registries"]),
             tracing_endpoint=options["tracing_endpoint"],
@@ -97,7 +127,7 @@ class ActionModule(SourceAction):
 
     def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Exclusions are read back: tamper protection and a domain's policy take them away without a word."""
-        if options["defender_exclusions"] and done[-1].answer:
+        if options["defender_exclusions"] and done[0].answer:
             layout = Layout.of(options["node"])
             if gone := defender.missing(layout, done[-1].reading):
                 self.warn_once(defender.taken_back(gone))
@@ -122,3 +152,9 @@ class ActionModule(SourceAction):
             return Path(self._loader.get_real_file(self._find_needle("files", path))).read_bytes()
         except AnsibleError as error:
             raise OSError(" ".join(str(error).split()).rstrip(".")) from error
+
+
+def _sandbox(options: Mapping[str, Any], reading: Reading) -> str:
+    return pause_image(
+        options["pause_image"], options["kubernetes_version"], options["pause_image_source"], reading.build
+    )

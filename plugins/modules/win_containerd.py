@@ -222,6 +222,22 @@ options:
               - Secret. Headers that are sent with each request.
             type: dict
             default: {}
+  images:
+    description:
+      - Whole names of images that are pulled before a pod needs them, with host, path and tag or digest, such as
+        V(docker.io/library/golang:1.24). The sandbox image is pulled with them, before them.
+      - They are pulled when containerd works, with its own C(ctr.exe), into the namespace that the kubelet uses. The
+        mirrors of O(registries) are asked; a registry that wants a user and a password is not supported.
+      - Which images were pulled, or were there already, is noted on the node. What is noted is not pulled again, also
+        if the kubelet has collected it since.
+      - A pull that fails fails the task, and leaves containerd as it is.
+    type: list
+    elements: str
+    default: []
+  images_timeout:
+    description: Seconds that the pull of one image may take.
+    type: int
+    default: 1800
   service:
     description: How the service is made and run.
     type: dict
@@ -264,6 +280,14 @@ EXAMPLES = r"""
       url: https://builds.example.com/containerd.exe
       checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
     config_template: templates/containerd.toml.j2
+
+- name: Run a release, and have the base image of our pods on the node
+  winkube.node.win_containerd:
+    version: 2.3.7
+    source:
+      url: https://github.com/containerd/containerd/releases/download/v2.3.7/containerd-2.3.7-windows-amd64.tar.gz
+      checksum: https://github.com/containerd/containerd/releases/download/v2.3.7/containerd-2.3.7-windows-amd64.tar.gz.sha256sum
+    images: ['mcr.microsoft.com/windows/servercore:ltsc2022']
 """
 
 RETURN = r"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from . import drain, restart, verdict
 from .components.layout import Layout
@@ -44,7 +44,7 @@ class ComponentAction(NodeAction):
     component: str
     _emptied: tuple[str, ...] = ()
     """What was done to empty the node before it was changed."""
-    deadline_s: ClassVar[int] = 900
+    deadline_s: int = 900
     """So long the node may work on a batch before it takes it back."""
 
     def resources(
@@ -165,7 +165,7 @@ class ComponentAction(NodeAction):
             self.warn_once(restart.waits_sentence(self._host, reasons))
         acted = [each for each in done if each.answer]
         result = report.result(
-            replace(last.plan, steps=steps),
+            replace(last.plan, steps=steps, batch=next((each.plan.batch for each in done if each.plan.batch), None)),
             check=self._task.check_mode,
             diff=self._task.diff,
             calls=self._link.calls,

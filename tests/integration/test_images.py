@@ -64,12 +64,39 @@ def test_what_is_not_there_is_pulled_once(bench: Bench, store: Store) -> None:
     assert len(store.calls) == 2
 
 
+def test_check_mode_says_what_would_be_pulled(bench: Bench, store: Store) -> None:
+    """On a bare node, too, and a task changes that changes containerd alone."""
+    bench.node()
+    wanted = {"winkube_images": [CORE], "winkube_pause_image": PAUSE}
+    run = converge(bench, "--check", **wanted)
+    assert f"would pull {PAUSE}, {CORE}" in run.output and "would install containerd" in run.output, run
+    assert store.calls == []
+    converge(bench, **wanted)
+    more = converge(bench, "--check", winkube_containerd_log_level="debug", **wanted)
+    assert more.recap["win1"].changed == 1 and "would pull" not in more.output, more
+
+
+def test_a_source_without_ctr_is_refused_before_anything_changes(bench: Bench, store: Store) -> None:
+    """ctr.exe pulls, and comes with the archive: containerd was replaced before this was said."""
+    host = bench.node()
+    run = site(
+        bench,
+        winkube_images=[CORE],
+        winkube_pause_image=PAUSE,
+        winkube_containerd_url="http://xyz/containerd.exe",
+        winkube_containerd_checksum="",
+        winkube_allow_unverified=["containerd"],
+    )
+    assert run.rc != 0 and "A release archive of containerd brings it in" in run.output, run
+    assert not host.in_turn(lambda: host.node.services.exists("containerd"))
+
+
 def test_a_pull_that_fails_leaves_containerd_as_it_is(bench: Bench, store: Store) -> None:
     host = bench.node()
     store.broken.add(CORE)
     run = site(bench, winkube_images=[CORE], winkube_pause_image=PAUSE)
     assert run.rc != 0
-    assert "not found" in run.output, run
+    assert "not found" in run.output and "containerd itself stays as this task made it." in run.output, run
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
     store.broken.clear()
     assert converge(bench, winkube_images=[CORE], winkube_pause_image=PAUSE).recap["win1"].changed == 1

@@ -52,7 +52,9 @@ def test_containerd_is_asked_only_where_no_receipt_tells() -> None:
 
 def test_what_containerd_has_already_is_only_noted() -> None:
     answer = {"results": [{"n": 0, "op": "run", "ok": True, "stdout": f"{PAUSE}\r\n{CORE}\r\n\r\n"}]}
-    known = node().merged({images.PRESENT: list(images.present(answer))})
+    asked = wanted(PAUSE, CORE).listing(node())
+    assert asked is not None
+    known = node().merged(images.listed(asked, answer))
     assert wanted(PAUSE, CORE).listing(known) is None
     made = plan(known, PAUSE, CORE)
     assert made.batch is not None

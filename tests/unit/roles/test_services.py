@@ -22,4 +22,4 @@ def test_kubelet_and_kube_proxy_are_made_by_two_tasks() -> None:
     assert modules("kubelet") == ["win_kubelet"]
     assert modules("kube_proxy") == ["win_kube_proxy"]
     assert modules("flannel") == ["win_flannel"]
-    assert modules("containerd") == ["win_containerd", "win_containerd_images"]
+    assert modules("containerd") == ["win_containerd"]

@@ -54,6 +54,11 @@ class Images:
         """For people."""
         return "images"
 
+    @property
+    def deadline_s(self) -> int:
+        """So long the node may work on their batch: each its own time."""
+        return len(self.wanted) * self.timeout_s + 300
+
     def reads(self) -> tuple[Query, ...]:
         """The receipt, and whether ctr.exe is there."""
         return (_receipt_query(self.layout), file_query(self.layout.ctr, sha256=True))
@@ -126,11 +131,13 @@ def desired(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Images:
     return Images(layout, images, timeout_s)
 
 
-def present(answer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names that `listing` printed."""
+def listed(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The part PRESENT after a batch of `listing`; nothing after any other."""
+    if batch.component != NAME or any(op.op == "record" for op in batch.ops):
+        return {}
     results: Sequence[Mapping[str, Any]] = answer.get("results") or ()
     lines = (line.strip() for result in results for line in str(result.get("stdout", "")).splitlines())
-    return tuple(line for line in lines if line)
+    return {PRESENT: [line for line in lines if line]}
 
 
 def recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
