@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_containers_info
 short_description: Says what a Windows node's containers are, from containerd down to HCS and HNS
-version_added: 0.3.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Joins what C(ctr -n k8s.io task ls), the process table, C(crictl), HNS, and for each container C(hcsdiag) (its hosts
@@ -50,7 +50,7 @@ options:
     type: str
     default: cluster.local
 seealso:
-  - module: winkube.node.cri_info
+  - module: winkube.node.k8s_windows_cri_info
 """
 
 EXAMPLES = r"""

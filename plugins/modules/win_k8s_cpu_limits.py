@@ -8,14 +8,14 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_k8s_cpu_limits
 short_description: Runs two pods that burn CPU on a Windows node and judges what the kubelet says of them
-version_added: 0.3.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Kubernetes' own test C(Cpu Resources, Container limits should not be exceeded after waiting 2 minutes) - two pods
     whose limit is half a core, written as C(0.5) and as C(500m), with eight PowerShell jobs each.
   - After O(wait) seconds both have to run still, and C(usageNanoCores) of each in C(/stats/summary) has to be above 0
     and at most the limit and O(tolerance). Else the task fails. A zero there is the defect that
-    M(winkube.node.cri_stats_info) hunts.
+    M(winkube.node.k8s_windows_cri_info) hunts.
   - The pods are taken away afterwards, whatever happens. They run on the named node whatever its taints are.
 extends_documentation_fragment:
   - winkube.node.cluster
@@ -59,7 +59,7 @@ options:
     type: float
     default: 900
 seealso:
-  - module: winkube.node.cri_stats_info
+  - module: winkube.node.k8s_windows_cri_info
 """
 
 EXAMPLES = r"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_k8s_troubleshoot
 short_description: Asks a Windows node every question of Kubernetes' troubleshooting pages
-version_added: 0.3.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Looks twice at the node, O(watch) seconds apart, once at the cluster, and tries what can be tried. Each question of
@@ -118,7 +118,7 @@ options:
 seealso:
   - module: winkube.node.k8s_troubleshoot_report
   - module: winkube.node.win_k8s_node_check
-  - module: winkube.node.cri_stats_info
+  - module: winkube.node.k8s_windows_cri_info
 """
 
 EXAMPLES = r"""

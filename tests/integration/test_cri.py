@@ -1,4 +1,4 @@
-"""cri_stats_info in a real ansible-playbook: a node with the defect is diagnosed, its healthy twin gives no finding.
+"""k8s_windows_cri_info in a real run: a node with the defect is diagnosed, its healthy twin gives no finding.
 
 Both are simulated nodes with the same container, which uses half a core. They serve CRI over real gRPC as far as their
 containerd's config.toml opens it, and the summary through the lab's API server. wire.py judges the client's bytes.
@@ -94,23 +94,23 @@ def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(bench: Benc
         for number, (name, version) in enumerate((("sick", "1.7.12"), ("well", "1.6.36"))):
             host = bench.node(name, f"192.168.122.{220 + number}")
             containerd(host, version)
-            options = {
+            options: dict[str, Any] = {
+                "gather": ["containers", "stats"],
                 "address": serve(stack, host, cluster, version),
                 "node_name": name,
                 "cluster": {"kubeconfig": str(cluster.kubeconfig)},
-                "samples": 7,
-                "interval": 0.05,
-                "second_caller": 0.05,
+                "stats": {"samples": 7, "interval": 0.05, "second_caller": 0.05},
             }
-            tasks.append({"winkube.node.cri_stats_info": options, "register": name})
+            tasks.append({"winkube.node.k8s_windows_cri_info": options, "register": name})
         result_file = bench.directory / "result.json"
         content = "{{ {'sick': sick, 'well': well} | to_json }}"
         tasks.append({"ansible.builtin.copy": {"dest": str(result_file), "content": content}})
         play = bench.play(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), "play.json")
         done = bench.ansible_playbook(play)
         assert done.rc == 0, str(done)
-        _watched(bench, tasks[0]["winkube.node.cri_stats_info"])
+        _watched(bench, tasks[0]["winkube.node.k8s_windows_cri_info"])
     result = json.loads(result_file.read_text())
+    assert result["well"]["version"]["runtimeVersion"] == "1.6.36"
     assert result["well"]["findings"] == []
     assert {one["blame"] for one in result["well"]["verdicts"]} == {"neither"}
     findings = {(one["container"], one["call"]): one for one in result["sick"]["findings"]}
@@ -125,9 +125,9 @@ def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(bench: Benc
 
 def _watched(bench: Bench, options: dict[str, Any]) -> None:
     """stats_watch.yml on the sick node: a table in the terminal, CSV, a plot, and it fails with the finding."""
-    names = {"address": "address", "node": "node_name", "samples": "samples", "interval": "interval"}
-    extra = {f"winkube_stats_{name}": options[option] for name, option in names.items()}
-    extra |= {"winkube_stats_second_caller": 0.05, "winkube_cluster": options["cluster"]}
+    extra = {f"winkube_stats_{name}": value for name, value in options["stats"].items()}
+    extra |= {"winkube_stats_address": options["address"], "winkube_stats_node": options["node_name"]}
+    extra["winkube_cluster"] = options["cluster"]
     extra |= {"winkube_stats_to": str(bench.directory / "report")}
     file = bench.file("stats.json", json.dumps(extra))
     done = bench.ansible_playbook(ROOT / "playbooks" / "stats_watch.yml", "-e", f"@{file}")

@@ -143,25 +143,24 @@ def test_a_port_without_cri_is_told_apart(start: Start) -> None:
 
 @pytest.mark.row("CT-13", "CT-14")
 @pytest.mark.parametrize("containerd", [build.DEBIAN], indirect=True)
-def test_both_modules_in_a_real_ansible(start: Start, tmp_path: Path) -> None:
+def test_the_module_in_a_real_ansible(start: Start, tmp_path: Path) -> None:
     daemon = start()
     book = [
         {
             "hosts": "localhost",
             "gather_facts": False,
             "tasks": [
-                {"winkube.node.cri_info": {"address": daemon.tcp}, "register": "info"},
+                {"winkube.node.k8s_windows_cri_info": {"address": daemon.tcp}, "register": "info"},
                 {
-                    "winkube.node.cri_stats_info": {
+                    "winkube.node.k8s_windows_cri_info": {
+                        "gather": ["stats"],
                         "address": daemon.tcp,
-                        "samples": 2,
-                        "interval": 0.1,
-                        "second_caller": 0.05,
+                        "stats": {"samples": 2, "interval": 0.1, "second_caller": 0.05},
                     },
                     "register": "stats",
                 },
                 {
-                    "winkube.node.cri_stats_info": {"address": "127.0.0.1:1"},
+                    "winkube.node.k8s_windows_cri_info": {"gather": ["stats"], "address": "127.0.0.1:1"},
                     "register": "nobody",
                     "ignore_errors": True,
                 },

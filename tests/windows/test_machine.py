@@ -147,15 +147,12 @@ ASKED = """
 - hosts: windows
   gather_facts: false
   tasks:
-    - winkube.node.cri_info:
+    - winkube.node.k8s_windows_cri_info:
+        gather: [containers, stats]
         address: {address}
         tls: {{enabled: true, ca: {ca}, cert: {cert}, key: {key}}}
+        stats: {{samples: 2, interval: 1}}
       register: cri
-    - winkube.node.cri_stats_info:
-        address: {address}
-        tls: {{enabled: true, ca: {ca}, cert: {cert}, key: {key}}}
-        samples: 2
-        interval: 1
     - ansible.builtin.debug:
         msg: "containerd {{{{ cri.version.runtimeVersion | replace('v', '') }}}}, apis {{{{ cri.apis | first }}}}"
 """

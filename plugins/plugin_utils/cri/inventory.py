@@ -25,7 +25,7 @@ OK = "ok"
 
 
 def look(client: CriClient) -> Object:
-    """The result of cri_info, without `changed`. CriError if no version of CRI is served."""
+    """What k8s_windows_cri_info returns of `containers`. CriError if no version of CRI is served."""
     version = client.version()
     answers: dict[str, Object] = {}
     calls = {"Version": OK}

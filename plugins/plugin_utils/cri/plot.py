@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU readings for people: a line for the terminal, CSV, and a plot as SVG. Pure functions from readings to text.
 
-A reading is `{namespace, pod, container, source, at_ns, core_ns, nano_cores}`, as cri_stats_info returns them.
+A reading is `{namespace, pod, container, source, at_ns, core_ns, nano_cores}`, as k8s_windows_cri_info returns them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The work of cri_stats_info: who is asked, how often, and the report."""
+"""CPU usage for k8s_windows_cri_info: who is asked, how often, and the report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Kubelet(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The options of cri_stats_info that are about sampling and judging; see its documentation."""
+    """Of k8s_windows_cri_info's option `stats`, what is about sampling and judging; see its documentation."""
 
     samples: int
     interval_s: float
@@ -101,7 +101,7 @@ def take(
 
 
 def report(wanted: Wanted, found: Collected) -> Object:
-    """The result of cri_stats_info, without `changed`."""
+    """What k8s_windows_cri_info returns of `stats`."""
     kept = [_named(sample, wanted.names) for sample in found.samples]
     counted = table(kept)
     conditions = Conditions(found.containerd, found.strict, wanted.busy, wanted.busy_millicores)

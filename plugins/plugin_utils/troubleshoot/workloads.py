@@ -204,7 +204,8 @@ def cpu_zero(evidence: Evidence) -> Answer:
     stats = evidence.stats
     seen = [f"containerd: {stats.containerd or 'not known'}", *(str(one.get("text")) for one in stats.verdicts)]
     command = (
-        f"ansible localhost -m winkube.node.cri_stats_info -a 'node_name={evidence.expected.node_name} samples=10' "
+        "ansible localhost -m winkube.node.k8s_windows_cri_info -a "
+        f"""'{{"gather": ["stats"], "node_name": "{evidence.expected.node_name}", "stats": {{"samples": 10}}}}' """
         "(with cluster and, if you can, address)"
     )
     wrong = [one for one in stats.verdicts if one.get("faulty")]

@@ -177,11 +177,11 @@ def test_files_of_tls(tmp_path: Path) -> None:
         CriClient("node:8888", Tls(cert="x"))
 
 
-# -- cri_info ----------------------------------------------------------------------------------------------------
+# -- what the runtime serves and runs ----------------------------------------------------------------------------
 
 
 @pytest.mark.row("CT-16", "CT-17", "CT-18")
-def test_what_cri_info_says_and_that_it_only_reads() -> None:
+def test_what_it_serves_and_runs_and_that_this_only_reads() -> None:
     container = (
         wire.block(1, "c" * 64)
         + wire.block(2, "s" * 64)

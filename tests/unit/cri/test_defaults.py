@@ -16,6 +16,12 @@ def defaults(module: str) -> dict[str, Any]:
     return {name: option.get("default") for name, option in of_module(module).items()}
 
 
+def stats() -> dict[str, Any]:
+    """Those of k8s_windows_cri_info's option `stats`."""
+    options = of_module("k8s_windows_cri_info")["stats"]["options"]
+    return {name: option.get("default") for name, option in options.items()}
+
+
 def task(playbook: str) -> dict[str, Any]:
     """The arguments of the first task of a playbook."""
     (play,) = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text(encoding="utf-8"))
@@ -33,19 +39,21 @@ def test_the_port_is_opened_for_the_node_itself_alone() -> None:
 
 @pytest.mark.row("CT-42")
 def test_samples_come_more_often_than_kubelet_and_containerd_collect() -> None:
-    assert defaults("cri_stats_info")["interval"] == 5, "less than their 10 s"
-    assert defaults("cri_stats_info")["second_caller"] == 0, "the defect is not provoked unasked"
+    assert stats()["interval"] == 5, "less than their 10 s"
+    assert stats()["second_caller"] == 0, "the defect is not provoked unasked"
 
 
 @pytest.mark.row("CT-37", "CT-41")
 def test_what_counts_as_busy() -> None:
-    found = defaults("cri_stats_info")
+    found = stats()
     assert (found["busy_millicores"], found["busy"]) == (100, [])
 
 
 @pytest.mark.row("CT-35", "CT-42")
 def test_the_playbook_that_watches() -> None:
-    found = task("stats_watch")
+    asked = task("stats_watch")
+    assert asked["gather"] == ["stats"]
+    found = asked["stats"]
     assert found["samples"] == "{{ winkube_stats_samples | default(12) }}"
     assert found["interval"] == "{{ winkube_stats_interval | default(5) }}"
     assert found["second_caller"] == "{{ winkube_stats_second_caller | default(0) }}"

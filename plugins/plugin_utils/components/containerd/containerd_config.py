@@ -124,7 +124,7 @@ def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
 
 
 def environment(settings: ContainerdSettings) -> dict[str, str]:
-    """Environment variables that the service needs for these settings (CT-45: where traces go).
+    """Environment variables that the service needs for these settings (where traces go).
 
     Source: containerd v1.7.18 to v2.4.2 tracing/plugin/otlp.go: without this variable the plugin is skipped, and
     `endpoint` in config.toml is not read.
@@ -308,7 +308,7 @@ def _cni_folders(places: facts.Places) -> facts.Place:
 
 
 def _check_cni(document: Document, settings: ContainerdSettings, version: Version, places: facts.Places) -> list[str]:
-    """CT-20: the folders are those that the CNI role fills, else pods wait for a network for ever."""
+    """The folders are those that the CNI role fills, else pods wait for a network for ever."""
     one, many = places.cni_bin, places.cni_bin_list
     if one and many and document.has(one) and document.has(many):
         return [

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says who reports wrong CPU usage; documented in modules/cri_stats_info.py."""
+"""Asks a container runtime over CRI, and says who reports wrong CPU usage; documented in
+modules/k8s_windows_cri_info.py."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from ..plugin_utils.argument_spec import of_module
 from ..plugin_utils.cluster.client import Cluster, ClusterError
 from ..plugin_utils.cri import plot
 from ..plugin_utils.cri.client import CriClient, CriError
+from ..plugin_utils.cri.inventory import look
 from ..plugin_utils.cri.kubelet import KubeletProxy
 from ..plugin_utils.cri.samples import CRICTL, Sample, SampleError, as_object, of_container_stats, of_summary
 from ..plugin_utils.cri.watch import Wanted, report, summary_line, take
@@ -30,30 +32,34 @@ _REFUSED = (ClusterError, CriError, SampleError, VersionError)
 
 
 class ActionModule(ActionBase):
-    """cri_stats_info."""
+    """k8s_windows_cri_info."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The figures and verdicts; the task fails only where somebody cannot be asked."""
+        """What the runtime says of itself, the figures and the verdicts; the task fails only where somebody cannot be
+        asked."""
         super().run(tmp, task_vars)
-        options = plain(self.validate_argument_spec(argument_spec=of_module("cri_stats_info"))[1])
+        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_cri_info"))[1])
+        result: dict[str, Any] = {"changed": False}
         try:
-            return self._work(options)
+            if "containers" in options["gather"]:
+                result |= _containers(options)
+            if "stats" in options["gather"]:
+                result |= self._stats(options, options["stats"])
         except _REFUSED as error:
             raise AnsibleActionFail(str(error)) from error
+        return result
 
-    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
-        wanted = _wanted(options)
-        given = _given(options)
-        kubelet = _kubelet(options)
+    def _stats(self, options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:
+        wanted, given, kubelet = _wanted(how), _given(how), _kubelet(options)
         if not options["address"] and kubelet is None and not given:
             raise SampleError(
-                "Nobody is asked and nothing was read elsewhere: give address, or node_name and cluster, or crictl, or "
-                "summaries."
+                "Nobody is asked and nothing was read elsewhere: give address, or node_name and cluster, or "
+                "stats.crictl, or stats.summaries."
             )
         if wanted.second_caller_s > 0 and not options["address"]:
-            raise SampleError("second_caller: it asks the runtime, so it needs address.")
+            raise SampleError("stats.second_caller: it asks the runtime, so it needs address.")
         with ExitStack() as stack:
             runtime = second = None
             if options["address"]:
@@ -61,26 +67,32 @@ class ActionModule(ActionBase):
                 if wanted.second_caller_s > 0:
                     second = stack.enter_context(CriClient.of(options))
                     second.version()
-            found = take(wanted, runtime, second, kubelet, given, each=_show if options["live"] else None)
+            found = take(wanted, runtime, second, kubelet, given, each=_show if how["live"] else None)
         result = report(wanted, found)
-        self._keep(options, result)
+        self._keep(how, how["title"] or f"CPU usage, {options['node_name']}", result["readings"])
         for one in result["findings"]:
             display.v(f"{one['blame']}: {one['text']}")
-        return {"changed": False, "msg": summary_line(result), **result}
+        return {"msg": summary_line(result), **result}
 
-    def _keep(self, options: dict[str, Any], result: dict[str, Any]) -> None:
+    def _keep(self, how: dict[str, Any], title: str, readings: Sequence[dict[str, Any]]) -> None:
         """Write the files that are wanted, on the controller; not in check mode."""
-        readings, title = result["readings"], options["title"] or f"CPU usage, {options['node_name']}"
         for name in ("csv", "plot"):
-            if not options[name] or self._task.check_mode:
+            if not how[name] or self._task.check_mode:
                 continue
             text = plot.csv_text(readings) if name == "csv" else plot.svg(readings, title)
-            path = Path(options[name]).expanduser()
+            path = Path(how[name]).expanduser()
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
             except OSError as error:
-                raise SampleError(f"{name}: {path} cannot be written: {error.strerror}.") from error
+                raise SampleError(f"stats.{name}: {path} cannot be written: {error.strerror}.") from error
+
+
+def _containers(options: dict[str, Any]) -> dict[str, Any]:
+    if not options["address"]:
+        raise CriError("gather: containers asks the runtime, so it needs address.")
+    with CriClient.of(options) as client:
+        return look(client)
 
 
 def _show(number: int, samples: Sequence[Sample]) -> None:
@@ -88,25 +100,25 @@ def _show(number: int, samples: Sequence[Sample]) -> None:
         display.display(line)
 
 
-def _wanted(options: dict[str, Any]) -> Wanted:
+def _wanted(how: dict[str, Any]) -> Wanted:
     for name, least in (("samples", 1), ("interval", 0), ("second_caller", 0), ("busy_millicores", 0)):
-        if options[name] < least:
-            raise SampleError(f"{name}: {options[name]} is less than {least}.")
+        if how[name] < least:
+            raise SampleError(f"stats.{name}: {how[name]} is less than {least}.")
     return Wanted(
-        samples=options["samples"],
-        interval_s=options["interval"],
-        second_caller_s=options["second_caller"],
-        names=tuple(options["names"]),
-        busy=frozenset(options["busy"]),
-        busy_millicores=options["busy_millicores"],
-        containerd_version=options["containerd_version"],
-        kubelet_stats=options["kubelet_stats"],
+        samples=how["samples"],
+        interval_s=how["interval"],
+        second_caller_s=how["second_caller"],
+        names=tuple(how["names"]),
+        busy=frozenset(how["busy"]),
+        busy_millicores=how["busy_millicores"],
+        containerd_version=how["containerd_version"],
+        kubelet_stats=how["kubelet_stats"],
     )
 
 
-def _given(options: dict[str, Any]) -> tuple[Sample, ...]:
-    crictl = [as_object(one, f"crictl[{number}]") for number, one in enumerate(options["crictl"])]
-    summaries = [as_object(one, f"summaries[{number}]") for number, one in enumerate(options["summaries"])]
+def _given(how: dict[str, Any]) -> tuple[Sample, ...]:
+    crictl = [as_object(one, f"stats.crictl[{number}]") for number, one in enumerate(how["crictl"])]
+    summaries = [as_object(one, f"stats.summaries[{number}]") for number, one in enumerate(how["summaries"])]
     return (*(of_container_stats(one, CRICTL) for one in crictl), *(of_summary(one) for one in summaries))
 
 
