@@ -14,7 +14,7 @@ from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.programs.builds import build, tar_gz
 from tests.unit.scheduling.objects import windows
 
-SCHEDULING, DENSITY = (ROOT / "playbooks" / f"{name}.yml" for name in ("scheduling", "density"))
+SCHEDULING, TEST = (ROOT / "playbooks" / f"{name}.yml" for name in ("scheduling", "test"))
 ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
 EXPORTER = build("windows_exporter", "0.31.8")
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
@@ -48,7 +48,15 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
         cluster.store.create(BY_NAME["Node"], "", windows(name, number, containerd="1.7.11", taints=name != "win3"))
     wrong = run(bench, SCHEDULING, cluster, "--check", winkube_runtime_handler="example-container-runtime-handler")
     assert "win1: the handler example-container-runtime-handler is no runtime of its containerd" in wrong.output, wrong
+    report = {"winkube_scheduling_report_only": "true", "winkube_runtime_handler": "example-container-runtime-handler"}
+    reported = run(bench, SCHEDULING, cluster, **report)
+    missing = "win3: the taint os=windows:NoSchedule is missing"
+    assert missing in reported.output and reported.recap["win1"].failed == 1, reported
+    assert cluster.request("GET", CLASSES)["items"] == [], "only the report, whatever else would be refused"
+    assert "taints" in cluster.request("GET", "/api/v1/nodes/win2")["spec"]
+    assert not cluster.request("GET", "/api/v1/nodes/win3")["spec"].get("taints")
     first = run(bench, SCHEDULING, cluster)
+    assert missing not in first.output, "the report is of what is there afterwards"
     assert "nobody has read config.toml of win2, win3" in first.output, first
     names = [each["metadata"]["name"] for each in cluster.request("GET", CLASSES)["items"]]
     assert names == ["windows-2022", "windows-2025"], first
@@ -60,7 +68,12 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
 
     # win1 is a machine without a kubelet here; the other two are Nodes alone, whose pods the lab runs.
     chosen = '{"winkube_density_nodes": ["win2", "win3"]}'
-    measured = run(bench, DENSITY, cluster, "-e", chosen, winkube_density_pods=2, winkube_density_timeout=60)
+    pods: dict[str, object] = {
+        "winkube_tests": "density",
+        "winkube_density_pods": 2,
+        "winkube_density_timeout": 60,
+    }
+    measured = run(bench, TEST, cluster, "-e", chosen, **pods)
     assert measured.rc == 0, measured
     assert '"pods": 4' in measured.output and '"ready": 4' in measured.output, measured
     left = [each["metadata"]["name"] for each in cluster.request("GET", "/api/v1/namespaces")["items"]]

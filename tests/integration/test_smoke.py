@@ -1,4 +1,4 @@
-"""playbooks/smoke.yml over the lab: a cluster with two Windows Nodes, a Linux node and a machine outside, over SSH."""
+"""playbooks/test.yml over the lab: a cluster with two Windows Nodes, a Linux node and a machine outside, over SSH."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
 from tests.lab.cluster.cluster import Cluster
-from tests.unit.smoke.clusters import windows_node
+from tests.unit.smoke.objects import windows_node
 
-SMOKE = ROOT / "playbooks" / "smoke.yml"
+SMOKE = ROOT / "playbooks" / "test.yml"
 
 
 class Stage:

@@ -18,10 +18,9 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "components": ("cluster", "engine", "facts"),
     "provision": ("cluster", "components", "engine", "facts"),
     "verify": ("components", "engine", "facts"),
-    "density": ("cluster", "facts", "scheduling"),
     "workloads": ("facts",),
     "scheduling": ("cluster", "components", "engine", "facts"),
-    "smoke": ("cluster", "facts"),
+    "workload_tests": ("cluster", "components", "cri", "engine", "facts", "scheduling"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
     "troubleshoot": ("cluster", "components", "cri", "engine", "facts", "lint", "network", "repair", "verify"),
     "network": ("cluster", "components", "engine", "facts"),
@@ -32,10 +31,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "cluster": ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     "cri": ("grpc", "google"),
-    "smoke": ("yaml",),
-    "density": ("cluster", "facts", "scheduling"),
-    "workloads": ("facts",),
-    "scheduling": ("cluster", "components", "engine", "facts"),
+    "workload_tests": ("yaml",),
     "cri_tcp": ("cryptography", "tomlkit"),
 }
 

@@ -29,10 +29,10 @@ def test_imports_are_followed_by_however_many_steps() -> None:
     ("changed", "wanted"),
     [
         ("roles/flannel/tasks/main.yml", "flannel"),
-        ("playbooks/smoke.yml", "smoke"),
+        ("playbooks/test.yml", "smoke"),
         ("plugins/action/win_k8s_reset.py", "reset"),
         ("plugins/modules/win_k8s_reset.py", "reset"),
-        ("plugins/plugin_utils/smoke/workload.py", "smoke"),
+        ("plugins/plugin_utils/workload_tests/smoke/workload.py", "smoke"),
         ("plugins/plugin_utils/node_yaml/schema.py", "inventory"),
         ("tests/lab/programs/nssm.py", "nssm"),
     ],

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..components.join import node_object
+from ..engine.resource import Refused
 from ..facts.windows import release_of
 
 Object = Mapping[str, Any]
@@ -56,6 +57,11 @@ class WindowsNode:
         return release.name if release else ""
 
     @property
+    def usable(self) -> bool:
+        """Ready and not cordoned."""
+        return self.ready and not (self.body.get("spec") or {}).get("unschedulable")
+
+    @property
     def arch(self) -> str:
         """The processor, as the label kubernetes.io/arch has it."""
         return str(node_object.labels(self.body).get(ARCH_LABEL) or _info(self.body).get("architecture") or "")
@@ -92,6 +98,19 @@ def windows_node(node: Object) -> WindowsNode:
 def windows_nodes(nodes: Iterable[Object]) -> tuple[WindowsNode, ...]:
     """Those of the Nodes that are Windows, by name."""
     return tuple(sorted((windows_node(node) for node in nodes if is_windows(node)), key=lambda each: each.name))
+
+
+def chosen(nodes: Iterable[WindowsNode], names: Sequence[str], *, cordoned: bool = False) -> tuple[WindowsNode, ...]:
+    """The nodes that pods are put on: those named, else all usable ones. `cordoned`: those named may be. Refused."""
+    known = {node.name: node for node in nodes}
+    if missing := [name for name in names if name not in known]:
+        raise Refused(f"nodes: the cluster has no Windows node {', '.join(missing)}; it has {', '.join(known)}.")
+    picked = [known[name] for name in names] or [node for node in known.values() if node.usable]
+    if unusable := [node.name for node in picked if not (node.ready if cordoned else node.usable)]:
+        raise Refused(f"nodes: {', '.join(unusable)} is not Ready, or is cordoned; pods would wait there for ever.")
+    if not picked:
+        raise Refused("The cluster has no Windows node that is Ready and not cordoned.")
+    return tuple(picked)
 
 
 def _info(node: Object) -> Mapping[str, Any]:

@@ -24,9 +24,9 @@ SERVERCORE = "mcr.microsoft.com/windows/servercore"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`row` is a requirement's id, `node` the Node that it is about, `text` a sentence with what to do."""
+    """`id` is its kind, `node` the Node that it is about, `text` a sentence with what to do."""
 
-    row: str
+    id: str
     node: str
     text: str
 
@@ -38,6 +38,18 @@ class Machine:
 
     build: int | None = None
     config: str = ""
+
+
+def report(
+    nodes: Sequence[WindowsNode], server: str, taints: Sequence[str], machines: Mapping[str, Machine]
+) -> dict[str, Any]:
+    """All of it, for a task's result."""
+    return {
+        "server": server,
+        "nodes": rows(nodes),
+        "builds": builds(nodes),
+        "findings": [asdict(each) for each in findings(nodes, server, taints, machines)],
+    }
 
 
 def findings(
@@ -96,11 +108,6 @@ def builds(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
     ]
 
 
-def as_dicts(found: Iterable[Finding]) -> list[dict[str, str]]:
-    """Findings for a task's result."""
-    return [asdict(each) for each in found]
-
-
 def _labels(node: WindowsNode, machines: Mapping[str, Machine]) -> list[Finding]:
     """The kubelet sets these labels; what they say has to be what the machine is."""
     said = machines.get(node.name, Machine()).build
@@ -108,7 +115,7 @@ def _labels(node: WindowsNode, machines: Mapping[str, Machine]) -> list[Finding]
     source = "the machine" if said is not None else "its kubelet"
     problems = node_object.label_problems(node.body, architecture="amd64", build=build)
     return [
-        Finding("SC-12", node.name, f"{node.name}: {problem}, as {source} says. Restart its kubelet, which sets it.")
+        Finding("label", node.name, f"{node.name}: {problem}, as {source} says. Restart its kubelet, which sets it.")
         for problem in problems
     ]
 
@@ -121,7 +128,7 @@ def _taints(node: WindowsNode, taints: Sequence[str]) -> list[Finding]:
     missing = [taint for taint in taints if taint not in present]
     return [
         Finding(
-            "SC-08",
+            "taint-missing",
             node.name,
             f"{node.name}: the taint {', '.join(missing)} is missing, so pods for Linux that select nothing may be "
             "scheduled to it; playbooks/scheduling.yml adds it.",
@@ -135,14 +142,16 @@ def _fits(node: WindowsNode, server: str) -> list[Finding]:
     try:
         line = Version.parse(node.kubelet).line
     except VersionError:
-        return [Finding("VC-20", node.name, f"{node.name}: its kubelet reports no version ('{node.kubelet}').")]
+        return [
+            Finding("kubelet-unknown", node.name, f"{node.name}: its kubelet reports no version ('{node.kubelet}').")
+        ]
     if server and (sentence := skew.problem("kubelet", line, Version.parse(server).line)):
-        found.append(Finding("KU-01", node.name, f"{node.name}: {sentence}"))
+        found.append(Finding("version-skew", node.name, f"{node.name}: {sentence}"))
     supported = supported_builds(line)
     if node.build is not None and supported and node.build not in supported:
         found.append(
             Finding(
-                "VC-02",
+                "windows-unsupported",
                 node.name,
                 f"{node.name}: Kubernetes {line} does not support its Windows ({node.release or node.build}, "
                 f"{node.os_version}).",
@@ -152,7 +161,7 @@ def _fits(node: WindowsNode, server: str) -> list[Finding]:
         try:
             pause_image(line, build=node.build)
         except NoPauseImageError as error:
-            found.append(Finding("VC-20", node.name, f"{node.name}: {error}"))
+            found.append(Finding("pause-image", node.name, f"{node.name}: {error}"))
     name, _slashes, version = node.runtime.partition("://")
     if name == "containerd":
         try:
@@ -160,10 +169,12 @@ def _fits(node: WindowsNode, server: str) -> list[Finding]:
         except (VersionError, UnsupportedVersionError) as error:
             verdict, sentence = "refused", str(error)
         if verdict != "fits":
-            found.append(Finding("VC-20", node.name, f"{node.name}: {sentence}"))
+            found.append(Finding("containerd", node.name, f"{node.name}: {sentence}"))
     elif name:
         found.append(
-            Finding("CT-01", node.name, f"{node.name}: its runtime is {node.runtime}; this collection runs containerd.")
+            Finding(
+                "runtime", node.name, f"{node.name}: its runtime is {node.runtime}; this collection runs containerd."
+            )
         )
     return found
 

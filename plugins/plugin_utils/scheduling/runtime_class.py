@@ -31,8 +31,9 @@ class Taint:
 
     @classmethod
     def parse(cls, text: str) -> Taint:
-        """From `<key>=<value>:<effect>`."""
-        rest, _colon, effect = text.rpartition(":")
+        """From `<key>=<value>:<effect>` or `<key>:<effect>`; without an effect it is NoSchedule."""
+        rest, colon, effect = text.rpartition(":")
+        rest, effect = (rest, effect) if colon else (text, "NoSchedule")
         key, _equals, value = rest.partition("=")
         return cls(key, value, effect)
 

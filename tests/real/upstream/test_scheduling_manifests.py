@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.density import plan
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import IMAGE_NAMES
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_node
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION, runtime_class
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density
 from ansible_collections.winkube.node.plugins.plugin_utils.workloads.iis import iis
 
 from tests.real import build
@@ -40,7 +40,7 @@ def test_a_running_server_takes_what_we_make(version: str, tmp_path: Path) -> No
             f"`python -m tests.real.build kube-apiserver@{version}` and `apt install etcd-server` bring them"
         )
     node = windows_node(windows("win1", 20348, kubelet=version))
-    wish = plan.Wish("winkube-density-a", "2026-11-21T00:00:00Z", 1)
+    wish = density.Wish("winkube-density-a", "2026-11-21T00:00:00Z", 1)
     with running(program, tmp_path) as server:
         for names in IMAGE_NAMES:
             made = runtime_class(names.build, HANDLER, TAINTS)
@@ -56,8 +56,8 @@ def test_a_running_server_takes_what_we_make(version: str, tmp_path: Path) -> No
             pod = taken(server, f"{DEFAULT}/pods", {"kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
             assert pod["spec"]["nodeSelector"] == made_for(names.build)["nodeSelector"]
             assert made_for(names.build)["tolerations"][0] in pod["spec"]["tolerations"]
-        taken(server, "/api/v1/namespaces", plan.namespace(wish))
-        for pod in plan.pods(wish, [node]):
+        taken(server, "/api/v1/namespaces", density.namespace(wish))
+        for pod in density.pods(wish, [node]):
             taken(server, f"{DEFAULT}/pods", pod)
         changed = runtime_class(20348, "other", TAINTS)
         path = f"{COLLECTION}/windows-2022"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 
 from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running

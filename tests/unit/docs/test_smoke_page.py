@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import FLOWS, GROUPS, SEVEN
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import MARKS
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import FLOWS, GROUPS, SEVEN
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import MARKS
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = " ".join((ROOT / "docs" / "smoke.md").read_text(encoding="utf-8").split())
@@ -51,7 +51,7 @@ def test_every_check_and_verdict_is_told() -> None:
 
 
 def test_every_variable_of_the_playbook_is_told() -> None:
-    playbook = (ROOT / "playbooks" / "smoke.yml").read_text(encoding="utf-8")
+    playbook = (ROOT / "playbooks" / "test.yml").read_text(encoding="utf-8")
     used = set(re.findall(r"(winkube_smoke_\w+) \|", playbook))
     assert len(used) >= 12
     assert {name for name in used if f"`{name}`" not in PAGE} == set()

@@ -154,7 +154,7 @@ def test_the_runtime_class_is_the_documents_with_a_handler_that_exists() -> None
 
 @pytest.mark.row("SC-14")
 def test_the_default_is_containerds_own_runtime_for_process_isolation() -> None:
-    assert of_module("win_k8s_scheduling")["handler"]["default"] == "runhcs-wcow-process"
+    assert of_module("k8s_windows_scheduling")["handler"]["default"] == "runhcs-wcow-process"
     playbook = (ROOT / "playbooks" / "scheduling.yml").read_text(encoding="utf-8")
     assert 'handler: "{{ winkube_runtime_handler | default(omit) }}"' in playbook
 
@@ -261,7 +261,7 @@ def test_taints_are_added_beside_others_and_nothing_is_taken_away(lab: Lab) -> N
 @pytest.mark.row("SC-08")
 def test_the_taint_is_the_documents_wherever_it_is_a_default() -> None:
     wanted = ["os=windows:NoSchedule"]
-    for module in ("win_k8s_scheduling", "win_k8s_cluster_info", "win_k8s_density"):
+    for module in ("k8s_windows_scheduling", "k8s_windows_test"):
         assert of_module(module)["taints"]["default"] == wanted
     shared = yaml.safe_load((ROOT / "roles" / "winkube" / "defaults" / "main.yml").read_text(encoding="utf-8"))
     assert shared["winkube_node_taints"] == wanted
@@ -288,7 +288,7 @@ def test_own_labels_are_set_and_those_of_the_kubelet_refused(lab: Lab) -> None:
 
 
 def found_in(*nodes: dict[str, Any], server: str = "1.36.1", **machines: Machine) -> list[tuple[str, str]]:
-    return [(each.row, each.text) for each in report.findings(windows_nodes(nodes), server, TAINTS, machines)]
+    return [(each.id, each.text) for each in report.findings(windows_nodes(nodes), server, TAINTS, machines)]
 
 
 def test_a_node_as_it_should_be_gives_no_finding() -> None:
@@ -298,20 +298,20 @@ def test_a_node_as_it_should_be_gives_no_finding() -> None:
 @pytest.mark.row("SC-12")
 def test_the_build_label_is_compared_with_the_machine_then_with_the_kubelet() -> None:
     node = windows("win1", 20348)
-    ((row, said),) = found_in(node, win1=Machine(build=26100))
-    assert row == "SC-12"
+    ((kind, said),) = found_in(node, win1=Machine(build=26100))
+    assert kind == "label"
     assert "the label node.kubernetes.io/windows-build is 10.0.20348, not 10.0.26100, as the machine says" in said
     node["metadata"]["labels"]["node.kubernetes.io/windows-build"] = "10.0.17763"
-    ((row, said),) = found_in(node)
-    assert (row, "10.0.17763, not 10.0.20348, as its kubelet says" in said) == ("SC-12", True)
+    ((kind, said),) = found_in(node)
+    assert (kind, "10.0.17763, not 10.0.20348, as its kubelet says" in said) == ("label", True)
     del node["metadata"]["labels"]["node.kubernetes.io/windows-build"]
     assert "is missing, not 10.0.20348" in found_in(node)[0][1]
 
 
 @pytest.mark.row("SC-08")
 def test_a_missing_taint_is_said() -> None:
-    ((row, said),) = found_in(windows("win1", 20348, taints=False))
-    assert (row, "the taint os=windows:NoSchedule is missing" in said) == ("SC-08", True)
+    ((kind, said),) = found_in(windows("win1", 20348, taints=False))
+    assert (kind, "the taint os=windows:NoSchedule is missing" in said) == ("taint-missing", True)
 
 
 @pytest.mark.parametrize(
@@ -323,13 +323,13 @@ def test_a_missing_taint_is_said() -> None:
     ],
 )
 def test_versions_that_do_not_go_together_are_said(changes: dict[str, str], server: str, said: str) -> None:
-    assert any(said in text for _row, text in found_in(windows("win1", 20348, **changes), server=server))  # type: ignore[arg-type]
+    assert any(said in text for _kind, text in found_in(windows("win1", 20348, **changes), server=server))  # type: ignore[arg-type]
 
 
 def test_a_windows_that_this_kubernetes_does_not_support_is_said() -> None:
     assert any(
         "Kubernetes 1.36 does not support its Windows (Windows Server 2019, 10.0.17763.6532)" in text
-        for _row, text in found_in(windows("win1", 17763))
+        for _kind, text in found_in(windows("win1", 17763))
     )
 
 

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import workload
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.model import Answer, Check, Facts
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import plan
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import Report
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.verdicts import verdicts
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import Answer, Check, Facts
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import Report
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.verdicts import verdicts
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.flows import Place
 from tests.lab.cluster.pod_programs import run_on_linux
 from tests.lab.cluster.seed import Settings
+from tests.unit.smoke.objects import windows_node
 
 NAMESPACE = "winkube-smoke-test"
 LINUX = Place("linux", "control-plane", "192.168.122.10")
@@ -38,32 +39,6 @@ SETTINGS: dict[str, Any] = {
     "external_name": "www.msftconnecttest.com",
     "external_dns": "",
 }
-
-
-def windows_node(name: str, index: int, build: int = 20348, **status: Any) -> dict[str, Any]:
-    """A Node object that no machine stands behind."""
-    capacity = {"cpu": "4", "memory": "16776192Ki", "pods": "110"}
-    return {
-        "metadata": {
-            "name": name,
-            "labels": {
-                "kubernetes.io/os": "windows",
-                "kubernetes.io/hostname": name,
-                "node.kubernetes.io/windows-build": f"10.0.{build}",
-            },
-        },
-        "spec": {
-            "podCIDR": f"10.244.{index}.0/24",
-            "taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
-        },
-        "status": {
-            "addresses": [{"type": "InternalIP", "address": f"192.168.122.{200 + index}"}],
-            "conditions": [{"type": "Ready", "status": "True"}],
-            "capacity": capacity,
-            "allocatable": capacity,
-            **status,
-        },
-    }
 
 
 @contextmanager

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests, node_checks, workload
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.model import NodeFact
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import GROUPS, SEVEN
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import Report, summary
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests, node_checks, workload
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import NodeFact
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import GROUPS, SEVEN
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import Report, summary
 
 from tests.lab.cluster.cluster import Cluster
-from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster, windows_node
+from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+from tests.unit.smoke.objects import windows_node
 
 pytestmark = pytest.mark.slow
 

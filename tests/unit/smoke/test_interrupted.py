@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import interrupted
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
 
 from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
 
@@ -16,12 +16,12 @@ def test_what_is_still_noted_is_deleted_once(tmp_path: Path) -> None:
     with cluster(tmp_path) as lab:
         smoke = Smoke(lab)
         smoke.workload.deploy()
-        interrupted.note(tmp_path, NAMESPACE, {"kubeconfig": str(lab.kubeconfig), "context": ""})
-        interrupted.delete_noted(tmp_path, said.append)
+        workload.note(tmp_path, NAMESPACE, {"kubeconfig": str(lab.kubeconfig), "context": ""})
+        workload.delete_noted(tmp_path, said.append)
         lab.advance(20)
         assert smoke.cluster.get(f"/api/v1/namespaces/{NAMESPACE}") is None
         assert list(tmp_path.glob("*.json")) == []
-        interrupted.delete_noted(tmp_path, said.append)
+        workload.delete_noted(tmp_path, said.append)
     assert said == [f"The smoke test was interrupted; its namespace {NAMESPACE} is being deleted."]
 
 
@@ -31,9 +31,9 @@ def test_what_is_forgotten_stays(tmp_path: Path) -> None:
     with cluster(tmp_path) as lab:
         smoke = Smoke(lab)
         smoke.workload.deploy()
-        interrupted.note(tmp_path, NAMESPACE, {"kubeconfig": str(lab.kubeconfig), "context": ""})
-        interrupted.forget(tmp_path, NAMESPACE)
-        interrupted.delete_noted(tmp_path, said.append)
+        workload.note(tmp_path, NAMESPACE, {"kubeconfig": str(lab.kubeconfig), "context": ""})
+        workload.forget(tmp_path, NAMESPACE)
+        workload.delete_noted(tmp_path, said.append)
         assert smoke.cluster.get(f"/api/v1/namespaces/{NAMESPACE}") is not None
     assert said == []
 
@@ -41,8 +41,8 @@ def test_what_is_forgotten_stays(tmp_path: Path) -> None:
 @pytest.mark.row("SM-18")
 def test_a_cluster_that_is_gone_is_told(tmp_path: Path) -> None:
     said: list[str] = []
-    interrupted.note(tmp_path, "winkube-smoke-1", {"kubeconfig": str(tmp_path / "none"), "context": ""})
-    interrupted.delete_noted(tmp_path, said.append)
+    workload.note(tmp_path, "winkube-smoke-1", {"kubeconfig": str(tmp_path / "none"), "context": ""})
+    workload.delete_noted(tmp_path, said.append)
     assert len(said) == 1
     assert "could not be deleted" in said[0]
     assert said[0].endswith("kubectl delete namespace winkube-smoke-1.")

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.modules.k8s_windows_smoke import DOCUMENTATION
+from ansible_collections.winkube.node.plugins.modules.k8s_windows_test import DOCUMENTATION
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import manifests
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.manifests import NoImageError, Wish
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.manifests import Wish
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENT = ROOT / "tests" / "fixtures" / "smoke" / "win-webserver.yaml"
@@ -161,7 +162,7 @@ def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
 
 
 def test_a_build_without_an_image_is_refused_unless_one_is_named() -> None:
-    with pytest.raises(NoImageError, match="Windows build 18363; winkube_smoke_image_tags"):
+    with pytest.raises(Refused, match="Windows build 18363; winkube_smoke_image_tags"):
         manifests.objects(Wish("smoke", "", {18363: 1}))
     named = Wish("smoke", "", {18363: 1}, tags={"18363": "1.2"})
     assert manifests.image(named, 18363) == "mcr.microsoft.com/windows/servercore:1.2"
@@ -177,9 +178,9 @@ def test_the_peer_runs_as_a_user_that_is_no_administrator() -> None:
 @pytest.mark.row("KE-15")
 def test_microsofts_repository_where_no_other_is_named() -> None:
     assert manifests.image(Wish("smoke", "", {}), 20348) == "mcr.microsoft.com/windows/servercore:ltsc2022"
-    option = yaml.safe_load(DOCUMENTATION)["options"]["image_repo"]
+    option = yaml.safe_load(DOCUMENTATION)["options"]["smoke"]["suboptions"]["image_repo"]
     assert option["default"] == "mcr.microsoft.com/windows/servercore"
-    playbook = (ROOT / "playbooks" / "smoke.yml").read_text(encoding="utf-8")
+    playbook = (ROOT / "playbooks" / "test.yml").read_text(encoding="utf-8")
     assert 'image_repo: "{{ winkube_smoke_image_repo | default(omit) }}"' in playbook
     assert "`winkube_smoke_image_repo`" in (ROOT / "docs" / "smoke.md").read_text(encoding="utf-8")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.model import Answer
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.plan import plan
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import (
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import Answer
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import (
     Report,
     as_dict,
     as_json,
@@ -15,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.smoke.report import (
     summary,
     table,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke.verdicts import verdicts
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.verdicts import verdicts
 
 from tests.unit.smoke.test_plan import FACTS
 
@@ -55,7 +56,8 @@ def test_the_table_names_checks_flows_commands_and_remedies() -> None:
     assert "  a  the pods run            ok" in lines
     assert any(line.split() == ["Pod", "->", "external", "(IP)", "BROKEN", "BROKEN"] for line in lines)
     assert any(line.startswith("  kubectl exec -n smoke web-a -- curl.exe") for line in lines)
-    assert any("TS-08" in line for line in lines)
+    assert any("Try with curl, not with ping." in line for line in lines)
+    assert not [line for line in lines if re.search(r"\b[A-Z]{1,2}-\d\d\b", line)], "no id of a requirement"
     assert lines[-1].endswith("Broken: outbound connectivity.")
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
-from ansible_collections.winkube.node.plugins.plugin_utils.smoke import workload
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
 
-from tests.unit.smoke.clusters import SETTINGS, windows_node
+from tests.unit.smoke.clusters import SETTINGS
+from tests.unit.smoke.objects import windows_node
 
 
 def ready(status: str, message: str = "") -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
-from tests.unit.smoke.clusters import windows_node
+from tests.unit.smoke.objects import windows_node
 
 from .scene import healthy
 

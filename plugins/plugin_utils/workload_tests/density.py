@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pods of a density run, and what their times mean; pure.
+"""How long pods take to start when many start at once: pods made at once, watched until they are Ready, always taken
+away; and what their times mean.
 
 Source: kubernetes test/e2e/windows/density.go, whose pods run the pause image; the proposal for Windows nodes wants
 such tests with images and memory that fit Windows.
@@ -10,24 +11,25 @@ such tests with images and memory that fit Windows.
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from ..cluster import run_namespace
+from ..cluster.client import Clock, Cluster, ClusterError, wait_for
+from ..components.join import node_object
+from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.version import Version, VersionError
-from ..scheduling.nodes import OS_LABEL, WindowsNode
+from ..scheduling.nodes import OS_LABEL, WindowsNode, chosen, windows_nodes
 from ..scheduling.runtime_class import Taint
+from .outcome import Context, Outcome
 
 LABEL = "winkube.node/density"
 HOSTNAME = "kubernetes.io/hostname"
 PERCENTILES = (50, 90, 99)
-
-
-class PlanError(ValueError):
-    """What was asked for cannot be; str() is the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +58,102 @@ class Sample:
     problem: str = ""
 
 
+def run(context: Context, options: Mapping[str, Any]) -> Outcome:
+    """Make the pods, measure, take them away; pods that did not start and limits fail it. Refused, ClusterError."""
+    cluster, now = context.cluster(), datetime.now(UTC)
+    wish = Wish(
+        f"winkube-density-{uuid.uuid4().hex[:8]}",
+        run_namespace.until(now, options["timeout"]),
+        options["pods"],
+        options["image"],
+        options["memory"],
+        options["cpu"],
+        context.taints,
+    )
+    nodes = chosen(windows_nodes(cluster.nodes()), options["nodes"])
+    made = pods(wish, nodes)
+    images = sorted({pod["spec"]["containers"][0]["image"] for pod in made})
+    text = f"run {len(made)} pods on {', '.join(node.name for node in nodes)}, images {', '.join(images)}"
+    if context.check_mode:
+        return Outcome(True, (text,))
+    swept = context.sweep(cluster, LABEL, now)
+    samples = measure(cluster, wish, made, context.clock, options["timeout"])
+    run_namespace.wait_until_gone(cluster, wish.namespace, context.clock, options["timeout"])
+    wrong = problems(samples, options["limits"])
+    result = {"summary": summary(samples), "samples": [asdict(each) for each in samples]}
+    return Outcome(True, (*swept, text), result, f"density: {' '.join(wrong)}" if wrong else "", bool(wrong))
+
+
+def measure(
+    cluster: Cluster, wish: Wish, made: Sequence[dict[str, Any]], clock: Clock, timeout_s: float
+) -> list[Sample]:
+    """Make the pods and wait for them. The Namespace is deleted whatever happens, also after Ctrl-C. ClusterError."""
+    try:
+        cluster.create(run_namespace.PATH, namespace(wish))
+        path = f"{run_namespace.PATH}/{wish.namespace}/pods"
+        begun: dict[str, float] = {}
+        for pod in made:
+            cluster.create(path, pod)
+            begun[pod["metadata"]["name"]] = clock.now()
+        return _watched(cluster, path, made, begun, clock, timeout_s)
+    finally:
+        cluster.delete(f"{run_namespace.PATH}/{wish.namespace}")
+
+
+def _watched(
+    cluster: Cluster,
+    path: str,
+    made: Sequence[dict[str, Any]],
+    begun: dict[str, float],
+    clock: Clock,
+    timeout_s: float,
+) -> list[Sample]:
+    ready: dict[str, float] = {}
+    last: dict[str, dict[str, Any]] = {}
+
+    def look() -> bool | None:
+        now = clock.now()
+        last.clear()
+        last.update({str(pod["metadata"]["name"]): pod for pod in cluster.items(path)})
+        for name, pod in last.items():
+            if name in begun and name not in ready and node_object.is_ready(pod):
+                ready[name] = round(now - begun[name], 1)
+        return True if len(ready) == len(begun) else None
+
+    try:
+        wait_for(clock, timeout_s, look)
+    except ClusterError as error:
+        if error.status:
+            raise
+    return [
+        sample(
+            pod["metadata"]["name"],
+            str(pod["spec"]["nodeSelector"][HOSTNAME]),
+            last.get(pod["metadata"]["name"]),
+            ready.get(pod["metadata"]["name"]),
+        )
+        for pod in made
+    ]
+
+
 def namespace(wish: Wish) -> dict[str, Any]:
     """The Namespace of one run."""
     return run_namespace.body(LABEL, wish.namespace, wish.until)
 
 
-def chosen(nodes: Iterable[WindowsNode], names: Sequence[str]) -> tuple[WindowsNode, ...]:
-    """The nodes that pods are put on: those named, else all that are Ready and not cordoned. PlanError."""
-    known = {node.name: node for node in nodes}
-    if missing := [name for name in names if name not in known]:
-        raise PlanError(f"nodes: the cluster has no Windows node {', '.join(missing)}; it has {', '.join(known)}.")
-    picked = [known[name] for name in names] or [node for node in known.values() if _usable(node)]
-    if unusable := [node.name for node in picked if not _usable(node)]:
-        raise PlanError(f"nodes: {', '.join(unusable)} is not Ready, or is cordoned; pods would wait there for ever.")
-    if not picked:
-        raise PlanError("The cluster has no Windows node that is Ready and not cordoned.")
-    return tuple(picked)
-
-
 def pods(wish: Wish, nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
-    """The pods, each bound to its node by a selector, so that the scheduler's time counts as well. PlanError."""
+    """The pods, each bound to its node by a selector, so that the scheduler's time counts as well. Refused."""
     return [_pod(wish, node, number) for node in nodes for number in range(1, wish.pods + 1)]
 
 
 def image_of(wish: Wish, node: WindowsNode) -> str:
-    """What the pods on this node run. PlanError if no pause image is known."""
+    """What the pods on this node run. Refused if no pause image is known."""
     if wish.image:
         return wish.image
     try:
         return pause_image(Version.parse(node.kubelet).line, build=node.build)
     except (VersionError, NoPauseImageError) as error:
-        raise PlanError(f"{node.name}: {error} Name an image with winkube_density_image.") from error
+        raise Refused(f"{node.name}: {error} Name an image with winkube_density_image.") from error
 
 
 def _pod(wish: Wish, node: WindowsNode, number: int) -> dict[str, Any]:
@@ -111,16 +178,6 @@ def _pod(wish: Wish, node: WindowsNode, number: int) -> dict[str, Any]:
 def _hostname(node: WindowsNode) -> str:
     labels = (node.body.get("metadata") or {}).get("labels") or {}
     return str(labels.get(HOSTNAME) or node.name)
-
-
-def _usable(node: WindowsNode) -> bool:
-    return node.ready and not (node.body.get("spec") or {}).get("unschedulable")
-
-
-def is_ready(pod: Mapping[str, Any]) -> bool:
-    """Whether its condition Ready is True."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
 def sample(name: str, node: str, pod: Mapping[str, Any] | None, ready_s: float | None) -> Sample:

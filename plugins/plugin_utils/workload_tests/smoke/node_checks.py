@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from ..facts.quantity import quantity
+from ...facts.quantity import quantity
 from . import commands
 from .manifests import REPOSITORY
-from .model import Check, Facts, NodeFact, PodFact, known
+from .model import Check, Facts, NodeFact, in_pod, known
 
 RESERVED = ("cpu", "memory")
 
@@ -32,7 +32,7 @@ def node_checks(facts: Facts) -> Iterator[Check]:
 
 
 def _image(facts: Facts) -> Iterator[Check]:
-    base = Check("image", "image", "an image of a public registry is pulled", "api", ("KE-11", "KE-15", "KE-16"))
+    base = Check("image", "image", "an image of a public registry is pulled", "api")
     base = replace(base, suite="should be able to pull image from docker hub", target=facts.repository)
     if facts.repository != REPOSITORY:
         why = f"winkube_smoke_image_repo is {facts.repository}, which need not be public."
@@ -44,12 +44,8 @@ def _image(facts: Facts) -> Iterator[Check]:
         yield replace(base, id=f"image/{pod.name}", source=pod.node, target=pod.image, argv=argv, answer=known(problem))
 
 
-def _in_pod(pod: PodFact, group: str, name: str, title: str, *rows: str) -> Check:
-    return Check(f"{group}/{name}/{pod.name}", group, title, "pod", rows, pod=pod.name, source=pod.name)
-
-
 def _dns(facts: Facts) -> Iterator[Check]:
-    base = Check("dns-config", "dns-config", "the pod has the cluster's DNS server", "none", ("KE-09", "KE-13"))
+    base = Check("dns-config", "dns-config", "the pod has the cluster's DNS server", "none")
     if not facts.dns_address:
         why = "kube-system has no Service kube-dns, so the address of the cluster's DNS is not known."
         yield replace(base, exclusion=why)
@@ -59,7 +55,7 @@ def _dns(facts: Facts) -> Iterator[Check]:
         yield replace(base, exclusion="No pod is Ready that could be asked for them.")
     for pod in ready:
         yield replace(
-            _in_pod(pod, "dns-config", "server", base.title, *base.rows),
+            in_pod(pod, "dns-config", "server", base.title),
             target=facts.dns_address,
             argv=commands.dns_servers(),
             expect="dns",
@@ -70,17 +66,17 @@ def _dns(facts: Facts) -> Iterator[Check]:
 def _user(facts: Facts) -> Iterator[Check]:
     peer = facts.peer
     if peer is None or not peer.ready:
-        base = Check("user", "user", "runAsUserName", "none", ("KE-09", "KE-14"))
+        base = Check("user", "user", "runAsUserName", "none")
         yield replace(base, exclusion="The pod that runs as ContainerUser is not Ready.")
         return
     yield replace(
-        _in_pod(peer, "user", "whoami", "runAsUserName is the user", "KE-14"),
+        in_pod(peer, "user", "whoami", "runAsUserName is the user"),
         argv=commands.whoami(),
         expect="user",
         wanted="containeruser",
     )
     yield replace(
-        _in_pod(peer, "user", "acl", "ACLs keep this user out", "KE-09"),
+        in_pod(peer, "user", "acl", "ACLs keep this user out"),
         argv=commands.write_where_it_is_denied(),
         expect="denied",
     )
@@ -92,7 +88,6 @@ def _reserved(node: NodeFact) -> Iterator[Check]:
         "reserved",
         "allocatable is capacity less what is kept back",
         "api",
-        ("KE-13", "KU-19"),
         target=node.name,
         argv=("kubectl", "get", "--raw", f"/api/v1/nodes/{node.name}/proxy/configz"),
     )

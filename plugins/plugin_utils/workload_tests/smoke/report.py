@@ -72,7 +72,7 @@ def table(report: Report) -> str:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[5]]).rstrip())
     for found in report.broken:
-        lines += ["", f"{found.check.id} ({', '.join(found.check.rows)}): {found.seen}"]
+        lines += ["", f"{found.check.id}: {found.seen}"]
         lines += [f"  {command(report, found)}", f"  {found.remedy}"]
     return "\n".join([*lines, "", summary(report), ""])
 
@@ -106,7 +106,6 @@ def as_dict(report: Report) -> dict[str, Any]:
                 "verdict": found.verdict,
                 "seen": found.seen,
                 "remedy": found.remedy,
-                "rows": list(found.check.rows),
                 "flow": found.check.flow,
                 "protocol": found.check.protocol,
                 "where": found.check.where,

@@ -121,7 +121,6 @@ class Check:
     group: str
     title: str
     where: Where
-    rows: tuple[str, ...]
     flow: str = ""
     protocol: str = ""
     pod: str = ""
@@ -135,6 +134,11 @@ class Check:
     exclusion: str = ""
     limitation: str = ""
     suite: str = ""
+
+
+def in_pod(pod: PodFact, group: str, name: str, title: str) -> Check:
+    """A check whose command runs in this pod."""
+    return Check(f"{group}/{name}/{pod.name}", group, title, "pod", pod=pod.name, source=pod.name)
 
 
 Verdict = Literal["ok", "broken", "follows", "limitation", "skipped"]

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.cri import cpu_limits
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.cpu_limits import Wanted, burned, faults, manifests
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample, of_summary
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import (
+    Wanted,
+    burned,
+    faults,
+    manifests,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context
 
 from tests.unit.cluster.fake import Fake
 
 WANTED = Wanted("default", "win1")
-DECIMAL, MILLI = "winkube-cpulimit-decimal", "winkube-cpulimit-milli"
+DECIMAL, MILLI = "winkube-cpulimit-decimal-win1", "winkube-cpulimit-milli-win1"
 PODS = "/api/v1/namespaces/default/pods"
 SUMMARY = "/api/v1/nodes/win1/proxy/stats/summary"
 
@@ -125,6 +134,44 @@ def test_a_zero_fails_and_the_pods_are_gone_all_the_same() -> None:
     _usage, (sentence,) = api.burn()
     assert sentence.startswith(f"pod default/{MILLI}: kubelet's summary says that it uses no CPU")
     assert len(api.deleted()) == 2
+
+
+@dataclass(frozen=True)
+class Known(Context):
+    """With a cluster of its own."""
+
+    api: Api | None = None
+
+    def cluster(self) -> Cluster:
+        assert self.api is not None
+        return self.api.cluster
+
+
+def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next() -> None:
+    """Pods of one name in a namespace would meet those of the node before, which Windows takes seconds to end."""
+    api = Api()
+    for name in ("win1", "win2"):
+        api.add_node(name, **{"kubernetes.io/os": "windows"})
+    api.objects[SUMMARY] = {"pods": []}
+    api.objects[SUMMARY.replace("win1", "win2")] = json.loads(
+        json.dumps(summary(500_618_452, 478_772_447)).replace("win1", "win2")
+    )
+    context = Known({}, (), False, Path(), api.clock(), api)
+    options = {key: spec["default"] for key, spec in of_module("k8s_windows_test")["cpu_limits"]["options"].items()}
+    outcome = cpu_limits.run(context, options)
+    assert outcome.steps == ("burn CPU in two pods on win1 for 120 s", "burn CPU in two pods on win2 for 120 s")
+    assert outcome.result["nano_cores"] == {
+        DECIMAL: None,
+        MILLI: None,
+        "winkube-cpulimit-decimal-win2": 500_618_452,
+        "winkube-cpulimit-milli-win2": 478_772_447,
+    }
+    assert (outcome.failed, outcome.said.count("says nothing of its CPU usage")) == (True, 2)
+    assert len(api.deleted()) == 4
+    api.writes.clear()
+    planned = cpu_limits.run(replace(context, check_mode=True), {**options, "nodes": ["win2"]})
+    assert (planned.changed, [pod["spec"]["nodeName"] for pod in planned.result["pods"]]) == (True, ["win2", "win2"])
+    assert api.writes == []
 
 
 def test_pods_that_do_not_start_or_do_not_last_say_so_and_are_gone() -> None:

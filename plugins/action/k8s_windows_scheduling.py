@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes RuntimeClasses, taints and labels; documented in modules/win_k8s_scheduling.py."""
+"""Makes RuntimeClasses, taints and labels, and reports; documented in modules/k8s_windows_scheduling.py."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ display = Display()
 
 
 class ActionModule(ActionBase):
-    """win_k8s_scheduling."""
+    """k8s_windows_scheduling."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Read the cluster, plan, and write what differs."""
+        """Read the cluster, plan, write what differs, and report."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        options = plain(self.validate_argument_spec(argument_spec=of_module("win_k8s_scheduling"))[1])
+        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_scheduling"))[1])
         try:
             return result | self._work(options)
         except Refused as refused:
@@ -44,8 +44,8 @@ class ActionModule(ActionBase):
         cluster = Cluster.open(options["cluster"])
         if cluster is None:
             raise Refused("scheduling: cluster.kubeconfig is empty, and everything here is asked of the cluster.")
-        nodes = windows_nodes(cluster.nodes())
-        machines = machines_of(options)
+        server, nodes = cluster.version(), windows_nodes(cluster.nodes())
+        machines = {each["node"]: report.Machine(each["build"] or None, each["config"]) for each in options["machines"]}
         wanted = converge.Options(
             handler=options["handler"],
             taints=tuple(options["taints"]),
@@ -54,24 +54,23 @@ class ActionModule(ActionBase):
             adopt=options["adopt"],
         )
         if wanted.runtime_classes:
-            converge.check_server(cluster.version())
-        changes = converge.plan(
-            wanted, nodes, cluster.items(COLLECTION), machines, lambda name: cluster.items(tainting.pods_of(name))
-        )
-        unread = converge.unknown(nodes, machines)
-        if unread and wanted.runtime_classes:
-            display.warning(
-                f"scheduling: nobody has read config.toml of {', '.join(unread)}; whether their containerd has the "
-                f"runtime {wanted.handler} is not known."
-            )
-        if not self._task.check_mode:
+            converge.check_server(server)
+            if unread := converge.unknown(nodes, machines):
+                display.warning(
+                    f"scheduling: nobody has read config.toml of {', '.join(unread)}; whether their containerd has the "
+                    f"runtime {wanted.handler} is not known."
+                )
+        classes = cluster.items(COLLECTION) if wanted.runtime_classes else ()
+        changes = converge.plan(wanted, nodes, classes, machines, lambda name: cluster.items(tainting.pods_of(name)))
+        check_mode = self._task.check_mode
+        if changes and not check_mode:
             for change in changes:
                 change.do(cluster)
-        state = "planned" if self._task.check_mode else "done"
+            nodes = windows_nodes(cluster.nodes())
         result: dict[str, Any] = {
             "changed": bool(changes),
-            "steps": [{"text": change.text, "state": state} for change in changes],
-            "builds": report.builds(nodes),
+            "steps": [{"text": change.text, "state": "planned" if check_mode else "done"} for change in changes],
+            **report.report(nodes, server, wanted.taints, machines),
         }
         if self._task.diff and changes:
             result["diff"] = [
@@ -79,11 +78,6 @@ class ActionModule(ActionBase):
                 for change in changes
             ]
         return result
-
-
-def machines_of(options: dict[str, Any]) -> dict[str, report.Machine]:
-    """The option `machines` by the name of the Node."""
-    return {each["node"]: report.Machine(each["build"] or None, each["config"]) for each in options["machines"]}
 
 
 def _text(found: Any) -> str:

@@ -1,4 +1,4 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long pods take to start on Windows nodes when many start at once."""
+"""Tests that run in a cluster, on its Windows nodes: smoke test, density, CPU limits. Each is a `run`."""

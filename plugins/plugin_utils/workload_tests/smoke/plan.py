@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from . import commands
 from .manifests import PEER, PEER_NAMES, PEER_PORT, WEB
-from .model import Check, Facts, NodeFact, PodFact, known
+from .model import Check, Facts, NodeFact, PodFact, in_pod, known
 from .node_checks import node_checks
 
 GROUPS = {
@@ -82,9 +82,9 @@ def _missing(facts: Facts) -> str:
     return NO_PEER if _peer(facts) is None else NO_PODS
 
 
-def _not_run(name: str, group: str, flow: str, protocol: str, why: str, *rows: str) -> Check:
+def _not_run(name: str, group: str, flow: str, protocol: str, why: str) -> Check:
     title = f"{flow}, {protocol}" if flow else GROUPS[group]
-    return Check(name, group, title, "none", rows, flow, protocol, exclusion=why)
+    return Check(name, group, title, "none", flow, protocol, exclusion=why)
 
 
 def _nodes(facts: Facts) -> Iterator[Check]:
@@ -94,7 +94,6 @@ def _nodes(facts: Facts) -> Iterator[Check]:
             "nodes",
             "the node is Ready",
             "api",
-            ("SM-05",),
             target=node.name,
             argv=("kubectl", "get", "node", node.name),
             answer=known(node.problem),
@@ -109,7 +108,6 @@ def _pods(facts: Facts) -> Iterator[Check]:
             "pods",
             "the pod is Ready",
             "api",
-            ("SM-06", "SM-07"),
             source=pod.node or "no node",
             target=pod.name,
             argv=listing,
@@ -117,7 +115,7 @@ def _pods(facts: Facts) -> Iterator[Check]:
         )
     hosts = {pod.node for pod in facts.web if pod.node}
     usable = [node for node in facts.nodes if node.windows and node.usable]
-    spread = Check("pods/spread", "pods", "the pods are on different nodes", "api", ("SM-06",), argv=listing)
+    spread = Check("pods/spread", "pods", "the pods are on different nodes", "api", argv=listing)
     if len(usable) < 2:
         yield replace(spread, where="none", exclusion="There is one usable Windows node.")
     else:
@@ -126,12 +124,11 @@ def _pods(facts: Facts) -> Iterator[Check]:
 
 def _node_to_pod(facts: Facts) -> Iterator[Check]:
     limitation = OVERLAY if facts.mode == "overlay" else ""
-    rows = ("SM-08", "SM-15", "KE-12", *(("NW-16",) if limitation else ()))
-    base = Check("", "node-to-pod", "node to pod", "linux", rows, NODE_POD, source=facts.linux, limitation=limitation)
+    base = Check("", "node-to-pod", "node to pod", "linux", NODE_POD, source=facts.linux, limitation=limitation)
     if not facts.linux:
         why = "No Linux node of the cluster is named (winkube_smoke_linux_host)."
-        yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", why, *rows)
-        yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", why, *rows, "KE-11")
+        yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", why)
+        yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", why)
         return
     for pod in _ready(facts):
         yield replace(
@@ -144,16 +141,15 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
             suite=_GRANULAR.format("node-pod", "http"),
         )
     if not _ready(facts):
-        yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", NO_PODS, *rows)
+        yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", NO_PODS)
     peer = _peer(facts)
     if peer is None:
-        yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", NO_PEER, *rows, "KE-11")
+        yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", NO_PEER)
         return
     yield replace(
         base,
         id="node-to-pod/udp",
         protocol="UDP",
-        rows=(*rows, "KE-11"),
         target=peer.name,
         argv=commands.udp_from_linux(peer.address, PEER_PORT),
         expect="echo",
@@ -161,20 +157,15 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
     )
 
 
-def _in_pod(pod: PodFact, group: str, name: str, title: str, *rows: str) -> Check:
-    return Check(f"{group}/{name}/{pod.name}", group, title, "pod", rows, pod=pod.name, source=pod.name)
-
-
 def _pod_to_pod(facts: Facts) -> Iterator[Check]:
     pods, peer = _ready(facts), _peer(facts)
     for pod, other in _pairs(pods, peer):
-        base = _in_pod(pod, "pod-to-pod", "", "pod to pod", "SM-09", "SM-15")
+        base = in_pod(pod, "pod-to-pod", "", "pod to pod")
         base = replace(base, target=other.name)
         yield replace(
             base,
             id=f"pod-to-pod/ping/{pod.name}",
             title="pod to pod, ping",
-            rows=("SM-09",),
             protocol="ICMP",
             argv=commands.ping(other.address),
             expect="reply",
@@ -187,7 +178,6 @@ def _pod_to_pod(facts: Facts) -> Iterator[Check]:
             id=f"pod-to-pod/tcp/{pod.name}",
             flow=POD_IP,
             protocol="TCP",
-            rows=(*base.rows, "KE-12"),
             argv=commands.curl_page(f"http://{other.address}/", windows=True),
             expect="banner",
             suite=_GRANULAR.format("intra-pod", "http"),
@@ -197,7 +187,6 @@ def _pod_to_pod(facts: Facts) -> Iterator[Check]:
             id=f"discovery/pod-name/{pod.name}",
             group="discovery",
             title="pod to pod by name",
-            rows=("SM-15",),
             flow=POD_NAME,
             protocol="TCP",
             argv=commands.curl_page(f"http://{dashed}.{facts.namespace}.pod.{facts.dns_domain}/", windows=True),
@@ -207,11 +196,11 @@ def _pod_to_pod(facts: Facts) -> Iterator[Check]:
     if len(pods) < 2:
         for name, flow in (("pod-to-pod/tcp", POD_IP), ("discovery/pod-name", POD_NAME)):
             why = "It takes two web servers that are Ready."
-            yield _not_run(name, name.partition("/")[0], flow, "TCP", why, "SM-09", "SM-15", "KE-12")
+            yield _not_run(name, name.partition("/")[0], flow, "TCP", why)
     yield from _udp_to_peer(facts, pods, peer)
     if len({pod.node for pod in pods}) < 2:
         why = "All pods that are Ready are on one node, so nothing goes from host to host."
-        yield _not_run("pod-to-pod/hosts", "pod-to-pod", "", "", why, "SM-09")
+        yield _not_run("pod-to-pod/hosts", "pod-to-pod", "", "", why)
 
 
 def _pairs(pods: list[PodFact], peer: PodFact | None) -> Iterator[tuple[PodFact, PodFact]]:
@@ -228,10 +217,10 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
     name = f"{PEER}.{PEER_NAMES}.{facts.namespace}.svc.{facts.dns_domain}"
     if peer is None or not pods:
         for flow, kind in ((POD_IP, "pod-to-pod/udp"), (POD_NAME, "discovery/pod-udp-name")):
-            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", _missing(facts), "SM-15", "KE-12")
+            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", _missing(facts))
         return
     for pod in pods:
-        base = _in_pod(pod, "pod-to-pod", "udp", "pod to pod", "SM-15", "KE-12")
+        base = in_pod(pod, "pod-to-pod", "udp", "pod to pod")
         yield replace(
             base,
             flow=POD_IP,
@@ -242,7 +231,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
             suite=_GRANULAR.format("intra-pod", "udp"),
         )
     yield replace(
-        _in_pod(pods[0], "discovery", "pod-udp-name", "pod to pod by name", "SM-15"),
+        in_pod(pods[0], "discovery", "pod-udp-name", "pod to pod by name"),
         flow=POD_NAME,
         protocol="UDP",
         target=name,
@@ -260,7 +249,6 @@ def _service(facts: Facts) -> Iterator[Check]:
             "service",
             "the Service's address, from a node",
             "linux",
-            ("SM-10",),
             protocol="TCP",
             source=facts.linux,
             target=facts.web_address,
@@ -270,10 +258,10 @@ def _service(facts: Facts) -> Iterator[Check]:
         )
     else:
         why = NO_PODS if facts.linux else "No Linux node of the cluster is named (winkube_smoke_linux_host)."
-        yield _not_run("service/linux", "service", "", "TCP", why, "SM-10")
+        yield _not_run("service/linux", "service", "", "TCP", why)
     for pod in _ready(facts):
         yield replace(
-            _in_pod(pod, "service", "tcp", "the Service's address, from a pod", "SM-10", "SM-15"),
+            in_pod(pod, "service", "tcp", "the Service's address, from a pod"),
             flow=SERVICE_IP,
             protocol="TCP",
             target=facts.web_address,
@@ -282,12 +270,12 @@ def _service(facts: Facts) -> Iterator[Check]:
             needs=("pod-to-pod",),
         )
     if not _ready(facts):
-        yield _not_run("service/tcp", "service", SERVICE_IP, "TCP", NO_PODS, "SM-10", "SM-15")
+        yield _not_run("service/tcp", "service", SERVICE_IP, "TCP", NO_PODS)
     if _peer(facts) is None or not _ready(facts):
-        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", _missing(facts), "SM-15")
+        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", _missing(facts))
     else:
         yield replace(
-            _in_pod(_ready(facts)[0], "service", "udp", "the Service's address, from a pod", "SM-15"),
+            in_pod(_ready(facts)[0], "service", "udp", "the Service's address, from a pod"),
             flow=SERVICE_IP,
             protocol="UDP",
             target=facts.peer_address,
@@ -300,7 +288,6 @@ def _service(facts: Facts) -> Iterator[Check]:
         "service",
         "the Service's address, from a Windows node",
         "none",
-        ("SM-14", "F-39"),
         limitation="Windows nodes do not reach Service addresses; Windows pods do. It is not tried.",
     )
 
@@ -310,7 +297,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
     for pod in _ready(facts):
         name = f"kubernetes.default.svc.{facts.dns_domain}"
         yield replace(
-            _in_pod(pod, "discovery", "dns", "DNS of the cluster", "KE-11", "KE-09"),
+            in_pod(pod, "discovery", "dns", "DNS of the cluster"),
             target=name,
             argv=commands.resolve(name),
             expect="address",
@@ -318,14 +305,14 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             suite="should provide DNS for the cluster",
         )
         yield replace(
-            _in_pod(pod, "discovery", "fqdn", "the Service's full name", "SM-11"),
+            in_pod(pod, "discovery", "fqdn", "the Service's full name"),
             target=full,
             argv=commands.curl_page(f"http://{full}/", windows=True),
             expect="banner",
             needs=_NAME_NEEDS,
         )
         yield replace(
-            _in_pod(pod, "discovery", "short", "the Service's short name", "SM-11", "SM-15"),
+            in_pod(pod, "discovery", "short", "the Service's short name"),
             flow=PQDN,
             protocol="TCP",
             target=WEB,
@@ -334,10 +321,10 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             needs=_NAME_NEEDS,
         )
     if not _ready(facts):
-        yield _not_run("discovery/short", "discovery", PQDN, "TCP", NO_PODS, "SM-11", "SM-15", "KE-11")
+        yield _not_run("discovery/short", "discovery", PQDN, "TCP", NO_PODS)
     if _ready(facts) and _peer(facts) is not None:
         yield replace(
-            _in_pod(_ready(facts)[0], "discovery", "udp", "the Service's short name", "SM-15"),
+            in_pod(_ready(facts)[0], "discovery", "udp", "the Service's short name"),
             flow=PQDN,
             protocol="UDP",
             target=PEER,
@@ -346,13 +333,12 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             needs=_NAME_NEEDS,
         )
     else:
-        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", _missing(facts), "SM-15")
+        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", _missing(facts))
     yield Check(
         "discovery/between",
         "discovery",
         "names between short and full",
         "none",
-        ("SM-11", "SM-15"),
         target=f"{WEB}.{facts.namespace}",
         limitation="Windows takes every name with a dot as a full one, so such names do not resolve. It is not tried.",
     )
@@ -364,7 +350,7 @@ def _inbound(facts: Facts) -> Iterator[Check]:
         if not host or not targets or not _ready(facts):
             why = NO_PODS if targets else "No node is usable that it could be tried at."
             why = why if host else f"No host for it is named (winkube_smoke_{where}_host)."
-            yield _not_run(f"inbound/{where}", "inbound", "", "TCP", why, "SM-12")
+            yield _not_run(f"inbound/{where}", "inbound", "", "TCP", why)
             continue
         for node in _each_system(targets):
             yield Check(
@@ -372,7 +358,6 @@ def _inbound(facts: Facts) -> Iterator[Check]:
                 "inbound",
                 "the NodePort, from a Linux node" if where == "linux" else "the NodePort, from outside",
                 "linux" if where == "linux" else "outside",
-                ("SM-12",),
                 protocol="TCP",
                 source=host,
                 target=f"{node.address}:{facts.web_node_port}",
@@ -385,7 +370,6 @@ def _inbound(facts: Facts) -> Iterator[Check]:
         "inbound",
         "a NodePort, from the Windows node itself",
         "none",
-        ("TS-09", "F-39"),
         limitation="A Windows node does not reach NodePorts of its own; other machines do. It is not tried.",
     )
 
@@ -403,11 +387,11 @@ def _outbound(facts: Facts) -> Iterator[Check]:
     for name, flow, target, title, variable, needs in goals:
         if not target or not _ready(facts):
             why = NO_PODS if target else f"{variable} is empty: there is nothing outside to ask."
-            yield _not_run(f"outbound/{name}", "outbound", flow, "TCP", why, "SM-13", "SM-15")
+            yield _not_run(f"outbound/{name}", "outbound", flow, "TCP", why)
             continue
         for pod in _ready(facts):
             yield replace(
-                _in_pod(pod, "outbound", name, f"an {title}", "SM-13", "SM-15"),
+                in_pod(pod, "outbound", name, f"an {title}"),
                 flow=flow,
                 protocol="TCP",
                 target=target,
@@ -417,7 +401,7 @@ def _outbound(facts: Facts) -> Iterator[Check]:
             )
     if facts.external_dns and facts.external_name and _ready(facts):
         yield replace(
-            _in_pod(_ready(facts)[0], "outbound", "udp", "an external DNS server", "SM-15"),
+            in_pod(_ready(facts)[0], "outbound", "udp", "an external DNS server"),
             flow=EXTERNAL_IP,
             protocol="UDP",
             target=facts.external_dns,
@@ -427,15 +411,14 @@ def _outbound(facts: Facts) -> Iterator[Check]:
     else:
         unset = next((name for name in ("dns", "name") if not getattr(facts, f"external_{name}")), "")
         why = f"winkube_smoke_external_{unset} is empty: there is nothing outside to ask." if unset else NO_PODS
-        yield _not_run("outbound/udp", "outbound", EXTERNAL_IP, "UDP", why, "SM-15")
+        yield _not_run("outbound/udp", "outbound", EXTERNAL_IP, "UDP", why)
     why = "Once a name is resolved it is the flow by address; the question for it goes to the cluster's DNS."
-    yield _not_run("outbound/udp-name", "outbound", EXTERNAL_DNS, "UDP", why, "SM-15", "KE-08")
+    yield _not_run("outbound/udp-name", "outbound", EXTERNAL_DNS, "UDP", why)
     yield Check(
         "outbound/ping",
         "outbound",
         "ping of something external",
         "none",
-        ("SM-13", "TS-08"),
         protocol="ICMP",
         limitation="Windows' data plane does not carry ICMP out of the pods' network; curl shows the same. Not tried.",
     )
@@ -449,7 +432,7 @@ def _pod_to_node(facts: Facts) -> Iterator[Check]:
         if target is None:
             continue
         yield replace(
-            _in_pod(pod, "pod-to-node", "tcp", "pod to node", "SM-15"),
+            in_pod(pod, "pod-to-node", "tcp", "pod to node"),
             flow=POD_NODE,
             protocol="TCP",
             target=f"{target.address}:{KUBELET_PORT}",
@@ -459,6 +442,6 @@ def _pod_to_node(facts: Facts) -> Iterator[Check]:
         asked = True
     if not asked:
         why = "No node has an address that it could be asked at." if _ready(facts) else NO_PODS
-        yield _not_run("pod-to-node/tcp", "pod-to-node", POD_NODE, "TCP", why, "SM-15")
+        yield _not_run("pod-to-node/tcp", "pod-to-node", POD_NODE, "TCP", why)
     why = "Nothing that every node runs answers UDP to pods."
-    yield _not_run("pod-to-node/udp", "pod-to-node", POD_NODE, "UDP", why, "SM-15", "KE-08")
+    yield _not_run("pod-to-node/udp", "pod-to-node", POD_NODE, "UDP", why)

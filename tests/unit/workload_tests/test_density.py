@@ -11,8 +11,9 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.density import plan, run
-from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_node, windows_nodes
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, windows_node, windows_nodes
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density
 
 from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.kinds import BY_NAME
@@ -20,7 +21,7 @@ from tests.lab.cluster.seed import Settings
 from tests.unit.scheduling.objects import windows
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
-WISH = plan.Wish("winkube-density-a", run_namespace.until(NOW, 600), 2)
+WISH = density.Wish("winkube-density-a", run_namespace.until(NOW, 600), 2)
 GOLDEN = """\
 apiVersion: v1
 kind: Pod
@@ -45,30 +46,32 @@ spec:
 
 @pytest.mark.row("KE-10")
 def test_the_pods_are_the_golden_ones() -> None:
-    made = plan.pods(WISH, [windows_node(windows("win1", 20348)), windows_node(windows("win2", 26100))])
+    made = density.pods(WISH, [windows_node(windows("win1", 20348)), windows_node(windows("win2", 26100))])
     assert made[0] == yaml.safe_load(GOLDEN)
     assert [pod["metadata"]["name"] for pod in made] == ["win1-1", "win1-2", "win2-1", "win2-2"]
 
 
 def test_the_image_is_the_nodes_own_pause_image_or_the_one_given() -> None:
     old = windows_node(windows("win1", 17763, kubelet="1.27.4"))
-    assert plan.image_of(WISH, old) == "registry.k8s.io/pause:3.6"
-    assert plan.image_of(replace(WISH, image="a:1"), old) == "a:1"
-    with pytest.raises(plan.PlanError, match=r"win1: .*Name an image with winkube_density_image"):
-        plan.image_of(WISH, windows_node(windows("win1", 20348, kubelet="1.99.0")))
+    assert density.image_of(WISH, old) == "registry.k8s.io/pause:3.6"
+    assert density.image_of(replace(WISH, image="a:1"), old) == "a:1"
+    with pytest.raises(Refused, match=r"win1: .*Name an image with winkube_density_image"):
+        density.image_of(WISH, windows_node(windows("win1", 20348, kubelet="1.99.0")))
 
 
 def test_nodes_that_cannot_take_pods_are_left_out_or_refused() -> None:
     cordoned = windows("win2", 20348)
     cordoned["spec"]["unschedulable"] = True
     nodes = windows_nodes([windows("win1", 20348), cordoned])
-    assert [node.name for node in plan.chosen(nodes, ())] == ["win1"]
-    with pytest.raises(plan.PlanError, match="win2 is not Ready, or is cordoned"):
-        plan.chosen(nodes, ["win2"])
-    with pytest.raises(plan.PlanError, match="the cluster has no Windows node win9; it has win1, win2"):
-        plan.chosen(nodes, ["win9"])
-    with pytest.raises(plan.PlanError, match="no Windows node that is Ready and not cordoned"):
-        plan.chosen(windows_nodes([cordoned]), ())
+    assert [node.name for node in chosen(nodes, ())] == ["win1"]
+    with pytest.raises(Refused, match="win2 is not Ready, or is cordoned"):
+        chosen(nodes, ["win2"])
+    with pytest.raises(Refused, match="the cluster has no Windows node win9; it has win1, win2"):
+        chosen(nodes, ["win9"])
+    with pytest.raises(Refused, match="no Windows node that is Ready and not cordoned"):
+        chosen(windows_nodes([cordoned]), ())
+    assert [node.name for node in chosen(nodes, ["win2"], cordoned=True)] == ["win2"], "what passes the scheduler by"
+    assert [node.name for node in chosen(nodes, (), cordoned=True)] == ["win1"]
 
 
 @pytest.mark.row("KE-10")
@@ -84,20 +87,20 @@ def test_nodes_that_cannot_take_pods_are_left_out_or_refused() -> None:
     ],
 )
 def test_percentiles_by_nearest_rank(values: list[float], share: int, wanted: float | None) -> None:
-    assert plan.percentile(values, share) == wanted
+    assert density.percentile(values, share) == wanted
 
 
 @pytest.mark.row("KE-10")
 def test_limits_and_pods_that_did_not_start_are_said() -> None:
-    samples = [plan.Sample(f"win1-{n}", "win1", float(n), float(n)) for n in range(1, 10)]
-    samples += [plan.Sample("win1-10", "win1", None, None, "ErrImagePull: no such host")]
-    assert plan.problems(samples, {"p50": 0, "max": 0}) == [
+    samples = [density.Sample(f"win1-{n}", "win1", float(n), float(n)) for n in range(1, 10)]
+    samples += [density.Sample("win1-10", "win1", None, None, "ErrImagePull: no such host")]
+    assert density.problems(samples, {"p50": 0, "max": 0}) == [
         "win1: 1 of its pods did not become Ready: ErrImagePull: no such host"
     ]
-    assert plan.problems(samples[:9], {"p50": 4.5, "p90": 9, "max": 0}) == [
+    assert density.problems(samples[:9], {"p50": 4.5, "p90": 9, "max": 0}) == [
         "The p50 of the time until a pod is Ready is 5 s, more than 4.5 s."
     ]
-    found = plan.summary(samples)
+    found = density.summary(samples)
     seconds = {"p50": 5.0, "p90": 9.0, "p99": 9.0, "max": 9.0}
     assert found == {"pods": 10, "ready": 9, "started_s": seconds, "ready_s": seconds}
 
@@ -139,14 +142,14 @@ def namespaces(cluster: Cluster) -> set[str]:
 def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
     cluster, time = opened(lab), Time()
     before = namespaces(cluster)
-    made = plan.pods(WISH, plan.chosen(windows_nodes(cluster.nodes()), ()))
-    samples = run.measure(cluster, WISH, made, time.clock, 60)
+    made = density.pods(WISH, chosen(windows_nodes(cluster.nodes()), ()))
+    samples = density.measure(cluster, WISH, made, time.clock, 60)
     run_namespace.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
     assert [(each.name, each.node, each.problem) for each in samples] == [
         (f"{node}-{number}", node, "") for node in ("win1", "win2") for number in (1, 2)
     ]
     assert all(each.ready_s is not None and each.started_s is not None for each in samples)
-    assert plan.problems(samples, {}) == []
+    assert density.problems(samples, {}) == []
     assert namespaces(cluster) == before
 
 
@@ -154,11 +157,11 @@ def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
 def test_pods_that_cannot_start_are_told_and_all_is_taken_away(lab: Lab) -> None:
     cluster, time = opened(lab), Time()
     wish = replace(WISH, image="mcr.microsoft.com/windows/servercore:ltsc2025")
-    made = plan.pods(wish, windows_nodes(cluster.nodes()))
-    samples = run.measure(cluster, wish, made, time.clock, 20)
+    made = density.pods(wish, windows_nodes(cluster.nodes()))
+    samples = density.measure(cluster, wish, made, time.clock, 20)
     run_namespace.wait_until_gone(cluster, wish.namespace, time.clock, 60)
     assert [each.ready_s is not None for each in samples] == [False, False, True, True]
-    (said,) = plan.problems(samples, {})
+    (said,) = density.problems(samples, {})
     assert said.startswith("win1: 2 of its pods did not become Ready: CreateContainerError: The container operating sy")
     assert wish.namespace not in namespaces(cluster)
 
@@ -170,26 +173,26 @@ def test_ctrl_c_leaves_nothing(lab: Lab) -> None:
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    made = plan.pods(replace(WISH, image="x:ltsc2019"), windows_nodes(cluster.nodes()))
+    made = density.pods(replace(WISH, image="x:ltsc2019"), windows_nodes(cluster.nodes()))
     with pytest.raises(KeyboardInterrupt):
-        run.measure(cluster, WISH, made, Clock(sleep=interrupted), 60)
+        density.measure(cluster, WISH, made, Clock(sleep=interrupted), 60)
     run_namespace.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
 
 
 @pytest.mark.row("KE-10")
 def test_a_pod_that_the_cluster_refuses_leaves_nothing(lab: Lab) -> None:
     cluster = opened(lab)
-    made = plan.pods(WISH, windows_nodes(cluster.nodes()))
+    made = density.pods(WISH, windows_nodes(cluster.nodes()))
     with pytest.raises(ClusterError, match="already exists"):
-        run.measure(cluster, WISH, [*made, made[0]], Time().clock, 60)
+        density.measure(cluster, WISH, [*made, made[0]], Time().clock, 60)
     run_namespace.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next_when_its_time_is_up(lab: Lab) -> None:
     cluster = opened(lab)
-    cluster.create("/api/v1/namespaces", plan.namespace(WISH))
-    cluster.create("/api/v1/namespaces", plan.namespace(replace(WISH, namespace="winkube-density-b", until="2099")))
-    assert run_namespace.sweep(cluster, plan.LABEL, NOW) == ()
-    assert run_namespace.sweep(cluster, plan.LABEL, NOW + timedelta(hours=2)) == ("winkube-density-a",)
+    cluster.create("/api/v1/namespaces", density.namespace(WISH))
+    cluster.create("/api/v1/namespaces", density.namespace(replace(WISH, namespace="winkube-density-b", until="2099")))
+    assert run_namespace.sweep(cluster, density.LABEL, NOW) == ()
+    assert run_namespace.sweep(cluster, density.LABEL, NOW + timedelta(hours=2)) == ("winkube-density-a",)
     run_namespace.wait_until_gone(cluster, "winkube-density-a", Time().clock, 60)
     assert "winkube-density-b" in namespaces(cluster)

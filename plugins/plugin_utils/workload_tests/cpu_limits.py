@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..cluster.client import Clock, Cluster, ClusterError, Object, wait_for
-from .figures import ABSURD, MILLICORE
-from .samples import Sample, Subject
+from ..cri.figures import ABSURD, MILLICORE
+from ..cri.kubelet import KubeletProxy
+from ..cri.samples import Sample, Subject, of_summary
+from ..scheduling.nodes import chosen, windows_nodes
+from .outcome import Context, Outcome
 
 LIMITS: Mapping[str, str] = {"decimal": "0.5", "milli": "500m"}
 """By name of the pod: the same limit, written in both of Kubernetes' ways."""
@@ -51,17 +55,57 @@ class Wanted:
     start_timeout_s: float = 900
 
 
+def run(context: Context, options: Mapping[str, Any]) -> Outcome:
+    """The test on each node in turn; what is wrong on one does not keep it from the next. Refused, ClusterError."""
+    cluster = context.cluster()
+    each = [
+        Wanted(
+            options["namespace"],
+            node.name,
+            options["image"],
+            options["wait"],
+            options["tolerance"],
+            options["start_timeout"],
+        )
+        for node in chosen(windows_nodes(cluster.nodes()), options["nodes"], cordoned=True)
+    ]
+    steps = tuple(f"burn CPU in two pods on {wanted.node} for {wanted.wait_s:g} s" for wanted in each)
+    result: dict[str, Any] = {"pods": [pod for wanted in each for pod in manifests(wanted)]}
+    if context.check_mode:
+        return Outcome(True, steps, result)
+    used: dict[str, int | None] = {}
+    found: list[str] = []
+    for wanted in each:
+        kubelet = KubeletProxy(cluster, wanted.node)
+        try:
+            some, wrong = burned(cluster, wanted, partial(_sample, kubelet), context.clock)
+        except ClusterError as error:
+            some, wrong = {}, (str(error),)
+        used |= some
+        found += wrong
+    return Outcome(True, steps, {**result, "nano_cores": used, "findings": found}, "\n".join(found), bool(found))
+
+
+def _sample(kubelet: KubeletProxy) -> Sample:
+    return of_summary(kubelet.summary())
+
+
 def manifests(wanted: Wanted) -> tuple[Object, ...]:
     """The pods."""
     return tuple(_pod(wanted, name, limit) for name, limit in LIMITS.items())
 
 
+def _pod_name(wanted: Wanted, name: str) -> str:
+    """With the node's, since the pods of the node before it may not be gone yet."""
+    return f"{_PREFIX}{name}-{wanted.node}"
+
+
 def _pod(wanted: Wanted, name: str, limit: str) -> Object:
-    full = f"{_PREFIX}{name}"
+    full = _pod_name(wanted, name)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": full, "namespace": wanted.namespace, "labels": {"name": full, "testapp": LABEL}},
+        "metadata": {"name": full, "namespace": wanted.namespace, "labels": {"testapp": LABEL}},
         "spec": {
             "nodeName": wanted.node,
             "nodeSelector": {"kubernetes.io/os": "windows"},
@@ -69,7 +113,7 @@ def _pod(wanted: Wanted, name: str, limit: str) -> Object:
             "terminationGracePeriodSeconds": 5,
             "containers": [
                 {
-                    "name": full,
+                    "name": f"{_PREFIX}{name}",
                     "image": wanted.image,
                     "command": ["powershell.exe", "-Command", BURN],
                     "resources": {"limits": {"cpu": limit, "memory": "1Gi"}},
@@ -83,9 +127,9 @@ def faults(wanted: Wanted, sample: Sample) -> tuple[str, ...]:
     """What is wrong in kubelet's summary, a sentence each: a pod that is not in it, that uses nothing, or more than its
     limit."""
     return tuple(
-        f"pod {wanted.namespace}/{_PREFIX}{name}: {sentence}"
+        f"pod {wanted.namespace}/{_pod_name(wanted, name)}: {sentence}"
         for name in LIMITS
-        if (sentence := _fault(wanted, sample.readings.get(Subject(wanted.namespace, f"{_PREFIX}{name}"))))
+        if (sentence := _fault(wanted, sample.readings.get(Subject(wanted.namespace, _pod_name(wanted, name)))))
     )
 
 
@@ -108,7 +152,7 @@ def _fault(wanted: Wanted, reading: Any) -> str:
 
 def usage(wanted: Wanted, sample: Sample) -> dict[str, int | None]:
     """Nanocores by pod."""
-    names = [f"{_PREFIX}{name}" for name in LIMITS]
+    names = [_pod_name(wanted, name) for name in LIMITS]
     found = {name: sample.readings.get(Subject(wanted.namespace, name)) for name in names}
     return {name: None if one is None else one.nano_cores for name, one in found.items()}
 

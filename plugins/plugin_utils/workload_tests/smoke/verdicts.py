@@ -11,10 +11,33 @@ from collections.abc import Mapping, Sequence
 from .commands import WORD
 from .model import Answer, Check, Finding
 from .plan import GROUPS
-from .remedies import remedy
 
 BANNER = "<H1>Windows Container Web Server</H1>"
 """What the documents' web server says."""
+REMEDIES = {
+    "nodes": "Look at the Node's conditions, then run playbooks/verify.yml and playbooks/troubleshoot.yml.",
+    "pods": "kubectl describe pod tells the reason. For pods that stay in ContainerCreating or cannot be pulled: the "
+    "pause image and the image have to be of the node's build, and the node has to reach the registry.",
+    "node-to-pod": "Look whether flanneld runs on the Linux node too and has a route or an FDB entry for the Windows "
+    "node's range; on virtual machines whether MAC spoofing is allowed.",
+    "pod-to-pod": "Look at the HNS network and at cni.conf on both nodes, whether the adapters of virtual machines may "
+    "use other MAC addresses, and UDP 4789 or the routes between the nodes.",
+    "service": "Look whether kube-proxy runs on the node, with the right source VIP and network name, and whether HNS "
+    "has policy lists (playbooks/verify.yml).",
+    "discovery": "Look whether CoreDNS runs, whether the pod has its address as DNS server, and whether the Service's "
+    "addresses are among the exceptions of the outbound NAT.",
+    "inbound": "Look whether a firewall between the hosts lets the NodePort through. From the Windows node itself it "
+    "does not work.",
+    "outbound": "Compare the exceptions of cni.conf with the ranges of cluster, Services and nodes: the external "
+    "address must not be in them. Try with curl, not with ping.",
+    "pod-to-node": "Look at the firewall of the other node, and whether the nodes' own range is among the exceptions "
+    "of cni.conf: with l2bridge it has to be, with overlay it must not.",
+    "image": "Look at the pod's events and at the registries of the node (docs/registries.md).",
+    "dns-config": "Look at clusterDNS of the kubelet and at dns in cni.conf: on Windows the CNI plugin passes it on.",
+    "user": "Look at runAsUserName of the pod; a mutating webhook may have changed it.",
+    "reserved": "Look at systemReserved, kubeReserved and evictionHard of the kubelet.",
+}
+"""What to do about a broken check, by its group."""
 _ADDRESS = re.compile(r"^\d+\.\d+\.\d+\.\d+\s*$", re.MULTILINE)
 _STATUS = re.compile(r"[1-5]\d\d")
 _LONG = 200
@@ -37,7 +60,7 @@ def _finding(check: Check, state: str, seen: str, failed: set[str]) -> Finding:
     causes = [GROUPS[name] for name in check.needs if name in failed]
     if causes:
         return Finding(check, "follows", f"{seen} It follows from what is broken there: {', '.join(causes)}.")
-    return Finding(check, "broken", seen, remedy(check))
+    return Finding(check, "broken", seen, REMEDIES[check.group])
 
 
 def _alone(check: Check, answer: Answer | None) -> tuple[str, str]:

@@ -1,20 +1,23 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documentation of win_k8s_scheduling; the work is done by the action plugin of the same name."""
+"""Documentation of k8s_windows_scheduling; the work is done by the action plugin of the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: win_k8s_scheduling
+module: k8s_windows_scheduling
 short_description: RuntimeClasses, taints and labels, so that Windows pods find Windows nodes of their build
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Makes one RuntimeClass for each build of Windows that the cluster's nodes have, such as C(windows-2022). A pod that
     names it needs neither selector nor toleration of its own.
   - Adds the taint that keeps pods for Linux off to Windows nodes that do not have it, and labels that are wanted. It
     takes nothing away. A taint with C(NoSchedule) leaves running pods where they are.
+  - Reports for each Windows node its build, its versions, the image and the RuntimeClass that fit it, and what about
+    its labels, taints and versions is not as it should be. In check mode that is all it does; with
+    O(runtime_classes=false) also where RuntimeClasses would be refused.
   - Refuses a handler that the config.toml of a node does not have, as far as O(machines) tells.
   - Needs the rights of a cluster administrator, since RuntimeClasses and Nodes belong to no namespace. Asks the cluster
     only; makes no remote call.
@@ -23,7 +26,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    description: Says what it would do.
+    description: Reports, and says what it would do.
   diff_mode:
     support: full
     description: Shows each object before and after.
@@ -76,15 +79,22 @@ options:
         type: str
         default: ''
 seealso:
-  - module: winkube.node.win_k8s_cluster_info
+  - module: winkube.node.k8s_windows_test
   - plugin: winkube.node.k8s_windows_scheduling
     plugin_type: filter
 """
 
 EXAMPLES = r"""
 - name: One RuntimeClass for each build of Windows
-  winkube.node.win_k8s_scheduling:
+  winkube.node.k8s_windows_scheduling:
     cluster: {kubeconfig: ~/.kube/config}
+
+- name: What Windows nodes does this cluster have
+  winkube.node.k8s_windows_scheduling:
+    cluster: {kubeconfig: ~/.kube/config}
+    runtime_classes: false
+  check_mode: true
+  register: windows
 """
 
 RETURN = r"""
@@ -101,6 +111,51 @@ steps:
       description: V(done), or V(planned) in check mode.
       type: str
   sample: [{text: make the RuntimeClass windows-2022, state: done}]
+server:
+  description: The version of the API server.
+  returned: always
+  type: str
+  sample: 1.37.1
+nodes:
+  description: The Windows nodes, by name.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The name of the Node.
+      type: str
+    ready:
+      description: Whether it is Ready.
+      type: bool
+    release:
+      description: The release of Windows, empty for a build without a name.
+      type: str
+    os_version:
+      description: The version of Windows as the kubelet reports it.
+      type: str
+    build_label:
+      description: The value of C(node.kubernetes.io/windows-build).
+      type: str
+    kubelet:
+      description: The version of the kubelet.
+      type: str
+    kube_proxy:
+      description: The version of kube-proxy as the kubelet reports it.
+      type: str
+    runtime:
+      description: The container runtime and its version.
+      type: str
+    image:
+      description: The Server Core image that runs on it, empty if none is known.
+      type: str
+    runtime_class:
+      description: The name of the RuntimeClass for its build.
+      type: str
+    taints:
+      description: Its taints.
+      type: list
+      elements: str
 builds:
   description: The builds of the cluster's Windows nodes.
   returned: always
@@ -126,4 +181,19 @@ builds:
       description: The Nodes of this build.
       type: list
       elements: str
+findings:
+  description: What is not as it should be.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: What kind of finding it is, such as V(taint-missing).
+      type: str
+    node:
+      description: The Node.
+      type: str
+    text:
+      description: A sentence with what to do.
+      type: str
 """

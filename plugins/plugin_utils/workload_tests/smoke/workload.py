@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from ..cluster import run_namespace
-from ..cluster.client import Clock, Cluster, ClusterError, wait_for
-from ..cluster.exec import exec_in_pod
-from ..facts.quantity import quantity
+from ...cluster import run_namespace
+from ...cluster.client import Clock, Cluster, ClusterError, wait_for
+from ...cluster.exec import exec_in_pod
+from ...facts.quantity import quantity
 from . import manifests
 from .model import Answer, Check, Facts, NodeFact, PodFact
 
@@ -23,6 +25,7 @@ Object = dict[str, Any]
 EXEC_S = 40.0
 """Seconds that one command in a pod may take: PowerShell's start in a container included."""
 _PARALLEL = 6
+_NOTE = "winkube-smoke-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Workload:
         self._cluster, self._settings, self._clock, self._now = cluster, settings, clock, now
 
     def deploy(self) -> tuple[str, ...]:
-        """Make everything; sentences of what was made. ClusterError, manifests.NoImageError."""
+        """Make everything; sentences of what was made. ClusterError, Refused."""
         settings, wish = self._settings, self._wish()
         created = manifests.objects(wish)
         self._cluster.create(run_namespace.PATH, manifests.namespace(wish))
@@ -202,6 +205,41 @@ def clean_up(cluster: Cluster, namespace: str) -> bool:
             f"The namespace {namespace} has no label {manifests.LABEL}=true: it is not the smoke test's, and stays."
         )
     return cluster.delete(f"{run_namespace.PATH}/{namespace}")
+
+
+# -- a run that is interrupted -----------------------------------------------------------------------------------------
+# What it made is noted in Ansible's own temporary folder, and looked for there when Ansible ends. Workers end without a
+# word; the process that started them ends in order, by Ctrl-C too.
+
+
+def note(folder: Path, namespace: str, cluster: Mapping[str, Any]) -> None:
+    """Note a Namespace and how its cluster is reached (the options of `Cluster.open`; no credentials are in them)."""
+    document = {"namespace": namespace, "cluster": dict(cluster)}
+    path = folder / f"{_NOTE}{namespace}.json"
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def forget(folder: Path, namespace: str) -> None:
+    """The Namespace is gone, or is to stay."""
+    (folder / f"{_NOTE}{namespace}.json").unlink(missing_ok=True)
+
+
+def delete_noted(folder: Path, say: Callable[[str], None]) -> None:
+    """Delete what is still noted; a sentence for each, and for what could not be deleted."""
+    for path in sorted(folder.glob(f"{_NOTE}*.json")) if folder.is_dir() else ():
+        document = json.loads(path.read_text(encoding="utf-8"))
+        namespace = str(document["namespace"])
+        path.unlink(missing_ok=True)
+        try:
+            cluster = Cluster.open(document["cluster"])
+            if cluster is not None and clean_up(cluster, namespace):
+                say(f"The smoke test was interrupted; its namespace {namespace} is being deleted.")
+        except ClusterError as error:
+            say(
+                f"The smoke test was interrupted, and its namespace {namespace} could not be deleted: {error} The next "
+                f"run does that, or: kubectl delete namespace {namespace}."
+            )
 
 
 # -- from the API's objects ------------------------------------------------------------------------------------------

@@ -18,8 +18,10 @@ from typing import Any
 
 import yaml
 
-from ..cluster import run_namespace
-from ..facts.windows_images import image_names
+from ...cluster import run_namespace
+from ...engine.resource import Refused
+from ...facts.windows_images import image_names
+from ...scheduling.runtime_class import Taint
 
 Object = dict[str, Any]
 
@@ -38,10 +40,6 @@ _ECHO = (
 )
 
 
-class NoImageError(Exception):
-    """No image is known for a build; the sentence says which, and what to set."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What is deployed. `builds`: build of Windows -> how many nodes of it; `taints`: `key=value:effect` that are
@@ -58,11 +56,11 @@ class Wish:
 
 
 def image(wish: Wish, build: int) -> str:
-    """The newest image that nodes of this build run. NoImageError."""
+    """The newest image that nodes of this build run. Refused."""
     tag = (wish.tags or {}).get(str(build))
     names = image_names(build)
     if not tag and names is None:
-        raise NoImageError(
+        raise Refused(
             f"No image is known for Windows build {build}; winkube_smoke_image_tags names one, such as "
             f'{{"{build}": "ltsc2022"}}.'
         )
@@ -70,7 +68,7 @@ def image(wish: Wish, build: int) -> str:
 
 
 def objects(wish: Wish) -> list[tuple[str, Object]]:
-    """(collection of the API, object) in the order in which they are made. NoImageError."""
+    """(collection of the API, object) in the order in which they are made. Refused."""
     base = f"/api/v1/namespaces/{wish.namespace}"
     apps = f"/apis/apps/v1/namespaces/{wish.namespace}/deployments"
     web_service, web = _document("service"), _document("deployment")
@@ -160,15 +158,6 @@ def _where(wish: Wish, build: int) -> Object:
     found: Object = {
         "os": {"name": "windows"},
         "nodeSelector": selector,
-        "tolerations": [_toleration(taint) for taint in wish.taints],
+        "tolerations": [Taint.parse(taint).toleration() for taint in wish.taints],
     }
     return {**found, "imagePullSecrets": [{"name": PULL_SECRET}]} if wish.pull else found
-
-
-def _toleration(taint: str) -> Object:
-    """Of `key=value:effect` or `key:effect`; without an effect it is NoSchedule."""
-    left, effect = taint.rsplit(":", 1) if ":" in taint else (taint, "NoSchedule")
-    key, equals, value = left.partition("=")
-    if equals:
-        return {"key": key, "operator": "Equal", "value": value, "effect": effect}
-    return {"key": key, "operator": "Exists", "effect": effect}

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests in a cluster, on its Windows nodes; documented in modules/k8s_windows_test.py."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from pathlib import Path
+from typing import Any
+
+from ansible import constants as C  # noqa: N812 - as all of Ansible names it
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.cluster.client import ClusterError
+from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.plain import plain
+from ..plugin_utils.workload_tests import cpu_limits, density
+from ..plugin_utils.workload_tests.outcome import Context, Outcome
+from ..plugin_utils.workload_tests.smoke import stages, workload
+
+_TESTS = {"smoke": stages.run, "density": density.run, "cpu_limits": cpu_limits.run}
+# The plugin is imported before Ansible forks its workers; only the process that forks them cleans up at its end.
+_MAIN = os.getpid()
+
+
+def _at_exit() -> None:
+    if os.getpid() == _MAIN:
+        workload.delete_noted(Path(C.DEFAULT_LOCAL_TMP), Display().warning)
+
+
+atexit.register(_at_exit)
+
+
+class ActionModule(ActionBase):
+    """k8s_windows_test."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """One test after the other; one that fails does not keep the next from running."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_test"))[1])
+        check_mode = bool(self._task.check_mode)
+        context = Context(options["cluster"], tuple(options["taints"]), check_mode, Path(C.DEFAULT_LOCAL_TMP))
+        outcomes: dict[str, Outcome] = {}
+        for name in dict.fromkeys(options["tests"]):
+            try:
+                outcomes[name] = _TESTS[name](context, options[name])
+            except (ClusterError, Refused, OSError) as error:
+                outcomes[name] = Outcome(False, said=f"{name}: {error}", failed=True)
+        state = "planned" if check_mode else "done"
+        return {
+            **result,
+            **{name: dict(outcome.result) for name, outcome in outcomes.items()},
+            "changed": any(outcome.changed for outcome in outcomes.values()),
+            "failed": any(outcome.failed for outcome in outcomes.values()),
+            "msg": "\n".join(outcome.said for outcome in outcomes.values() if outcome.said),
+            "steps": [{"text": text, "state": state} for outcome in outcomes.values() for text in outcome.steps],
+        }

@@ -1,0 +1,384 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of k8s_windows_test; the work is done by the action plugin of the same name, on the controller."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: k8s_windows_test
+short_description: Tests what pods on a cluster's Windows nodes reach, how fast they start, and whether CPU limits hold
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - V(smoke) deploys C(win-webserver) of the Kubernetes documents into a namespace of its own, an image for each build
+    of Windows in the cluster and at least one pod for each Windows node, and checks what its pods reach.
+    C(docs/smoke.md) tells about the checks. C(playbooks/test.yml) also asks from a Linux node and from outside.
+  - V(density) makes so many pods on each Windows node at once, waits until they are Ready, and says how long that took
+    in percentiles. They run the pause image of the node's Kubernetes and Windows, which is on the node already, so the
+    figures are of the node and its network, not of pulling an image. Fails if pods do not become Ready, and if a
+    percentile is above its limit. Two runs at once measure each other.
+  - V(cpu_limits) is Kubernetes' own test C(Cpu Resources, Container limits should not be exceeded after waiting 2
+    minutes), on each node in turn. Two pods whose limit is half a core, written as C(0.5) and as C(500m), burn CPU with
+    eight PowerShell jobs each. After O(cpu_limits.wait) seconds both have to run still, and C(usageNanoCores) of each
+    in C(/stats/summary) has to be above 0 and at most the limit and O(cpu_limits.tolerance). A zero there is the defect
+    that M(winkube.node.k8s_windows_cri_info) hunts. These pods run on the nodes whatever their taints are.
+  - Everything that is made is taken away again, also after a failure or Ctrl-C. What a killed run of V(smoke) or
+    V(density) leaves, the next one removes.
+  - The user of the kubeconfig needs to make namespaces, pods, deployments and services, to get and create
+    C(pods/exec), and to get C(nodes/proxy).
+extends_documentation_fragment:
+  - winkube.node.cluster
+attributes:
+  check_mode:
+    support: partial
+    description: Says what it would make; runs no test.
+  diff_mode:
+    support: none
+    description: Nothing that stays is changed.
+  idempotent:
+    support: none
+    description: Each run makes its pods anew.
+  async:
+    support: none
+    description: It runs on the controller.
+  platform:
+    support: full
+    platforms: all
+    description: It runs on the controller, whatever the host of the task is.
+options:
+  tests:
+    description: What is tested, in this order. One that fails does not keep the next from running.
+    type: list
+    elements: str
+    choices: [smoke, density, cpu_limits]
+    default: [smoke]
+  taints:
+    description: Taints of the Windows nodes, as C(key=value:effect), that the pods tolerate.
+    type: list
+    elements: str
+    default: ['os=windows:NoSchedule']
+  smoke:
+    description: How V(smoke) is run.
+    type: dict
+    suboptions:
+      state:
+        description:
+          - V(tested) does all that follows, but asks from no host outside of the cluster.
+          - V(started) makes the namespace, waits for the pods, and runs the checks that run in pods.
+          - V(judged) adds what Linux nodes and hosts outside answered to RV(smoke.commands), and reports.
+          - V(absent) deletes the namespace.
+        type: str
+        choices: [tested, started, judged, absent]
+        default: tested
+      namespace:
+        description: The namespace that is made; it must not be there. Empty for C(winkube-smoke-) and six digits.
+        type: str
+        default: ''
+      image_repo:
+        description: Repository of the images, for example a copy in a private registry.
+        type: str
+        default: mcr.microsoft.com/windows/servercore
+      image_tags:
+        description: Tags by build of Windows, such as C({"20348":"ltsc2022-amd64"}), before the built-in ones.
+        type: dict
+        default: {}
+      pull_secret:
+        description: A Secret with the registry's credentials, as C(namespace/name). It is copied into the namespace.
+        type: str
+        default: ''
+      timeout:
+        description: Seconds in which the pods have to be Ready. What is not Ready then is a finding.
+        type: int
+        default: 900
+      network_mode:
+        description: Network mode of the Windows nodes. Empty for what flannel's annotations on them say.
+        type: str
+        choices: ['', l2bridge, overlay]
+        default: ''
+      dns_domain:
+        description: The domain of the cluster's DNS.
+        type: str
+        default: cluster.local
+      linux_host:
+        description: The inventory's name of a Linux node of the cluster. Empty if there is none; what is to be tried
+          from there is reported as not run.
+        type: str
+        default: ''
+      outside_host:
+        description: The inventory's name of a host outside of the cluster. Empty to try nothing from outside.
+        type: str
+        default: ''
+      external_address:
+        description: An address outside that answers HTTP. Empty without a way out; the check is reported as not run.
+        type: str
+        default: 1.1.1.1
+      external_name:
+        description: A name outside that answers HTTP. Empty without a way out.
+        type: str
+        default: www.msftconnecttest.com
+      external_dns:
+        description: The address of a DNS server outside, for UDP. Empty to leave that out.
+        type: str
+        default: ''
+      session:
+        description: RV(smoke.session) of the task with O(smoke.state=started).
+        type: dict
+        default: {}
+      answers:
+        description: C(results) of the task with C(ansible.builtin.raw) that ran RV(smoke.commands).
+        type: list
+        elements: dict
+        default: []
+      report:
+        description: A folder on the controller for C(smoke.txt), C(smoke.json) and C(smoke.xml) (JUnit).
+        type: path
+        default: ''
+      fail:
+        description: Whether V(judged) fails if something is broken.
+        type: bool
+        default: true
+      keep:
+        description: The namespace is to stay after the run, so an interrupted Ansible does not delete it. A later run
+          deletes it when its time is up, an hour after O(smoke.timeout).
+        type: bool
+        default: false
+      gone_timeout:
+        description: Seconds in which the namespace has to be gone.
+        type: int
+        default: 300
+  density:
+    description: How V(density) is run.
+    type: dict
+    suboptions:
+      nodes:
+        description: Names of Windows nodes; empty for all that are Ready and not cordoned.
+        type: list
+        elements: str
+        default: []
+      pods:
+        description: How many pods on each node.
+        type: int
+        default: 10
+      image:
+        description: What the pods run; empty for the pause image of each node. It has to run on all of the nodes.
+        type: str
+        default: ''
+      memory:
+        description: Request and limit of memory of each pod.
+        type: str
+        default: 100Mi
+      cpu:
+        description: Request and limit of CPU of each pod.
+        type: str
+        default: 50m
+      timeout:
+        description: Seconds in which all pods have to be Ready, and again in which they have to be gone.
+        type: int
+        default: 600
+      limits:
+        description: Seconds until a pod is Ready that a percentile may not exceed; V(0) for no limit.
+        type: dict
+        suboptions:
+          p50:
+            description: For half of the pods.
+            type: float
+            default: 0
+          p90:
+            description: For nine of ten.
+            type: float
+            default: 0
+          p99:
+            description: For 99 of 100.
+            type: float
+            default: 0
+          max:
+            description: For the slowest.
+            type: float
+            default: 0
+  cpu_limits:
+    description: How V(cpu_limits) is run.
+    type: dict
+    suboptions:
+      nodes:
+        description: Names of Windows nodes, cordoned ones too; empty for all that are Ready and not cordoned.
+        type: list
+        elements: str
+        default: []
+      namespace:
+        description: The namespace of the pods; it has to be there.
+        type: str
+        default: default
+      image:
+        description: An image with PowerShell for the node's Windows.
+        type: str
+        default: registry.k8s.io/e2e-test-images/busybox:1.36.1-1
+      wait:
+        description: Seconds that the pods burn CPU before they are judged.
+        type: float
+        default: 120
+      tolerance:
+        description: How far the usage may be above the limit, 0.05 for 5 %.
+        type: float
+        default: 0.05
+      start_timeout:
+        description: Seconds in which the pods have to run; the first pull of a Windows image takes minutes.
+        type: float
+        default: 900
+seealso:
+  - module: winkube.node.win_k8s_node_check
+  - module: winkube.node.k8s_windows_scheduling
+  - module: winkube.node.k8s_windows_cri_info
+"""
+
+EXAMPLES = r"""
+- name: What pods reach, how long twenty on each node take to start, and whether CPU limits hold
+  winkube.node.k8s_windows_test:
+    tests: [smoke, density, cpu_limits]
+    cluster: {kubeconfig: ~/.kube/config}
+    smoke: {report: reports/smoke}
+    density: {pods: 20, limits: {p50: 30}}
+
+- name: Deploy and check
+  winkube.node.k8s_windows_test:
+    cluster: {kubeconfig: ~/.kube/config}
+    smoke: {state: started, linux_host: control-plane}
+  register: test
+
+- name: Ask from the Linux node
+  ansible.builtin.raw: "{{ item.line }}"
+  delegate_to: "{{ item.host }}"
+  loop: "{{ test.smoke.commands }}"
+  register: asked
+  changed_when: false
+  failed_when: false
+
+- name: Report
+  winkube.node.k8s_windows_test:
+    smoke:
+      state: judged
+      session: "{{ test.smoke.session }}"
+      answers: "{{ asked.results }}"
+      report: reports/smoke
+
+- name: Clean up
+  winkube.node.k8s_windows_test:
+    cluster: {kubeconfig: ~/.kube/config}
+    smoke: {state: absent, session: "{{ test.smoke.session }}"}
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: delete the namespace winkube-smoke-1a2b3c with all in it, state: done}]
+smoke:
+  description: What the smoke test found.
+  returned: with V(smoke) in O(tests)
+  type: dict
+  contains:
+    session:
+      description: What the two later states need; facts and answers so far, with the name of the namespace.
+      returned: with O(smoke.state=started), not in check mode
+      type: dict
+    commands:
+      description: What is to be run on which host of the inventory.
+      returned: with O(smoke.state=started)
+      type: list
+      elements: dict
+      contains:
+        id:
+          description: The check.
+          type: str
+        host:
+          description: O(smoke.linux_host) or O(smoke.outside_host).
+          type: str
+        line:
+          description: A command line for a shell.
+          type: str
+      sample: [{id: service/linux, host: control-plane, line: "curl -sS --max-time 10 http://10.96.0.20/"}]
+    table:
+      description: The report for a person.
+      returned: with O(smoke.state=tested) and O(smoke.state=judged)
+      type: str
+    report:
+      description: The report for a machine; the verdicts are V(ok), V(broken), V(follows) (because something else is
+        broken), V(limitation) (of Windows, known) and V(skipped) (not run, with the reason).
+      returned: with O(smoke.state=tested) and O(smoke.state=judged)
+      type: dict
+      contains:
+        summary:
+          description: One sentence.
+          type: str
+        checks:
+          description: The documents' seven checks with their verdicts.
+          type: dict
+        flows:
+          description: The supported flows, each with its verdict for TCP and UDP.
+          type: dict
+        findings:
+          description: Every check with its command, verdict, what was seen, and remedy.
+          type: list
+          elements: dict
+density:
+  description: How long the pods took.
+  returned: with V(density) in O(tests)
+  type: dict
+  contains:
+    summary:
+      description: How many pods there were and became Ready, and percentiles.
+      returned: when not in check mode
+      type: dict
+      contains:
+        pods:
+          description: How many were made.
+          type: int
+        ready:
+          description: How many became Ready.
+          type: int
+        started_s:
+          description: Seconds from creation to the container's start, by the cluster's stamps, in whole seconds.
+          type: dict
+        ready_s:
+          description: Seconds until the controller saw the pod Ready; it looks once a second.
+          type: dict
+      sample:
+        pods: 20
+        ready: 20
+        started_s: {p50: 4, p90: 7, p99: 9, max: 9}
+        ready_s: {p50: 5, p90: 8, p99: 10, max: 10}
+    samples:
+      description: Each pod, with its node, its times and what was wrong with it.
+      returned: when not in check mode
+      type: list
+      elements: dict
+cpu_limits:
+  description: What was used.
+  returned: with V(cpu_limits) in O(tests)
+  type: dict
+  contains:
+    pods:
+      description: The manifests.
+      returned: always
+      type: list
+      elements: dict
+    nano_cores:
+      description: The usage of each pod by its name, in nanocores, null where the kubelet does not say.
+      returned: always
+      type: dict
+      sample: {winkube-cpulimit-decimal-win1: 500618452, winkube-cpulimit-milli-win1: 478772447}
+    findings:
+      description: What is wrong, a sentence each.
+      returned: always
+      type: list
+      elements: str
+"""

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The smoke test in three stages, since other hosts are asked between the first two; or all at once."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ...cluster import run_namespace
+from ...engine.resource import Refused
+from ..outcome import Context, Outcome
+from . import manifests, report, workload
+from .model import Answer, facts_from
+from .plan import plan
+from .verdicts import verdicts
+
+_REPORTS = {"smoke.txt": report.table, "smoke.json": report.as_json, "smoke.xml": report.as_junit}
+_LAST_WORDS = re.compile(r"^(Shared c|C)onnection to \S+ closed\.\s*$", re.MULTILINE)
+_AS_THEY_ARE = ("pull_secret", "timeout", "dns_domain", "external_address", "external_name", "external_dns")
+
+Options = Mapping[str, Any]
+
+
+def run(context: Context, options: Options) -> Outcome:
+    """One stage, or with state `tested` all of them. Refused, ClusterError, OSError."""
+    stages = {"tested": _all, "started": _start, "judged": _judge, "absent": _remove}
+    return stages[options["state"]](context, options)
+
+
+def _all(context: Context, options: Options) -> Outcome:
+    started = _start(context, options)
+    if context.check_mode:
+        return started
+    options = {**options, "session": started.result["session"]}
+    removed = Outcome(False)
+    try:
+        judged = _judge(context, options)
+    finally:
+        if not options["keep"]:
+            removed = _remove(context, options)
+    return Outcome(True, (*started.steps, *removed.steps), judged.result, judged.said, judged.failed)
+
+
+def _start(context: Context, options: Options) -> Outcome:
+    cluster, now = context.cluster(), datetime.now(UTC)
+    namespace = options["namespace"] or f"winkube-smoke-{secrets.token_hex(3)}"
+    if context.check_mode:
+        return Outcome(True, (f"make the namespace {namespace}, run the checks, delete it",), {"commands": []})
+    swept = context.sweep(cluster, manifests.LABEL, now)
+    settings = _settings(context, options, namespace)
+    load = workload.Workload(cluster, settings, context.clock, lambda: datetime.now(UTC))
+    if not options["keep"]:
+        workload.note(context.folder, namespace, context.access)
+    try:
+        made = load.deploy()
+        load.wait()
+        facts = load.facts()
+        checks = plan(facts)
+        answers = load.run(checks)
+    except Exception:
+        workload.clean_up(cluster, namespace)
+        workload.forget(context.folder, namespace)
+        raise
+    hosts = {"linux": facts.linux, "outside": facts.outside}
+    result = {
+        "session": {
+            "namespace": namespace,
+            "facts": facts.as_dict(),
+            "answers": {name: asdict(answer) for name, answer in answers.items()},
+        },
+        "commands": [
+            {"id": check.id, "host": hosts[check.where], "line": shlex.join(check.argv)}
+            for check in checks
+            if check.where in hosts
+        ],
+    }
+    return Outcome(True, (*swept, *made), result)
+
+
+def _judge(context: Context, options: Options) -> Outcome:
+    session = options["session"]
+    if not session:
+        raise Refused("session is what a task with state=started returned; it is missing.")
+    facts = facts_from(session["facts"])
+    answers = {name: Answer(**answer) for name, answer in session["answers"].items()}
+    answers |= {str(given["item"]["id"]): _answer(given) for given in options["answers"] if "item" in given}
+    found = report.Report(facts.namespace, verdicts(plan(facts), answers))
+    if options["report"] and not context.check_mode:
+        folder = Path(options["report"]).expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, render in _REPORTS.items():
+            (folder / name).write_text(render(found), encoding="utf-8")
+    failed = bool(found.broken) and options["fail"]
+    result = {"table": report.table(found), "report": report.as_dict(found)}
+    return Outcome(False, (), result, report.table(found) if failed else report.summary(found), failed)
+
+
+def _remove(context: Context, options: Options) -> Outcome:
+    namespace = options["namespace"] or options["session"].get("namespace", "")
+    if not namespace:
+        raise Refused("namespace or session has to say what is to be deleted.")
+    cluster = context.cluster()
+    if context.check_mode:
+        there = cluster.get(f"{run_namespace.PATH}/{namespace}") is not None
+    else:
+        there = workload.clean_up(cluster, namespace)
+        workload.forget(context.folder, namespace)
+        run_namespace.wait_until_gone(cluster, namespace, context.clock, options["gone_timeout"])
+    return Outcome(there, (f"delete the namespace {namespace} with all in it",) if there else ())
+
+
+def _settings(context: Context, options: Options, namespace: str) -> workload.Settings:
+    return workload.Settings(
+        namespace=namespace,
+        taints=context.taints,
+        repository=options["image_repo"],
+        tags=options["image_tags"],
+        mode=options["network_mode"],
+        linux=options["linux_host"],
+        outside=options["outside_host"],
+        **{name: options[name] for name in _AS_THEY_ARE},
+    )
+
+
+def _answer(given: Mapping[str, Any]) -> Answer:
+    """What a task of ansible.builtin.raw registered for one command."""
+    if given.get("unreachable") or "rc" not in given:
+        return Answer(error=str(given.get("msg") or "the host was not reached"))
+    # Over SSH with a terminal both streams come as one, and OpenSSH's own last words as the other.
+    stderr = _LAST_WORDS.sub("", str(given.get("stderr") or ""))
+    return Answer(int(given["rc"]), str(given.get("stdout") or ""), stderr.strip())
