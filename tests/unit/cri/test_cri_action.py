@@ -1,0 +1,52 @@
+"""k8s_windows_cri_info: who has to be named for what is gathered, and what is judged without asking anybody."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible_collections.winkube.node.plugins.action.k8s_windows_cri_info import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+
+
+def run(monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[str, Any]:
+    """The module's result for these options, in check mode."""
+    validated = ArgumentSpecValidator(of_module("k8s_windows_cri_info")).validate(given)
+    assert not validated.error_messages
+    action = ActionModule.__new__(ActionModule)
+    action._task = SimpleNamespace(check_mode=True)
+    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
+    monkeypatch.setattr(
+        ActionModule, "validate_argument_spec", lambda *_given, **_spec: (None, validated.validated_parameters)
+    )
+    return action.run()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "gather: containers asks the runtime, so it needs address."),
+        ({"gather": ["stats"]}, "give address, or node_name and cluster, or stats.crictl, or stats.summaries."),
+        (
+            {"gather": ["stats"], "stats": {"second_caller": 1, "summaries": ["{}"]}},
+            "stats.second_caller: it asks the runtime, so it needs address.",
+        ),
+        ({"gather": ["stats"], "stats": {"samples": 0}}, "stats.samples: 0 is less than 1."),
+        ({"gather": ["stats"], "stats": {"crictl": ["no"]}}, r"stats.crictl\[0\]: this is no JSON"),
+        ({"gather": ["stats"], "node_name": "win1"}, "node_name is given, but no way to the cluster"),
+    ],
+)
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=said):
+        run(monkeypatch, **given)
+
+
+def test_outputs_of_others_are_judged_without_asking_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing of the runtime is returned, which was not asked."""
+    found = run(monkeypatch, gather=["stats"], stats={"crictl": ['{"stats": []}'], "csv": "/proc/none/stats.csv"})
+    assert found["msg"] == "0 looked at, nothing wrong"
+    assert (found["changed"], found["findings"], "calls" in found) == (False, [], False)
