@@ -1,8 +1,9 @@
-"""Makes plugins/plugin_utils/cri/api.binpb of api.proto beside it, by protoc: `make generate`; test_generated.py
+"""Makes plugins/plugin_utils/cri/api.binpb.gz of api.proto beside it, by protoc: `make generate`; test_generated.py
 compares."""
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 FOLDER = Path(__file__).resolve().parents[2] / "plugins" / "plugin_utils" / "cri"
-DESCRIPTORS = FOLDER / "api.binpb"
+DESCRIPTORS = FOLDER / "api.binpb.gz"
 APIS = ("v1", "v1alpha2")
 
 
@@ -27,5 +28,10 @@ def compiled() -> FileDescriptorSet:
         return FileDescriptorSet.FromString(made.read_bytes())
 
 
+def committed() -> FileDescriptorSet:
+    """What the collection carries."""
+    return FileDescriptorSet.FromString(gzip.decompress(DESCRIPTORS.read_bytes()))
+
+
 if __name__ == "__main__":
-    DESCRIPTORS.write_bytes(compiled().SerializeToString(deterministic=True))
+    DESCRIPTORS.write_bytes(gzip.compress(compiled().SerializeToString(deterministic=True), mtime=0))

@@ -10,6 +10,7 @@ call is made, in the process that makes it: a channel does not survive a fork, a
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-DESCRIPTORS = Path(__file__).with_name("api.binpb")
+DESCRIPTORS = Path(__file__).with_name("api.binpb.gz")
 """A FileDescriptorSet, made by `make generate` of api.proto beside it, which names its source: v1.proto and
 v1alpha2.proto. Classes are made of it at run time: generated code would have to fit the protobuf of a controller."""
 
@@ -53,7 +54,7 @@ def pool() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool
 
     made: Any = descriptor_pool.DescriptorPool()
-    for file in descriptor_pb2.FileDescriptorSet.FromString(DESCRIPTORS.read_bytes()).file:
+    for file in descriptor_pb2.FileDescriptorSet.FromString(gzip.decompress(DESCRIPTORS.read_bytes())).file:
         made.Add(file)
     return made
 
