@@ -165,7 +165,7 @@ function Find-NodeOnPath {
     $separators = [char[]]@([char]47, [char]92)
     foreach ($entry in (Get-NodeMachinePath)) {
         $folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
-        if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*]*$') {
+        if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*\x00-\x1f]*$') {
             continue
         }
         $path = $folder.TrimEnd($separators) + [string][char]92 + $Name

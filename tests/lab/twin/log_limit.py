@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
 DISK_FULL = 112
+FILE_EXISTS = 80
 
 
 def keep_small(node: SimulatedNode, folder: StateFolder) -> None:
@@ -38,6 +39,8 @@ def _clear(node: SimulatedNode, log: Document) -> None:
         return
     place, stem, ending = _parts(path)
     aside = f"{place}\\{stem}-{node.clock.utc():%Y%m%dT%H%M%S}{ending}"
+    if drive.exists(aside):
+        raise WinError(FILE_EXISTS, aside)
     try:
         drive.write(aside, drive.read(path)[-log["max_bytes"] :])
     except WinError as error:
@@ -55,5 +58,6 @@ def _remove_old(node: SimulatedNode, log: Document) -> None:
     over = len(names) - int(log["keep_files"])
     limit = node.clock.now() - 86400 * float(log["keep_days"])
     for number, name in enumerate(names):
-        if number < over or node.drive.stat(f"{place}\\{name}").written < limit:
-            node.drive.delete(f"{place}\\{name}")
+        with contextlib.suppress(WinError):
+            if number < over or node.drive.stat(f"{place}\\{name}").written < limit:
+                node.drive.delete(f"{place}\\{name}")

@@ -309,6 +309,9 @@ def _log_end(work: Work, args: Args) -> str:
     if not path or not drive.is_file(path):
         return ""
     data = drive.read(path)[-4096:]
+    if len(data) == 4096 and not is_wide(data):
+        # What is left of a character of UTF-8 that was cut.
+        data = data[next((at for at in range(3) if data[at] & 0xC0 != 0x80), 3) :]
     text = data.decode(codec_of(work, data, "utf-16"), "replace").lstrip("\ufeff\ufffd")
     text = work.mask(work.mask_end(text))
     lines = [line.strip() for line in text.split("\n") if line.strip()][-5:]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.lab.machine.processes import Body, Process
 
 Steps = Generator[float | None, None, None]
-NOTES = ("networks.json", "category.json")
+NOTES = ("networks.json", "category.json", "ip.json")
 INTERRUPTED = "The batch was interrupted"
 
 
@@ -47,8 +47,12 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
         opened = folder.open_batch()
         if opened is None:
             task.disable(node)
+            try:
+                yield from expire(node, folder, process)
+            except (OpError, WinError):
+                keep_small(node, folder)
+                raise
             keep_small(node, folder)
-            yield from expire(node, folder, process)
             return 0
         for name in NOTES:
             clear_replaced(node.drive, folder.file(name))

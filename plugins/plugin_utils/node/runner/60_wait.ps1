@@ -261,8 +261,16 @@ function Get-NodeLogEnd {
     if ($bytes.Length -eq 0) {
         return ''
     }
+    if ($bytes.Length -eq 4096 -and -not (Test-NodeWideText -Bytes $bytes)) {
+        $from = 0
+        # Without what is left of a character of UTF-8 that was cut (bytes 10xxxxxx): else the rest would not be taken for UTF-8.
+        while ($from -lt 3 -and ($bytes[$from] -band 192) -eq 128) {
+            $from++
+        }
+        $bytes = [byte[]]@($bytes[$from..($bytes.Length - 1)])
+    }
     $decoder = Get-NodeDecoder -Bytes $bytes -Encoding 'utf-16'
-    # The mark of an encoding, and what is left of a character that was cut.
+    # Nor the mark of an encoding.
     $text = $decoder.GetString($bytes).TrimStart([char[]]@([char]0xFEFF, [char]0xFFFD))
     # As a whole, before it falls into lines: a secret may have several, and its beginning may lie before these bytes.
     $text = Hide-NodeSecret -Run $Run -Text (Hide-NodeSecretEnd -Run $Run -Text $text)

@@ -364,10 +364,10 @@ function Set-NodeIpFamily {
     param([hashtable]$Missing, [hashtable]$Adapter, [object]$Wanted)
 
     $item = $Missing['item']
-    if ($Missing['kind'] -ceq 'dhcp' -and $Missing['family'] -ceq 'ipv4' -and -not [bool]$item['dhcp']) {
+    $all = Get-NodeArgumentList -Map $Wanted -Name 'addresses'
+    $addresses = @($all | Where-Object { -not ([string]$_['address']).Contains(':') })
+    if ($Missing['kind'] -ceq 'dhcp' -and $Missing['family'] -ceq 'ipv4' -and -not [bool]$item['dhcp'] -and $addresses.Length -gt 0) {
         # In one step with the addresses: without a lease the adapter would have none.
-        $all = Get-NodeArgumentList -Map $Wanted -Name 'addresses'
-        $addresses = @($all | Where-Object { -not ([string]$_['address']).Contains(':') })
         $gateway = ''
         foreach ($route in (Get-NodeArgumentList -Map $Wanted -Name 'routes')) {
             if ([string]$route['prefix'] -ceq '0.0.0.0/0') {

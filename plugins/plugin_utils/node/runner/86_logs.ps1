@@ -23,8 +23,14 @@ function Remove-NodeOldLog {
     $over = $sorted.Length - [int]$Log['keep_files']
     for ($n = 0; $n -lt $sorted.Length; $n++) {
         $path = Join-NodePath -Folder $Folder -Name $sorted[$n]
-        if ($n -lt $over -or [System.IO.File]::GetLastWriteTimeUtc($path) -lt $limit) {
-            [System.IO.File]::Delete($path)
+        try {
+            if ($n -lt $over -or [System.IO.File]::GetLastWriteTimeUtc($path) -lt $limit) {
+                [System.IO.File]::Delete($path)
+            }
+        }
+        catch {
+            # Somebody reads it, or it is read-only: the others go all the same.
+            $null = $_
         }
     }
 }
@@ -33,8 +39,10 @@ function Copy-NodeLogEnd {
     <# .SYNOPSIS The last bytes of an open log as a new file. Without room on the disk there is none, and no error. #>
     param([System.IO.Stream]$Stream, [int64]$Count, [string]$Path)
 
+    $made = $false
     try {
         $target = New-Object System.IO.FileStream($Path, 'CreateNew', 'Write')
+        $made = $true
         try {
             $null = $Stream.Seek(-$Count, 'End')
             $Stream.CopyTo($target)
@@ -45,7 +53,10 @@ function Copy-NodeLogEnd {
     }
     catch {
         $failure = $_
-        [System.IO.File]::Delete($Path)
+        # Not one that was there before.
+        if ($made) {
+            [System.IO.File]::Delete($Path)
+        }
         if ((Get-NodeErrorCode -Record $failure) -ne 112) {
             throw $failure
         }
@@ -86,14 +97,14 @@ function Invoke-NodeLogLimit {
         return
     }
     foreach ($log in (Get-NodeArgumentList -Map $document -Name 'logs')) {
-        $path = [string]$log['path']
-        $place = @{
-            Log = $log
-            Folder = [System.IO.Path]::GetDirectoryName($path)
-            Stem = [System.IO.Path]::GetFileNameWithoutExtension($path)
-            Ending = [System.IO.Path]::GetExtension($path)
-        }
         try {
+            $path = [string]$log['path']
+            $place = @{
+                Log = $log
+                Folder = [System.IO.Path]::GetDirectoryName($path)
+                Stem = [System.IO.Path]::GetFileNameWithoutExtension($path)
+                Ending = [System.IO.Path]::GetExtension($path)
+            }
             if ((Get-NodeFileKind -Path $place['Folder']) -ceq 'directory') {
                 if ([bool]$log['empty']) {
                     Clear-NodeLog @place

@@ -22,12 +22,17 @@ function Invoke-NodeRunner {
             if (Test-NodeWindows) {
                 Set-NodeRunnerTask -Enabled $false
             }
-            Invoke-NodeLogLimit -StateDir $StateDir
-            Invoke-NodeExpiry -StateDir $StateDir
+            try {
+                Invoke-NodeExpiry -StateDir $StateDir
+            }
+            finally {
+                # After it: an open port is worse than a large log.
+                Invoke-NodeLogLimit -StateDir $StateDir
+            }
             return
         }
         # What ops note beside their own files: Remove-NodeLeftover does not know of it, and an undo needs it.
-        foreach ($name in @('networks.json', 'category.json')) {
+        foreach ($name in @('networks.json', 'category.json', 'ip.json')) {
             Clear-NodeReplaced -Path (Join-NodePath -Folder $StateDir -Name $name)
         }
         $id = [string]$open['id']
