@@ -169,7 +169,14 @@ function Find-NodeOnPath {
             continue
         }
         $path = $folder.TrimEnd($separators) + [string][char]92 + $Name
-        if ($known.ContainsKey($path) -or (Get-NodeFileKind -Path $path) -cne 'file') {
+        try {
+            $kind = Get-NodeFileKind -Path $path
+        }
+        catch {
+            # Nobody starts a program from there: a drive without a disk, a folder that is closed.
+            continue
+        }
+        if ($known.ContainsKey($path) -or $kind -cne 'file') {
             continue
         }
         $known[$path] = $true

@@ -51,8 +51,8 @@ function Read-NodeIpFamily {
     servers that somebody set, not those of a lease.
 
     .NOTES
-    AddressFamily is 2 for IPv4, 23 for IPv6. A fixed MTU is one that the persistent store has; what that gives where none was set is
-    unverified, so 0 and all ones are none.
+    AddressFamily is 2 for IPv4, 23 for IPv6. A fixed MTU is one that the persistent store has and that is in force; what that store gives
+    where none was set is unverified, so 0 and all ones are none.
     #>
     param([uint32]$Index, [string]$Guid)
 
@@ -77,8 +77,9 @@ function Read-NodeIpFamily {
             $metric = [int64](Get-NodeCimValue -Item $item -Name 'InterfaceMetric')
         }
         $mtu = [int64]0
-        if ($fixed.ContainsKey($number)) {
-            $mtu = $fixed[$number]
+        $present = [int64](Get-NodeCimValue -Item $item -Name 'NlMtu')
+        if ($fixed.ContainsKey($number) -and $fixed[$number] -eq $present) {
+            $mtu = $present
         }
         $key = "SYSTEM\CurrentControlSet\Services\$service\Parameters\Interfaces\$Guid"
         $servers = [string](Get-NodeRegistryRaw -Key $key -Name 'NameServer' -Default '')
@@ -86,7 +87,7 @@ function Read-NodeIpFamily {
             dhcp = [bool]([int](Get-NodeCimValue -Item $item -Name 'Dhcp') -eq 1)
             metric = $metric
             mtu = $mtu
-            mtu_now = [int64](Get-NodeCimValue -Item $item -Name 'NlMtu')
+            mtu_now = $present
             dns = [object[]]@($servers -split '[ ,;]+' | Where-Object { $_ -ne '' })
         }
     }
