@@ -16,7 +16,7 @@ from ..plugin_utils.workloads.iis import iis
 DOCUMENTATION = r"""
 name: k8s_windows_iis
 short_description: A Deployment and a Service of IIS that a RuntimeClass brings to the right Windows nodes
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors
 description:
   - Gives the sample of Kubernetes' documents, C(iis-2019), for any build of Windows with an image of IIS.

@@ -16,7 +16,7 @@ from ..plugin_utils.workloads.log_monitor import KINDS, config
 DOCUMENTATION = r"""
 name: k8s_windows_log_monitor
 short_description: LogMonitorConfig.json, so that kubectl logs shows what Windows workloads log
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors
 description:
   - Windows workloads log to event logs, ETW and files, which C(kubectl logs) does not show. LogMonitor writes them to

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: cni_conf_check
 short_description: Checks a CNI configuration for Windows nodes
-version_added: 0.4.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Says what the CNI plugins on Windows would refuse in a C(cni.conf), and what they would pass over in silence, such

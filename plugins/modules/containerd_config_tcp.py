@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: containerd_config_tcp
 short_description: Opens or closes containerd's CRI over TCP on a Windows node
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Sets the two keys of C(config.toml) that only together make CRI answer over TCP, or puts them back. Versions 2, 3

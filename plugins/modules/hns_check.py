@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: hns_check
 short_description: Finds what is wrong with the pod network of a Windows node
-version_added: 0.4.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Asks the Host Network Service (HNS) for its networks, endpoints, namespaces and policy lists, and reads the

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: k8s_troubleshoot_report
 short_description: Writes what was found on Windows nodes as one report
-version_added: 0.3.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Takes what M(winkube.node.win_k8s_troubleshoot) returned for each node and writes C(report.md), C(report.html) and

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_csi_proxy
 short_description: Runs csi-proxy on a Windows node, for CSI drivers without rights of their own
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Brings in csi-proxy.exe, and makes and starts its service. It counts as working when the named pipes of the groups

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_k8s_collect_logs
 short_description: Collects logs and state of a Windows node, without secrets, into a bundle on the controller
-version_added: 0.3.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Reads logs (C(C:\k\*.log), the folders that the services' own command lines name, containerd's), settings

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_k8s_node_check
 short_description: Looks whether a Windows node works
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Looks twice at the node, O(watch) seconds apart, and once at the cluster. Changes nothing.

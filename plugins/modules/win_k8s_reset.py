@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_k8s_reset
 short_description: Takes away from a machine everything that made it a Kubernetes node
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Drains the node if O(drain) says so, removes pods and images while containerd runs (with C(crictl.exe), if there is

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: win_k8s_uncordon
 short_description: Lets pods come back to a Windows node that a run of this collection emptied
-version_added: 0.2.0
+version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - The last task of a run with C(winkube_drain). Waits until the Node is Ready, then uncordons it.
