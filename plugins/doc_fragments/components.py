@@ -19,20 +19,19 @@ from ..plugin_utils.components.registry import COMPONENTS, PROGRAM_SERVICES
 OPTIONAL = [component.role for component in COMPONENTS if component.optional]
 
 
+NAMES: dict[str, Any] = {
+    "optional_components": {
+        "description": "The roles that this node has and others have not.",
+        "type": "list",
+        "elements": "str",
+        "choices": OPTIONAL,
+        "default": [],
+    }
+}
+
+
 class ModuleDocFragment:
-    DOCUMENTATION = yaml.safe_dump(
-        {
-            "options": {
-                "optional_components": {
-                    "description": "The roles that this node has and others have not.",
-                    "type": "list",
-                    "elements": "str",
-                    "choices": OPTIONAL,
-                    "default": [],
-                }
-            }
-        }
-    )
+    """Its attributes are set below: ansible-test reads those that are assigned here as plain text."""
 
 
 def _options(made: ProgramService) -> dict[str, Any]:
@@ -91,5 +90,8 @@ def _seconds(description: str, default: int) -> dict[str, Any]:
     return {"description": description, "type": "int", "default": default}
 
 
-for _made in PROGRAM_SERVICES:
-    setattr(ModuleDocFragment, _made.component.role.upper(), yaml.safe_dump({"options": _options(_made)}))
+for _variable, _documented in {
+    "DOCUMENTATION": NAMES,
+    **{made.component.role.upper(): _options(made) for made in PROGRAM_SERVICES},
+}.items():
+    setattr(ModuleDocFragment, _variable, yaml.safe_dump({"options": _documented}))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documentation of win_csi_proxy; the work is done by action/program_service.py."""
+"""Documentation of win_csi_proxy; the work is done by the action plugin of the same name."""
 
 from __future__ import annotations
 

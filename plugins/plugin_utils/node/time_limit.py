@@ -47,7 +47,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    theirs, _ = signal.getitimer(signal.ITIMER_REAL)
+    theirs = signal.getitimer(signal.ITIMER_REAL)[0]
     if 0 < theirs <= seconds:
         return work()
     over = False

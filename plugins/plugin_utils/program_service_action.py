@@ -1,21 +1,21 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Installs a component that is one program and its service; meta/runtime.yml names it for the modules of these."""
+"""Installs a component that is one program and its service: the action plugin of each module of this kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..plugin_utils.components import log_runner
-from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.program_service import Args, ProgramService
-from ..plugin_utils.components.registry import PROGRAM_SERVICES
-from ..plugin_utils.components.source import is_archive
-from ..plugin_utils.engine.reading import Reading
-from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.kubernetes_action import KubernetesAction
+from .components import log_runner
+from .components.layout import Layout
+from .components.program_service import Args, ProgramService
+from .components.registry import PROGRAM_SERVICES
+from .components.source import is_archive
+from .engine.reading import Reading
+from .engine.resource import Refused, Resource
+from .kubernetes_action import KubernetesAction
 
 
 class ActionModule(KubernetesAction):
