@@ -295,11 +295,12 @@ def _service_end(work: Work, args: Args, seen: _Ends) -> tuple[bool, str] | None
     told = "" if args["for"] == "service" else f"; the service {name} is {state}"
     if state == "absent":
         return True, told
-    runtime, failure = services.runtime(name), services.config(name).failure
+    runtime, config = services.runtime(name), services.config(name)
+    failed = runtime.exit_code == CRASHED or (runtime.exit_code != 0 and config.non_crash)
     code = runtime.service_exit_code if runtime.exit_code == SPECIFIC else runtime.exit_code
     over = True
-    if failure is not None and seen.times == 1 and runtime.exit_code == CRASHED:
-        delays = [delay / 1000 for kind, delay in failure.actions if kind == "restart"]
+    if config.failure is not None and seen.times == 1 and failed:
+        delays = [delay / 1000 for kind, delay in config.failure.actions if kind == "restart"]
         over = not delays or work.node.clock.now() - seen.since >= max(delays) + RESTART_S
     return over, f"{told}, its exit code {code}"
 

@@ -42,6 +42,19 @@ def test_one_that_is_started_again_in_a_moment_has_not_ended(node: SimulatedNode
     assert waited(node)[0] == {"changed": False}
 
 
+def test_one_that_stops_with_an_error_is_started_again_too_where_that_is_set(node: SimulatedNode) -> None:
+    """`sc.exe failureflag`: the twin took it for one that had ended for good."""
+    node.services.set_failure("w", AGAIN)
+    node.services.change("w", "FailureActionsOnNonCrashFailures", "dword", 1)
+    assert node.run("C:\\Windows\\System32\\sc.exe", ["start", "w"]).exit_code == 0
+    runtime = node.services.runtime("w")
+    host, pid = runtime.host, runtime.pid
+    assert host is not None
+    node.clock.call_later(5, lambda: node.services.reported(host, "stopped", 1))
+    node.clock.call_later(6, lambda: node.processes.kill(pid))
+    assert execute_op(node, "wait", WAIT) == {"changed": False}
+
+
 def test_one_that_ends_twice_has(node: SimulatedNode) -> None:
     node.services.set_failure("w", AGAIN)
     crash(node, 25)
