@@ -307,8 +307,14 @@ function Get-NodeNetshFamily {
 }
 
 function Get-NodeIpCall {
-    <# .SYNOPSIS netsh's arguments for servers, an address or a route that is missing: a list of lists. #>
-    param([hashtable]$Missing, [hashtable]$Adapter, [hashtable]$Now)
+    <#
+    .SYNOPSIS
+    netsh's arguments for servers, an address or a route that is missing: a list of lists.
+
+    .NOTES
+    An address that is set by hand turns DHCP off, unless the interface lets both be: dhcpstaticipcoexistence, from Windows 10 1703 on.
+    #>
+    param([hashtable]$Missing, [hashtable]$Adapter, [object]$Wanted, [hashtable]$Now)
 
     $calls = New-Object System.Collections.ArrayList
     $item = $Missing['item']
@@ -332,6 +338,10 @@ function Get-NodeIpCall {
             $line = @('interface', 'ipv6', 'add', 'address', "interface=$index", "address=$address/$($item['prefix'])")
         }
         else {
+            $ipv4 = Get-NodeArgument -Map $Wanted -Name 'ipv4'
+            if ($null -ne $ipv4 -and [bool]$ipv4['dhcp']) {
+                $null = $calls.Add([object[]]@('interface', 'ipv4', 'set', 'interface', "interface=$index", 'dhcpstaticipcoexistence=enabled'))
+            }
             $mask = ConvertTo-NodeMask -Prefix ([int]$item['prefix'])
             $line = @('interface', 'ipv4', 'add', 'address', "name=$index", "address=$address", "mask=$mask")
         }
@@ -415,7 +425,7 @@ function Set-NodeIp {
             $null = Set-DnsClient @call
             return ''
         }
-        return Invoke-NodeNetsh -Calls (Get-NodeIpCall -Missing $Missing -Adapter $Adapter -Now $Now)
+        return Invoke-NodeNetsh -Calls (Get-NodeIpCall -Missing $Missing -Adapter $Adapter -Wanted $Wanted -Now $Now)
     }
     catch {
         return "; $($Missing['what']): $(Get-NodeErrorText -Record $_)"
