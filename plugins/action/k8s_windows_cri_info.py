@@ -16,7 +16,8 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.cri import plot
 from ..plugin_utils.cri.client import CriClient, CriError
 from ..plugin_utils.cri.inventory import look

@@ -13,7 +13,8 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.kubelet import tainting
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.plain import plain

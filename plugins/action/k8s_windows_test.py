@@ -15,7 +15,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module
-from ..plugin_utils.cluster.client import ClusterError
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.plain import plain
 from ..plugin_utils.workload_tests import cpu_limits, density

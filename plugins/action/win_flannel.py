@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..plugin_utils import drain
-from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
+from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.component_action import STALE_TRIES
 from ..plugin_utils.components import inbound, log_runner, networks
 from ..plugin_utils.components.cni import cni, cni_conf

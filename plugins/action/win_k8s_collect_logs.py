@@ -19,7 +19,8 @@ from ..plugin_utils.bundle import bounded, contents, issue, trace
 from ..plugin_utils.bundle.contents import Command
 from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components import answers, networks
 from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.host.node_fit import Machine

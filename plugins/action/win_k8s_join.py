@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..plugin_utils.cluster import endpoint as endpoints
-from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError
+from ..plugin_utils.cluster.client import Clock, Cluster
 from ..plugin_utils.cluster.documents import kubeconfig as read_kubeconfig
 from ..plugin_utils.cluster.documents import public_key_sha256
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.cluster.tokens import bootstrap_token
 from ..plugin_utils.components.join import join, kubeconfig, node_object
 from ..plugin_utils.components.join.after_join import Expected, look_after, planned_taints

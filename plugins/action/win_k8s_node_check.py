@@ -9,7 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.read_plan import read_plan

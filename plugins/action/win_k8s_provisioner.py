@@ -19,7 +19,8 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.urls import open_url
 
 from ..plugin_utils import drain, verdict
-from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
+from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.component_action import STALE_TRIES
 from ..plugin_utils.components.kubelet import kubelet
 from ..plugin_utils.components.layout import Layout

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..plugin_utils import drain
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..plugin_utils import verdict
-from ..plugin_utils.cluster.client import Cluster, ClusterError
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components import networks
 from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.host.node_fit import Machine

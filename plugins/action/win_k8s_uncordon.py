@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils import drain
-from ..plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
+from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .cluster.client import Clock, Cluster, ClusterError
+from .cluster.client import Clock, Cluster
+from .cluster.error import ClusterError
 from .components.kubelet.tainting import MIRROR, pods_of
 from .engine.batch import Batch, Op
 from .engine.resource import Refused

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from .cluster.client import Cluster, ClusterError
+from .cluster.client import Cluster
+from .cluster.error import ClusterError
 from .components import inbound, networks
 from .components.notice import Notice
 from .engine.reading import Reading

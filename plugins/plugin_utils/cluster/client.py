@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from .error import ClusterError
+
 _missing: ImportError | None = None
 try:
     # Not where it is used: Ansible loads an action before it forks its workers, so that a run pays for this once.
@@ -41,17 +43,6 @@ _PATCH_TYPES = {
     "strategic": "application/strategic-merge-patch+json",
 }
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
-
-
-class ClusterError(Exception):
-    """The cluster cannot be asked, or does not do what is asked of it. The text is a sentence for people.
-
-    `status` is the HTTP status of the answer, 0 where there was none.
-    """
-
-    def __init__(self, sentence: str, status: int = 0) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 class Send(Protocol):

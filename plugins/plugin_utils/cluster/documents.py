@@ -21,7 +21,7 @@ try:
 except ImportError:  # ansible-core depends on it, but whoever only imports the file need not have it
     x509 = None  # type: ignore[assignment]
 
-from .client import ClusterError
+from .error import ClusterError
 
 
 def public_key_sha256(ca_pem: bytes) -> str:

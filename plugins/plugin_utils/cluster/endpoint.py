@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from .client import Cluster, ClusterError
+from .client import Cluster
 from .documents import kubeconfig
+from .error import ClusterError
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from .client import Cluster, ClusterError
+from .client import Cluster
+from .error import ClusterError
 
 _STDOUT, _STDERR, _STATUS = 1, 2, 3
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .client import Cluster, ClusterError
+from .client import Cluster
+from .error import ClusterError
 
 CONFLICT = 409
 

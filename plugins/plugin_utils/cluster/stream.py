@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from .client import ClusterError
+from .error import ClusterError
 
 _missing: ImportError | None = None
 try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable
 
-from ..cluster.client import Cluster, ClusterError
+from ..cluster.client import Cluster
+from ..cluster.error import ClusterError
 from ..engine.resource import Refused
 from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
 from ..facts.firewall import KUBELET_PORT, KUBELET_RULE, VXLAN_RULE

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..cluster.client import Cluster, ClusterError
+from ..cluster.client import Cluster
+from ..cluster.error import ClusterError
 from ..components.join import node_object
 from ..components.kubelet import tainting
 from ..engine.resource import Refused

@@ -13,7 +13,8 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..cluster.client import Cluster, ClusterError
+from ..cluster.client import Cluster
+from ..cluster.error import ClusterError
 from ..cluster.exec import exec_in_pod
 from ..components.expected import Expected
 from ..components.layout import Layout

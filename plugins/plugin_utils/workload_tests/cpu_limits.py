@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..cluster.client import Clock, Cluster, ClusterError, Object, wait_for
+from ..cluster.client import Clock, Cluster, Object, wait_for
+from ..cluster.error import ClusterError
 from ..cri.figures import ABSURD, MILLICORE
 from ..cri.kubelet import KubeletProxy
 from ..cri.samples import Sample, Subject, of_summary

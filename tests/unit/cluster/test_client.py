@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError, wait_for
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 
 pytestmark = pytest.mark.slow
 

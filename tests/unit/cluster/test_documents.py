@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import (
     Request,
     kubeconfig,
@@ -18,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents imp
     request,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import endpoint
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from cryptography import x509
 
 from tests.unit.cluster.fake import Fake, certificate, certificate_request, subject

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import accounts
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import identities
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused

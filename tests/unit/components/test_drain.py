@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.drain import (
     ANNOTATION,
     NodeDrain,

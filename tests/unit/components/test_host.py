@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_host import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.component_action import ComponentAction
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs, Proxy

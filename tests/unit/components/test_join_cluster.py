@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action import win_k8s_join
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import csr, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.after_join import Expected, look_after
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused

@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient, CriError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.collect import Clock, collect, second_caller
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests, node_checks, workload
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import NodeFact
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import GROUPS, SEVEN

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample, of_summary
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits

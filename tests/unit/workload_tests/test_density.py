@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, windows_node, windows_nodes
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...cluster.client import Clock, Cluster, ClusterError, Object, wait_for
+from ...cluster.client import Clock, Cluster, Object, wait_for
 from ...cluster.documents import request
+from ...cluster.error import ClusterError
 from ..kubelet import tainting
 from . import csr, node_object
 

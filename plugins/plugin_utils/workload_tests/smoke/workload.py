@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ...cluster import run_namespace
-from ...cluster.client import Clock, Cluster, ClusterError, wait_for
+from ...cluster.client import Clock, Cluster, wait_for
+from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
 from ...facts.quantity import quantity
 from . import manifests
