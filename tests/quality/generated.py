@@ -1,7 +1,7 @@
 """Writes what only repeats the declaration of a component that is one program and its service: `make generate`.
 
 For each of them its action plugin, the files of its role (all but README.md, of which the table of variables alone is
-written), and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and README.md. test_generated.py
+written), and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and docs/contents.md. test_generated.py
 compares.
 """
 
@@ -297,7 +297,9 @@ def generated() -> dict[Path, str]:
             "",
         )
     ]
-    rows = [f"| [`{each.role}`](roles/{each.role}/README.md) | `{each.module}`; {ONLY_WHERE} |" for each in components]
+    rows = [
+        f"| [`{each.role}`](../roles/{each.role}/README.md) | `{each.module}`; {ONLY_WHERE} |" for each in components
+    ]
     names = ", ".join(each.role for each in components)
     for file, blocks, marks in (
         ("meta/runtime.yml", {"group": [f"- {each.module}" for each in components]}, ("    # ", "")),
@@ -311,14 +313,14 @@ def generated() -> dict[Path, str]:
         for name, lines in blocks.items():
             text = _between(text, name, lines, *marks)
         found[ROOT / file] = text
-    text = _rows((ROOT / "README.md").read_text(encoding="utf-8"), rows, "| [`setup`]")
+    text = _rows((ROOT / "docs" / "contents.md").read_text(encoding="utf-8"), rows, "| [`setup`]")
     modules = [f"| `{made.component.module}` | {_lower(made.recipe.summary)} |" for made in PROGRAM_SERVICES]
-    found[ROOT / "README.md"] = _rows(text, modules, "| `win_k8s_node_check`")
+    found[ROOT / "docs" / "contents.md"] = _rows(text, modules, "| `win_k8s_node_check`")
     return found
 
 
 def _rows(text: str, rows: list[str], following: str) -> str:
-    """README.md with these rows in the table that has a row `following`, right before that."""
+    """docs/contents.md with these rows in the table that has a row `following`, right before that."""
     begins = tuple(row[: row.index(" |", 2)] for row in rows)
     kept = [line for line in text.split("\n") if not line.startswith(begins)]
     place = next(number for number, line in enumerate(kept) if line.startswith(following))

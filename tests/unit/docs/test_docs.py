@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 UTILS = PLUGINS / "plugin_utils"
 README = ROOT / "README.md"
+CONTENTS = ROOT / "docs" / "contents.md"
 ERRORS = ROOT / "docs" / "errors.md"
 # Other people's manual, whose commands are checked where it is written.
 PAGES = [
@@ -104,12 +105,12 @@ def names_of_contents() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", list(names_of_contents()))
-def test_readme_names_everything(name: str) -> None:
-    assert name in _CODE.findall(text_of(README))
+def test_the_page_of_contents_names_everything(name: str) -> None:
+    assert name in _CODE.findall(text_of(CONTENTS))
 
 
-def test_readme_names_nothing_that_is_not_there() -> None:
-    table = text_of(README).partition("## Contents")[2].partition("\n## ")[0]
+def test_the_page_of_contents_names_nothing_that_is_not_there() -> None:
+    table = text_of(CONTENTS).partition("## Contents")[2].partition("\n## ")[0]
     first_cells = re.findall(r"^\|([^|]+)\|", table, re.MULTILINE)
     named = {name for cell in first_cells for name in _CODE.findall(cell)}
     assert named == set(names_of_contents())
