@@ -46,7 +46,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let pods come back
+- name: Uncordon the node
   winkube.node.win_k8s_uncordon:
     node_name: win1
     cluster: {kubeconfig: ~/.kube/config}

@@ -119,7 +119,7 @@ WAYS: dict[str, tuple[Path | str, tuple[str, ...], int]] = {
     "--skip-tags host": (SITE, ("--skip-tags", "host"), 1),
     "--start-at-task, past the first reading": (
         SITE,
-        ("--start-at-task", "*Converge containerd*"),
+        ("--start-at-task", "*Install and configure containerd"),
         1,
     ),
     "--forks 1": (SITE, ("--forks", "1"), 1),

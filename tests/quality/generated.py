@@ -42,7 +42,7 @@ winkube_{role}_service:
 TASKS = """\
 ---
 # Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
-- name: Install {name} {{{{ winkube_{role}_version }}}}
+- name: Install {name}
   winkube.node.{module}:
     version: "{{{{ winkube_{role}_version }}}}"
     source:
@@ -289,7 +289,7 @@ def generated() -> dict[Path, str]:
         line
         for each in components
         for line in (
-            f"- name: Know the sources of {each.name}",
+            f"- name: Load the sources of {each.name}",
             "  ansible.builtin.import_role:",
             f"    name: winkube.node.{each.role}",
             "    rolespec_validate: false",
