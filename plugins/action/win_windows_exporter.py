@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
-from ..plugin_utils.program_service_action import ActionModule
+from ..plugin_utils.program_service_action import ProgramServiceAction
 
-__all__ = ["ActionModule"]
+
+class ActionModule(ProgramServiceAction):
+    """win_windows_exporter."""
+
+    module = "win_windows_exporter"

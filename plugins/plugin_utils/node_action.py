@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.urls import open_url
@@ -38,13 +38,15 @@ display = Display()
 class NodeAction(ActionBase):
     """An action on one node. A subclass names the module whose documentation is its argument_spec and does `work`."""
 
-    module: str
+    module: ClassVar[str]
 
     _supports_async = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Makes the argument_spec now: Ansible loads an action before it forks its workers, so a run pays only once."""
+        """Makes the argument_spec and reads which variables there are: Ansible loads an action before it forks its
+        workers, so a run pays only once."""
         super().__init_subclass__(**keywords)
+        variables.load()
         if "module" in cls.__dict__:
             argument_spec.of_module(cls.module)
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from .components import log_runner
 from .components.layout import Layout
@@ -18,15 +18,16 @@ from .engine.resource import Refused, Resource
 from .kubernetes_action import KubernetesAction
 
 
-class ActionModule(KubernetesAction):
-    """The module of one of the components in PROGRAM_SERVICES."""
+class ProgramServiceAction(KubernetesAction):
+    """The module of one of the components in PROGRAM_SERVICES; a subclass names it."""
 
-    def __init__(self, task: Any, *args: Any, **keywords: Any) -> None:
+    _made: ClassVar[ProgramService]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """The module's name tells which component it is."""
-        super().__init__(task, *args, **keywords)
-        self.module = str(task.action).rpartition(".")[2]
-        self._made: ProgramService = next(each for each in PROGRAM_SERVICES if each.component.module == self.module)
-        self.component = self._made.component.name
+        super().__init_subclass__(**keywords)
+        cls._made = next(each for each in PROGRAM_SERVICES if each.component.module == cls.module)
+        cls.component = cls._made.component.name
 
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str

@@ -57,6 +57,12 @@ def _defaults() -> Mapping[str, Any]:
     return found
 
 
+def load() -> None:
+    """Reads all of it now, for the processes that are forked later."""
+    names()
+    _defaults()
+
+
 def unknown(variables: Mapping[str, Any]) -> dict[str, str]:
     """Those that nothing knows, each with a sentence."""
     own = {str(each) for each in variables.get(OWN) or ()}

@@ -82,9 +82,13 @@ ACTION = '''\
 
 from __future__ import annotations
 
-from ..plugin_utils.program_service_action import ActionModule
+from ..plugin_utils.program_service_action import ProgramServiceAction
 
-__all__ = ["ActionModule"]
+
+class ActionModule(ProgramServiceAction):
+    """{module}."""
+
+    module = "{module}"
 '''
 HANDLERS = """\
 ---

@@ -23,7 +23,7 @@ from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import RUNNING, Service
 from ..engine.tools import wait_service
 from . import nssm
-from .declaration import Component, Daemon, Place
+from .declaration import Component, Daemon
 from .folders import guarded
 from .layout import Layout
 from .log_runner import Rotation
@@ -194,9 +194,7 @@ class ProgramService:
         )
 
 
-def declare(
-    name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str = "", tools: tuple[Place, ...] = ()
-) -> ProgramService:
+def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str = "") -> ProgramService:
     """A component that site.yml runs only where `winkube_optional_components` names its role."""
 
     def reads(layout: Layout) -> tuple[Query, ...]:
@@ -208,7 +206,7 @@ def declare(
         reads=reads,
         expected=lambda expected: role in expected.optional_components,
         daemon=daemon,
-        tools=lambda layout: (layout.nssm, *(tool(layout) for tool in tools)),
+        tools=lambda layout: (layout.nssm,),
         rules=(rule,) if rule else (),
         optional=True,
     )
