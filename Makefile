@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: help generate setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean cuts contract-archive contract-judge
+.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -62,7 +62,7 @@ test-oldest: ## a sample of the tests on ansible-core 2.19 and Python 3.11
 quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 60 seconds
 	@$(PYTHON) $(PYTEST) -n 2 -m quick tests/unit tests/quality tests/integration/test_first_landing.py $(PYTEST_ARGS)
 
-lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, documentation, ansible-test sanity
+lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, documentation and its site, ansible-test sanity
 	@$(PYTHON) -m tests.quality.lint
 
 sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules ..." for some of them)
@@ -85,15 +85,24 @@ contract-archive: setup ## the contract for a Windows machine without Ansible, i
 contract-judge: setup ## what the report of such a machine says (REPORT=winkube-report-NAME.jsonl)
 	@$(PYTHON) -m tests.contract.carried.judge $(REPORT)
 
+corpus: setup ## how right the linter is on public manifests and planted mistakes; the last line is one JSON object
+	@$(PYTHON) -m tests.corpus
+
 generate: setup ## the files of roles that only repeat a component's declaration, and CRI's descriptors
 	@$(PYTHON) -m tests.quality.generated
 	@$(PYTHON) -m tests.quality.cri_descriptors
 
-rows: setup ## how far each piece of work is (ROW=NY-13 for one row, RESULTS=file for another run's results)
+docs: setup ## the documentation as a site, in build/site; a link that leads nowhere or a page in no table is an error
+	@$(PYTHON) -m tests.quality.lint site
+
+judge: setup ## public cases told to the diagnosis: is the cause named first, is a healthy node left alone
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.judge
+
+rows: setup ## how far each piece of work is (ROW=<id> for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))
 
-cuts: setup ## both whole nodes cut at every op of every batch (minutes; WINKUBE_SEED=n for other moments)
-	@WINKUBE_CUTS=$${WINKUBE_CUTS:-some} $(PYTHON) -m pytest -s tests/integration/test_cuts.py -k every_op $(PYTEST_ARGS)
+faults: setup ## fault injection: both whole nodes cut at every op of every batch (minutes; WINKUBE_SEED=n for other moments)
+	@WINKUBE_FAULTS=$${WINKUBE_FAULTS:-some} $(PYTHON) -m pytest -s tests/integration/test_fault_injection.py -k every_op $(PYTEST_ARGS)
 
 molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" for some of them)
 	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner network_l2bridge network_overlay smoke rejoin reset); do .venv/bin/molecule test -s $$scenario || exit 1; done

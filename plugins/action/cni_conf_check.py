@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +15,12 @@ from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.components.cni.cni_conf import FILE
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.diagnosis.cni_fix import fix
+from ..plugin_utils.diagnosis.cni_lint import Subject, encoding, lint
+from ..plugin_utils.diagnosis.finding import Finding, fails
 from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.reading import file_query
-from ..plugin_utils.network.cni_fix import fix
-from ..plugin_utils.network.cni_lint import Subject, lint
-from ..plugin_utils.network.finding import Finding, fails
+from ..plugin_utils.network.conf import ConfError, decode
 from ..plugin_utils.node_action import NodeAction
 
 LIMIT = 64 * 1024
@@ -37,12 +39,13 @@ class ActionModule(NodeAction):
         is wanted."""
         if options["fix"] and not options["path"]:
             raise AnsibleActionFail("cni_conf_check: fix: true mends a file of the controller; name it with path.")
-        name, text, programs = self._text(options, layout)
+        name, content, programs = self._content(options, layout)
+        text, refused = _decoded(content)
         subject = _subject(options, name, programs)
-        findings, mended = lint(text, subject), fix(text, subject)
+        findings, mended = (*encoding(refused, subject), *lint(text, subject)), fix(text, subject)
         patch = _patch(name, text, mended)
         result: dict[str, Any] = {"changed": False, "file": name, "fixed": mended, "patch": patch}
-        if mended != text:
+        if mended != text or refused:
             header = "as it would be" if not options["fix"] or self._task.check_mode else "after"
             result["diff"] = [
                 {
@@ -52,11 +55,11 @@ class ActionModule(NodeAction):
                     "after_header": f"{name} ({header})",
                 }
             ]
-        if options["fix"] and mended != text:
+        if options["fix"] and (mended != text or refused):
             result["changed"] = True
             findings = lint(mended, subject)
             if not self._task.check_mode:
-                Path(self._found(options["path"])).write_text(mended, encoding="utf-8", newline="\n")
+                Path(self._found(options["path"])).write_bytes(mended.encode())
         return result | {
             "failed": fails(findings, options["fail_on"]),
             "findings": [each.as_data() for each in findings],
@@ -65,31 +68,42 @@ class ActionModule(NodeAction):
             "winkube": {"calls": self._link.calls},
         }
 
-    def _text(self, options: Mapping[str, Any], layout: Layout) -> tuple[str, str, tuple[str, ...] | None]:
-        """The file's name, its text, and the programs beside it as far as they are known."""
+    def _content(self, options: Mapping[str, Any], layout: Layout) -> tuple[str, bytes, tuple[str, ...] | None]:
+        """The file's name, its bytes, and the programs beside it as far as they are known."""
         if options["content"] is not None:
-            return options["name"] or FILE, options["content"], None
+            return options["name"] or FILE, options["content"].encode(), None
         if options["path"]:
             path = self._found(options["path"])
             try:
-                return options["name"] or Path(path).name, Path(path).read_text(encoding="utf-8-sig"), None
-            except (OSError, UnicodeDecodeError) as error:
+                return options["name"] or Path(path).name, Path(path).read_bytes(), None
+            except OSError as error:
                 raise AnsibleActionFail(f"cni_conf_check: {path} cannot be read: {error}.") from error
         path = windows_path.join(layout.cni_conf_dir, options["name"] or FILE)
         reading = self.read_of((file_query(path, content_limit=LIMIT), file_query(layout.cni_bin_dir, entries=True)))
-        text = reading.text(path)
-        if text is None:
+        content = reading.file(path).get("content")
+        if content is None:
             raise AnsibleActionFail(
-                f"cni_conf_check: there is no {path} on {self._host}, or it is no text of at most 64 KB; name another "
-                "with name and node.cni_conf_dir."
+                f"cni_conf_check: there is no {path} on {self._host}, or it has more than 64 KB; name another with "
+                "name and node.cni_conf_dir."
             )
         entries = reading.file(layout.cni_bin_dir).get("entries")
-        return path, text, tuple(str(each) for each in entries) if isinstance(entries, list) else None
+        found = tuple(str(each) for each in entries) if isinstance(entries, list) else None
+        return path, base64.b64decode(content), found
 
     def _found(self, path: str) -> str:
         """Relative names count from the folder of the playbook, as those of other actions do."""
         base = Path(self._loader.get_basedir())
         return path if Path(path).is_absolute() else str(base / path)
+
+
+def _decoded(content: bytes) -> tuple[str, str]:
+    """The text, and why Go's decoder would refuse its encoding; empty if it would not."""
+    try:
+        return decode(content), ""
+    except ConfError as error:
+        wide = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-16-le"
+        name = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else wide
+        return content.decode(name, errors="replace"), str(error)
 
 
 def _subject(options: Mapping[str, Any], name: str, programs: tuple[str, ...] | None) -> Subject:
@@ -117,7 +131,7 @@ def _patch(name: str, text: str, mended: str) -> str:
 def _message(name: str, findings: tuple[Finding, ...], patch: str, *, shown: bool) -> str:
     if not findings:
         return f"{name}: no finding."
-    listed = [f"{one.severity} {one.id}: {one.text} {one.cause} {one.remedy}" for one in findings[:SHOWN]]
+    listed = [f"{one.severity} {one.id}: {one.sentence}" for one in findings[:SHOWN]]
     more = [f".. and {len(findings) - SHOWN} more in findings."] if len(findings) > SHOWN else []
     if not patch:
         mend = []

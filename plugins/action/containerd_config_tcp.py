@@ -5,24 +5,19 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.cri.client import Tls as ClientTls
-from ..plugin_utils.cri_tcp import certs, expiry, node, proof
-from ..plugin_utils.cri_tcp.edit import Address, Listener, Tls, effective
+from ..plugin_utils.cri_tcp import arguments, expiry, node, proof, rehearsal
+from ..plugin_utils.cri_tcp.edit import Address, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
-from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.engine.resources.firewall_rule import Network, sources
+from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.node.link import NodeError
 
 
@@ -36,15 +31,22 @@ class ActionModule(ComponentAction):
     _encrypted = False
     _own: ClientTls | None = None
     _left_over = ""
+    _rehearsed: rehearsal.Rehearsed | None = None
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
-        self._wanted = self._certified(_args(options, layout), options["certificates"])
+        host = str(self._task_vars.get("ansible_host") or self._host)
+        keep = not self._task.check_mode
+        self._wanted, self._own = arguments.certified(
+            arguments.of(options, layout), options["certificates"], host, keep
+        )
         result = super().work(options, layout)
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
-        found = effective(self._text)
+        found = self._rehearsed.found if self._rehearsed else effective(self._text.removeprefix("\ufeff"))
         self._encrypted = found.encrypted
+        if self._rehearsed:
+            self._tell(self._rehearsed, layout)
         if self._wanted.listener is not None and (sentence := node.warning(found, self._wanted.networks)):
             self.warn_once(sentence)
         proven = proof.not_asked("it is closed")
@@ -59,12 +61,14 @@ class ActionModule(ComponentAction):
         """Firewall rule, config.toml, the restart."""
         found = node.desired(replace(self._wanted, mark=mark), reading)
         self._left_over = self._left_over or expiry.finding(layout, reading)
-        self._text = node.config_of(found).text
+        if (off := node.firewall_off(self._wanted, reading))[0]:
+            self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources keeps nobody out."
+        self._text = rehearsal.config_of(found).text
         return found
 
     def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
         """Let containerd read the new file before anything is stopped."""
-        return node.rehearsal(self._wanted, resources, reading)
+        return rehearsal.rehearsal(self._wanted, resources, reading)
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """With what only this task looks at."""
@@ -79,9 +83,22 @@ class ActionModule(ComponentAction):
     def _apply(self, batch: Batch, batch_id: str, layout: Layout, reading: Reading) -> Mapping[str, Any]:
         """As for any component; after the rehearsal, what containerd made of the file decides whether to go on."""
         answer = super()._apply(batch, batch_id, layout, reading)
-        if node.is_rehearsal(batch) and answer.get("answer") != "stale":
-            node.judge_rehearsal(self._wanted, answer, self._text)
+        if rehearsal.is_rehearsal(batch) and answer.get("answer") != "stale":
+            self._rehearsed = rehearsal.judge_rehearsal(self._wanted, answer, self._text)
         return answer
+
+    def _tell(self, rehearsed: rehearsal.Rehearsed, layout: Layout) -> None:
+        """After closing: what else has changed, and NodeError where another file keeps the port open."""
+        if rehearsed.others:
+            self.warn_once(f"{self._host}: closed, and besides {rehearsal.others_sentence(rehearsed.others)}")
+        if rehearsed.fault:
+            folders = rehearsal.import_folders(self._text, layout)
+            known = Reading().merged(self._link.probe(folders), folders)
+            files = rehearsal.imported_files(self._text, layout, known)
+            known = known.merged(self._link.probe(files), files) if files else known
+            raise NodeError(
+                rehearsal.still_open(layout, rehearsed.found, rehearsed.fault, rehearsal.opened_by(files, known))
+            )
 
     def _prove(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
@@ -89,7 +106,9 @@ class ActionModule(ComponentAction):
         if listener is None or options["prove"] == "never":
             return proof.not_asked("prove: never")
         required = options["prove"] == "required"
-        files = (self._own or _client_tls(options["client_tls"])) if self._encrypted else None
+        files = (self._own or arguments.client_tls(options["client_tls"])) if self._encrypted else None
+        if self._encrypted and listener.tls is None and not options["client_tls"]:
+            return self._said(proof.unproven(node.ASKS_STILL, required=required))
         try:
             if not listener.address.is_loopback:
                 reached = options["prove_address"] or self._address_of_node(listener.address)
@@ -105,33 +124,6 @@ class ActionModule(ComponentAction):
             return self._prove(options)
         except proof.ProofError as error:
             raise NodeError(str(error)) from error
-
-    def _certified(self, args: node.CriTcpArgs, given: Mapping[str, Any] | None) -> node.CriTcpArgs:
-        """With certificates, where they are to be made; those of the last run as long as they are good."""
-        where = str((given or {}).get("folder") or "")
-        if not where or args.listener is None:
-            return args
-        if args.listener.tls is not None:
-            raise Refused(
-                "tls and certificates exclude each other: the first names files that are on the node already."
-            )
-        folder = Path(where).expanduser()
-        addresses = self._addresses(args.listener.address)
-        now = datetime.datetime.now(datetime.UTC)
-        found = certs.usable(folder, addresses, now)
-        if found is None:
-            found = certs.made(addresses, int((given or {})["days"]), now)
-            if not self._task.check_mode:
-                certs.keep(folder, found)
-        self._own = ClientTls(*(str(folder / name) for name in ("ca.crt", "client.crt", "client.key")))
-        return replace(args, listener=replace(args.listener, tls=node.made_files(args.layout)), certificates=found)
-
-    def _addresses(self, address: Address) -> list[str]:
-        """The IP addresses at which a client may call the server."""
-        found = ["127.0.0.1", "::1", *([] if address.is_any else [address.host])]
-        with suppress(ValueError):
-            found.append(str(ipaddress.ip_address(str(self._task_vars.get("ansible_host") or self._host))))
-        return list(dict.fromkeys(found))
 
     def _said(self, found: dict[str, Any]) -> dict[str, Any]:
         if sentence := proof.warning(found):
@@ -153,42 +145,3 @@ class ActionModule(ComponentAction):
         host = self._connection.get_option("host")
         command: Sequence[str | bytes] = build(self._connection.get_option("ssh_executable"), "ssh", *options, host)
         return command
-
-
-def _tls(given: Mapping[str, str] | None) -> Tls | None:
-    """Refused if only some of the files are named."""
-    named = {name: path for name in ("ca", "cert", "key") if (path := (given or {}).get(name) or "")}
-    if not named:
-        return None
-    if len(named) < 3:
-        raise Refused(
-            f"tls names {', '.join(named)} alone; ca, cert and key belong together: without ca, containerd would ask "
-            "clients for no certificate."
-        )
-    return Tls(**named)
-
-
-def _client_tls(given: Mapping[str, str] | None) -> ClientTls:
-    files = given or {}
-    return ClientTls(*(str(files.get(name) or "") for name in ("ca", "cert", "key", "server_name")))
-
-
-def _args(options: Mapping[str, Any], layout: Layout) -> node.CriTcpArgs:
-    """The arguments, or Refused for what would be open to more than it has to be."""
-    listener: Listener | None = None
-    networks: tuple[Network, ...] = ()
-    if options["state"] == "present":
-        listener = Listener(Address.parse(options["tcp_address"]), _tls(options["tls"]))
-        networks = sources(options["allowed_sources"], "allowed_sources")
-        problems = node.problems(listener, networks, allow_any_address=options["allow_any_address"])
-        if problems:
-            raise Refused(*problems)
-    return node.CriTcpArgs(
-        layout=layout,
-        listener=listener,
-        networks=networks,
-        expires_s=expiry.seconds(options["expires_after"]) if listener else 0,
-        expires_restart=options["expires_restart"],
-        start_timeout_s=options["start_timeout"],
-        stop_timeout_s=options["stop_timeout"],
-    )

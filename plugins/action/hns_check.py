@@ -13,22 +13,19 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import HNS
+from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
+from ..plugin_utils.diagnosis.expectations import Expectations
+from ..plugin_utils.diagnosis.finding import WARNING, Finding, fails
+from ..plugin_utils.diagnosis.scene import Scene, listed_adapters, reads, scene_of
+from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, left_out
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.network import port_blocks, virtual_machine
-from ..plugin_utils.network.check import counts_of, findings_in, left_out, reads
-from ..plugin_utils.network.cluster_view import ClusterView, ask
 from ..plugin_utils.network.cni_guess import guess
-from ..plugin_utils.network.expectations import Expectations
-from ..plugin_utils.network.finding import WARNING, Finding, fails
 from ..plugin_utils.network.parse import KINDS
 from ..plugin_utils.network.port_blocks import Ports
-from ..plugin_utils.network.scene import Scene, listed_adapters, scene_of
 from ..plugin_utils.network.virtual_machine import VmAdapter
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction, display
-
-SHOWN = 10
-"""So many findings a failed task prints itself; all of them are in its result."""
 
 
 class ActionModule(NodeAction):
@@ -43,17 +40,18 @@ class ActionModule(NodeAction):
         reading = _recorded(options["dump"]) if recorded else self.read_of(reads(expect))
         view = self._view(options)
         scene = scene_of(reading, expect, view, *_given(options))
-        findings = findings_in(scene)
+        report = diagnose(scene, HNS_CHECK)
+        findings = report.findings
         failed = fails(findings, options["fail_on"])
         for one in findings:
             if one.severity == WARNING and not failed:
-                self.warn_once(f"{self._host}: {_sentence(one)}")
+                self.warn_once(f"{self._host}: {one.sentence}")
         return {
             "changed": False,
             "failed": failed,
-            "msg": _message(self._host, findings),
-            "findings": [one.as_data() for one in findings],
-            "left_out": list(left_out(view)),
+            "msg": _message(self._host, report),
+            "findings": [one.as_data(self._host) for one in findings],
+            "left_out": list(left_out(scene, HNS_CHECK)),
             "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
             "winkube": {"calls": self._link.calls},
         } | _inventory(scene, findings)
@@ -74,10 +72,10 @@ def _expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
     return Expectations(
         layout=layout,
         network_name=options["network_name"],
-        network_type=options["network_type"],
+        network_mode=options["network_mode"],
         vni=options["vni"],
         subnet=options["subnet"],
-        adapter=options["adapter"],
+        interface_name=options["interface_name"],
         management_ip=options["management_ip"],
         cluster_cidr=options["cluster_cidr"],
         service_cidr=options["service_cidr"],
@@ -105,7 +103,7 @@ def _reminders(reading: Reading, *, asked: bool) -> list[str]:
 
 def _recorded(dump: Mapping[str, Any]) -> Reading:
     """What somebody recorded in place of what the node says; a kind that is not in it was listed as empty."""
-    answers = {kind: dump.get(kind) or "[]" for kind in KINDS}
+    answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
     return Reading(parts={HNS: {"available": True, **answers}})
 
 
@@ -123,13 +121,8 @@ def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
     }
 
 
-def _message(host: str, findings: tuple[Finding, ...]) -> str:
-    if not findings:
+def _message(host: str, report: Report) -> str:
+    if not report.causes:
         return f"{host}: no finding."
-    shown = [f"{one.severity} {one.id}: {_sentence(one)}" for one in findings[:SHOWN]]
-    more = [f".. and {len(findings) - SHOWN} more in findings."] if len(findings) > SHOWN else []
-    return "\n".join([f"{host}: {len(findings)} findings.", *shown, *more])
-
-
-def _sentence(one: Finding) -> str:
-    return f"{one.text} {one.cause} {one.remedy}"
+    count = "1 finding" if len(report.findings) == 1 else f"{len(report.findings)} findings"
+    return "\n".join([f"{host}: {count}.", *report.lines(host)])

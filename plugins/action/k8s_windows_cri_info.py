@@ -6,7 +6,8 @@ modules/k8s_windows_cri_info.py."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.cri import plot
@@ -23,11 +24,13 @@ from ..plugin_utils.cri.client import CriClient, CriError
 from ..plugin_utils.cri.inventory import look
 from ..plugin_utils.cri.kubelet import KubeletProxy
 from ..plugin_utils.cri.samples import CRICTL, Sample, SampleError, as_object, of_container_stats, of_summary
-from ..plugin_utils.cri.watch import Wanted, report, summary_line, take
+from ..plugin_utils.cri.watch import Wanted, report, rows, summary_line, take
 from ..plugin_utils.facts.version import VersionError
-from ..plugin_utils.plain import plain
 
 display = Display()
+
+DRAW_S = 5
+"""So often the plot is drawn anew while it grows."""
 
 _REFUSED = (ClusterError, CriError, SampleError, VersionError)
 
@@ -49,7 +52,7 @@ class ActionModule(ActionBase):
             if "stats" in options["gather"]:
                 result |= self._stats(options, options["stats"])
         except _REFUSED as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         return result
 
     def _stats(self, options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:
@@ -68,25 +71,44 @@ class ActionModule(ActionBase):
                 if wanted.second_caller_s > 0:
                     second = stack.enter_context(CriClient.of(options))
                     second.version()
-            found = take(wanted, runtime, second, kubelet, given, each=_show if how["live"] else None)
+            found = take(wanted, runtime, second, kubelet, given, each=self._each(how))
         result = report(wanted, found)
-        self._keep(how, how["title"] or f"CPU usage, {options['node_name']}", result["readings"])
+        self._keep(how, how["title"] or f"CPU usage, {options['node_name']}", result["readings"], result["verdicts"])
         for one in result["findings"]:
             display.v(f"{one['blame']}: {one['text']}")
         return {"msg": summary_line(result), **result}
 
-    def _keep(self, how: dict[str, Any], title: str, readings: Sequence[dict[str, Any]]) -> None:
+    def _each(self, how: dict[str, Any]) -> Callable[[int, Sequence[Sample]], None]:
+        """After each round: its lines for who watches, and its readings into the CSV and, every few seconds, the plot:
+        so they are there whatever ends the run."""
+        keeps = bool(how["csv"]) and not self._task.check_mode
+        seen: list[dict[str, Any]] = []
+        drawn = time.monotonic()
+
+        def each(number: int, samples: Sequence[Sample]) -> None:
+            if how["live"]:
+                for line in plot.live(number, samples):
+                    display.display(line)
+            nonlocal drawn
+            fresh = [row for sample in samples for row in rows(sample)]
+            seen.extend(fresh)
+            if keeps:
+                _written("csv", how["csv"], plot.csv_text(fresh, head=number == 1), "w" if number == 1 else "a")
+            if how["plot"] and not self._task.check_mode and time.monotonic() - drawn >= DRAW_S:
+                _written("plot", how["plot"], plot.drawn(how["plot"], seen, how["title"]))
+                drawn = time.monotonic()
+
+        return each
+
+    def _keep(
+        self, how: dict[str, Any], title: str, readings: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]]
+    ) -> None:
         """Write the files that are wanted, on the controller; not in check mode."""
         for name in ("csv", "plot"):
             if not how[name] or self._task.check_mode:
                 continue
-            text = plot.csv_text(readings) if name == "csv" else plot.svg(readings, title)
-            path = Path(how[name]).expanduser()
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise SampleError(f"stats.{name}: {path} cannot be written: {error.strerror}.") from error
+            text = plot.csv_text(readings) if name == "csv" else plot.drawn(how["plot"], readings, title, verdicts)
+            _written(name, how[name], text)
 
 
 def _containers(options: dict[str, Any]) -> dict[str, Any]:
@@ -96,9 +118,14 @@ def _containers(options: dict[str, Any]) -> dict[str, Any]:
         return look(client)
 
 
-def _show(number: int, samples: Sequence[Sample]) -> None:
-    for line in plot.live(number, samples):
-        display.display(line)
+def _written(name: str, where: str, text: str, mode: str = "w") -> None:
+    path = Path(where).expanduser()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise SampleError(f"stats.{name}: {path} cannot be written: {error.strerror}.") from None
 
 
 def _wanted(how: dict[str, Any]) -> Wanted:

@@ -12,12 +12,12 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.kubelet import tainting
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.plain import plain
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
 from ..plugin_utils.scheduling.runtime_class import COLLECTION
@@ -70,7 +70,7 @@ class ActionModule(ActionBase):
             nodes = windows_nodes(cluster.nodes())
         result: dict[str, Any] = {
             "changed": bool(changes),
-            "steps": [{"text": change.text, "state": "planned" if check_mode else "done"} for change in changes],
+            "steps": as_steps((change.text for change in changes), planned=bool(check_mode)),
             **report.report(nodes, server, wanted.taints, machines),
         }
         if self._task.diff and changes:

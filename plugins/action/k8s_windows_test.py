@@ -14,10 +14,10 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.argument_spec import of_module
+from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.plain import plain
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.workload_tests import cpu_limits, density
 from ..plugin_utils.workload_tests.outcome import Context, Outcome
 from ..plugin_utils.workload_tests.smoke import stages, workload
@@ -52,12 +52,11 @@ class ActionModule(ActionBase):
                 outcomes[name] = _TESTS[name](context, options[name])
             except (ClusterError, Refused, OSError) as error:
                 outcomes[name] = Outcome(False, said=f"{name}: {error}", failed=True)
-        state = "planned" if check_mode else "done"
         return {
             **result,
             **{name: dict(outcome.result) for name, outcome in outcomes.items()},
             "changed": any(outcome.changed for outcome in outcomes.values()),
             "failed": any(outcome.failed for outcome in outcomes.values()),
             "msg": "\n".join(outcome.said for outcome in outcomes.values() if outcome.said),
-            "steps": [{"text": text, "state": state} for outcome in outcomes.values() for text in outcome.steps],
+            "steps": as_steps((text for outcome in outcomes.values() for text in outcome.steps), planned=check_mode),
         }

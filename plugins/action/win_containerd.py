@@ -11,7 +11,6 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ..plugin_utils.components import log_runner
 from ..plugin_utils.components.containerd import (
     containerd,
     containerd_config,
@@ -85,8 +84,7 @@ class ActionModule(SourceAction):
     def _args(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> containerd.ContainerdArgs:
-        kubernetes = options["kubernetes_version"]
-        check_pair(kubernetes, options["version"], self.warn_once)
+        check_pair(options["kubernetes_version"], options["version"], self.warn_once)
         settings = containerd.settings(
             layout,
             version=options["version"],
@@ -95,34 +93,25 @@ class ActionModule(SourceAction):
             registries=bool(options["registries"]),
             tracing_endpoint=options["tracing_endpoint"],
         )
-        service = options["service"]
+        environment = variables(containerd_config.environment(settings) | options["service"]["environment"])
+        template, given = options["config_template"], registries.registries(options["registries"], self._file)
         return containerd.ContainerdArgs(
             layout=layout,
             source=self.source_of(options),
             archive=is_archive(containerd.NAME, options["source"]["url"]),
-            config=self.render(
-                options["config_template"], containerd_config.template_variables(settings), role=containerd.NAME
+            config=containerd_config.extended(
+                self.render(template, containerd_config.template_variables(settings), role=containerd.NAME),
+                options["config_extra"],
             ),
             settings=settings,
-            template=options["config_template"],
-            manager=service["manager"],
-            registries=registries.desired(
-                layout,
-                registries.registries(options["registries"], self._file),
-                options["version"],
-                reading,
-                mark,
-            ),
-            nssm=self.nssm_of(options, layout, mark),
-            rotation=log_runner.rotation(options["log"]),
+            template=f"{template}{' and config_extra' if options['config_extra'] else ''}",
+            registries=registries.desired(layout, given, options["version"], reading, mark),
             crictl=self._crictl(options, layout, mark),
-            environment=variables(containerd_config.environment(settings) | service["environment"]),
-            start_timeout_s=service["start_timeout"],
-            stop_timeout_s=service["stop_timeout"],
             has_ctr=containerd.has_ctr(layout, reading),
             defender=options["defender_exclusions"],
             earlier=earlier_programs.folder(layout, reading),
             mark=mark,
+            **(self.service_options(options, layout, mark) | {"environment": environment}),
         )
 
     def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,12 +127,8 @@ class ActionModule(SourceAction):
         wanted = options["crictl_source"]
         if not wanted["url"]:
             return ()
-        source = self.source_of(
-            {**options, "crictl_source": wanted | {"proxy": options["source"]["proxy"]}},
-            component=crictl.NAME,
-            version=wanted["version"],
-            option="crictl_source",
-        )
+        version = wanted["version"]
+        source = self.source_of(options, component=crictl.NAME, version=version, option="crictl_source")
         return crictl.desired(layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=mark)
 
     def _file(self, path: str) -> bytes:

@@ -83,7 +83,7 @@ def arguments(options: Mapping[str, Any], layout: Layout, mark: str = "") -> Hos
             ),
             domain=network["domain"],
         ),
-        interface=network["interface"],
+        interface_name=network["interface_name"],
         address=network["address"],
         page_file_mb=options["page_file_min_mb"],
         require_encryption=options["require_encryption"],

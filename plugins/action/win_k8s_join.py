@@ -5,35 +5,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..plugin_utils.cluster import endpoint as endpoints
 from ..plugin_utils.cluster.client import Clock, Cluster
-from ..plugin_utils.cluster.documents import kubeconfig as read_kubeconfig
-from ..plugin_utils.cluster.documents import public_key_sha256
+from ..plugin_utils.cluster.endpoint import bootstrap_token
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.cluster.tokens import bootstrap_token
-from ..plugin_utils.components.join import join, kubeconfig, node_object
+from ..plugin_utils.components.join import join, material, node_object
 from ..plugin_utils.components.join.after_join import Expected, look_after, planned_taints
-from ..plugin_utils.components.join.identities import Identity, identities, users_kubeconfig
-from ..plugin_utils.components.join.join_configuration import JoinSettings, join_configuration
+from ..plugin_utils.components.join.identities import Identity, identities
 from ..plugin_utils.components.join.joining import LATER, Joining, told
 from ..plugin_utils.components.join.secret_file import SecretFile
-from ..plugin_utils.components.kubelet.kubelet import config_file
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.notice import Notice
 from ..plugin_utils.engine.reading import Reading
-from ..plugin_utils.engine.resource import Refused, Resource
+from ..plugin_utils.engine.resource import Notice, Resource
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
 
 CHECK_TOKEN = "000000.0000000000000000"
 """Stands for the token in check mode, which makes none."""
-NOBODY_TO_ASK = "without winkube_cluster.kubeconfig the cluster was not asked about this node"
+NOBODY_TO_ASK = "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)"
 
 
 @dataclass(slots=True)
@@ -69,7 +63,7 @@ class ActionModule(KubernetesAction):
         written = tuple(self._file(item, layout, mark) for item in self._found.identities)
         files = (*join.folders(layout), *written)
         if not self._found.joins:
-            return (*files, *self._own_kubeconfig(options, layout, mark))
+            return (*files, *material.own_kubeconfig(options, layout, mark))
         return (*self._kubeadm(options, layout, mark), *files)
 
     def _work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
@@ -80,20 +74,19 @@ class ActionModule(KubernetesAction):
             reading = reading.merged(self._link.probe(missing), missing)
         found.joins = not self._has_joined(options, layout, reading)
         if found.joins:
-            self._may_join(options, layout, reading)
+            material.check_possible(found.cluster, options, layout, reading)
         steps, found.identities = identities(found.cluster, options, layout, check=self._task.check_mode, clock=Clock())
         done = [self._converged(options, layout, reading)]
         if found.joins:
             with ExitStack() as stack:
                 found.material = self._material(options, layout, stack)
                 if options["state"] == "rejoined":
-                    steps += self._without_node(options)
+                    steps += material.without_node(found.cluster, options["node_name"], check=self._task.check_mode)
                 done.append(self._converged(options, layout, done[-1].reading))
             found.material = None
         result = self._finished(done, options)
         more, node = self._after_join(options, layout, done[-1].reading)
-        state = "planned" if self._task.check_mode else "done"
-        result["steps"] += [{"text": text, "state": state} for text in (*steps, *more)]
+        result["steps"] += as_steps((*steps, *more), planned=self._task.check_mode)
         result["changed"] = result["changed"] or bool(steps or more)
         pod_cidr = node_object.pod_cidr(node or {}) or ""
         if self._task.check_mode:
@@ -118,25 +111,6 @@ class ActionModule(KubernetesAction):
             )
         )
 
-    def _may_join(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> None:
-        """Refused before anything is done where the join could not work."""
-        join.check_places(layout, options["join"], reading)
-        cluster = self._found.cluster
-        if cluster is None:
-            own = {"kubeconfig": options["kubeconfig_source"], "bootstrap_kubeconfig": options["bootstrap_source"]}
-            if not own.get(options["join"]):
-                raise _no_cluster(options)
-            if options["state"] == "rejoined":
-                raise Refused(
-                    "A node is joined anew only with the cluster's API at hand, for its old Node object has to go: set "
-                    "winkube_cluster.kubeconfig to a kubeconfig on the controller."
-                )
-        elif not node_object.has_ready_linux(cluster.nodes()):
-            raise Refused(
-                f"The cluster {cluster.server} has no Linux node that is Ready: its own pods (DNS among them) run on "
-                "Linux only, and Windows nodes cannot do without them. Add one before, or find out why it is not Ready."
-            )
-
     def _kubeadm(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         if options["join"] != "kubeadm":
             return ()
@@ -145,86 +119,13 @@ class ActionModule(KubernetesAction):
 
     def _material(self, options: Mapping[str, Any], layout: Layout, stack: ExitStack) -> Joining:
         """What the node joins with. A token that is made here is gone when `stack` is closed."""
-        cluster, name = self._found.cluster, options["node_name"]
-        made = Joining(
-            layout=layout,
-            way=options["join"],
-            node_name=name,
-            mark="",
-            anew=options["state"] == "rejoined",
-            start_timeout_s=options["start_timeout"],
-        )
-        if options["join"] == "kubeconfig":
-            return self._brought(made, options, "kubeconfig_source")
-        if options["join"] == "bootstrap_kubeconfig" and options["bootstrap_source"]:
-            return self._brought(made, options, "bootstrap_source")
-        if cluster is None:
-            raise _no_cluster(options)
-        where = endpoints.endpoint(cluster, options["api_server"])
-        if options["join"] == "kubeadm" and not where.published:
-            raise Refused(
-                "The cluster has no ConfigMap kube-public/cluster-info, which kubeadm finds it by: it was not made by "
-                "kubeadm. Set winkube_join: bootstrap_kubeconfig."
-            )
-        if not where.ca_pem:
-            raise Refused(
-                f"Neither cluster-info nor {options['cluster']['kubeconfig']} says by which CA {where.server} is to be "
-                "trusted: use a kubeconfig with certificate-authority-data."
-            )
-        token = CHECK_TOKEN if self._task.check_mode else stack.enter_context(bootstrap_token(cluster, name))
-        if options["join"] == "bootstrap_kubeconfig":
-            text = kubeconfig.with_token(where.server, where.ca_pem, "tls-bootstrap-token-user", token)
-            return replace(made, kubeconfig=text, ca_pem=where.ca_pem)
-        settings = JoinSettings(
-            version=self.version(options),
-            node_name=name,
-            pipe=layout.containerd_pipe,
-            api_server=where.host_and_port,
-            token=token,
-            ca_hash=public_key_sha256(where.ca_pem),
-            taints=tuple(options["taints"]),
-            kubelet_extra_args={str(key): str(value) for key, value in options["kubelet_extra_args"].items()},
-        )
-        return replace(made, configuration=join_configuration(settings), token=token)
 
-    def _brought(self, made: Joining, options: Mapping[str, Any], option: str) -> Joining:
-        """With a file of the user's; the kubelet knows its callers by the CA in it, else by the cluster's."""
-        text, cluster = self._users_file(options, option), self._found.cluster
-        ca_pem = read_kubeconfig(text, options[option]).ca_pem
-        if not ca_pem and cluster is not None:
-            ca_pem = endpoints.endpoint(cluster, options["api_server"]).ca_pem
-        if not ca_pem:
-            raise Refused(
-                f"{option}: {options[option]} has no certificate-authority-data, and the kubelet knows its callers by "
-                "the cluster's CA: put it into that file (kubectl config view --raw --flatten), or set "
-                "winkube_cluster.kubeconfig."
-            )
-        return replace(made, kubeconfig=text, ca_pem=ca_pem)
+        def token(cluster: Cluster) -> str:
+            if self._task.check_mode:
+                return CHECK_TOKEN
+            return stack.enter_context(bootstrap_token(cluster, options["node_name"]))
 
-    def _without_node(self, options: Mapping[str, Any]) -> list[str]:
-        """The old Node object is deleted: kubeadm joins no machine whose Node is Ready."""
-        cluster = self._found.cluster
-        path = f"/api/v1/nodes/{options['node_name']}"
-        if cluster is None or cluster.get(path) is None:
-            return []
-        if not self._task.check_mode:
-            cluster.delete(path)
-        return [f"delete the Node {options['node_name']}"]
-
-    def _own_kubeconfig(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
-        """On a node that has joined with a kubeconfig of the user's, that file as it is now."""
-        if options["join"] != "kubeconfig" or not options["kubeconfig_source"]:
-            return ()
-        text = self._users_file(options, "kubeconfig_source")
-        service = layout.kubelet_service
-        return (SecretFile(layout.kubelet_kubeconfig, text, layout.backup(mark), "the kubelet's kubeconfig", service),)
-
-    def _users_file(self, options: Mapping[str, Any], option: str) -> str:
-        """A kubeconfig on the controller that shall go to the node. Refused if it must not."""
-        path = options[option]
-        if not path:
-            raise Refused(f"join: {options['join']} needs {option}, a kubeconfig on the controller.")
-        return users_kubeconfig(path, option, allow_admin=options["allow_cluster_admin"])
+        return material.material(self._found.cluster, options, layout, self.version(options), token)
 
     def _file(self, item: Identity, layout: Layout, mark: str) -> Resource:
         return SecretFile(item.path, item.text, layout.backup(mark), f"the kubeconfig of {item.program}", item.service)
@@ -242,30 +143,8 @@ class ActionModule(KubernetesAction):
         if self._task.check_mode:
             node = None if self._found.joins else cluster.node(options["node_name"])
             return planned_taints(cluster, node, options["taints"]) if node else (), node
-        system = reading.parts.get("system", {}).get("os") or {}
-        expected = Expected(
-            name=options["node_name"],
-            architecture=str(system.get("architecture") or ""),
-            build=reading.build,
-            taints=tuple(options["taints"]),
-            pod_cidr=options["wait_for_pod_cidr"],
-            serving_csr=_wants_serving_certificate(layout, reading),
-            timeout_s=options["node_timeout"] if self._found.joins else 0,
-        )
+        expected = Expected.of(options, layout, reading, joins=self._found.joins)
         report = look_after(cluster, expected, Clock())
         for sentence in report.warnings:
             self.warn_once(sentence)
         return report.steps, report.node
-
-
-def _wants_serving_certificate(layout: Layout, reading: Reading) -> bool:
-    """Whether kubeadm's KubeletConfiguration has the kubelet ask the cluster for its serving certificate."""
-    text = reading.text(config_file(layout)) if join.is_there(config_file(layout), reading) else None
-    return re.search(r"(?m)^serverTLSBootstrap:\s*true\s*$", text or "") is not None
-
-
-def _no_cluster(options: Mapping[str, Any]) -> Refused:
-    return Refused(
-        f"{options['node_name']} has not joined, and a join by {options['join']} needs the cluster's API "
-        "for its token: set winkube_cluster.kubeconfig to a kubeconfig on the controller."
-    )

@@ -13,12 +13,17 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.cri_tcp import expiry
+from ..plugin_utils.diagnosis import programs
+from ..plugin_utils.diagnosis.expectations import Expectations
+from ..plugin_utils.diagnosis.finding import ERROR
+from ..plugin_utils.diagnosis.scene import reads as scene_reads
+from ..plugin_utils.diagnosis.scene import scene_of
+from ..plugin_utils.diagnosis.table import VERIFY, Report, diagnose
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction, display
-from ..plugin_utils.verify import verify, verify_network
 
 AFTER_BOOT_PAUSE_S = 5
 
@@ -33,67 +38,47 @@ class ActionModule(NodeAction):
         expected = Expected.of(options)
         end = time.monotonic() + options["timeout"]
         while True:
-            reading, findings = self._look(options, layout, expected)
-            errors = [one for one in findings if one.severity == verify.ERROR]
+            reading, report = self._look(options, layout, expected)
+            errors = [one for one in report.findings if one.severity == ERROR]
             if not errors or time.monotonic() >= end:
                 break
             display.vv(f"{self._host}: {len(errors)} findings so far; looking again")
             time.sleep(AFTER_BOOT_PAUSE_S)
-        for one in findings:
-            if one.severity == verify.WARNING:
-                self.warn_once(f"{self._host}: {one.text} {one.remedy}")
         result: dict[str, Any] = {
             "changed": False,
-            "findings": [one.as_data() for one in findings],
+            "findings": [one.as_data(self._host) for one in report.findings],
             "winkube": {"calls": self._link.calls},
         }
         if errors:
-            sentences = "\n".join(f"{one.text} {one.remedy}" for one in errors)
             # without the reading: Ansible prints the whole result of a task that fails
-            return result | {"failed": True, "msg": f"{self._host} does not work as it should:\n{sentences}"}
+            said = "\n".join(report.lines(self._host))
+            return result | {"failed": True, "msg": f"{self._host} does not work as it should:\n{said}"}
+        for one in report.findings:
+            self.warn_once(f"{self._host}: {one.sentence}")
         return result | self.facts(reading)
 
-    def _look(
-        self, options: Mapping[str, Any], layout: Layout, expected: Expected
-    ) -> tuple[Reading, tuple[verify.Finding, ...]]:
+    def _look(self, options: Mapping[str, Any], layout: Layout, expected: Expected) -> tuple[Reading, Report]:
         """Two readings of the node, one of the cluster, and what is wrong in them."""
-        watched = verify.reads(layout, expected)
-        queries = merge_queries(
-            (*read_plan(layout), *watched, *verify_network.reads(layout, expected), *expiry.outcome_reads(layout))
-        )
-        first = self.read_of(queries)
-        node, cluster = self._node(options, expected)
+        watched = programs.reads(layout, expected)
+        expect = Expectations.of(layout, expected)
+        network = scene_reads(expect) if expected.kubernetes else ()
+        first = self.read_of(merge_queries((*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout))))
+        node, asked = self._node(options, expected)
         time.sleep(options["watch"])
-        again = (*watched, *verify.logs(layout, expected, first), *verify.health(layout, expected, first))
+        again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
         second = first.merged(self._link.probe(again), again)
-        return first, (
-            *verify.check_programs(layout, expected, first, second),
-            *verify.check_shim(layout, first),
-            *verify_network.check_network(layout, expected, first, node),
-            *verify_network.check_address(expected, first, node),
-            *_left_open(layout, first),
-            *cluster,
-        )
+        scene = scene_of(first, expect, second=second, expected=expected, node=node, asked=asked)
+        return first, diagnose(scene, VERIFY)
 
-    def _node(
-        self, options: Mapping[str, Any], expected: Expected
-    ) -> tuple[Mapping[str, Any] | None, tuple[verify.Finding, ...]]:
-        """The Node object and what is wrong with it; neither without a kubeconfig."""
+    def _node(self, options: Mapping[str, Any], expected: Expected) -> tuple[Mapping[str, Any] | None, bool]:
+        """The Node object, and whether the cluster was asked; it is not without a kubeconfig."""
         if not expected.kubernetes:
-            return None, ()
+            return None, False
         try:
             cluster = Cluster.open(options["cluster"])
             if cluster is None:
                 display.v(f"{self._host}: winkube_cluster.kubeconfig is empty; the Node object was not looked at")
-                return None, ()
-            node = cluster.node(expected.node_name)
+                return None, False
+            return cluster.node(expected.node_name), True
         except ClusterError as error:
             raise NodeError(f"check: {error}") from error
-        return node, verify_network.check_node(expected, node)
-
-
-def _left_open(layout: Layout, reading: Reading) -> tuple[verify.Finding, ...]:
-    """CRI over TCP whose time was over, and what the node could not do about it by itself."""
-    said = expiry.finding(layout, reading)
-    text = said.removesuffix(expiry.REMEDY).strip()
-    return (verify.Finding("CRI over TCP", verify.WARNING, text, expiry.REMEDY),) if said else ()

@@ -16,12 +16,15 @@ from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.diagnosis.finding import Action
+from ..plugin_utils.diagnosis.table import remedy_of
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import display
-from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, take_over
+from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.run_id import RUN_ID
 
 
@@ -42,6 +45,8 @@ class ActionModule(ComponentAction):
         work = {
             "rejoin": self._rejoin,
             "network": self._network,
+            "restart": self._restart,
+            "finding": self._finding,
             "take_over": self._take_over,
             "acknowledge": self._acknowledge,
         }
@@ -87,6 +92,30 @@ class ActionModule(ComponentAction):
         if stuck := network.repair(network.Wanted.of(self._options, self._layout, nodes, recorded), self):
             raise NodeError(f"{self.component}: {stuck}")
         return self._result()
+
+    def _restart(self) -> dict[str, Any]:
+        self._queries = (*restart.reads(self._layout), *rejoin.runner_reads(self._layout))
+        batch, text = restart.batch(self._layout, self._options["services"], self.look())
+        if text:
+            self._carry_out(batch, text)
+        return self._result()
+
+    def _finding(self) -> dict[str, Any]:
+        """What mends a finding: an action of this module, or roles that follow."""
+        remedy = remedy_of(self._options["finding"])
+        if remedy.action == Action.CONVERGE:
+            return {**self._result(), "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
+        if remedy.action == Action.RESTART:
+            self._options = {**self._options, "services": list(remedy.on)}
+            return self._restart()
+        if remedy.action == Action.REJOIN:
+            return self._rejoin()
+        switch = remedy.action == Action.SWITCH
+        more = {name.removeprefix("winkube_repair_"): value == "true" for name, value in remedy.options}
+        self._options = {**self._options, "switch_mode": switch or self._options["switch_mode"]}
+        self._options |= {"remove_policy_lists": more.get("policy_lists", self._options["remove_policy_lists"])}
+        done = self._network()
+        return {**done, "roles": list(rejoin.roles(self._layout, self.seen))} if switch else done
 
     def _take_over(self) -> dict[str, Any]:
         self._queries = (*take_over.reads(self._layout), *rejoin.runner_reads(self._layout))
@@ -138,10 +167,9 @@ class ActionModule(ComponentAction):
         self._texts += texts
 
     def _result(self) -> dict[str, Any]:
-        state = "planned" if self._task.check_mode else "done"
         result: dict[str, Any] = {
             "changed": bool(self._texts),
-            "steps": [{"text": text, "state": state} for text in self._texts],
+            "steps": as_steps(self._texts, planned=self._task.check_mode),
             "winkube": {"calls": self._link.calls},
         }
         if self._task.diff and self._texts:

@@ -16,13 +16,15 @@ from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.read_plan import read_plan
+from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.cri_tcp.expiry import Expiry, task_file
+from ..plugin_utils.cri_tcp.kept import Kept
 from ..plugin_utils.cri_tcp.node import certificate_folder
 from ..plugin_utils.engine.plan import reads
 from ..plugin_utils.engine.reading import Query, Reading, merge_queries
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.firewall_rule import FirewallRule
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.facts.cri_tcp import RULE
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import hns, owned, reset
@@ -40,7 +42,7 @@ class ActionModule(ComponentAction):
     _first: tuple[Query, ...] = ()
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
-        """What can be taken back in one batch, then the Node object, then what is deleted for good."""
+        """What can be rolled back in one batch, then the Node object, then what is deleted for good."""
         join.check_name(options["node_name"])
         owned.check(options["keep"])
         try:
@@ -56,8 +58,7 @@ class ActionModule(ComponentAction):
         reading = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
         done.append(self._converged(options, layout, reading))
         result = self._finished(done, options)
-        state = "planned" if self._task.check_mode else "done"
-        result["steps"] += [{"text": text, "state": state} for text in steps]
+        result["steps"] += as_steps(steps, planned=self._task.check_mode)
         after = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
         scope = self._scope(options, layout, after)
         resources = (*self._wanted(options, layout, scope), reset.Swept(scope))
@@ -78,6 +79,7 @@ class ActionModule(ComponentAction):
         """What the first batch, whose id is `mark`, brings about."""
         return (
             Expiry(layout, layout.backup(mark), 0),
+            Kept(layout, layout.backup(mark), None),
             reset.Down(scope),
             *(FirewallRule(name, wanted=False) for name in (RULE, *registry.rules())),
             defender.Exclusions(layout, wanted=False),

@@ -11,6 +11,7 @@ from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import NodeAction
 from ..plugin_utils.run_id import RUN_ID
@@ -32,7 +33,7 @@ class ActionModule(NodeAction):
             if not ours.is_ours():
                 return {"changed": False, "steps": []}
             if self._task.check_mode:
-                return {"changed": True, "steps": [{"text": f"uncordon {name}", "state": "planned"}]}
+                return {"changed": True, "steps": as_steps([f"uncordon {name}"], planned=True)}
             wait_for(
                 Clock(),
                 options["timeout"],
@@ -43,4 +44,4 @@ class ActionModule(NodeAction):
             steps = ours.uncordon()
         except ClusterError as error:
             raise NodeError(f"uncordon: {error}") from error
-        return {"changed": bool(steps), "steps": [{"text": text, "state": "done"} for text in steps]}
+        return {"changed": bool(steps), "steps": as_steps(steps, planned=False)}

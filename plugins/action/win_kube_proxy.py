@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.component_action import STALE_TRIES
-from ..plugin_utils.components import log_runner
 from ..plugin_utils.components.kube_proxy import kube_proxy, source_vip
 from ..plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxySettings
 from ..plugin_utils.components.layout import Layout
@@ -19,7 +18,6 @@ from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.source_action import variables
 
 
 class ActionModule(KubernetesAction):
@@ -71,7 +69,6 @@ class ActionModule(KubernetesAction):
     ) -> kube_proxy.KubeProxyArgs:
         version = self.version(options)
         mode = kube_proxy.mode(options["network_mode"])
-        service = options["service"]
         overlay = mode == "overlay"
         vip = self._present_vip(options, layout, reading) if overlay else ""
         return kube_proxy.KubeProxyArgs(
@@ -88,20 +85,14 @@ class ActionModule(KubernetesAction):
                 kubeconfig=layout.kube_proxy_kubeconfig,
                 dsr=options["dsr"],
                 verbosity=options["verbosity"],
-                log_dir="" if service["manager"] == "sc" else layout.log_dir,
+                log_dir="" if options["service"]["manager"] == "sc" else layout.log_dir,
                 feature_gates=feature_gates(options["feature_gates"]),
                 extra=tuple(options["extra_arguments"]),
             ),
-            manager=service["manager"],
-            tools=self.log_tools(options, layout, mark),
-            rotation=log_runner.rotation(options["log"]),
-            environment=variables(service["environment"]),
-            depends_on=tuple(service["depends_on"]),
-            start_timeout_s=service["start_timeout"],
-            stop_timeout_s=service["stop_timeout"],
             notices=self.check_skew(options, version),
             reads_vip=source_vip.reads(self._vip_args(options, layout)) if overlay else (),
             mark=mark,
+            **self.service_options(options, layout, mark),
         )
 
     def _daemon_sets(self, options: Mapping[str, Any]) -> tuple[str, ...] | None:

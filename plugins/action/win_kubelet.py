@@ -11,17 +11,14 @@ from typing import Any
 import yaml
 
 from ..plugin_utils.cluster.endpoint import endpoint
-from ..plugin_utils.components import log_runner
 from ..plugin_utils.components.kubelet import kubelet
-from ..plugin_utils.components.kubelet.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings
-from ..plugin_utils.components.kubelet.reserved import reserved
+from ..plugin_utils.components.kubelet.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, reserved
 from ..plugin_utils.components.kubernetes_fit import pause_image
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.facts.version import Version, VersionError
 from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates
-from ..plugin_utils.source_action import variables
 
 
 class ActionModule(KubernetesAction):
@@ -35,7 +32,6 @@ class ActionModule(KubernetesAction):
     ) -> tuple[Resource, ...]:
         """Folders, program, drop-in, service."""
         version = self.version(options)
-        service = options["service"]
         settings = self._settings(options, layout, version, reading)
         args = kubelet.KubeletArgs(
             layout=layout,
@@ -46,15 +42,9 @@ class ActionModule(KubernetesAction):
             configured=kubelet.configured(layout, reading),
             kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
             config=self._config(layout, reading),
-            manager=service["manager"],
-            tools=self.log_tools(options, layout, mark),
-            rotation=log_runner.rotation(options["log"]),
-            environment=variables(service["environment"]),
-            depends_on=tuple(service["depends_on"]),
-            start_timeout_s=service["start_timeout"],
-            stop_timeout_s=service["stop_timeout"],
             notices=self.check_skew(options, version),
             mark=mark,
+            **self.service_options(options, layout, mark),
         )
         made = kubelet.desired(args)
         self.warn_all(kubelet.warnings(args))

@@ -5,24 +5,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils.argument_spec import of_module
-from ..plugin_utils.lint.config import Config, ConfigError, read_config
-from ..plugin_utils.lint.engine import Report, lint
+from ..plugin_utils.argument_spec import of_module, plain
+from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
+from ..plugin_utils.lint.engine import Report, lint, with_unreadable
 from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
-from ..plugin_utils.lint.manifest import Document, UnreadableError, live_documents, read_documents
+from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
 from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
 from ..plugin_utils.lint.report import as_dict, place, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, resolve
 from ..plugin_utils.lint.silence import Ignore, SilenceError
-from ..plugin_utils.lint.sources import read_paths, write_text
-from ..plugin_utils.plain import plain
+from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
 
 # The sentences that a failed task prints itself; all of them are in its result.
 _SHOWN = 10
@@ -47,19 +47,20 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(str(error)) from error
 
     def _work(self, options: dict[str, Any]) -> dict[str, Any]:
-        config = read_config(Path(self._found(options["config"]))) if options["config"] else Config()
+        config = self._config(options["config"])
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
         profile = with_settings(with_settings(Profile(), config.settings), given)
         ignore = (*config.ignore, *(_ignore(entry) for entry in options["ignore"] or ()))
-        documents = self._documents(options)
-        report = lint(documents, profile, ignore)
+        inputs = self._inputs(options, config)
+        documents = inputs.documents
+        report = with_unreadable(lint(documents, profile, ignore), inputs.unreadable)
         result: dict[str, Any] = {"changed": False}
         if options["fix"]:
             # What came as text or from a cluster has no file to change.
             fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
             result |= self._write(fixed)
             # What is left is reported, in check mode too.
-            report = lint(after_fix(documents, fixed), profile, ignore)
+            report = with_unreadable(lint(after_fix(documents, fixed), profile, ignore), inputs.unreadable)
         if options["report"] and not self._task.check_mode:
             text = render(report, profile, options["report_format"])
             Path(options["report"]).write_text(text, encoding="utf-8")
@@ -70,10 +71,20 @@ class ActionModule(ActionBase):
         ]
         return result | _verdict(report, options["level"])
 
-    def _documents(self, options: dict[str, Any]) -> list[Document]:
-        documents = read_paths([self._found(path) for path in options["paths"] or ()])
-        documents += read_documents("content", options["content"]) if options["content"] else []
-        return documents + live_documents(options["objects"] or ())
+    def _config(self, name: str | None) -> Config:
+        """The named file, else the one that the command would read: of the folder where the play was started."""
+        if name:
+            return read_config(Path(self._found(name)))
+        usual = Path(os.environ.get("PWD") or Path.cwd()) / DEFAULT_FILE
+        return read_config(usual) if usual.is_file() else Config()
+
+    def _inputs(self, options: dict[str, Any], config: Config) -> Inputs:
+        exclude = (*config.exclude, *options["exclude"])
+        inputs = read_inputs([self._found(path) for path in options["paths"] or ()], exclude)
+        if options["content"]:
+            inputs.documents += read_documents("content", options["content"])
+        inputs.documents += live_documents(options["objects"] or ())
+        return inputs
 
     def _found(self, path: str) -> str:
         """Relative names count from the folder of the playbook, as those of other actions do."""

@@ -22,8 +22,6 @@ description:
   - Enable it with C(callbacks_enabled = winkube.node.steps).
 """
 
-MARKS = {"planned": "would", "done": "did"}
-
 
 class CallbackModule(CallbackBase):
     """Listens to results of tasks."""
@@ -42,6 +40,4 @@ class CallbackModule(CallbackBase):
         values = result.result if hasattr(result, "result") else result._result
         for step in values.get("steps") or ():
             if isinstance(step, dict) and "text" in step:
-                self._display.display(
-                    f"  {host}: {MARKS.get(step.get('state', ''), '')} {step['text']}", color=C.COLOR_CHANGED
-                )
+                self._display.display(f"  {host}: {step['text']}", color=C.COLOR_CHANGED)

@@ -137,9 +137,9 @@ options:
   runner:
     description:
       - V(task) works off changes in a scheduled task of the account SYSTEM, which survives a lost connection and
-        finishes or takes back
+        finishes or rolls back
         an interrupted change after a power loss.
-      - V(inline) works in the session. An interrupted change is then only taken back by the next run.
+      - V(inline) works in the session. An interrupted change is then only rolled back by the next run.
     type: str
     choices: [task, inline]
     default: task

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documents' IIS sample for a build of Windows."""
+"""The IIS sample of Kubernetes' guide for Windows containers, for a build of Windows."""
 
 from __future__ import annotations
 

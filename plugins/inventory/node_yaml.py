@@ -40,10 +40,10 @@ options:
     elements: str
     default: []
 notes:
-  - Used directly, the plugin has to stand before P(ansible.builtin.yaml#inventory) in C(enable_plugins), and that one
-    is better left out. It takes any YAML file for an inventory, also one that this plugin has refused, and goes on
-    without hosts. The sentences of this plugin are printed in any case. A source file that says C(plugin) needs no
-    configuration.
+  - Used directly, the plugin has to stand before P(ansible.builtin.yaml#inventory) in C(enable_plugins). That one takes
+    any YAML file for an inventory and goes on without hosts. A source file that says C(plugin) needs no configuration.
+  - A source with a mistake is not handed on to other plugins. The run ends there when C(any_unparsed_is_failed) or
+    C(unparsed_is_failed) is set, else it goes on without these hosts, with a warning.
   - With O(cache=true) the result is kept for each file as long as the file is unchanged. Files in which a node has a
     password, a vaulted value or a template are never kept.
 """
@@ -86,7 +86,7 @@ from ansible.plugins.loader import connection_loader
 from ansible.template import trust_as_template
 
 from ..plugin_utils.node.ssh import kept_alive
-from ..plugin_utils.node_yaml import files, reading, source, syntax
+from ..plugin_utils.node_yaml import reading, source, syntax
 from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, shown, tidy
 from ..plugin_utils.node_yaml.tree import Mapping, Scalar, build
 from ..plugin_utils.node_yaml.variables import SSH_ARGUMENTS
@@ -105,12 +105,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def verify_file(self, path: str) -> bool:
         """Whether the file is a Node YAML, or must not be passed over as one, or is a source of this plugin."""
-        if not super().verify_file(path) or not Path(path).is_file():
-            return False
-        return files.claims(Path(path)) or _is_plugin_source(Path(path))
+        # Not the base class's answer, which is False for a file that cannot be read: nobody would say why.
+        return source.claims(Path(path)) or _is_plugin_source(Path(path))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
-        """Raises AnsibleParserError after all sentences have been printed."""
+        """Ends the run after all sentences have been printed, where Ansible would end it as well (`_refuse`)."""
         super().parse(inventory, loader, path, cache=cache)
         here = Path(path)
         if _is_plugin_source(here):
@@ -132,17 +131,28 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         problems += reading.names_twice(hosts, self._nodes_of_other_sources())
         if problems:
             self._refuse(here, problems)
+            return
         for host in hosts:
             self._add(host)
 
     def _refuse(self, here: Path, problems: list[str]) -> None:
-        """Print all sentences and raise."""
-        # Printed here and not left to the exception: if another plugin takes the file, Ansible drops what this raised.
+        """Print all sentences, and end the run unless the user wants to go on without sources that cannot be read.
+
+        An error that is raised makes Ansible try all other plugins on the file, which print some thirty lines about
+        it, or take it for an inventory of theirs. So none is raised: it is our file, and it gives no host. What Ansible
+        does then with `any_unparsed_is_failed` or `unparsed_is_failed` is done here, by the one exception that ends the
+        run and is not caught between here and the command line (ansible-core inventory/manager.py, parse_source).
+        """
         sentences = list(dict.fromkeys(problems))
         for sentence in sentences:
             self.display.error(sentence)
         count = "1 mistake" if len(sentences) == 1 else f"{len(sentences)} mistakes"
-        raise AnsibleParserError(f"{count} in {reading.file_name(here)}, named above; no host was taken from it.")
+        said = f"{count} in {reading.file_name(here)}, named above; no host was taken from it"
+        if C.INVENTORY_ANY_UNPARSED_IS_FAILED or C.INVENTORY_UNPARSED_IS_FAILED:
+            if len(sentences) > 1:
+                self.display.error(f"{said}.")
+            raise SystemExit(1)
+        self.display.warning(f"{said}. The run goes on without them, since any_unparsed_is_failed is off.")
 
     def _named_by(self, here: Path) -> tuple[list[Path], list[str]]:
         """The files that a source file names, and what is wrong with the source file."""
@@ -162,7 +172,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         self.templar.available_variables = self._vars
         for entry in entries:
             try:
-                paths, problem = files.expand(str(self.templar.template(entry)), here.absolute().parent)
+                paths, problem = source.expand(str(self.templar.template(entry)), here.absolute().parent)
             except (AnsibleError, OSError) as error:
                 paths, problem = [], f"found {shown(str(entry))} in paths, which cannot be read: {error}"
             sentences += [f"{name}:1:1: {problem}"] if problem else []

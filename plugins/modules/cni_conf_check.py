@@ -124,7 +124,7 @@ findings:
     severity:
       description: V(error) or V(warning).
       type: str
-    object:
+    subject:
       description: The file and the place in it.
       type: str
     seen:
@@ -137,25 +137,21 @@ findings:
       description: What comes of it.
       type: str
     remedy:
-      description: What to do about it.
-      type: str
-    row:
-      description: The requirement that asks for the check.
-      type: str
-    issue:
+      description: What to do about it, as M(winkube.node.hns_check) returns it.
+      type: dict
+    source:
       description: A public thread that shows the fault; may be empty.
       type: str
   sample:
-    - id: conf-old-form
+    - id: cni.old-form
       severity: error
-      object: cni.conf, delegate.policies[0]
+      subject: cni.conf, delegate.policies[0]
       seen: "'ExceptionList' is the form without apiVersion"
       wanted: "'Settings': {'Exceptions': [..]}"
       cause: "Under apiVersion 2 the policy is read without these keys: all of the pods' traffic is translated, and
         nobody says so."
-      remedy: Write the settings below 'Settings'.
-      row: NW-26
-      issue: https://github.com/projectcalico/node/issues/954
+      remedy: {text: "Write the settings below 'Settings'.", action: advice, command: '', cuts_off: ''}
+      source: https://github.com/projectcalico/node/issues/954
 fixed:
   description: The text with what can be mended, the same text if that is nothing.
   returned: always

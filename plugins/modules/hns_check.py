@@ -45,8 +45,8 @@ options:
     description: The pod network's name in HNS, such as V(cbr0). Empty for the one that C(cni.conf) names.
     type: str
     default: ''
-  network_type:
-    description: The pod network's type.
+  network_mode:
+    description: The pod network's mode, which is its type in HNS.
     type: str
     choices: ['', l2bridge, overlay, transparent, l2tunnel]
     default: ''
@@ -58,7 +58,7 @@ options:
     description: The node's own range of pod addresses, such as V(10.244.3.0/24). Empty for flanneld's lease.
     type: str
     default: ''
-  adapter:
+  interface_name:
     description: The physical adapter that the pod network is on, such as V(Ethernet).
     type: str
     default: ''
@@ -156,8 +156,8 @@ EXAMPLES = r"""
   winkube.node.hns_check:
     node_name: win1
     network_name: cbr0
-    network_type: l2bridge
-    adapter: Ethernet
+    network_mode: l2bridge
+    interface_name: Ethernet
     cluster_cidr: 10.244.0.0/16
     service_cidr: 10.96.0.0/12
     cluster: {kubeconfig: ~/.kube/config}
@@ -203,42 +203,57 @@ findings:
   elements: dict
   contains:
     id:
-      description: The check's name.
+      description: The check's name, the same from release to release.
       type: str
     severity:
       description: V(error) or V(warning).
       type: str
-    object:
+    title:
+      description: What is wrong.
+      type: str
+    subject:
       description: What was looked at.
       type: str
     seen:
       description: What it is.
       type: str
     wanted:
-      description: What it should be.
+      description: What it should be; may be empty.
       type: str
     cause:
       description: How that comes about.
       type: str
     remedy:
-      description: What to do about it.
-      type: str
-    row:
-      description: The requirement that asks for the check.
-      type: str
-    issue:
+      description: What mends it. C(text) is a sentence, C(action) what carries it out (V(advice) for a person),
+        C(command) the command for this host (empty for advice), C(cuts_off) what stops working meanwhile.
+      type: dict
+    evidence:
+      description: Lines that were read.
+      type: list
+      elements: str
+    source:
       description: A public thread that shows the fault; may be empty.
       type: str
+    explains:
+      description: The ids of findings that follow from this one, or patterns of them.
+      type: list
+      elements: str
   sample:
-    - id: network-missing
+    - id: hns.no-network
       severity: error
-      object: network cbr0
+      title: The pod network is not there
+      subject: network cbr0
       seen: "it is not there; there are: External"
       wanted: a network of this name
       cause: "flanneld has not made it, or it was lost: an overlay network does not outlive a restart of the machine."
-      remedy: Start flanneld again; its log says why it made no network.
-      row: NW-05
-      issue: https://github.com/kubernetes-sigs/sig-windows-tools/issues/89
+      remedy:
+        text: Launch flanneld until its network is there; if it does not come, flanneld's log says why.
+        action: network
+        command: ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network
+        cuts_off: Pods of this node have no network until flanneld and kube-proxy are up again.
+      evidence: []
+      source: https://github.com/kubernetes-sigs/sig-windows-tools/issues/89
+      explains: ["cni.network-name", "flannel.*"]
 left_out:
   description: The ids of checks that were not made, since the cluster was not asked.
   returned: always

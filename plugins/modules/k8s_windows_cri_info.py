@@ -124,12 +124,14 @@ options:
         type: bool
         default: false
       csv:
-        description: A file on the controller for every reading, as CSV. Empty for none; not written in check mode.
+        description: A file on the controller for every reading, as CSV, written round by round. Empty for none; not
+          written in check mode.
         type: str
         default: ''
       plot:
-        description: A file on the controller for a plot, as SVG, a panel for each pod and container. Empty for none;
-          not written in check mode.
+        description: A file on the controller for a plot, a panel for each pod and container, with the usage that was
+          reported and the one that the counter proves. One that ends with C(.html) is a page with the verdicts, another
+          one SVG alone. Drawn again every few seconds. Empty for none; not written in check mode.
         type: str
         default: ''
       title:

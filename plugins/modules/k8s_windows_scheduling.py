@@ -110,7 +110,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: make the RuntimeClass windows-2022, state: done}]
+  sample: [{text: created the RuntimeClass windows-2022, state: done}]
 server:
   description: The version of the API server.
   returned: always

@@ -280,7 +280,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: delete the namespace winkube-smoke-1a2b3c with all in it, state: done}]
+  sample: [{text: deleted the namespace winkube-smoke-1a2b3c with all in it, state: done}]
 smoke:
   description: What the smoke test found.
   returned: with V(smoke) in O(tests)
@@ -320,7 +320,7 @@ smoke:
           description: One sentence.
           type: str
         checks:
-          description: The documents' seven checks with their verdicts.
+          description: The seven checks of Kubernetes' troubleshooting page for Windows, with their verdicts.
           type: dict
         flows:
           description: The supported flows, each with its verdict for TCP and UDP.

@@ -107,7 +107,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: install cni-plugins 1.9.0, state: done}]
+  sample: [{text: installed cni-plugins 1.9.0, state: done}]
 winkube:
   description: How it was done.
   returned: always
@@ -120,7 +120,7 @@ winkube:
       description: What became of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

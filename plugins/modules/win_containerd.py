@@ -102,6 +102,13 @@ options:
       - What it yields is checked before anything is sent.
     type: path
     default: config.toml.j2
+  config_extra:
+    description:
+      - Keys of C(config.toml) beside those of O(config_template), as nested mappings from the top of the file. A table
+        is merged into the template's, another value comes over it, and V(null) takes a key away.
+      - The names of tables are those of the release of containerd. What comes out is checked as the template is.
+    type: dict
+    default: {}
   log_level:
     description: What containerd logs.
     type: str
@@ -303,7 +310,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: restart containerd, state: done}]
+  sample: [{text: restarted containerd, state: done}]
 winkube:
   description: How it was done.
   returned: always
@@ -316,7 +323,7 @@ winkube:
       description: What became of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -11,7 +11,7 @@ short_description: Runs flanneld on a Windows node and configures CNI for it
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Makes the adapter's first virtual switch, in a change of its own. Every connection to the machine breaks for up to a
+  - Makes the adapter's external vSwitch, in a change of its own. Every connection to the machine breaks for up to a
     minute; the node itself waits for its addresses and for the API server, and takes the switch back if they do not
     return.
   - Brings in flanneld.exe, writes C(net-conf.json), and makes and starts the service. When flanneld has its lease and
@@ -205,7 +205,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: restart flanneld, state: done}]
+  sample: [{text: restarted flanneld, state: done}]
 winkube:
   description: How it was done.
   returned: always
@@ -218,7 +218,7 @@ winkube:
       description: What became of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -127,7 +127,7 @@ options:
     type: str
     default: ''
 seealso:
-  - module: winkube.node.win_k8s_troubleshoot
+  - module: winkube.node.win_k8s_diagnose
 """
 
 EXAMPLES = r"""

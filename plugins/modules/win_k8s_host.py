@@ -53,7 +53,7 @@ options:
         description: V(overlay) needs more of Windows than V(l2bridge). Empty where no network is set up.
         type: str
         default: ""
-      interface:
+      interface_name:
         description: The network adapter of the node's address. It has to be there if O(kubernetes_version) is given.
         type: str
         default: Ethernet
@@ -176,7 +176,7 @@ EXAMPLES = r"""
     computer_name: win1
     network:
       mode: overlay
-      interface: Ethernet
+      interface_name: Ethernet
 """
 
 RETURN = r"""
@@ -192,7 +192,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: 'make the folder C:\k\cni', state: done}]
+  sample: [{text: 'created the folder C:\k\cni', state: done}]
 rebooted:
   description: Whether the machine was restarted.
   returned: when something needs a restart
@@ -209,7 +209,7 @@ winkube:
       description: What became of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

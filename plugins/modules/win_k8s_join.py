@@ -17,8 +17,8 @@ description:
     done on the node. A machine whose Node was deleted is refused, with the name of the playbook that joins it anew.
   - For V(kubeadm) a bootstrap token is made through the API just before it is used and deleted after it; it reaches
     the node in a file for administrators alone, never on a command line.
-  - A join that fails is taken back. What the cluster says afterwards (the Node, its podCIDR, certificate requests,
-    labels, taints) is looked after and reported, never taken back.
+  - A join that fails is rolled back. What the cluster says afterwards (the Node, its podCIDR, certificate requests,
+    labels, taints) is looked after and reported, never rolled back.
   - Writes the kubeconfigs of flanneld and kube-proxy, with ServiceAccounts of their own that may do no more than
     they need.
 extends_documentation_fragment:
@@ -191,7 +191,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: 'join the cluster as win1 by kubeadm, podCIDR 10.244.3.0/24', state: done}]
+  sample: [{text: 'joined the cluster as win1 by kubeadm, podCIDR 10.244.3.0/24', state: done}]
 winkube:
   description: How it was done.
   returned: always

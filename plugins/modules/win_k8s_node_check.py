@@ -68,23 +68,58 @@ findings:
   type: list
   elements: dict
   contains:
-    check:
-      description: What was looked at.
+    id:
+      description: The check's name, the same from release to release.
       type: str
     severity:
       description: V(error) or V(warning).
       type: str
-    text:
-      description: What was seen, one sentence.
+    title:
+      description: What is wrong.
+      type: str
+    subject:
+      description: What was looked at.
+      type: str
+    seen:
+      description: What it is.
+      type: str
+    wanted:
+      description: What it should be; may be empty.
+      type: str
+    cause:
+      description: How that comes about.
       type: str
     remedy:
-      description: What to do about it.
+      description: What mends it. C(text) is a sentence, C(action) what carries it out (V(advice) for a person),
+        C(command) the command for this host (empty for advice), C(cuts_off) what stops working meanwhile.
+      type: dict
+    evidence:
+      description: Lines that were read.
+      type: list
+      elements: str
+    source:
+      description: A public thread that shows the fault; may be empty.
       type: str
+    explains:
+      description: The ids of findings that follow from this one, or patterns of them.
+      type: list
+      elements: str
   sample:
-    - check: service kubelet
+    - id: hns.no-network
       severity: error
-      text: "The service kubelet is stopped (its last exit code was 1)."
-      remedy: 'Start it (sc.exe start kubelet) and read C:\k\kubelet.log.'
+      title: The pod network is not there
+      subject: network cbr0
+      seen: "it is not there; there are: External"
+      wanted: a network of this name
+      cause: "flanneld has not made it, or it was lost: an overlay network does not outlive a restart of the machine."
+      remedy:
+        text: Launch flanneld until its network is there; if it does not come, flanneld's log says why.
+        action: network
+        command: ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network
+        cuts_off: Pods of this node have no network until flanneld and kube-proxy are up again.
+      evidence: []
+      source: https://github.com/kubernetes-sigs/sig-windows-tools/issues/89
+      explains: ["cni.network-name", "flannel.*"]
 winkube:
   description: How it was read.
   returned: always

@@ -32,6 +32,15 @@ attributes:
     support: full
     platforms: windows
     description: The nodes are Windows.
+options:
+  preflight:
+    description:
+      - Whether to refuse here what a later task of the run would refuse, as far as the variables and the reading tell.
+        C(site.yml) does, so that all of it is said for all hosts before the first change.
+      - These are versions that do not go together, address ranges and the DNS address in them, the network mode, the
+        network adapter, a kubeconfig that is not there, and downloads for which nothing vouches.
+    type: bool
+    default: false
 seealso:
   - module: winkube.node.win_containerd
 """

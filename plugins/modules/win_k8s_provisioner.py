@@ -18,7 +18,10 @@ description:
     it is no program for the node's architecture, if it does not say its version, if that is another one than
     O(version), or if it is a kubelet or kube-proxy that would not start with the arguments its service has.
   - The service is down for the renames alone. If it does not work with the new program (containerd answers, kubelet and
-    kube-proxy are healthy, others stay up), the node puts everything back as it was.
+    kube-proxy are healthy, others stay up), or ends, the node puts everything back as it was. That is noticed within
+    seconds, and the error has the exit code and the last lines of the log.
+  - A service that was stopped, such as one whose last build has crashed, is started if Windows would start it at boot
+    and, for a kubelet, the kubeconfig is there that its own command line names. Otherwise there is a warning.
   - A list is one plan. Either all its programs are replaced, or none.
   - The program that was replaced is kept beside the new one (C(.winkube-previous)); O(state=previous) goes back to it.
 extends_documentation_fragment:
@@ -122,8 +125,8 @@ options:
     choices: ['true', 'false', warn]
   wait_for:
     description:
-      - What has to be seen before the swap counts as done. V(service) is the service with its own health, taken back if
-        it fails; V(node_ready) besides waits until the Node is Ready again, and fails without taking anything back;
+      - What has to be seen before the swap counts as done. V(service) is the service with its own health, rolled back
+        if it fails; V(node_ready) besides waits until the Node is Ready again, and fails without rolling back;
         V(none) is content when the service runs.
       - V(service) if it is not given.
     type: str
@@ -183,6 +186,13 @@ options:
     description: Seconds in which each service has to work with its new program.
     type: int
     default: 120
+  stable:
+    description:
+      - For so many seconds each service is watched after it works. It fails, and everything is put back, as soon as the
+        service or its program ends, also where Windows or nssm would start it again.
+      - If it is not given, 3 where the service says of itself that it works, else 10. A build that crashes later than
+        that is not noticed.
+    type: int
   stop_timeout:
     description: Seconds in which each service has to stop.
     type: int
@@ -221,6 +231,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+summary:
+  description: One line for who watches.
+  returned: always
+  type: str
+  sample: "win1: kubelet replaced, delta 439 KB in 0.8 s, down 2.4 s, works since 3 s; 9.1 s in all"
 provisioners:
   description: What became of each item, in the order of the list.
   returned: always
@@ -255,9 +270,13 @@ provisioners:
     downtime_s:
       description: Seconds from the order to stop the service until it ran again.
       type: float
+    watched_s:
+      description: For how many seconds the service was watched with its new program, none if it was not started.
+      type: float
     transfer:
       description: For a file of the controller, C(how) it was sent (V(delta), V(whole), V(unchanged)), C(why),
-        C(bytes_sent) and C(seconds); C(by) is V(connection) or V(pull).
+        C(bytes_sent) and C(seconds); C(by) is V(batch) for up to 1 MB, V(connection) or
+        V(pull).
       type: dict
     previous:
       description: Where the program before is kept, none if there is none.
@@ -278,7 +297,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: restart kubelet, state: done}]
+  sample: [{text: restarted kubelet, state: done}]
 winkube:
   description: How it was done.
   returned: always
@@ -291,7 +310,7 @@ winkube:
       description: What became of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

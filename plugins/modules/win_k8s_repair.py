@@ -25,6 +25,8 @@ description:
     C(start.ps1), C(start-kubelet.ps1) or somebody at a console do, with everything that they have started. They would
     be gone with the next restart anyway, and hold the ports of the services that take their place. Services are left
     alone; the roles set their definitions right.
+  - With O(action=restart) it restarts O(services).
+  - With O(action=finding) it does what mends the finding O(finding); C(docs/diagnose.md) lists them.
   - With O(action=acknowledge) somebody says that he has looked at a node on which a change failed and could not be
     rolled back. The node refuses further changes until then. It repairs nothing.
   - Networks of type C(nat), networks of others, and networks that somebody uses are never touched; pods that still run
@@ -40,7 +42,7 @@ options:
   action:
     description: What is done.
     type: str
-    choices: [rejoin, network, take_over, acknowledge]
+    choices: [rejoin, network, restart, take_over, acknowledge, finding]
     required: true
   node_name:
     description: The name of the Node object. O(action=rejoin) and O(action=network) need it.
@@ -113,6 +115,19 @@ options:
         O(action=network).
     type: bool
     default: false
+  services:
+    description:
+      - What O(action=restart) restarts, by the names of roles (V(flannel), V(kube_proxy), ..), with what leans on it.
+        V(hns) and V(vmcompute) are started where they are down, and never stopped.
+    type: list
+    elements: str
+    default: []
+  finding:
+    description:
+      - The id of a finding, as M(winkube.node.hns_check) and the playbooks verify and diagnose name it. What mends it
+        is done, or comes in RV(roles). Refused where that is advice for a person.
+    type: str
+    default: ''
   batch:
     description: The id of the batch, as the error named it. O(action=acknowledge) needs it, and no other takes it.
     type: str

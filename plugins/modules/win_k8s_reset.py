@@ -14,9 +14,9 @@ description:
   - Drains the node if O(drain) says so, removes pods and images while containerd runs (with C(crictl.exe), if there is
     one), stops and removes the services, puts programs and configuration aside, takes away the firewall's rules,
     Microsoft Defender's exclusions, the entry in Path, nssm's source of the event log, the task that closes CRI over
-    TCP, and our HNS networks. All of that is one batch, which the node takes back if something goes wrong.
+    TCP, and our HNS networks. All of that is one batch, which the node rolls back if something goes wrong.
   - Then the Node object is deleted, and in a second batch what was put aside and what only our services wrote. That is
-    not taken back; if it is interrupted, the next run goes on with it.
+    not rolled back; if it is interrupted, the next run goes on with it.
   - Only what is ours goes. What the places in O(node) and the receipts of this collection name is ours, HNS networks
     of our own names in the cluster's range, folders that our services alone write into. RV(left) says what stays.
   - containerd's root stays as long as it has layers in it, since a layer may be mounted and deleting would go through

@@ -65,5 +65,5 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: uncordon win1, state: done}]
+  sample: [{text: uncordoned win1, state: done}]
 """

@@ -48,7 +48,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: restart windows_exporter, state: done}]
+  sample: [{text: restarted windows_exporter, state: done}]
 winkube:
   description: How it was done.
   returned: always
@@ -61,7 +61,7 @@ winkube:
       description: What became of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or taken back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -24,8 +24,11 @@ description:
     C(kubernetes.core.helm_template) return.
 options:
   paths:
-    description: Files, folders and patterns on the controller. YAML with several documents, JSON, and lists are
-      read; hidden folders are not.
+    description:
+      - Files, folders and patterns on the controller. YAML with several documents, JSON, and lists are read; hidden
+        folders are not. A file that cannot be read is a finding of C(unreadable-file).
+      - Folders with a C(Chart.yaml) or a kustomization are rendered where C(helm), C(kustomize) or C(kubectl) is at
+        hand.
     type: list
     elements: path
   content:
@@ -37,7 +40,8 @@ options:
     type: list
     elements: dict
   config:
-    description: A file with the settings below and with C(ignore). Options of the task stand before it.
+    description: A file with the settings below and with C(ignore). Options of the task stand before it. If it is not
+      given, C(.workload-lint.yml) is read where the play was started, as the command does, if it is there.
     type: path
   profile:
     description: Version of Kubernetes, 1.22 to 1.37, in quotes. The newest if neither this nor O(config) says one.
@@ -51,7 +55,8 @@ options:
     type: str
     choices: [l2bridge, overlay]
   dsr:
-    description: Whether kube-proxy runs with direct server return on the Windows nodes.
+    description: Whether kube-proxy runs with direct server return on the Windows nodes. What needs it is a warning
+      where nobody has said.
     type: bool
   builds:
     description: Windows builds of the nodes, as 20348, 10.0.20348, 2022 or ltsc2022. Nodes among O(objects) stand
@@ -59,8 +64,8 @@ options:
     type: list
     elements: str
   taint:
-    description: Taint of the Windows nodes as C(key=value:effect), or V(none). C(os=windows:NoSchedule) if nothing
-      says otherwise.
+    description: Taint of the Windows nodes as C(key=value:effect), or V(none). If neither this nor Nodes among
+      O(objects) tell one, nothing is said of tolerations.
     type: str
   ip_families:
     description: IP families of the cluster, C(IPv4) and C(IPv6).
@@ -69,6 +74,18 @@ options:
   host_network_gate:
     description: Whether the kubelets have the alpha gate C(WindowsHostNetwork) on (1.26 to 1.32).
     type: bool
+  disable:
+    description: Ids of rules that are switched off. A rule that does not exist is an error.
+    type: list
+    elements: str
+  severity:
+    description: Another severity for rules, by their ids, V(error), V(warning) or V(info).
+    type: dict
+  exclude:
+    description: Patterns of files and folders below O(paths) that are left out.
+    type: list
+    elements: str
+    default: []
   unknown_pods:
     description: What to do with pods that do not say for which system they are.
     type: str

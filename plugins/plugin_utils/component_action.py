@@ -5,22 +5,23 @@
 
 from __future__ import annotations
 
+import difflib
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from . import drain, restart, verdict
+from .argument_spec import plain
 from .components.layout import Layout
-from .components.read_plan import read_plan
-from .engine import report
+from .components.registry import read_plan
 from .engine.batch import Batch
-from .engine.plan import Plan, Step, confides, make_plan, reads
+from .engine.plan import Plan, Step, confides, make_plan, reads, task_result
 from .engine.reading import Reading, file_key, widened
 from .engine.resource import Resource
 from .node.link import NodeError, OutcomeUnknown
 from .node.runner_text import runner_sha256
-from .node_action import NodeAction, display
+from .node_action import FACT, NodeAction, display
 from .run_id import RUN_ID
 
 STALE_TRIES = 3
@@ -105,9 +106,24 @@ class ComponentAction(NodeAction):
         plan = make_plan(self.component, resources, reading, deadline_s=self.deadline_s)
         if plan.batch is None or self._task.check_mode:
             return _Done(plan, plan.predicted if self._task.check_mode else reading, {})
-        batch = _with_whole_state(plan.batch, layout)
+        try:
+            return self._acted(plan, plan.batch, mark, options, layout, reading)
+        except NodeError as error:
+            if not plan.waits:
+                raise
+            display.v(f"{self._host}: {error}")
+        plan = make_plan(self.component, resources, reading, deadline_s=self.deadline_s, restart_unready=True)
+        if plan.batch is None:
+            return _Done(plan, reading, {})
+        return self._acted(plan, plan.batch, uuid.uuid4().hex, options, layout, reading)
+
+    def _acted(
+        self, plan: Plan, planned: Batch, batch_id: str, options: Mapping[str, Any], layout: Layout, reading: Reading
+    ) -> _Done:
+        """The plan's batch sent; nothing was done if the answer is `stale`."""
+        batch = _with_whole_state(planned, layout)
         self._emptied += drain.before(batch, options, RUN_ID)
-        answer = self._apply(batch, mark, layout, reading)
+        answer = self._apply(batch, batch_id, layout, reading)
         if answer.get("answer") == "stale":
             return _Done(plan, reading, answer)
         return _Done(plan, self._after(reading, batch, answer, layout), answer)
@@ -164,7 +180,7 @@ class ComponentAction(NodeAction):
         elif reasons:
             self.warn_once(restart.waits_sentence(self._host, reasons))
         acted = [each for each in done if each.answer]
-        result = report.result(
+        result = task_result(
             replace(last.plan, steps=steps, batch=next((each.plan.batch for each in done if each.plan.batch), None)),
             check=self._task.check_mode,
             diff=self._task.diff,
@@ -173,7 +189,24 @@ class ComponentAction(NodeAction):
         )
         if reasons:
             result |= {"changed": result["changed"] or restarts, "rebooted": restarts and not self._task.check_mode}
-        return result | self.facts(last.reading)
+        facts = self.facts(last.reading)
+        if self._task.check_mode and facts:
+            facts["ansible_facts"][FACT]["planned"] = self._planned(steps)
+        return result | facts
+
+    def _planned(self, steps: Sequence[Step]) -> dict[str, Any]:
+        """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
+        it."""
+        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
+        if not isinstance(fact, Mapping) or fact.get("run") != RUN_ID or fact.get("host") != self._host:
+            fact = {}
+        earlier: dict[str, Any] = plain(fact.get("planned") or {})
+        return earlier | ({self.component: [_told(step) for step in steps]} if steps else {})
+
+
+def _told(step: Step) -> dict[str, str]:
+    lines = difflib.unified_diff(step.before.splitlines(), step.after.splitlines(), lineterm="")
+    return {"text": step.text, "diff": "\n".join([line for line in lines if not line.startswith(("---", "+++"))])}
 
 
 def _with_whole_state(batch: Batch, layout: Layout) -> Batch:

@@ -13,7 +13,7 @@ next run if this one fails, lets pods come back only then.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,9 @@ from .cluster.error import ClusterError
 from .components.kubelet.tainting import MIRROR, pods_of
 from .engine.batch import Batch, Op
 from .engine.resource import Refused
+from .facts.windows import images_of, runs_image
+from .lint.images import image_build
+from .lint.target import BUILD_LABEL
 from .node.link import NodeError
 
 ANNOTATION = "winkube.node/cordoned-by"
@@ -93,6 +96,21 @@ class NodeDrain:
         if pods:
             steps.append(f"drain {self.name} ({len(pods)} pods)")
         return tuple(steps)
+
+    def planned(self) -> tuple[str, ...]:
+        """What `cordon_and_drain` would do. ClusterError for pods that may not go."""
+        node = self.api.node(self.name)
+        if node is None:
+            return ()
+        pods = self._to_evict(self._pods())
+        cordon = () if (node.get("spec") or {}).get("unschedulable") else (f"cordon {self.name}",)
+        return (*cordon, *((f"drain {self.name} ({len(pods)} pods)",) if pods else ()))
+
+    def evictable(self) -> list[dict[str, Any]]:
+        """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
+        if self.api.node(self.name) is None:
+            return []
+        return [_described(pod) for pod in self._pods() if not _stays(pod) and not _is_over(pod)]
 
     def uncordon(self) -> tuple[str, ...]:
         """Nothing where the annotation is not there: the node was cordoned by somebody else, or is not."""
@@ -175,6 +193,20 @@ class NodeDrain:
         return found is not None and _uid(found) == _uid(pod)
 
 
+def misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
+    """What of these pods (`NodeDrain.evictable`) a host of this build does not run, a sentence each."""
+    for pod in pods:
+        name = f"{pod['namespace']}/{pod['name']}"
+        for image in pod["images"]:
+            made_for = image_build(image)
+            if made_for is not None and not runs_image(build, made_for):
+                runs = f"a host of build {build} runs images of {images_of(build)}"
+                yield f"{name}: {image} is for build {made_for}; {runs}."
+        wanted = str(pod.get("build") or "")
+        if wanted and wanted != f"10.0.{build}":
+            yield f"{name}: its nodeSelector wants {BUILD_LABEL}={wanted}; the host is now 10.0.{build}."
+
+
 def before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...]:
     """What an action does before it sends `batch`: nothing, unless the option `drain` is on and the batch interrupts
     pods. Sentences for the task's steps. Refused without access to the cluster, NodeError if the node is not emptied.
@@ -234,6 +266,17 @@ def _stays(pod: Object) -> bool:
 
 def _is_over(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+
+
+def _described(pod: Object) -> dict[str, Any]:
+    spec = pod.get("spec") or {}
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    return {
+        "namespace": _meta(pod, "namespace"),
+        "name": _meta(pod, "name"),
+        "images": list(dict.fromkeys(str(each.get("image", "")) for each in containers)),
+        "build": str((spec.get("nodeSelector") or {}).get(BUILD_LABEL, "")),
+    }
 
 
 def _meta(pod: Object, key: str) -> str:

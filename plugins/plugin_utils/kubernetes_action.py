@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from .cluster.client import Cluster
 from .cluster.error import ClusterError
 from .components import inbound, networks
-from .components.notice import Notice
 from .engine.reading import Reading
-from .engine.resource import Refused
+from .engine.resource import Notice, Refused
 from .engine.resources.firewall_rule import Network
-from .facts import skew
+from .facts import kubernetes
 from .facts.version import Version, VersionError
 from .node.link import NodeError
 from .source_action import SourceAction
@@ -48,7 +47,7 @@ class KubernetesAction(SourceAction):
 
     def management(self, options: Mapping[str, Any], reading: Reading) -> networks.Management:
         """The node's address in the cluster's network. Refused if there is none."""
-        return networks.management(reading, interface=options["interface_name"], address=options["management_ip"])
+        return networks.management(reading, interface_name=options["interface_name"], address=options["management_ip"])
 
     def inbound(self, options: Mapping[str, Any], reading: Reading) -> tuple[Network, ...] | None:
         """Who may reach a port of the node; nobody named is everybody, None: the firewall is left alone."""
@@ -62,9 +61,9 @@ class KubernetesAction(SourceAction):
         """Refused if this release does not go with the cluster's API server. A notice if nobody can tell."""
         server = self.of_cluster(options, "version", lambda cluster: cluster.version())
         if server is None:
-            text = "not compare versions with the cluster's API server (winkube_cluster.kubeconfig is empty)"
+            text = "skip the comparison with the API server's version (winkube_cluster.kubeconfig is empty)"
             return (Notice("version of the API server", text),)
-        if sentence := skew.problem(self.component, version.line, Version.parse(server, "API server").line):
+        if sentence := kubernetes.skew_problem(self.component, version.line, Version.parse(server, "API server").line):
             raise Refused(sentence)
         return ()
 

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import time
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,14 +19,14 @@ from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from ansible.utils.display import Display
 
-from . import argument_spec, spoiled, variables
+from . import argument_spec, run_id, variables
+from .argument_spec import plain
 from .components.layout import Layout
-from .components.read_plan import read_plan
+from .components.registry import read_plan
 from .engine.reading import Query, Reading, usable
 from .engine.resource import Refused
 from .node.link import Link, NodeError, OutcomeUnknown, Silence, recovered_sentence
 from .node.ssh import end_shared, keep_alive
-from .plain import plain
 from .run_id import RUN_ID
 
 FACT = variables.READING
@@ -103,7 +106,7 @@ class NodeAction(ActionBase):
             return None
 
     def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
-        """The result; a node that had to take back a batch of before has changed, also if there was nothing else to
+        """The result; a node that had to roll back a batch of before has changed, also if there was nothing else to
         do."""
         recovered = self._link.recovered
         if not recovered:
@@ -140,7 +143,7 @@ class NodeAction(ActionBase):
         """The reading for the next task; not from a loop or a delegated task, whose facts would be another node's."""
         if self._is_for_others():
             return {}
-        spoiled.mend(self._host)
+        run_id.mend(self._host)
         return {"ansible_facts": {FACT: {**reading.to_fact(), "host": self._host}}}
 
     def warn_once(self, sentence: str) -> None:
@@ -155,7 +158,7 @@ class NodeAction(ActionBase):
     def _may_use(self, fact: object) -> bool:
         """Whether the fact is this host's own: `set_fact` and `run_once` can bring in another's."""
         own = isinstance(fact, Mapping) and fact.get("host") == self._host
-        return own and not self._is_for_others() and not spoiled.is_spoiled(self._host)
+        return own and not self._is_for_others() and not run_id.is_spoiled(self._host)
 
     def _is_for_others(self) -> bool:
         """Ansible would give the fact of a `run_once` task to every host of the play."""
@@ -163,7 +166,7 @@ class NodeAction(ActionBase):
 
     def _on_node(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
         if module == APPLY:
-            spoiled.spoil(self._host)
+            run_id.spoil(self._host)
         raw = self._execute_module(module_name=f"winkube.node.{module}", module_args=args, task_vars=self._task_vars)
         if raw.get("exception"):
             display.vvv(f"{self._host}, {module}: {_traceback(raw['exception'])}")
@@ -209,6 +212,16 @@ class NodeAction(ActionBase):
         """The text behind an https address, read on the controller; certificates are checked."""
         with open_url(address, timeout=30) as answer:
             return str(answer.read(1024 * 1024).decode("utf-8", errors="replace"))
+
+    def download(self, what: str, address: str, folder: Path, timeout_s: int) -> Path:
+        """The file behind an address, fetched on the controller; `what` is the beginning of the sentence in Refused."""
+        path = folder / hashlib.sha256(address.encode()).hexdigest()
+        try:
+            with open_url(address, timeout=timeout_s) as answer, path.open("wb") as file:
+                shutil.copyfileobj(answer, file, 1024 * 1024)
+        except (OSError, HTTPException) as error:
+            raise Refused(f"{what}: {address} could not be fetched on the controller: {error}.") from error
+        return path
 
 
 def _traceback(exception: Any) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from .components import log_runner
 from .components.layout import Layout
 from .components.program_service import Args, ProgramService
 from .components.registry import PROGRAM_SERVICES
@@ -33,7 +32,7 @@ class ProgramServiceAction(KubernetesAction):
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
         """Folders, program, firewall rule, service."""
-        url, service = options["source"]["url"], options["service"]
+        url = options["source"]["url"]
         if not url:
             variable = f"winkube_{self._made.component.role}_url"
             told = self._made.recipe.no_url or "Name an archive or the program"
@@ -44,12 +43,8 @@ class ProgramServiceAction(KubernetesAction):
                 source=self.source_of(options),
                 values=options,
                 archive=is_archive(self.component, url),
-                manager=service["manager"],
-                nssm=self.nssm_of(options, layout, mark),
-                rotation=log_runner.rotation(options["log"]),
-                start_timeout_s=service["start_timeout"],
-                stop_timeout_s=service["stop_timeout"],
                 sources=self.inbound(options, reading) if self._made.recipe.port else None,
                 mark=mark,
+                **self.service_options(options, layout, mark),
             )
         )

@@ -11,6 +11,7 @@ from typing import Any
 from .component_action import ComponentAction
 from .components import log_runner, nssm
 from .components.layout import Layout
+from .components.registry import COMPONENTS
 from .components.source import source
 from .engine.resource import Resource
 from .engine.resources.programs import Source
@@ -23,7 +24,7 @@ class SourceAction(ComponentAction):
         self, options: Mapping[str, Any], *, component: str = "", version: str = "", option: str = "source"
     ) -> Source:
         """Where the program comes from; the component's own unless another is named. Refused if nothing vouches for
-        it."""
+        it. One without a proxy of its own goes through that of `source`."""
         wanted = options[option]
         return source(
             component=component or self.component,
@@ -32,13 +33,34 @@ class SourceAction(ComponentAction):
             checksum=wanted["checksum"],
             unverified=options["allow_unverified"],
             read_url=self.read_once,
-            proxy=wanted["proxy"] or None,
+            proxy=wanted.get("proxy", options["source"]["proxy"]) or None,
         )
 
-    def nssm_of(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
-        """nssm.exe, where the service runs under it: only then does anybody have to say where it comes from."""
-        if options["service"]["manager"] != "nssm":
-            return ()
+    def service_options(self, options: Mapping[str, Any], layout: Layout, mark: str) -> dict[str, Any]:
+        """The fields of `Managed`, from the options that the modules of services share."""
+        service = options["service"]
+        return {
+            "manager": service["manager"],
+            "tools": self._tools(options, layout, mark),
+            "rotation": log_runner.rotation(options["log"]),
+            "environment": variables(service.get("environment") or {}),
+            "depends_on": tuple(service.get("depends_on") or ()),
+            "start_timeout_s": service["start_timeout"],
+            "stop_timeout_s": service["stop_timeout"],
+        }
+
+    def _tools(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
+        """nssm.exe, where the service runs under it, or kube-log-runner.exe, where that keeps its log: only then does
+        anybody have to say where it comes from."""
+        daemon = next(each.daemon for each in COMPONENTS if each.module == self.module)
+        manager = options["service"]["manager"]
+        if manager == "nssm":
+            return self._nssm(options, layout, mark)
+        if manager == "sc" and daemon is not None and daemon.kind.wrapped:
+            return self._log_runner(options, layout, mark)
+        return ()
+
+    def _nssm(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         wanted = nssm.nssm_source(
             url=options["nssm_source"]["url"],
             checksum=options["nssm_source"]["checksum"],
@@ -48,10 +70,7 @@ class SourceAction(ComponentAction):
         )
         return nssm.desired(layout, wanted, mark)
 
-    def log_tools(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
-        """What keeps the service's log: nssm.exe, or kube-log-runner.exe where sc.exe makes the service."""
-        if options["service"]["manager"] != "sc":
-            return self.nssm_of(options, layout, mark)
+    def _log_runner(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         wanted = log_runner.wanted_source(
             version=options["log_runner_source"]["version"],
             url=options["log_runner_source"]["url"],

@@ -29,7 +29,12 @@ READING = "winkube_reading"
 
 _ROOT = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"\bwinkube_[a-z0-9_]+")
-_SOURCES = ("playbooks/*.yml", "roles/*/defaults/*.yml", "roles/*/tasks/*.yml", "plugins/plugin_utils/node_yaml/*.py")
+_SOURCES = (
+    "playbooks/**/*.yml",
+    "roles/*/defaults/*.yml",
+    "roles/*/tasks/*.yml",
+    "plugins/plugin_utils/node_yaml/*.py",
+)
 
 
 @cache

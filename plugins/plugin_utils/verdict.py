@@ -37,7 +37,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
         case "blocked":
             blocked = answer.get("blocked") or {}
             return (
-                f"an earlier change could not be taken back (batch {blocked.get('id')}: "
+                f"an earlier change could not be rolled back (batch {blocked.get('id')}: "
                 f"{_stopped(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
                 f"{ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
             )

@@ -51,13 +51,13 @@ def excepted(calls: Iterable[Call]) -> dict[str, int]:
     """The calls of a first join that no plan can spare, by reason; no more of each than there has to be.
 
     A second batch of a component is for what it cannot know before: what the cluster answers, an address that has to
-    be taken. The first virtual switch is a batch of its own, breaks every connection, so that its outcome is asked for
+    be taken. The external vSwitch is a batch of its own, breaks every connection, so that its outcome is asked for
     again, and changes the node so much that it is read anew.
     """
     seen = list(calls)
     batches = Counter(call.component for call in seen if call.kind == "submit")
     reasons = {
-        "first virtual switch": 3 * any("hns_network" in call.ops for call in seen),
+        "external vSwitch": 3 * any("hns_network" in call.ops for call in seen),
         "join: the cluster has to answer first": min(batches["join"] - 1, 1),
         "kube-proxy: the source VIP has to be taken first": min(batches["kube-proxy"] - 1, 1),
     }

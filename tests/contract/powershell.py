@@ -112,8 +112,11 @@ class _PowerShell:
         return {name: data for name, data in found.items() if isinstance(data, bytes)}
 
     def runner(self) -> Mapping[str, str]:
-        from ansible_collections.winkube.node.plugins.plugin_utils.node.hns import hns_packed
-        from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_sha256, runner_text
+        from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import (
+            hns_packed,
+            runner_sha256,
+            runner_text,
+        )
 
         return {"sha256": runner_sha256(), "text": runner_text(), "hns": hns_packed()}
 

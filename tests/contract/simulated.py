@@ -11,6 +11,7 @@ from tests.contract.implementations import CONTRACT_KEY, Found, Link, Place, Rea
 from tests.lab.machine.drive import LONG
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.registry import Value
+from tests.lab.server import modules
 from tests.lab.twin.modules import run_module
 from tests.lab.twin.submit import with_hns
 from tests.lab.twin.task import POWERSHELL
@@ -90,6 +91,11 @@ class Simulated:
         # At the console: what cuts connections does not end the case.
         session = self.node.open_console()
         return run_module(self.node, session, module, dict(arguments), check_mode)
+
+    def call(self, module: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """A module with these arguments, as they are, as the lab's server runs it for Ansible."""
+        sent = {**arguments, "_ansible_check_mode": False, "_ansible_verbosity": 3}
+        return modules.answer(self.node, self.node.open_console(), f"winkube.node.{module}", sent)
 
     def put(self, files: Mapping[str, bytes]) -> None:
         drive = self.node.drive

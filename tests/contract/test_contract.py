@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from tests.contract.case import Case, load_cases
-from tests.contract.check import failures
+from tests.contract.case import Case, Tree, load_cases
+from tests.contract.check import differences, failures
 from tests.contract.implementations import Implementation
 from tests.contract.powershell import Local, OnHost
 from tests.contract.simulated import Simulated
@@ -75,3 +77,47 @@ def test_real_powershell(case: Case, powershell: Implementation) -> None:
         pytest.skip(f"lane pwsh: {powershell.name} does not provide {', '.join(sorted(missing))}")
     wrong = failures(case, powershell)
     assert not wrong, "\n".join(wrong)
+
+
+PROBE = json.dumps({"schema": 1, "state_dir": "C:\\none", "queries": []})
+HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+
+
+def _shown(option: str, value: str) -> dict[str, Any]:
+    return {"module_args": {option: value}}
+
+
+CALLS = [
+    (
+        "node_probe",
+        {"request": PROBE},
+        {"changed": False, "parts": {}, "invocation": {"module_args": {"request": PROBE}}},
+    ),
+    ("node_probe", {}, {"failed": True, "msg": "The option request is missing.", "exception": "~missing"}),
+    (
+        "node_probe",
+        {"request": PROBE, "colour": 1},
+        {"failed": True, "msg": "~^Unsupported parameter colour: .* request "},
+    ),
+    ("node_probe", {"request": "{"}, {"failed": True, "msg": "~^The option request cannot be read: "}),
+    ("node_probe", {"request": "{}"}, {"failed": True, "msg": "The option request has not schema 1."}),
+    ("node_apply", {}, {"failed": True, "msg": "The batch could not be handled: The option batch is missing."}),
+    ("node_apply", {"batch": "secret"}, {"failed": True, "invocation": _shown("batch", HIDDEN)}),
+]
+"""What Ansible.Basic did for modules before they did without it: (module, arguments, what is in the answer). Each call
+is made with verbosity 3."""
+
+
+@pytest.mark.parametrize(("module", "arguments", "wanted"), CALLS)
+def test_simulated_module(module: str, arguments: dict[str, Any], wanted: dict[str, Any], web: str) -> None:
+    on = Simulated(web)
+    on.prepare(Tree())
+    assert list(differences(wanted, on.call(module, arguments))) == []
+
+
+@pytest.mark.lane("pwsh")
+@pytest.mark.parametrize(("module", "arguments", "wanted"), CALLS)
+def test_real_module(
+    module: str, arguments: dict[str, Any], wanted: dict[str, Any], powershell: Implementation
+) -> None:
+    assert list(differences(wanted, powershell.run(module, arguments))) == []

@@ -56,14 +56,14 @@ def demo(lab: Lab, sockets: str) -> None:
     env = environment(lab, sockets)
     host = lab.add_node(NodeSpec("sample", ADDRESS))
     say("A bare Windows Server 2022, simulated, answers at the address of the documents' own Node YAML.")
-    print(Path(ROOT, "examples/documents/sample.yml").read_text(encoding="utf-8"))
+    print(Path(ROOT, "examples/swdt/sample.yml").read_text(encoding="utf-8"))
     say(
-        "Its http://xyz/ is a small server here; examples/documents/group_vars says that containerd may come without a "
+        "Its http://xyz/ is a small server here; examples/swdt/group_vars says that containerd may come without a "
         "checksum."
     )
 
     say("First run: everything has to be done.")
-    must(run(env, "ansible-playbook", "-i", "examples/documents", "site.yml") == 0, "the first run ends with 0")
+    must(run(env, "ansible-playbook", "-i", "examples/swdt", "site.yml") == 0, "the first run ends with 0")
     print(
         f"The lab counted {lab.ledger.node('sample').remote_calls} remote calls: one to read, one for each "
         "component that changed."
@@ -71,7 +71,7 @@ def demo(lab: Lab, sockets: str) -> None:
 
     lab.ledger.reset()
     say("Again: nothing differs.")
-    must(run(env, "ansible-playbook", "-i", "examples/documents", "site.yml") == 0, "the second run ends with 0")
+    must(run(env, "ansible-playbook", "-i", "examples/swdt", "site.yml") == 0, "the second run ends with 0")
     calls = lab.ledger.node("sample").remote_calls
     print(f"The lab counted {calls} remote call{'' if calls == 1 else 's'}.")
     must(calls == 1, "the second run costs one remote call")

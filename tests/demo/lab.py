@@ -7,16 +7,17 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NODE_YAMLS = ("examples/documents/sample.yml", "examples/nodes/win-bridge.yml", "examples/nodes/win-overlay.yml")
+NODE_YAMLS = ("examples/swdt/sample.yml", "examples/nodes/win-bridge.yml", "examples/nodes/win-overlay.yml")
 
 TRY = """
 Try, in this folder:
 
-  export ANSIBLE_SSH_COMMON_ARGS="-F .lab/ssh_config" PATH="$PWD/.venv/bin:$PATH"
-  ansible-inventory -i examples/documents --graph                          # what the Node YAML says
-  ansible-playbook -i examples/documents site.yml --check --diff           # the whole plan; nothing is touched
-  ansible-playbook -i examples/documents site.yml                          # do it; again: changed=0
-  ansible -i examples/documents sample -m winkube.node.win_k8s_node_info   # what was read of the node
+  export ANSIBLE_SSH_COMMON_ARGS="-F .lab/ssh_config" ANSIBLE_SSH_CONTROL_PATH_DIR="$PWD/.lab/cp"
+  export PATH="$PWD/.venv/bin:$PATH"
+  ansible-inventory -i examples/swdt --graph                          # what the Node YAML says
+  ansible-playbook -i examples/swdt site.yml --check --diff           # the whole plan; nothing is touched
+  ansible-playbook -i examples/swdt site.yml                          # do it; again: changed=0
+  ansible -i examples/swdt sample -m winkube.node.win_k8s_node_info   # what was read of the node
   ansible-playbook -i examples/nodes site.yml -e @.lab/whole.yml           # whole nodes, each of a cluster of its own
   ansible-playbook -i examples/nodes playbooks/verify.yml -e @.lab/whole.yml
   python -m tests.lab show sample                                      # services and config.toml on the node

@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cut:
-    """One kill of one batch. also: a second one, while the first is being taken back."""
+    """One kill of one batch. also: a second one, while the first is being rolled back."""
 
     kind: CutKind
     moment: Moment
@@ -275,7 +275,7 @@ def _runs(batch: Document, program: str) -> list[Document]:
 
 def cuts_of(trace: tuple[Moment, ...], dice: random.Random, kinds: tuple[CutKind, ...], *, by_turns: bool) -> list[Cut]:
     """Each kind of kill (with `by_turns` one of them) at each step of the batch (handing over, ops, gate), at one of
-    its moments; two more while the first is being taken back."""
+    its moments; two more while the first is being rolled back."""
     steps: dict[tuple[str, int], list[Moment]] = {}
     for moment in dict.fromkeys(trace):
         steps.setdefault((moment.phase, moment.op), []).append(moment)

@@ -73,6 +73,11 @@ class Run:
         """Both streams with all white space as single blanks: for looking for a sentence however it was wrapped."""
         return " ".join(f"{self.stdout}\n{self.stderr}".split())
 
+    @property
+    def steps(self) -> list[str]:
+        """What the printed steps are about: each without its host, "would" and the verb."""
+        return re.findall(r"^  \S+: (?:would )?\w+ (.+)$", self.stdout, re.MULTILINE)
+
     def __str__(self) -> str:
         return f"{' '.join(self.arguments)}\nexit status {self.rc}\n{self.stdout}\n{self.stderr}"
 

@@ -1,4 +1,4 @@
-"""What a node answers that is no outcome of the batch itself: a module that failed, a batch of before taken back."""
+"""What a node answers that is no outcome of the batch itself: a module that failed, a batch of before rolled back."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def test_a_run_that_takes_back_an_interrupted_batch_has_changed_the_node(bench: 
     assert heard.exists()
     again = converge(bench, **mode)
     assert again.recap["win1"].changed == 1, again
-    assert "took back batch" in again.output, again
+    assert "rolled back batch" in again.output, again
     assert converge(bench, **mode).recap["win1"].changed == 0

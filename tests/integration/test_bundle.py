@@ -86,6 +86,6 @@ def test_a_node_is_built_from_a_bundle(bench: Bench, base: str) -> None:
     wanted = {"winkube_download_base": base, "winkube_download_sums": str(folder / "SHA256SUMS")}
     done = run(bench, SITE, **wanted)
     assert done.rc == 0, done
-    assert f"did install containerd {VERSION} from {base}/{ARCHIVE}" in done.output
+    assert f"installed containerd {VERSION} from {base}/{ARCHIVE}" in done.output
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
     assert run(bench, SITE, **wanted).recap["win1"].changed == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,10 +49,10 @@ def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> N
     run = converge(bench, "--check", "--diff")
     assert run.recap["win1"].changed == 2, run
     for sentence in (
-        r"would make the folder C:\k",
+        r"would create the folder C:\k",
         "would install containerd 1.7.11 from http://xyz/containerd-1.7.11-windows-amd64.tar.gz",
         rf"would write {CONFIG}",
-        "would make the service containerd (registered)",
+        "would register the service containerd",
         "would start containerd",
     ):
         assert sentence in run.output, run
@@ -63,10 +64,10 @@ def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> N
 
 def test_check_mode_says_what_the_real_run_does(bench: Bench) -> None:
     bench.node()
-    planned = [line.split("would ")[1] for line in converge(bench, "--check").stdout.splitlines() if ": would " in line]
-    done = [line.split("did ")[1] for line in converge(bench).stdout.splitlines() if ": did " in line]
-    assert planned == done
-    assert planned
+    planned = converge(bench, "--check")
+    done = converge(bench)
+    assert planned.steps and planned.steps == done.steps
+    assert "win1: would " in planned.stdout and "would " not in done.stdout
 
 
 def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> None:
@@ -74,7 +75,7 @@ def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> Non
     converge(bench)
     run = converge(bench, version="1.7.12")
     assert run.recap["win1"].changed == 1, run
-    assert "install containerd 1.7.12" in run.output
+    assert "installed containerd 1.7.12" in run.output
     assert running(bench)
     assert b"1.7.12" in host.in_turn(lambda: host.node.drive.read(BINARY))
     assert converge(bench, version="1.7.12").recap["win1"].changed == 0
@@ -102,6 +103,11 @@ oom_score = 0
     mine = str(bench.directory / "templates" / "mine.toml.j2")
     converge(bench, winkube_containerd_config_template=mine)
     assert b"max_container_log_line_size = 4096" in host.in_turn(lambda: host.node.drive.read(CONFIG))
+
+    run = converge(bench, "--diff", winkube_containerd_config_extra={"debug": {"format": "json"}})
+    assert "+format = 'json'" in run.stdout, run
+    assert b"format = 'json'" in host.in_turn(lambda: host.node.drive.read(CONFIG))
+    assert converge(bench, winkube_containerd_config_extra={"debug": {"format": "json"}}).recap["win1"].changed == 0
 
     before = bench.dump()
     broken = bench.file("templates/broken.toml.j2", "version = 3\n")
@@ -163,6 +169,59 @@ def test_a_containerd_that_ends_is_told_with_its_exit_code_and_its_log(bench: Be
     assert host.in_turn(lambda: host.node.clock.now()) - before < 300
 
 
+def restarted_without_pipe(bench: Bench, times: int | None) -> None:
+    """containerd is restarted by somebody and runs, but its pipe does not come, so often."""
+    host = bench.lab.host("win1")
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=times)))
+    for order in ("stop", "start"):
+        host.in_turn(partial(host.node.run, r"C:\Windows\System32\sc.exe", [order, "containerd"]))
+        host.in_turn(lambda: host.node.clock.advance(60))
+    assert running(bench)
+
+
+def test_a_service_that_runs_and_does_not_work_is_a_difference(bench: Bench) -> None:
+    """Failed before: changed=0, since RUNNING was all that was looked at."""
+    host = bench.node()
+    converge(bench)
+    restarted_without_pipe(bench, times=1)
+    check = converge(bench, "--check")
+    assert check.recap["win1"].changed == 1, check
+    assert (
+        "would wait until containerd is ready (its pipe containerd-containerd is not there), and restart it if it stays"
+        " so" in check.output
+    ), check
+
+    run = converge(bench)
+    assert run.recap["win1"].changed == 1, run
+    assert "restarted containerd, which was not ready: its pipe containerd-containerd is not there" in run.output, run
+    assert host.in_turn(lambda: host.node.pipes.exists("containerd-containerd"))
+    assert converge(bench).recap["win1"].changed == 0
+
+
+def test_a_service_that_only_needs_time_is_waited_for_and_not_restarted(bench: Bench) -> None:
+    """As after a boot: containerd counts as running half a minute before its pipe is there."""
+    host = bench.node()
+    converge(bench)
+    host.in_turn(lambda: setattr(host.node.faults, "pipe_delay_s", 90))
+    for order in ("stop", "start"):
+        host.in_turn(partial(host.node.run, r"C:\Windows\System32\sc.exe", [order, "containerd"]))
+        host.in_turn(lambda: host.node.clock.advance(10))
+    pid = host.in_turn(lambda: host.node.services.runtime("containerd").pid)
+    run = converge(bench)
+    assert "waited until containerd is ready" in run.output, run
+    assert host.in_turn(lambda: host.node.services.runtime("containerd").pid) == pid
+
+
+def test_a_service_that_does_not_come_to_work_fails_the_run(bench: Bench) -> None:
+    """Failed before: changed=0 and exit status 0."""
+    bench.node()
+    converge(bench)
+    restarted_without_pipe(bench, times=None)
+    run = site(bench, winkube_containerd_service=patience(20))
+    assert run.rc != 0, run
+    assert "containerd-containerd" in run.output, run
+
+
 def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -172,7 +231,7 @@ def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
     host.in_turn(lambda: host.node.clock.advance(30))
     assert running(bench, service="kubelet")
     run = converge(bench, version="1.7.12")
-    assert "stop before it and start after it what depends on it: kubelet" in run.output, run
+    assert "restarted its dependants: kubelet" in run.output, run
     assert running(bench, service="kubelet")
     assert running(bench)
 
@@ -184,7 +243,7 @@ def test_a_containerd_made_by_hand_is_adopted_without_a_restart(bench: Bench) ->
     host.in_turn(lambda: host.node.drive.delete(receipt))
     pid = host.in_turn(lambda: host.node.services.runtime("containerd").pid)
     run = converge(bench)
-    assert "note where containerd 1.7.11 came from (the files on the node are the same)" in run.output, run
+    assert "recorded where containerd 1.7.11 came from (the files on the node are the same)" in run.output, run
     assert host.in_turn(lambda: host.node.services.runtime("containerd").pid) == pid
     assert converge(bench).recap["win1"].changed == 0
 
@@ -326,7 +385,7 @@ def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
     )
     bench.reset_ledger()
     run = converge(bench, playbook=play, env=env)
-    assert rf"did write {CONFIG}" in run.output, run
+    assert rf"wrote {CONFIG}" in run.output, run
     assert bench.calls() == 2
     bench.reset_ledger()
     assert converge(bench, playbook=play, env=env).recap["win1"].changed == 0
@@ -339,7 +398,7 @@ EXCLUSIONS = r"HKLM\SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions"
 def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> None:
     host = bench.node()
     run = converge(bench, winkube_defender_exclusions=True)
-    assert "did exclude from Microsoft Defender: C:\\ProgramData\\containerd\\root" in run.output, run
+    assert "added to the exclusions of Microsoft Defender: C:\\ProgramData\\containerd\\root" in run.output, run
     assert host.in_turn(lambda: host.node.registry.get(rf"{EXCLUSIONS}\Processes", BINARY)) == "0"
     bench.reset_ledger()
     assert converge(bench, winkube_defender_exclusions=True).recap["win1"].changed == 0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.lab import Bench, Run
 from tests.integration.site import site
-from tests.integration.test_cuts import ops_of_last_batch
+from tests.integration.test_fault_injection import ops_of_last_batch
 from tests.integration.test_nssm import URL, sha256
 from tests.lab.machine.faults import Fault
 from tests.lab.machine.node import SimulatedNode
@@ -77,7 +77,7 @@ def test_there_and_back(bench: Bench) -> None:
 
     bench.reset_ledger()
     there = converge_as(bench, "nssm")
-    assert "convert the service containerd from a service of its own to nssm" in there.output
+    assert "converted the service containerd from a service of its own to nssm" in there.output
     assert "user:pass" not in there.output
     found = look(host)
     assert found["state"] == "running"
@@ -89,7 +89,7 @@ def test_there_and_back(bench: Bench) -> None:
     assert converge_as(bench, "nssm").recap["win1"].changed == 0
 
     back = converge_as(bench, "registered")
-    assert "convert the service containerd from nssm to a service of its own" in back.output
+    assert "converted the service containerd from nssm to a service of its own" in back.output
     assert look(host) == before
     assert converge_as(bench, "registered").recap["win1"].changed == 0
 
@@ -106,9 +106,17 @@ def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
 
 @pytest.mark.row("SV-17")
 @pytest.mark.parametrize(
-    ("old", "new"), [("registered", "nssm"), pytest.param("nssm", "registered", marks=pytest.mark.exhaustive)]
+    ("old", "new", "each"),
+    [
+        ("registered", "nssm", 4),
+        pytest.param("registered", "nssm", 1, marks=pytest.mark.exhaustive),
+        pytest.param("nssm", "registered", 1, marks=pytest.mark.exhaustive),
+    ],
 )
-def test_a_power_loss_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Bench, old: str, new: str) -> None:
+def test_a_power_loss_at_any_op_leaves_the_old_service_or_the_new_one_whole(
+    bench: Bench, old: str, new: str, each: int
+) -> None:
+    """At every op, or at each fourth one."""
     bench.node("reference", "10.99.0.1")
     converge_as(bench, old)
     reference = bench.lab.host("reference")
@@ -117,14 +125,15 @@ def test_a_power_loss_at_any_op_leaves_the_old_service_or_the_new_one_whole(benc
     ops = ops_of_last_batch(reference.node)
     wanted = look(reference)
 
-    hosts = bench.nodes(ops)
+    cuts = range(0, ops, each)
+    hosts = bench.nodes(len(cuts))
     converge_as(bench, old, "-f", "10")
     before = {host.spec.name: look(host) for host in hosts}
-    for n, host in enumerate(hosts):
+    for n, host in zip(cuts, hosts, strict=True):
         host.node.faults.clear()
         host.node.faults.arm(Fault("runner", n, ("before", "in", "after")[n % 3]))
     run_as(bench, new, "--tags", "containerd", "-f", "10")
-    for n, host in enumerate(hosts):
+    for n, host in zip(cuts, hosts, strict=True):
         assert all(fault.fired for fault in host.node.faults.armed), f"op {n} was cut"
         found = look(host, 90)
         old_one = before[host.spec.name]

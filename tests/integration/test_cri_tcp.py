@@ -116,20 +116,31 @@ def test_from_closed_to_open_and_back(bench: Bench) -> None:
     closed = tcp(bench, "{state: absent}", tasks=2)
     # The second task changes nothing.
     assert closed.rc == 0 and closed.recap["win1"].changed == 1, closed
-    assert switches(host) == ("", True)
+    assert config(host) == before, "as it was, byte for byte"
     assert not listens(host) and rules(host) == []
 
-    _closes_by_itself(bench, host)
+    _opened_by_another_file(bench, host, drop_in)
+    _closes_by_itself(bench, host, before)
     _containers(bench, host)
 
 
-def _closes_by_itself(bench: Bench, host: NodeHost) -> None:
+def _opened_by_another_file(bench: Bench, host: NodeHost, drop_in: str) -> None:
+    """It was said to be closed, since config.toml is."""
+    text = f'version = 4\n[plugins."{TCP}"]\naddress = "127.0.0.1:9999"\n'
+    host.in_turn(lambda: host.node.drive.write(drop_in, text.encode()))
+    said = tcp(bench, "{state: absent}")
+    assert said.rc == 2 and "it still listens" not in said.output, said
+    assert f"still listens on 127.0.0.1:9999 all the same: {drop_in} says 127.0.0.1:9999" in said.output
+    host.in_turn(lambda: host.node.drive.delete(drop_in))
+
+
+def _closes_by_itself(bench: Bench, host: NodeHost, before: str) -> None:
     """Open for an hour; nobody comes back. (tests/unit/cri/test_expiry.py has the cases.)"""
     opened = tcp(bench, f"{{{OPEN}, expires_after: 1h, expires_restart: true}}", tasks=2)
     assert opened.rc == 0 and opened.recap["win1"].changed == 1, opened
     assert listens(host)
     host.in_turn(lambda: host.node.clock.advance(3900))
-    assert switches(host) == ("", True) and not listens(host)
+    assert config(host) == before and not listens(host)
     assert ["|Active=FALSE|" in rule for rule in rules(host)] == [True]
     assert host.in_turn(lambda: host.node.tasks.get("\\winkube\\expiry")) is None
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"

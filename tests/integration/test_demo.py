@@ -27,7 +27,7 @@ def test_the_demo_shows_all_it_promises() -> None:
     recaps = re.findall(r"^sample\s+: ok=3\s+changed=(\d)", shown.stdout, re.MULTILINE)
     assert recaps == ["2", "0"]
     assert "The lab counted 1 remote call." in shown.stdout
-    assert "did install containerd 1.7.11 from http://xyz/containerd.exe, not verified" in shown.stdout
+    assert "installed containerd 1.7.11 from http://xyz/containerd.exe, not verified" in shown.stdout
     assert "containerd: running, start automatic" in shown.stdout
     assert r"address = '\\.\pipe\containerd-containerd'" in shown.stdout
     # Two whole nodes: Ready, and again with one call each.
@@ -54,7 +54,7 @@ def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
     assert started.returncode == 0, started.stderr
     try:
         env = {"ANSIBLE_SSH_COMMON_ARGS": f"-F {tmp_path / 'lab' / 'ssh_config'}"}
-        checked = run("ansible-playbook", "-i", "examples/documents", "site.yml", "--check", "--diff", env=env)
+        checked = run("ansible-playbook", "-i", "examples/swdt", "site.yml", "--check", "--diff", env=env)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         assert "would start containerd" in checked.stdout
         shown = run(sys.executable, "-m", "tests.lab", "show", "--dir", str(tmp_path / "lab"), "sample")

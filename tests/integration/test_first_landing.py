@@ -28,7 +28,7 @@ def test_a_bare_node_gets_its_folders_and_the_second_run_is_one_remote_call(benc
     first = bench.ansible_playbook(bench.play(PLAY))
     assert first.rc == 0, first
     assert first.recap["win1"].changed == 1, first
-    assert r"make the folder C:\k\cni\config" in first.output
+    assert r"created the folder C:\k\cni\config" in first.output
     assert bench.calls("win1") == 2
 
     bench.reset_ledger()

@@ -119,9 +119,9 @@ def test_from_bare_to_a_network_and_again(bench: Bench, mode: str, backend: str,
     address = host.spec.address
     first = converge(bench, cluster, mode=mode)
     assert first.recap["win1"].changed == 2, first
-    maker = {"l2bridge": "make", "overlay": "have flanneld make"}[mode]
+    maker = {"l2bridge": "created", "overlay": "had flanneld create"}[mode]
     first_network = {"l2bridge": "External", "overlay": name}[mode]
-    assert f"{maker} the first virtual switch on Ethernet (HNS network {first_network})" in first.output
+    assert f"{maker} the external vSwitch on Ethernet (HNS network {first_network})" in first.output
 
     # The switch took the address along; in l2bridge the placeholder keeps it.
     kind = {"l2bridge": "L2Bridge", "overlay": "Overlay"}[mode]
@@ -227,7 +227,7 @@ def test_from_flannel_0_24_1_on_there_is_no_placeholder_in_overlay(bench: Bench)
     converge(bench, cluster, mode="overlay", **old)
     assert set(networks(host)) == {"External", "vxlan0"}
     run = converge(bench, cluster, mode="overlay")
-    assert "remove the HNS network External" in run.output
+    assert "removed the HNS network External" in run.output
     assert set(networks(host)) == {"vxlan0"}
 
     def restart() -> None:
@@ -282,7 +282,11 @@ def test_check_mode_says_all_and_does_nothing(bench: Bench) -> None:
     node(bench, cluster)
     before = bench.dump()
     run = converge(bench, cluster, "--check", "--diff")
-    for part in ("would make the first virtual switch on Ethernet", "would make the service flanneld (nssm)", CONF):
+    for part in (
+        "would create the external vSwitch on Ethernet",
+        "would register the service flanneld with nssm",
+        CONF,
+    ):
         assert part in run.output, run
     assert bench.dump() == before
 
@@ -394,6 +398,6 @@ def test_without_a_way_to_the_cluster_it_says_what_it_did_not_look_at(bench: Ben
     host = node(bench, cluster)
     run = flannel(bench, None)
     assert run.rc == 0, run
-    assert "not compare this node with the cluster's flannel (winkube_cluster.kubeconfig is empty)" in run.output
+    assert "skipped the comparison with the cluster's flannel (winkube_cluster.kubeconfig is empty)" in run.output
     assert set(networks(host)) == {"External", "cbr0"}
     assert flannel(bench, None).recap["win1"].changed == 0

@@ -34,9 +34,9 @@ def test_a_bare_machine_gets_the_feature_and_its_name_and_is_restarted_once(benc
     boot = host.node.boot_id
     first = converge(bench, winkube_computer_name="edge-7")
     assert first.recap["win1"].changed == 1, first
-    assert "did turn on the Windows feature Containers" in first.output
-    assert "did rename the machine from WIN1 to edge-7" in first.output
-    assert "restart the machine: the Windows feature Containers comes into force; the machine is called" in first.output
+    assert "enabled the Windows feature Containers" in first.output
+    assert "renamed the machine from WIN1 to edge-7" in first.output
+    assert "restarted the machine: the Windows feature Containers comes into force; the machine is" in first.output
     assert host.node.boots == 2
     assert host.node.boot_id != boot
     assert host.in_turn(lambda: host.node.services.exists("hns") and host.node.services.exists("vmcompute"))

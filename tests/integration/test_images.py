@@ -52,7 +52,7 @@ def test_what_is_not_there_is_pulled_once(bench: Bench, store: Store) -> None:
     bench.node()
     wanted = {"winkube_images": [CORE], "winkube_pause_image": PAUSE}
     run = converge(bench, **wanted)
-    assert f"did pull {CORE}" in run.output, run
+    assert f"pulled {CORE}" in run.output, run
     assert store.images == [PAUSE, CORE]
     assert store.calls == [
         ["images", "ls", "-q"],

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = (ROOT / "examples" / "documents" / "sample.yml").read_text(encoding="utf-8")
+SAMPLE = (ROOT / "examples" / "swdt" / "sample.yml").read_text(encoding="utf-8")
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 PRINTED = (ROOT / "tests" / "fixtures" / "node_yaml" / "sample-as-printed.yml").read_text(encoding="utf-8")
 OURS = "winkube.node.node_yaml, ansible.builtin.host_list, ansible.builtin.auto, ansible.builtin.ini"
@@ -177,8 +177,8 @@ def test_strict_decides_about_expressions_that_fail(place: Place, strict: str, s
 @pytest.mark.row("NY-13")
 @pytest.mark.parametrize(
     ("plugins", "strict", "status"),
-    [(OURS, True, 1), (OURS, False, 0), (WITH_YAML, True, 0)],
-    ids=["ours", "lenient", "with yaml"],
+    [(OURS, True, 1), (OURS, False, 0), (WITH_YAML, True, 1), (WITH_YAML, False, 0)],
+    ids=["ours", "lenient", "with yaml", "with yaml, lenient"],
 )
 def test_the_printed_sample_gets_its_sentence_whoever_else_looks_at_it(
     place: Place, plugins: str, strict: bool, status: int
@@ -187,30 +187,52 @@ def test_the_printed_sample_gets_its_sentence_whoever_else_looks_at_it(
     place.write("node.yaml", PRINTED)
     ran = place.list("node.yaml")
     assert f"[ERROR]: node.yaml:{STRAY_COLON}\n" in ran.err
-    # The yaml plugin cannot read this file either, so that it fails where failing is configured.
-    assert ran.status == (1 if strict else status)
+    assert ran.status == status
 
 
 @pytest.mark.row("NY-12", "NY-13", "NY-14", "NY-18")
-@pytest.mark.parametrize(("plugins", "status"), [(OURS, 1), (WITH_YAML, 0)], ids=["without yaml", "with yaml"])
-def test_all_mistakes_are_printed_even_when_the_yaml_plugin_swallows_the_file(
-    place: Place, plugins: str, status: int
-) -> None:
-    place.configure(plugins)
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "lenient"])
+@pytest.mark.parametrize("plugins", [OURS, WITH_YAML, STOCK], ids=["ours", "with yaml", "nothing configured"])
+def test_all_mistakes_are_printed_and_nothing_else(place: Place, plugins: str, strict: bool) -> None:
+    """Failed before: the other plugins tried the file as well and printed some thirty lines, or `yaml` took it for an
+    inventory with a group named metadata."""
+    place.configure(plugins, strict=strict)
+    place.environment["SSH_AUTH_SOCK"] = "/nowhere"
     place.write(
         "node.yml", SAMPLE.replace("1.29.0", "1.30").replace("sourceURL: http://xyz/k", "sourceUrl: http://xyz/k")
     )
-    ran = place.list("node.yml")
-    assert ran.status == status
-    lines = [line for line in ran.err.splitlines() if line.startswith("[ERROR]: node.yml:")]
-    assert [line.split(": ")[1] for line in lines] == ["node.yml:23:18", "node.yml:24:9"]
-    assert 'put it in quotes: "1.30".' in lines[0]
-    assert lines[1].endswith("did you mean sourceURL?")
-    if status == 0:  # Ansible's way, told in docs/inventory.md: a group without hosts
-        assert ran.hosts == {}
+    place.write("s.yml", "---\nplugin: winkube.node.node_yaml\npaths: [node.yml]\n")
+    ran = place.list("s.yml")
+    first, second, last = ran.err.splitlines()
+    assert first.startswith("[ERROR]: node.yml:23:18: ")
+    assert first.endswith('put it in quotes: "1.30".')
+    assert second.startswith("[ERROR]: node.yml:24:9: ")
+    assert second.endswith("did you mean sourceURL?")
+    assert "2 mistakes in s.yml, named above; no host was taken from it." in last
+    if strict:
+        assert (ran.status, ran.out) == (1, "")
     else:
-        assert "Completely failed to parse inventory source" in ran.err
-        assert "2 mistakes in node.yml, named above" in ran.err
+        assert (ran.status, ran.hosts) == (0, {})
+        assert last.startswith("[WARNING]: ")
+
+
+@pytest.mark.row("NY-18")
+def test_one_mistake_is_one_line(place: Place) -> None:
+    """Failed before: 38 lines."""
+    place.configure(STOCK)
+    place.write("nodes/node.yml", "")
+    place.write("s.yml", "plugin: winkube.node.node_yaml\npaths: [nodes]\n")
+    ran = place.list("s.yml")
+    assert ran.status == 1
+    assert ran.err == (
+        "[ERROR]: nodes/node.yml:1:1: found an empty file, wanted a Node YAML: apiVersion, kind, metadata, spec.\n"
+    )
+    (place.folder / "nodes" / "node.yml").unlink()
+    (place.folder / "nodes" / "gone.yml").symlink_to("nowhere")
+    ran = place.list("s.yml")
+    assert ran.status == 1
+    (line,) = ran.err.splitlines()
+    assert "nodes/gone.yml:1:1: found a file that cannot be read (No such file or directory)" in line
 
 
 @pytest.mark.row("NY-01", "NY-02")

@@ -86,7 +86,7 @@ def test_from_bare_to_a_node_of_the_cluster_and_again(bench: Bench, way: str) ->
     host = bench.node()
     cluster = bench.cluster(version="1.27.4")
     first = joined(bench, cluster, winkube_join=way)
-    assert f"did join the cluster as win1 by {way}, podCIDR 10.244." in first.output
+    assert f"joined the cluster as win1 by {way}, podCIDR 10.244." in first.output
     assert "known after" not in first.output
     assert state(host) == "running"
     assert there(host, CONF)
@@ -173,7 +173,7 @@ def test_check_mode_on_a_bare_machine_says_what_it_would_do_and_makes_nothing(be
     before, objects = bench.dump(), cluster.store.version
     run = joined(bench, cluster, "--check", "--diff", winkube_join="bootstrap_kubeconfig")
     assert "would join the cluster as win1 by bootstrap_kubeconfig, podCIDR (known after join)" in run.output
-    assert "would make in the cluster: ServiceAccount winkube-flanneld" in run.output
+    assert "would create in the cluster: ServiceAccount winkube-flanneld" in run.output
     assert bench.dump() == before
     assert cluster.store.version == objects
 
@@ -198,7 +198,7 @@ def test_a_node_that_was_deleted_is_refused_and_joined_anew_by_the_playbook(benc
     extra = bench.file("extra.json", json.dumps(variables(cluster, "1.27.4", winkube_hosts="windows", **wanted)))
     anew = bench.ansible_playbook(ROOT / "playbooks" / "repair.yml", "-e", f"@{extra}", "-e", "winkube_repair=rejoin")
     assert anew.rc == 0, str(anew)
-    assert "did join the cluster anew as win1" in anew.output
+    assert "joined the cluster anew as win1" in anew.output
     assert cluster.nodes["win1"]["spec"]["podCIDR"]
     assert content(host, r"C:\var\lib\kubelet\pki\kubelet-client-current.pem") != identity
     assert [path for path in files(host) if "winkube-old" in path] == []
@@ -292,24 +292,24 @@ def test_taints_are_in_check_mode_with_the_pods_that_do_not_tolerate_them(bench:
         return {str(item["metadata"]["name"]) for item in cluster.store.list(BY_NAME["Pod"], "shop")}
 
     keeps = (
-        "taint the Node win1 with os=windows:NoSchedule; that keeps off, once they are made anew, "
+        "the Node win1 with os=windows:NoSchedule; that keeps off, once they are made anew, "
         "shop/by-hand (made anew by nothing), shop/old-0 (StatefulSet old)"
     )
     planned = joined(bench, cluster, "--check")
-    assert f"would {keeps}" in planned.output, planned
-    assert f"did {keeps}" in joined(bench, cluster).output
+    assert f"would taint {keeps}" in planned.output, planned
+    assert f"tainted {keeps}" in joined(bench, cluster).output
     before = left()
     assert len(before) == 5
 
     taints = ["os=windows:NoSchedule", "gpu=yes:NoExecute"]
     evicts = (
-        "taint the Node win1 with gpu=yes:NoExecute; that evicts shop/by-hand (made anew by nothing), "
+        "the Node win1 with gpu=yes:NoExecute; that evicts shop/by-hand (made anew by nothing), "
         "shop/for-a-while (made anew by nothing, after 300 s), shop/old-0 (StatefulSet old), "
         f"shop/{of_web} (Deployment web)"
     )
-    assert f"would {evicts}" in joined(bench, cluster, "--check", winkube_node_taints=taints).output
+    assert f"would taint {evicts}" in joined(bench, cluster, "--check", winkube_node_taints=taints).output
     assert len(left()) == 5
-    assert f"did {evicts}" in joined(bench, cluster, winkube_node_taints=taints).output
+    assert f"tainted {evicts}" in joined(bench, cluster, winkube_node_taints=taints).output
     cluster.clock.advance(60)
     assert left() & before == {"all", "for-a-while"}
     cluster.clock.advance(300)

@@ -160,7 +160,7 @@ def test_an_upgrade_restarts_once_and_a_sick_one_is_taken_back(bench: Bench, mon
     first = host.in_turn(lambda: host.node.drive.read(EXE))
     starts = pid(host)
     run = converge(bench, version="1.37.2")
-    assert run.output.count("restart kube-proxy") == 1, run
+    assert run.output.count("restarted kube-proxy") == 1, run
     second = host.in_turn(lambda: host.node.drive.read(EXE))
     assert second != first and pid(host) != starts
 
@@ -222,7 +222,7 @@ def test_left_to_the_cluster_nothing_is_done_and_a_service_of_ours_goes(
     assert differences(before, bench.dump()) == []
     converge(bench)
     run = converge(bench, **theirs)
-    assert "remove the service kube-proxy" in run.output, run
+    assert "removed the service kube-proxy" in run.output, run
     assert not host.in_turn(lambda: host.node.services.exists("kube-proxy"))
     assert converge(bench, **theirs).recap["win1"].changed == 0
 

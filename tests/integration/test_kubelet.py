@@ -72,7 +72,7 @@ def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager:
     first = converge(bench, manager=manager)
     assert first.recap["win1"].changed == 1, first
     assert bench.calls() == 2, first
-    assert "leave kubelet stopped: it waits for join" in first.output
+    assert "left kubelet stopped: it waits for join" in first.output
     assert state(host) == "stopped"
     assert value(host, "Start") == 2
     if manager == "nssm":
@@ -118,8 +118,8 @@ def test_after_a_restart_before_the_join_nobody_starts_it(bench: Bench) -> None:
     again = converge(bench)
     assert again.recap["win1"].changed == 0, again
     other = converge(bench, version="1.27.16")
-    assert "did stop kubelet" in other.output
-    assert "start kubelet" not in other.output
+    assert "stopped kubelet" in other.output
+    assert "started kubelet" not in other.output
     assert state(host) == "stopped"
 
 
@@ -127,7 +127,7 @@ def test_check_mode_shows_it_and_changes_nothing(bench: Bench) -> None:
     bench.node()
     before = bench.dump()
     run = converge(bench, "--check", "--diff")
-    assert "would make the service kubelet (nssm)" in run.output, run
+    assert "would register the service kubelet with nssm" in run.output, run
     assert "would leave kubelet stopped: it waits for join" in run.output
     assert "--hostname-override=win1" in run.output
     assert bench.dump() == before
@@ -181,7 +181,7 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
 
     host.in_turn(join)
     run = converge(bench, manager=manager)
-    assert "did start kubelet" in run.output and "did change" not in run.output, str(run)
+    assert "started kubelet" in run.output and " of the service" not in run.output, str(run)
     assert state(host) == "running"
     now = value(host, "ImagePath") if manager == "sc" else value(host, "AppParameters", rf"{SERVICE}\Parameters")
     assert now == line, "what kubeadm wrote is no reason for another command line"
@@ -190,6 +190,6 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
     assert bench.calls() == 1
 
     newer = converge(bench, manager=manager, version="1.27.5")
-    assert newer.output.count("restart kubelet") == 1, str(newer)
+    assert newer.output.count("restarted kubelet") == 1, str(newer)
     assert host.in_turn(lambda: host.node.drive.read(EXE)) == build("kubelet", "1.27.5")
     assert state(host) == "running"

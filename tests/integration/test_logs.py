@@ -8,7 +8,7 @@ from tests.lab.server.host import NodeHost
 
 MB = 1024 * 1024
 CONTAINERD = r"C:\ProgramData\containerd\log"
-KEEPS = r"keep logs of services within 1 MB each, 3 older files and 14 days, by the task \winkube\logs"
+KEEPS = r"logs of services to 1 MB each, 3 older files and 14 days, by the task \winkube\logs"
 LIMITS = {"winkube_log_max_mb": 1, "winkube_log_keep_files": 3}
 
 
@@ -39,8 +39,8 @@ def test_logs_stay_within_limits_and_without_the_task_they_do_not(bench: Bench) 
     assert len(sizes(host, r"C:\k", "kubelet-")) == 48, "nobody takes them away"
 
     planned = converge(bench, "--check", "--diff", **LIMITS)
-    assert f"would {KEEPS}" in planned.output and "max_bytes" in planned.stdout, planned
-    assert f"did {KEEPS}" in converge(bench, **LIMITS).output
+    assert f"would limit {KEEPS}" in planned.output and "max_bytes" in planned.stdout, planned
+    assert f"limited {KEEPS}" in converge(bench, **LIMITS).output
     second = converge(bench, **LIMITS)
     assert second.recap["win1"].changed == 0, second
     host.in_turn(lambda: host.node.clock.advance(3700))
@@ -58,7 +58,7 @@ def test_logs_stay_within_limits_and_without_the_task_they_do_not(bench: Bench) 
     host.in_turn(lambda: host.node.clock.advance(15 * 86400))
     assert list(sizes(host, CONTAINERD, "containerd")) == ["containerd.log"], "older than 14 days"
     assert sizes(host, r"C:\k", "kubelet-") == {}
-    assert r"take away the task \winkube\logs" in converge(bench, winkube_log_keep_files=0).output
+    assert r"removed the task \winkube\logs" in converge(bench, winkube_log_keep_files=0).output
     assert host.in_turn(lambda: host.node.tasks.get(r"\winkube\logs")) is None
 
 

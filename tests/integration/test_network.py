@@ -23,8 +23,8 @@ PLAY = """
         node: "{{ winkube_node }}"
         node_name: "{{ winkube_node_name }}"
         network_name: "{{ network }}"
-        network_type: "{{ winkube_network_mode }}"
-        adapter: "{{ winkube_interface_name }}"
+        network_mode: "{{ winkube_network_mode }}"
+        interface_name: "{{ winkube_interface_name }}"
         cluster_cidr: "{{ winkube_cluster_cidr }}"
         service_cidr: "{{ winkube_service_cidr }}"
         cluster_domain: cluster.local
@@ -110,9 +110,10 @@ def test_a_healthy_node_and_one_broken_in_three_places(whole: Whole) -> None:
     broken = look(whole, asked=False)
     assert broken["hns"]["failed"]
     found = {each["id"] for each in broken["hns"]["findings"]}
-    assert found == {"balancer-none", "cni-conf-exceptions", "endpoint-without-namespace"}, broken["hns"]["msg"]
-    assert {"balancer-missing", "endpoint-without-pod"} <= set(broken["hns"]["left_out"])
-    assert [each["id"] for each in broken["conf"]["findings"]] == ["conf-old-form", "conf-exceptions"]
+    wanted = {"kube-proxy.no-rules", "cni.old-form", "cni.exceptions", "hns.endpoint-without-namespace"}
+    assert found == wanted, broken["hns"]["msg"]
+    assert {"kube-proxy.rule-missing", "hns.endpoint-without-pod"} <= set(broken["hns"]["left_out"])
+    assert [each["id"] for each in broken["conf"]["findings"]] == ["cni.old-form", "cni.exceptions"]
     assert '"Exceptions"' in broken["conf"]["diff"][0]["after"]
     assert "What can be mended:" in broken["conf"]["msg"], "with --diff"
     assert any(line.startswith("-") and "ExceptionList" in line for line in broken["conf"]["patch"].splitlines())

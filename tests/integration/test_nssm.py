@@ -51,8 +51,8 @@ def test_from_bare_to_running_under_nssm_and_again(bench: Bench) -> None:
     first = converge(bench)
     assert first.recap["win1"].changed == 2, first
     assert bench.calls() == 3, first
-    assert f"install nssm 2.24 from {URL}" in first.output
-    assert "make the service containerd (nssm)" in first.output
+    assert f"installed nssm 2.24 from {URL}" in first.output
+    assert "registered the service containerd with nssm" in first.output
 
     # SV-21: out of the zip, the 64-bit one.
     found = identify(host.in_turn(lambda: host.node.drive.read(NSSM)))
@@ -119,8 +119,8 @@ def test_check_mode_shows_nssm_as_well(bench: Bench) -> None:
     before = bench.dump()
     run = converge(bench, "--check")
     assert f"would install nssm 2.24 from {URL}" in run.output, run
-    assert "would make the service containerd (nssm)" in run.output
-    assert run.output.count(r"would make the folder C:\k ") == 1
+    assert "would register the service containerd with nssm" in run.output
+    assert run.output.count(r"would create the folder C:\k ") == 1
     assert bench.calls() == 1
     assert bench.dump() == before
 
@@ -194,7 +194,7 @@ def test_the_same_nssm_by_hand_is_adopted_without_a_restart(bench: Bench) -> Non
     running = pid(host)
     host.in_turn(lambda: host.node.drive.delete(r"C:\ProgramData\winkube\receipts\nssm.json"))
     run = converge(bench)
-    assert "note where nssm 2.24 came from (the files on the node are the same)" in run.output, run
+    assert "recorded where nssm 2.24 came from (the files on the node are the same)" in run.output, run
     assert pid(host) == running
     receipt = json.loads(host.in_turn(lambda: host.node.drive.read(r"C:\ProgramData\winkube\receipts\nssm.json")))
     digest = sha256(nssm_archive()).removeprefix("sha256:")

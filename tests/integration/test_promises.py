@@ -49,7 +49,7 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     before = bench.dump()
     blocked = site(bench, version="1.7.12")
     assert blocked.rc != 0
-    assert f"an earlier change could not be taken back (batch {batch[1]}" in blocked.output, blocked
+    assert f"an earlier change could not be rolled back (batch {batch[1]}" in blocked.output, blocked
     assert differences(before, bench.dump()) == []
 
     acknowledge = "winkube_hosts=windows winkube_repair=acknowledge winkube_batch="

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import socket
 from collections.abc import Generator
 from typing import Any
@@ -24,6 +25,8 @@ PROVISION = ROOT / "playbooks" / "provision.yml"
 KUBELET = r"c:\k\kubelet.exe"
 PROXY = r"C:\k\kube-proxy.exe"
 CRICTL = r"C:\Program Files\containerd\bin\crictl.exe"
+BIG = build("kubelet", "1.29.1")[:1000] + random.Random(1).randbytes(1_200_000) + build("kubelet", "1.29.1")[1000:]
+"""More than travels in a batch."""
 ITEMS: dict[str, dict[str, Any]] = {
     "containerd": {
         "name": "containerd",
@@ -89,16 +92,17 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, port: int, broken: str = "none") -> None:
-    """`name`.exe says its version and is healthy at `port`; the one of version `broken` ends as soon as it works."""
+def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, port: int, broken: str = "none", works_s: float = 0.0) -> None:
+    """`name`.exe says its version and is healthy at `port`; the one of version `broken` for `works_s` only, then it
+    ends."""
 
     def healthy(node: SimulatedNode, path: str, caller: Caller) -> bool:
         found = identify(node.drive.read(path))
         assert found is not None
-        if found.version == broken:
-            return False
-        node.network.listen(port, caller.process.pid, lambda _path: (200, b"ok"))
-        return True
+        works = found.version != broken
+        if works or works_s:
+            node.network.listen(port, caller.process.pid, lambda _path: (200, b"ok"))
+        return works
 
     def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> ProgramRun:
         if argv[1:] == ["--version"]:
@@ -107,8 +111,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, port: int, broken: str 
             assert found is not None
             return text(0, f"Kubernetes v{found.version}\n")
         if not healthy(node, argv[0], caller):
-            yield 0.3
-            return Completed(1)
+            yield works_s or 0.3
+            return Completed(2, b"", b"panic: no luck today\ngoroutine 1 [running]:\n")
         return (yield from worker.main(node, argv, stdin, caller))
 
     def serve(
@@ -116,8 +120,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, port: int, broken: str 
     ) -> Generator[float | None, None, int]:
         if not healthy(node, argv[0], caller):
             host.report("running")
-            yield 0.3
-            return 1
+            yield works_s or 0.3
+            return 2
         return (yield from worker.serve(node, argv, host, caller))
 
     stand_ins.put(monkeypatch, name, (main, serve))
@@ -225,7 +229,7 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     for name, data in {
         "crashes.exe": build("kubelet", "1.29.9"),
         "linux": b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\0" + bytes(100),
-        "good": build("kubelet", "1.29.1"),
+        "good": BIG,
         "better": build("kubelet", "1.29.3"),
         "best": build("kubelet", "1.29.4"),
     }.items():
@@ -262,10 +266,11 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     assert pid(host, "kube-proxy") == running, "nothing was stopped"
 
     began = host.in_turn(lambda: host.node.clock.now())
-    crashed = play(bench, {**kubelet, "sourceURL": "crashes.exe"})
+    crashed = play(bench, {**kubelet, "sourceURL": "crashes.exe", "start_timeout": 120})
     message = str(answers(crashed)[0]["msg"])
-    assert "10248/healthz" in message and "Everything was put back as it was" in message, crashed
-    assert host.in_turn(lambda: host.node.clock.now()) - began < 120, "within the gate's time"
+    assert "kubelet.exe has ended, its exit code 2" in message, crashed
+    assert "Everything was put back as it was" in message, crashed
+    assert host.in_turn(lambda: host.node.clock.now()) - began < 30, "the end is seen, not the end of the time"
     assert program(host, KUBELET) == before
     assert {name: state(host, name) for name in ("kubelet", "kube-proxy")} == dict.fromkeys(
         ("kubelet", "kube-proxy"), "running"
@@ -277,10 +282,10 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     assert pushed.rc == 0, pushed
     first, *back = (answer["provisioners"][0] for answer in answers(pushed))
     assert (first["result"], first["transfer"]["how"]) == ("replaced", "whole")
-    assert first["transfer"]["bytes_sent"] > 0
+    assert first["transfer"]["bytes_sent"] > 1_000_000 and first["transfer"]["by"] == "connection"
     assert [entry["result"] for entry in back] == ["went_back"] * 4
     assert [entry["version"]["after"] for entry in back] == [None, "1.29.1"] * 2
-    assert program(host, KUBELET) == build("kubelet", "1.29.1"), "an even number of swaps"
+    assert program(host, KUBELET) == BIG, "an even number of swaps"
     assert beside(host, KUBELET) == ["kubelet.exe", "kubelet.exe.winkube-previous"]
     assert program(host, f"{KUBELET}.winkube-previous") == before
     assert {state(host, name) for name in ("kubelet", "kube-proxy")} == {"running"}
@@ -298,12 +303,99 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     assert fetched.rc == 0, fetched
     first, second = (answer["provisioners"][0]["transfer"] for answer in answers(fetched))
     assert (first["how"], first["by"], first["bytes_sent"] > 0) == ("delta", "pull", True)
-    assert (second["how"], second["by"]) == ("delta", "connection")
+    assert (second["how"], second["by"]) == ("delta", "batch")
     assert fetched.output.count("transfer: pull did not work") == 1 and "elsewhere" in fetched.output, fetched
     assert "Bearer" not in fetched.output
     assert program(host, KUBELET) == build("kubelet", "1.29.4")
     assert program(host, f"{KUBELET}.winkube-previous") == build("kubelet", "1.29.3")
     assert host.in_turn(lambda: host.node.drive.listdir(r"C:\ProgramData\winkube\staging\provision")) == []
+
+
+def under_nssm(host: NodeHost, data: bytes, *arguments: str) -> None:
+    """A kubelet that somebody made a service of with nssm, its log in a file, running."""
+
+    def make() -> None:
+        node = host.node
+        node.drive.mkdir(r"C:\k")
+        node.drive.write(KUBELET, data)
+        node.drive.write(r"C:\k\nssm.exe", build("nssm", "2.24"))
+        node.clock.advance(60)  # until the virus scanner has let go of it
+        for words in (
+            ["install", "kubelet", KUBELET, *arguments],
+            ["set", "kubelet", "AppStderr", r"C:\k\kubelet.log"],
+            ["start", "kubelet"],
+        ):
+            process, _result = node.start_program(r"C:\k\nssm.exe", words, user="SYSTEM", elevated=True)
+            node.clock.advance(60)
+            assert process.exit_code == 0, words
+
+    host.in_turn(make)
+
+
+def timed(bench: Bench, host: NodeHost, *tasks: dict[str, Any]) -> tuple[list[dict[str, Any]], float]:
+    """The results of `play`, and the seconds on the node."""
+    began = host.in_turn(lambda: host.node.clock.now())
+    found = answers(play(bench, *tasks))
+    return found, host.in_turn(lambda: host.node.clock.now()) - began
+
+
+def test_a_crash_is_told_at_once_also_under_nssm_which_starts_the_program_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service was waited for until start_timeout, since nssm's own process goes on; then there was no exit code,
+    and no line of the log. A build that works for five seconds was said to work."""
+    stand_in(monkeypatch, "kubelet", 10248, broken="1.29.9", works_s=1)
+    host, kubelet = bench.node(), {"name": "kubelet", "overwrite": True, "start_timeout": 120}
+    under_nssm(host, build("kubelet", "1.28.4"))
+    (bench.directory / "bad").write_bytes(build("kubelet", "1.29.9"))
+    (bench.directory / "good").write_bytes(build("kubelet", "1.29.1"))
+    (told,), seconds = timed(bench, host, {**kubelet, "sourceURL": "bad"})
+    assert "kubelet.exe has ended, its exit code 2" in told["msg"], told
+    assert r"The last lines of C:\k\kubelet.log: panic: no luck today | goroutine 1 [running]:" in told["msg"]
+    assert seconds < 40, "the order to stop, to start, and to put back"
+    assert (program(host, KUBELET), state(host, "kubelet")) == (build("kubelet", "1.28.4"), "running")
+
+    stand_in(monkeypatch, "kubelet", 10248, broken="1.29.9", works_s=8)
+    (short, long), _seconds = timed(
+        bench, host, {**kubelet, "sourceURL": "good", "stable": 30}, {**kubelet, "sourceURL": "bad", "stable": 30}
+    )
+    assert short["provisioners"][0]["watched_s"] >= 30
+    assert "kubelet.exe has ended, its exit code 2" in long["msg"], long
+    assert program(host, KUBELET) == build("kubelet", "1.29.1")
+
+
+OWN = r"C:\k\own.conf"
+
+
+@pytest.mark.parametrize("kubeconfig", [True, False])
+def test_a_fixed_build_is_started_after_one_that_crashed_later(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, kubeconfig: bool
+) -> None:
+    """It was left stopped, since the crashed one was, and the task was green: what was looked for was the kubeconfig of
+    the roles, not that of the service's own command line."""
+    stand_in(monkeypatch, "kubelet", 10248, broken="1.29.9", works_s=12)
+    host = bench.node()
+    service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), f"--kubeconfig={OWN}")
+    if kubeconfig:
+        host.in_turn(lambda: host.node.drive.write(OWN, b"x"))
+    (bench.directory / "bad").write_bytes(build("kubelet", "1.29.9"))
+    (bench.directory / "good").write_bytes(build("kubelet", "1.29.1"))
+    kubelet = {"name": "kubelet", "overwrite": True}
+    first = play(bench, {**kubelet, "sourceURL": "bad"})
+    assert answers(first)[0]["provisioners"][0]["result"] == "replaced", first
+    host.in_turn(lambda: host.node.clock.advance(60))
+    assert state(host, "kubelet") == "stopped"
+    again = play(bench, {**kubelet, "sourceURL": "bad"})
+    assert "this very program is there already, and its service kubelet is stopped" in again.output, again
+    fixed = play(bench, {**kubelet, "sourceURL": "good"})
+    assert program(host, KUBELET) == build("kubelet", "1.29.1")
+    assert state(host, "kubelet") == ("running" if kubeconfig else "stopped"), fixed
+    untried = "Nobody knows yet whether it works" in fixed.output
+    assert untried is not kubeconfig
+    assert (f"its command line names {OWN}" in fixed.output.replace("\\\\", "\\")) is not kubeconfig
+    back = play(bench, {"name": "kubelet", "state": "previous"})
+    crashes = "kubelet.exe has ended" in back.output
+    assert not crashes and state(host, "kubelet") == ("running" if kubeconfig else "stopped")
 
 
 @pytest.mark.row("PV-18")
@@ -323,3 +415,19 @@ def test_one_node_after_the_other_and_the_first_failure_ends_the_run(
     assert (bench.calls("win1") > 0, bench.calls("win2")) == (True, 0), "the nodes behind it are not even asked"
     for host in hosts:
         assert (program(host, KUBELET), state(host, "kubelet")) == (old, "running")
+
+
+def test_a_small_difference_takes_three_calls(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took five the first time and four then: the folder was made and the parts sent by calls of their own."""
+    stand_in(monkeypatch, "kubelet", 10248)
+    host, kubelet = bench.node(), {"name": "kubelet", "overwrite": True}
+    service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service")
+    for version in ("1.29.0", "1.29.1"):
+        path = bench.directory / version
+        path.write_bytes(build("kubelet", version))
+        bench.reset_ledger()
+        (entry,) = swapped(bench, {**kubelet, "sourceURL": str(path)})
+        assert (entry["result"], entry["transfer"]["by"]) == ("replaced", "batch")
+        assert bench.calls() == 3, "read, stage, swap"
+    assert entry["transfer"]["how"] == "delta"
+    assert host.in_turn(lambda: host.node.drive.listdir(r"C:\ProgramData\winkube\staging\provision")) == []

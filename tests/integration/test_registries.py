@@ -33,7 +33,7 @@ def test_from_mirrors_to_none(bench: Bench) -> None:
     hub = {"host": "docker.io", "mirrors": [{"url": "https://mirror.example.com"}]}
     run = converge(bench, winkube_registries=[private, hub])
     folder = rf"{CERTS}\registry.example.com5000"
-    assert rf"did write {folder}\hosts.toml" in run.output
+    assert rf"wrote {folder}\hosts.toml" in run.output
     assert tomllib.loads(read(host, rf"{folder}\hosts.toml")) == {"ca": "server-ca.pem"}
     assert read(host, rf"{folder}\server-ca.pem") == CA
     (mirror,) = tomllib.loads(read(host, rf"{CERTS}\docker.io\hosts.toml"))["host"].values()
@@ -57,6 +57,6 @@ def test_from_mirrors_to_none(bench: Bench) -> None:
 
     none = converge(bench)
     assert kind(host, folder) is None
-    assert "did restart containerd" in none.output, "config.toml no longer names the folder"
+    assert "restarted containerd" in none.output, "config.toml no longer names the folder"
     assert kind(host, rf"{CERTS}\quay.io\hosts.toml") == "file"
     assert converge(bench).recap["win1"].changed == 0

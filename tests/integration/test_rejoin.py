@@ -15,6 +15,7 @@ from tests.lab.programs.builds import build
 REPAIR = ROOT / "playbooks" / "repair.yml"
 VIP, REQUEST = r"C:\k\SourceVip.json", r"C:\k\SourceVipRequest.json"
 SUBNET_ENV = r"C:\run\flannel\subnet.env"
+CNI_CONF = r"C:\k\cni\config\cni.conf"
 SERVICES = ("containerd", "kubelet", "flanneld", "kube-proxy")
 
 
@@ -51,7 +52,7 @@ def test_a_deleted_node_joins_anew_in_another_range_and_a_second_run_changes_not
     whole = Whole(bench, BRIDGE, containers=True)
     by_hand = at_a_console(whole, r"C:\k\kube-proxy.exe", build("worker", "1"))
     taken = whole.converge(SITE, playbook=REPAIR, winkube_repair="take_over")
-    assert rf"did end C:\k\kube-proxy.exe (pid {by_hand.pid}), which no service has started" in taken.output
+    assert rf"ended C:\k\kube-proxy.exe (pid {by_hand.pid}), which no service has started" in taken.output
     old = str(whole.cluster.nodes["win1"]["spec"]["podCIDR"])
     # What the documents' kube-proxy script leaves, and a node that takes the range over.
     put(whole, VIP, json.dumps({"ip4": {"ip": old.replace(".0/24", ".2/24")}}))
@@ -63,7 +64,8 @@ def test_a_deleted_node_joins_anew_in_another_range_and_a_second_run_changes_not
     assert whole.cluster.nodes["other"]["spec"]["podCIDR"] == old
 
     planned = whole.site("--check", "--diff", playbook=REPAIR, winkube_repair="rejoin")
-    assert f"would stop kube-proxy, kubelet, flanneld and remove {VIP}, {REQUEST}, {SUBNET_ENV}" in planned.output
+    gone = f"{VIP}, {REQUEST}, {SUBNET_ENV}, {CNI_CONF}, the HNS network cbr0"
+    assert f"would remove {gone}, with kube-proxy, kubelet, flanneld stopped" in planned.output
     assert kind(whole, VIP) == "file"
 
     anew = whole.converge(playbook=REPAIR, winkube_repair="rejoin")
@@ -87,5 +89,5 @@ def test_a_deleted_node_joins_anew_in_another_range_and_a_second_run_changes_not
     assert whole.converge(playbook=REPAIR, winkube_repair="network").recap["win1"].changed == 0
     lose_network(whole, "cbr0")
     repaired = whole.converge(playbook=REPAIR, winkube_repair="network")
-    assert "did launch flanneld again and wait 120 s for its network cbr0" in repaired.output
+    assert "relaunched flanneld, with 120 s for its network cbr0" in repaired.output
     assert "cbr0" in whole.host.in_turn(lambda: [each["Name"] for each in whole.host.node.hns.networks])

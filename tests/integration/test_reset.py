@@ -35,7 +35,7 @@ def test_only_what_is_ours_goes_and_site_makes_the_node_again(bench: Bench) -> N
     planned = whole.site("--check", "--diff", playbook=RESET)
     assert planned.rc == 0, planned
     print(planned)
-    assert "stop and remove the services kube-proxy, kubelet, flanneld, containerd" in planned.output
+    assert "the services kube-proxy, kubelet, flanneld, containerd" in planned.output
     assert r"would remove the HNS networks vxlan0" in planned.output
     assert r"C:\\k stays: it holds notes.txt" in planned.output
     assert [line for line in differences(before, bench.dump()) if ".log" not in line] == []

@@ -40,7 +40,7 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
     }
     bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
     first_run = converge(bench, **wanted)
-    assert "did start csiproxy" in first_run.output and "did start windows_exporter" in first_run.output
+    assert "started csiproxy" in first_run.output and "started windows_exporter" in first_run.output
     assert converge(bench, **wanted).recap["win1"].changed == 0
     assert host.in_turn(lambda: host.node.pipes.exists("csi-proxy-smb-v1"))
     cluster = bench.cluster(version="1.36.1")
@@ -60,7 +60,7 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
     assert "nobody has read config.toml of win2, win3" in first.output, first
     names = [each["metadata"]["name"] for each in cluster.request("GET", CLASSES)["items"]]
     assert names == ["windows-2022", "windows-2025"], first
-    assert "taint the Node win3 with os=windows:NoSchedule" in first.output, first
+    assert "tainted the Node win3 with os=windows:NoSchedule" in first.output, first
     assert "containerd 1.7.11" in first.output and first.rc == 2, (
         "Kubernetes 1.36 wants containerd 2.x: the report says so"
     )

@@ -262,7 +262,7 @@ def test_module_defaults_of_the_group_reach_every_module(both: Bench) -> None:
     book += "    - winkube.node.win_k8s_node_info:\n    - winkube.node.win_k8s_host:\n"
     run = play(both, book, "--check")
     assert run.rc == 0, run
-    assert run.output.count(r"would make the folder C:\other") == len(ALL), run
+    assert run.output.count(r"would create the folder C:\other") == len(ALL), run
     assert calls(both) == each(2), run
 
 
@@ -327,22 +327,31 @@ def test_after_a_failed_batch_the_node_is_read_again(both: Bench) -> None:
     assert calls(both)[CHANGED] == 4, run  # reading, failed batch, reading, batch
 
 
-HANDLER = """
+HANDLERS = """
   handlers:
     - name: Mine
       ansible.builtin.debug: {msg: "my handler on {{ inventory_hostname }}"}
-      listen: winkube containerd changed
+    - name: Another
+      ansible.builtin.debug: {msg: "my topic on {{ inventory_hostname }}"}
+      listen: winkube
 """
 
 
 def test_a_handler_of_ones_own_runs_on_change_and_only_then(both: Bench) -> None:
     lose_config(both)
-    first = play(both, roles() + HANDLER)
-    assert first.output.count("my handler on ") == 1, first
-    assert f"my handler on {CHANGED}" in first.output
-    second = play(both, roles() + HANDLER)
-    assert "my handler on" not in second.output, second
-    assert second.rc == 0
+    first = play(both, roles() + HANDLERS, winkube_notify=["Mine", "winkube"])
+    said = re.findall(r"my (?:handler|topic) on \w+", first.output)
+    assert said == [f"my handler on {CHANGED}", f"my topic on {CHANGED}"], first
+    second = play(both, roles() + HANDLERS, winkube_notify=["Mine", "winkube"])
+    assert second.rc == 0 and "my " not in second.output, second
+
+
+def test_without_a_handler_a_change_notifies_nobody(both: Bench) -> None:
+    """Failed while roles notified a topic that a handler of theirs, which did nothing, had to listen to."""
+    lose_config(both)
+    run = play(both, roles())
+    assert run.rc == 0 and changed(run)[CHANGED] == 1, run
+    assert "HANDLER" not in run.output, run
 
 
 @pytest.mark.row("HP-02")

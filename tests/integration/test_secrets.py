@@ -28,7 +28,7 @@ def test_a_proxys_password_is_nowhere_but_in_the_services_environment(bench: Ben
     env = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.directory / "facts")}
     first = converge(bench, "-v", "--diff", env=env, winkube_containerd_service=service("first"))
     second = converge(bench, "-v", "--diff", env=env, winkube_containerd_service=service(SECRET))
-    assert "change environment of the service containerd" in second.output
+    assert "changed environment of the service containerd" in second.output
     again = converge(bench, "-v", env=env, winkube_containerd_service=service(SECRET))
     assert again.recap["win1"].changed == 0
     assert bench.calls() <= 3 + 3 + 1  # the second: the change reads the old value once more, for the undo

@@ -111,12 +111,12 @@ def twice(bench: Bench, folder: Path, command: Sequence[str], nodes: Sequence[st
 @pytest.mark.row("NY-21")
 def test_the_clone_as_it_is(bench: Bench, clone: Path) -> None:
     bench.node("sample")
-    command = ["ansible-playbook", "-i", "examples/documents", "site.yml"]
+    command = ["ansible-playbook", "-i", "examples/swdt", "site.yml"]
     first, _ = twice(bench, clone, command, ["sample"])
     assert first.recap.keys() == {"sample"}
-    assert "sample: did install containerd 1.7.11 from http://xyz/containerd.exe, not verified" in first.output
+    assert "sample: installed containerd 1.7.11 from http://xyz/containerd.exe, not verified" in first.output
     # What the clone's files say, it does as well by the playbook's full name.
-    by_name = run(bench, clone, "ansible-playbook", "-i", "examples/documents", "winkube.node.site")
+    by_name = run(bench, clone, "ansible-playbook", "-i", "examples/swdt", "winkube.node.site")
     assert by_name.recap == {"sample": Recap(ok=3, skipped=8)}, by_name
 
 
@@ -193,7 +193,7 @@ def test_a_repository_of_ones_own_with_a_linux_half(bench: Bench, infra_repo: Pa
     rollout = run(bench, infra_repo, "ansible-playbook", "playbooks/containerd.yml", *newer)
     assert rollout.rc == 0, rollout
     assert rollout.output.count("containerd 2.3.8 has been rolled out on win") == 2, rollout
-    assert "win1: did install containerd 2.3.8" in rollout.output, "the steps are printed"
+    assert "win1: installed containerd 2.3.8" in rollout.output, "the steps are printed"
 
 
 def test_the_default_plugins_do_not_swallow_a_node_yaml_with_a_mistake(bench: Bench, infra_repo: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_node_that_works_and_again_after_a_restart(bench: Bench) -> None:
     host.node.counters.reset()
     bench.reset_ledger()
     run = verify(bench)
-    assert run.rc == 0, run
+    assert run.rc == 0, run.output
     assert "WARNING" not in run.output, run
     assert bench.calls() == 2, "two looks"
     assert host.node.counters.write_ops == 0
@@ -45,7 +45,9 @@ def test_a_containerd_that_is_not_there_or_does_not_answer(bench: Bench) -> None
     host = bench.node()
     bare = verify(bench)
     assert bare.rc == 2, bare
-    assert "There is no service containerd. Run site.yml with the tag containerd." in bare.output, bare
+    assert "There is no service of containerd. service containerd: there is none; wanted one." in bare.output, bare
+
+    assert "ansible-playbook winkube.node.site --tags containerd --limit win1" in bare.output, bare
 
     converge(bench)
     host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=5)))

@@ -74,8 +74,8 @@ def test_another_version_in_the_node_yaml_changes_what_has_to_change_and_drains_
     whole.converge()
     before = {service: whole.pid(service) for service in SERVICES}
     upgraded = whole.converge(winkube_kubernetes_version="1.27.16", winkube_drain=True)
-    assert "cordon win1" in upgraded.output
-    assert "uncordon win1" in upgraded.output
+    assert "cordoned win1" in upgraded.output
+    assert "uncordoned win1" in upgraded.output
     after = {service: whole.pid(service) for service in SERVICES}
     same = {service for service in SERVICES if before[service] == after[service]}
     assert same == {"containerd", "flanneld"}, upgraded

@@ -59,7 +59,7 @@ class Whole:
         self.cluster: Cluster = bench.cluster(version=server or kind.kubernetes, backend=kind.backend)
         self.sums = write_sums(bench.lab.sources, bench.directory, kind, *kinds)
 
-    def site(self, *arguments: object, playbook: Path = SITE, **more: Any) -> Run:
+    def site(self, *arguments: object, playbook: Path | str = SITE, **more: Any) -> Run:
         """site.yml; more variables as keywords."""
         wanted = {
             "winkube_hosts": "windows",

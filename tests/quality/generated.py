@@ -1,6 +1,7 @@
-"""Writes what only repeats the declaration of a component that is one program and its service: `make generate`.
+"""Writes what only repeats something else: `make generate`.
 
-For each of them its action plugin, the files of its role (all but README.md, of which the table of variables alone is
+What is sent to a node is put together in powershell_programs.py. Of each component that is one program and its service
+its action plugin is written, the files of its role (all but README.md, of which the table of variables alone is
 written), and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and docs/contents.md. test_generated.py
 compares.
 """
@@ -23,6 +24,8 @@ if __name__ == "__main__":  # pytest makes the clone importable as the collectio
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import ProgramService
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
+
+from tests.quality.powershell_programs import programs
 
 DEFAULTS = """\
 ---
@@ -63,7 +66,7 @@ TASKS = """\
     runner: "{{{{ winkube_runner }}}}"
     reconnect_timeout: "{{{{ winkube_reconnect_timeout }}}}"
     answer_timeout: "{{{{ winkube_answer_timeout }}}}"
-  notify: winkube {name} changed
+  notify: "{{{{ winkube_notify }}}}"
 """
 PORT = """\
     interface_name: "{{ winkube_interface_name }}"
@@ -90,16 +93,6 @@ class ActionModule(ProgramServiceAction):
 
     module = "{module}"
 '''
-HANDLERS = """\
----
-# Something has to listen to the topic; your own handlers can listen to it as well. No meta task, since it inherits the
-# `when` of whoever imports the role.
-- name: Note that {name} has changed
-  ansible.builtin.debug:
-    msg: changed
-    verbosity: 1
-  listen: winkube {name} changed
-"""
 META = """\
 ---
 galaxy_info:
@@ -119,7 +112,7 @@ argument_specs:
     short_description: {summary}
     description:
       - One task, C(winkube.node.{module}). The shared variables of C(winkube.node.winkube) say where things are.
-      - Notifies the topic C(winkube {name} changed).
+      - Notifies the handlers that C(winkube_notify) names when something has changed.
     author: The winkube.node authors (@winkube)
     version_added: 0.1.0
     options:
@@ -271,7 +264,7 @@ def _between(text: str, name: str, lines: list[str], begin: str, end: str) -> st
 
 def generated() -> dict[Path, str]:
     """Each file and the text that it has to have."""
-    found: dict[Path, str] = {}
+    found = programs()
     for made in PROGRAM_SERVICES:
         component, recipe = made.component, made.recipe
         folder = ROOT / "roles" / component.role
@@ -281,7 +274,6 @@ def generated() -> dict[Path, str]:
         )
         found[folder / "defaults" / "main.yml"] = _defaults(made)
         found[folder / "tasks" / "main.yml"] = TASKS.format(options=options, port=PORT if recipe.port else "", **words)
-        found[folder / "handlers" / "main.yml"] = HANDLERS.format(**words)
         found[folder / "meta" / "main.yml"] = META.format(**words)
         found[folder / "meta" / "argument_specs.yml"] = SPECS.format(**words) + "".join(_lines(_specification(made), 6))
         found[ROOT / "plugins" / "action" / f"{component.module}.py"] = ACTION.format(**words)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.quality.sanity import ROOT, released_files
 
 TOP_LEVEL = {
-    *{"FILES.json", "MANIFEST.json", "README.md", "LICENSE", "CHANGELOG.md", "requirements.txt"},
+    *{"FILES.json", "MANIFEST.json", "README.md", "LICENSE", "CHANGELOG.md", "bindep.txt", "requirements.txt"},
     *{"CODE_OF_CONDUCT.md", "CONTRIBUTING.md"},
-    *{"changelogs", "docs", "meta", "playbooks", "plugins", "roles"},
+    *{"changelogs", "docs", "meta", "playbooks", "plugins", "powershell", "roles"},
 }
 # Folder in plugins/ -> what ansible-doc calls its plugins.
 DOCUMENTED = {
@@ -123,3 +126,30 @@ def test_syntax_of_every_playbook(installed: Path, home: Path) -> None:
 
 def test_syntax_of_the_clones_site_yml(home: Path) -> None:
     _ansible(["ansible-playbook", "--syntax-check", "-i", "localhost,", "site.yml"], ROOT, _environment(home))
+
+
+def test_an_execution_environment_gets_what_the_collection_needs(installed: Path, home: Path) -> None:
+    """As ansible-builder reads it in an image. It ended with a TypeError where the file was a definition of its own."""
+    said = yaml.safe_load(_ansible(["ansible-builder", "introspect", str(installed)], home, _environment(home)))
+    found = {kind: {line.partition("  #")[0] for line in lines} for kind, lines in said.items()}
+    required = {line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")}
+    # ansible-core is what the image is made with.
+    assert found["python"] == {line for line in required if not line.startswith("ansible-core")}
+    assert found["system"] == {"openssh-client [platform:dpkg]", "openssh-clients [platform:rpm]"}
+
+
+def test_the_example_of_an_execution_environment_is_one(archive: Path, tmp_path: Path, home: Path) -> None:
+    """Up to the point where a container engine is needed."""
+    shutil.copy(ROOT / "examples" / "execution-environment" / "execution-environment.yml", tmp_path)
+    shutil.copy(archive, tmp_path)
+    _ansible(["ansible-builder", "create", "--output-filename", "Containerfile"], tmp_path, _environment(home))
+    assert "COPY _build/archives /archives" in (tmp_path / "context" / "Containerfile").read_text()
+    assert (tmp_path / "context" / "_build" / "archives" / archive.name).is_file()
+
+
+def test_every_collection_that_is_used_is_declared() -> None:
+    """In roles and playbooks; the playbook lint wants kubernetes.core only where it reads a cluster."""
+    texts = [path.read_text() for folder in ("roles", "playbooks") for path in (ROOT / folder).rglob("*.yml")]
+    modules = re.findall(r"^\s*(?:- )?([a-z_]+\.[a-z_]+)\.[a-z_]+:", "\n".join(texts), re.MULTILINE)
+    declared = yaml.safe_load((ROOT / "galaxy.yml").read_text())["dependencies"]
+    assert set(modules) - {"ansible.builtin", "winkube.node", "kubernetes.core"} == set(declared)

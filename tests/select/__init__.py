@@ -61,7 +61,7 @@ def _of(path: str) -> Iterator[str]:
     actions = {one for one in importers if one.startswith("plugins/action/")}
     called_by_users = {one for one in importers if one.startswith(("plugins/action/", "plugins/inventory/"))}
     names = _own_names(path)
-    if path.endswith((".ps1", ".psm1")):
+    if path.endswith(".ps1"):
         yield from (*CORE, *POWERSHELL)
     elif path.startswith("tests/") and 2 * len(tests & scenarios) > len(scenarios):
         tests -= scenarios

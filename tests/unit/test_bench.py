@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.bench.calls import Call, call_of, components, excepted
 from tests.bench.figures import Figures, missed
@@ -78,7 +77,7 @@ def test_what_a_first_join_is_made_of() -> None:
     switch = [sent("submit", "flannel", "hns_network"), sent("follow"), read, sent("submit", "flannel", "write")]
     calls = [read, sent("submit", "host", "mkdir"), *join, *switch]
     assert components(calls) == 3
-    assert excepted(calls) == {"first virtual switch": 3, "join: the cluster has to answer first": 1}
+    assert excepted(calls) == {"external vSwitch": 3, "join: the cluster has to answer first": 1}
     assert len(calls) == 1 + components(calls) + sum(excepted(calls).values())
 
 
@@ -105,18 +104,3 @@ def test_memory_of_a_process() -> None:
     if Path("/proc/self/status").exists():
         assert (resident_peak(os.getpid()) or 0) > 1000
     assert resident_peak(2**22 + 1) is None
-
-
-def test_the_execution_environment_has_what_the_collection_needs() -> None:
-    wanted = {
-        line
-        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-        if not line.startswith("#")
-    }
-    text = (ROOT / "meta" / "execution-environment.yml").read_text(encoding="utf-8")
-    definition = yaml.safe_load(text)
-    dependencies = definition["dependencies"]
-    assert definition["version"] == 3
-    assert {dependencies["ansible_core"]["package_pip"], *dependencies["python"]} == wanted
-    assert dependencies["system"] == []
-    assert "images" not in definition, "the base image is the user's"

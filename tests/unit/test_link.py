@@ -189,7 +189,7 @@ def test_a_batch_that_never_arrived_was_not_done() -> None:
 
 def test_a_node_that_does_not_come_back_is_given_up_after_the_time_and_says_so() -> None:
     node = Node(ConnectionResetError("gone"))
-    with pytest.raises(OutcomeUnknown, match="finishes or takes back the batch by itself") as raised:
+    with pytest.raises(OutcomeUnknown, match="finishes or rolls back the batch by itself") as raised:
         node.link(reconnect_s=100).apply(BATCH, ID)
     assert isinstance(raised.value.cause, ConnectionResetError)
     assert 100 <= node.time < 120

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.log_runner import Rotation, wrapper
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.log_runner import ROTATES
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.service_wrappers import LOG_RUNNER_ROTATES
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
 from tests.windows.programs import Programs, built
 
 NAME = "kube-log-runner"
-VERSIONS = [version for version in built(NAME) if Line.parse(version) >= ROTATES]
+VERSIONS = [version for version in built(NAME) if Line.parse(version) >= LOG_RUNNER_ROTATES]
 """Those that know our flags."""
 
 pytestmark = pytest.mark.skipif(not VERSIONS, reason="kube-log-runner.exe is not built; `make windows` builds it")

@@ -71,7 +71,7 @@ def test_the_kubelet_waits_for_the_join_and_is_put_back_when_it_ends(
     first = machine.role("kubelet", "kubelet", VERSION)
     assert first.rc == 0, first
     assert first.recap["win1"].changed == 1, first
-    assert "leave kubelet stopped: it waits for join" in first.output
+    assert "left kubelet stopped: it waits for join" in first.output
     assert state(machine, "kubelet") == "stopped"
     again = machine.role("kubelet", "kubelet", VERSION)
     assert again.recap["win1"].changed == 0, again

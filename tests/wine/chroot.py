@@ -48,10 +48,9 @@ mount -t proc proc proc
 for each in dev sys; do mount --rbind /$each $each; done
 for each in /tmp /etc/resolv.conf /etc/hosts; do mount --bind $each .$each; done
 mount --bind "$2" .{WORK}
-# Whatever is orphaned in here ends without a trace.
-trap '' CHLD
 echo in
-exec cat >/dev/null
+# Whatever is orphaned in here ends without a trace. Of a shell's own `trap '' CHLD` nothing is left after exec (dash).
+exec env --ignore-signal=CHLD cat >/dev/null
 """
 
 ENVIRONMENT = {
@@ -244,6 +243,11 @@ class Chroot:
         for stream in (self._holder.stdout, self._holder.stderr):
             if stream:
                 stream.close()
+
+    @property
+    def holder(self) -> int:
+        """The process that holds it open; all others in there are below it."""
+        return self._holder.pid
 
     def command(self, line: Sequence[str]) -> list[str]:
         """The command line that runs a program of the chroot from outside."""

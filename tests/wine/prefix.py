@@ -168,6 +168,11 @@ class Prefix:
             self._keeper.kill()
             self._keeper.wait()
 
+    @property
+    def holder(self) -> int:
+        """The process that holds the chroot open."""
+        return self._chroot.holder
+
     def path(self, path: str) -> Path:
         """Where a Windows path on C: is on this machine. The letters' case counts."""
         return self.folder / "drive_c" / path[len("C:\\") :].replace("\\", "/")

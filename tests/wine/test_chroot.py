@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.wine import chroot
+from tests.wine.prefix import Prefix
 
 ROOT = Path(__file__).resolve().parents[2]
 _ENTERED = """
@@ -55,6 +56,28 @@ def test_mounts_and_programs_are_gone_with_the_process(end: signal.Signals, tmp_
         time.sleep(0.1)
     assert not _inside(folder)
     assert str(chroot.root()) not in Path("/proc/self/mountinfo").read_text()
+
+
+def _ended(holder: int) -> list[str]:
+    """Processes below this one that have ended and that nobody has waited for."""
+    found, below = [], [holder]
+    for pid in below:
+        below.extend(int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    for pid in below:
+        name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+        if state.split()[0] == "Z":
+            found.append(name)
+    return found
+
+
+@pytest.mark.lane("wine")
+def test_programs_that_have_ended_are_gone(tmp_path: Path) -> None:
+    """A shell's `trap '' CHLD` did not last: a run of nssm.exe, conhost.exe and their programs left hundreds behind."""
+    with Prefix(tmp_path / "prefix") as prefix:
+        deadline = time.monotonic() + 20
+        while (ended := _ended(prefix.holder)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not ended
 
 
 def test_what_a_machine_lacks_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

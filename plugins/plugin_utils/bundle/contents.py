@@ -13,16 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import registry
+from ..components import networks, registry
 from ..components.expected import Expected
 from ..components.layout import Layout
+from ..diagnosis import programs as verify
 from ..engine import windows_path
-from ..engine.batch import Op
-from ..engine.reading import Query, Reading, file_key, file_query
+from ..engine.batch import Batch, Op
+from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
 from ..facts.flannel import NET_CONF
-from ..verify import verify
 from . import redact
+
+HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 
 CHANNELS = (
     "System",
@@ -143,6 +145,13 @@ def _events(channels: Iterable[str], count: int) -> Iterable[Command]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
+def batch(ops: Sequence[Op], machine: str) -> Batch:
+    """These ops on this machine, with the time that they may take and a minute."""
+    same = Expectation(system_query(), (("machine", machine),))
+    limit = sum(int(op.args.get("timeout_s") or 60) for op in ops) + 60
+    return Batch("collect_logs", tuple(ops), pre=(same,), deadline_s=limit)
+
+
 def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, ...]:
     """Folders in which every log is read: C:\\k and the log folder, where services' own command lines point to."""
     found = [layout.log_dir, layout.root, windows_path.parent(layout.containerd_log)]
@@ -150,6 +159,26 @@ def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, 
         log = verify.log_of(program, reading)
         found.append(log.folder or (windows_path.parent(log.file) if log.file else ""))
     return tuple({windows_path.key(path): path for path in found if path}.values())
+
+
+def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
+    """State, and what lies in the folders of logs as far as they are known before the services are."""
+    nothing = Reading().merged({"services": []})
+    return merge_queries(
+        (
+            *registry.read_plan(layout),
+            *verify.reads(layout, expected),
+            networks.adapters_query(),
+            networks.hns_query(*HNS_OBJECTS),
+            *folder_queries(folders(layout, expected, nothing)),
+        )
+    )
+
+
+def more_reads(layout: Layout, expected: Expected, reading: Reading) -> tuple[Query, ...]:
+    """The folders in which the services that were read log, where `reads` has not asked for them."""
+    known = {query.key for query in reads(layout, expected)}
+    return tuple(each for each in folder_queries(folders(layout, expected, reading)) if each.key not in known)
 
 
 def settings(layout: Layout) -> tuple[str, ...]:
@@ -196,3 +225,48 @@ def sized(reading: Reading, path: str) -> tuple[int, str] | None:
     if not found.get("exists") or found.get("kind") != "file":
         return None
     return int(found.get("size") or 0), str(found.get("written") or "")
+
+
+# A trace of HNS and the virtual switch, as SIG Windows asks for it: started, the problem reproduced, stopped; pure.
+#
+# Source: microsoft/SDN 0c42384a Kubernetes/windows/debug/starthnstrace.cmd (providers, keywords, options); names of the
+# providers from starthnstrace.ps1 there.
+
+TRACE_FILE = r"C:\server.etl"
+TRACE_MAX_MB = 250
+NETSH = rf"{SYSTEM32}\netsh.exe"
+CMD = rf"{SYSTEM32}\cmd.exe"
+NO_SESSION = 1
+"""What netsh ends with, among others, if there is no trace to be stopped; unverified."""
+
+PROVIDERS: tuple[tuple[str, str], ...] = (
+    ("{564368D6-577B-4af5-AD84-1C54464848E6}", ""),  # Microsoft-Windows-Overlay-HNSPlugin
+    ("{0c885e0d-6eb6-476c-a048-2457eed3a5c1}", ""),  # Microsoft-Windows-Host-Network-Service
+    ("{80CE50DE-D264-4581-950D-ABADEEE0D340}", ""),  # Microsoft.Windows.HyperV.Compute
+    ("{D0E4BC17-34C7-43fc-9A72-D89A59D6979A}", ""),  # Microsoft.Windows.HostNetworkingService.PrivateCloudPlugin
+    ("{93f693dc-9163-4dee-af64-d855218af242}", ""),  # Microsoft-Windows-Host-Network-Management
+    ("{A6F32731-9A38-4159-A220-3D9B7FC5FE5D}", ""),  # Microsoft-Windows-SharedAccess_NAT
+    ("{6C28C7E5-331B-4437-9C69-5352A2F7F296}", ""),  # Microsoft.Windows.Hyper.V.VmsIf
+    ("{1F387CBC-6818-4530-9DB6-5F1058CD7E86}", "0xFFDFFFFB"),  # vmswitch, the control path only
+    ("{67DC0D66-3695-47c0-9642-33F76F7BD7AD}", "0xFFFFFFDD"),  # Microsoft-Windows-Hyper-V-VmSwitch
+)
+"""Each with its keywords, empty for all of them."""
+
+
+def start_trace(script: str = "", file: str = TRACE_FILE, max_mb: int = TRACE_MAX_MB) -> Op:
+    """Begin: by the user's own `script` on the node, else by netsh. A ring of `max_mb` MB, without packets."""
+    if script:
+        return run(CMD, "/d", "/c", script, timeout_s=120)
+    words = [word for guid, keywords in PROVIDERS for word in _provider(guid, keywords)]
+    size = ("filemode=circular", f"maxsize={max_mb}")
+    kept = ("report=disabled", "capture=no", f"tracefile={file}", *size, "overwrite=yes", "persistent=yes")
+    return run(NETSH, "trace", "start", "globallevel=6", *words, *kept, timeout_s=120)
+
+
+def stop_trace() -> Op:
+    """End; netsh writes the rest of the file, which takes its time."""
+    return run(NETSH, "trace", "stop", ok_exit=(0, NO_SESSION), timeout_s=600)
+
+
+def _provider(guid: str, keywords: str) -> tuple[str, ...]:
+    return (f"provider={guid}", *((f"keywords={keywords}",) if keywords else ()))

@@ -9,9 +9,20 @@ system, networking, container runtime), steps to reproduce, logs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from ..components import healthz, networks
+from ..components.expected import Expected
+from ..components.host.node_fit import Machine
+from ..components.layout import Layout
+from ..diagnosis import programs as verify
+from ..engine.reading import Reading
+from ..engine.resource import Refused
+from .store import Store
 
 FOOTER = "/sig windows"
 TODO = "<!-- please fill in -->"
@@ -34,6 +45,38 @@ class Facts:
     verbosity: tuple[str, ...] = ()
     logs: Sequence[str] = ()
     left_out: Mapping[str, str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        expected: Expected,
+        layout: Layout,
+        reading: Reading,
+        *,
+        store: Store,
+        outputs: Mapping[str, str],
+        kubernetes: str,
+        cloud: str,
+        server: str,
+        node: Mapping[str, Any] | None,
+    ) -> Facts:
+        """What a reading, the bundle in `store`, the `outputs` of programs by file, and the `node` object say. An empty
+        `cloud` is what the Node has as providerID."""
+        logs = ("files/", "events/")
+        return cls(
+            node=name,
+            kubernetes=kubernetes,
+            server=server,
+            info=((node or {}).get("status") or {}).get("nodeInfo"),
+            windows=Machine.of(reading.parts.get("system") or {}).name,
+            cloud=cloud or str(((node or {}).get("spec") or {}).get("providerID") or ""),
+            network=_network(expected, reading),
+            runtime=runtime_of(outputs.get("containers/crictl-version.txt", "")),
+            verbosity=tuple(_verbosity(layout, expected, reading)),
+            logs=sorted(each for each in store.files if each.startswith(logs)),
+            left_out={each: why for each, why in store.left_out.items() if each.startswith(logs)},
+        )
 
 
 def report(facts: Facts) -> str:
@@ -92,3 +135,34 @@ def report(facts: Facts) -> str:
 
 def _v(version: str) -> str:
     return f"v{version.removeprefix('v')}" if version else ""
+
+
+def runtime_of(said: str) -> str:
+    """`containerd://1.7.28` of what `crictl version` says; empty if it says something else."""
+    found = dict(re.findall(r"(?m)^(Runtime(?:Name|Version)):\s+(\S+)", said))
+    name, version = found.get("RuntimeName", ""), found.get("RuntimeVersion", "")
+    return f"{name}://{version.removeprefix('v')}" if name and version else ""
+
+
+def _network(expected: Expected, reading: Reading) -> tuple[str, ...]:
+    who = {"service": "a service of the host", "cluster": "the cluster"}
+    found = [
+        f"{expected.network_mode}; flanneld or another network is run by {who.get(expected.cni_managed_by, '?')}, "
+        f"kube-proxy by {who.get(expected.kube_proxy_managed_by, '?')}",
+        f"pods {expected.cluster_cidr or 'not known'}, services {expected.service_cidr or 'not known'}",
+    ]
+    with suppress(Refused):
+        found += [
+            f"HNS network {one.name}: {one.type}, {', '.join(one.prefixes) or 'no subnet'}"
+            for one in networks.hns_networks(reading) or ()
+        ]
+    return tuple(found)
+
+
+def _verbosity(layout: Layout, expected: Expected, reading: Reading) -> Iterator[str]:
+    """`kubelet: --v=6` for each program of Kubernetes that says so on its command line."""
+    for program in verify.programs(layout, expected):
+        service = reading.service(program.service)
+        for word in (healthz.started_with(service, program.binary) or ()) if service else ():
+            if re.fullmatch(r"--?v(?:=\d+)?", word) and "=" in word:
+                yield f"{program.service}: {word}"

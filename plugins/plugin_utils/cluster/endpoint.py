@@ -1,14 +1,20 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How nodes reach the API: the address and the CA that the cluster itself gives out."""
+"""How nodes reach the API: the address and the CA that the cluster itself gives out, and the token for a
+join."""
 
 from __future__ import annotations
 
+import secrets
+import string
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from .client import Cluster
+from .client import Cluster, Object
 from .documents import kubeconfig
 from .error import ClusterError
 
@@ -41,3 +47,55 @@ def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
     if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).netloc:
         raise ClusterError(f"api_server: '{server}' is no address such as https://10.0.0.10:6443.")
     return Endpoint(server.rstrip("/"), (info.ca_pem if info else b"") or cluster.ca_pem, info is not None)
+
+
+# Bootstrap tokens, as `kubeadm token create` makes them, that live no longer than the one join they are for.
+
+LIFETIME = timedelta(minutes=15)
+"""How long a token can be used if it is not deleted; the controller manager's token cleaner removes it then."""
+
+SECRETS = "/api/v1/namespaces/kube-system/secrets"
+_LETTERS = string.ascii_lowercase + string.digits
+
+
+def new_token() -> str:
+    """A random token, `<6>.<16>` of a-z and 0-9.
+
+    Source: kubernetes staging/src/k8s.io/cluster-bootstrap/token/api/types.go, BootstrapTokenPattern.
+    """
+    return ".".join("".join(secrets.choice(_LETTERS) for _place in range(length)) for length in (6, 16))
+
+
+def token_secret(token: str, node: str, now: datetime) -> Object:
+    """The Secret that makes `token` one, for the join of `node`.
+
+    Source: kubernetes cmd/kubeadm/app/apis/bootstraptoken/v1/utils.go (fields), defaults.go (usages, group).
+    """
+    identity, _dot, password = token.partition(".")
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": f"bootstrap-token-{identity}", "namespace": "kube-system"},
+        "type": "bootstrap.kubernetes.io/token",
+        "stringData": {
+            "token-id": identity,
+            "token-secret": password,
+            "description": f"winkube.node: join of {node}",
+            "expiration": (now + LIFETIME).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "usage-bootstrap-signing": "true",
+            "usage-bootstrap-authentication": "true",
+            "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+        },
+    }
+
+
+@contextmanager
+def bootstrap_token(cluster: Cluster, node: str) -> Iterator[str]:
+    """A token for the join of `node`; gone from the cluster afterwards, also after a failure."""
+    token = new_token()
+    made = token_secret(token, node, datetime.now(UTC))
+    cluster.create(SECRETS, made)
+    try:
+        yield token
+    finally:
+        cluster.delete(f"{SECRETS}/{made['metadata']['name']}")

@@ -32,13 +32,15 @@ class ServiceKind:
     `managers`: those it can run under, the default first: `nssm`, `sc` (sc.exe; the program speaks to the service
     control manager), `registered` (as `sc`, and the program makes the service itself). `native_flag`: what tells the
     program that it is a service; empty: it finds out by itself; None: it cannot be one. `why` is said to who asks for
-    another manager; `source` is where the flag was read.
+    another manager; `source` is where the flag was read. `wrapped`: it prints its log, so that under sc.exe
+    kube-log-runner keeps that.
     """
 
     managers: tuple[str, ...]
     native_flag: str | None
     why: str
     source: str
+    wrapped: bool = False
     unverified: bool = False
 
 

@@ -88,7 +88,7 @@ class LogLimits:
             *(() if task else (runner_task.delete(TASK),))
         )
         return Change(
-            text=f"keep logs of services within {self._words()}, by the task {TASK}",
+            text=f"limit logs of services to {self._words()}, by the task {TASK}",
             before=present or "none\n",
             after=f"{text}\n",
             prepare=(
@@ -117,7 +117,7 @@ class LogLimits:
             back = Op("write", {"path": self._path("logs.json"), "content": content})
             ops.append(Op("remove", {"path": self._path("logs.json")}).undone_by(back))
         return Change(
-            text=f"take away the task {TASK}, which keeps logs within limits",
+            text=f"remove the task {TASK}, which limits logs",
             before=present or "the task alone\n",
             after="none\n",
             prepare=tuple(ops),

@@ -15,10 +15,10 @@ from typing import Any
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key
 from ..engine.resource import Change, Refused, Resource
+from ..engine.resources.directory import guarded_always
 from ..engine.resources.programs import Programs, Source
-from ..facts import log_runner as facts
+from ..facts import service_wrappers as facts
 from ..facts.version import Version
-from .folders import guarded_always
 from .layout import Layout
 from .source import ReadUrl, source
 
@@ -57,7 +57,7 @@ class LogRunnerThere:
         if not reading.file(self.path).get("exists"):
             raise Refused(
                 f"{NAME}: there is no {self.path}, and log_runner_source.url is empty. Put {NAME}.exe of Kubernetes "
-                f"{facts.ROTATES} or newer there, or let it be installed: winkube_log_runner_url."
+                f"{facts.LOG_RUNNER_ROTATES} or newer there, or let it be installed: winkube_log_runner_url."
             )
         return None
 
@@ -74,10 +74,10 @@ def wanted_source(
     """The source that was asked for; None for an empty URL: it is there already. Refused for a release that does not
     rotate."""
     release = Version.parse(version, "winkube_log_runner_version")
-    if release.line < facts.ROTATES:
+    if release.line < facts.LOG_RUNNER_ROTATES:
         raise Refused(
             f"winkube_log_runner_version: {NAME} {release} has no limit for its log, which grows until the disk is "
-            f"full. Take {facts.ROTATES} or newer; it runs programs of older releases as well."
+            f"full. Take {facts.LOG_RUNNER_ROTATES} or newer; it runs programs of older releases as well."
         )
     if not url:
         return None

@@ -110,10 +110,10 @@ def adapters(reading: Reading) -> tuple[Adapter, ...]:
     return tuple(Adapter.of(each) for each in found)
 
 
-def management(reading: Reading, *, interface: str, address: str) -> Management:
-    """The node's address: `address` if it is one of the host's, else the first of the adapter `interface`.
+def management(reading: Reading, *, interface_name: str, address: str) -> Management:
+    """The node's address: `address` if it is one of the host's, else the first of the adapter `interface_name`.
 
-    Where there is a virtual switch already, the address is on `vEthernet (<interface>)`. Refused with the names of
+    Where there is a virtual switch already, the address is on `vEthernet (<interface name>)`. Refused with the names of
     the adapters that there are, or the addresses.
     """
     all_of_them = adapters(reading)
@@ -124,11 +124,11 @@ def management(reading: Reading, *, interface: str, address: str) -> Management:
                 f"winkube_management_ip: {address} is no address of this host, which has {_addresses(all_of_them)}."
             )
         return Management(address, dict(owner.addresses)[address], owner)
-    wanted = interface.casefold()
+    wanted = interface_name.casefold()
     named = [each for each in all_of_them if each.physical.casefold() == wanted]
     if not named:
         raise Refused(
-            f"winkube_interface_name: there is no network adapter '{interface}' on this host; it has "
+            f"winkube_interface_name: there is no network adapter '{interface_name}' on this host; it has "
             f"{', '.join(repr(each.name) for each in all_of_them) or 'none'}."
         )
     for each in sorted(named, key=lambda each: not each.is_virtual):
@@ -245,16 +245,10 @@ def exception_list_covers(exceptions: Iterable[str], address: str) -> bool:
 
 
 def uncovered(exceptions: Iterable[str], needed: Iterable[str]) -> tuple[str, ...]:
-    """Which of the IPv4 networks in `needed` no exception covers whole."""
-    covers = [ipaddress.ip_network(each) for each in exceptions]
-    return tuple(
-        each
-        for each in needed
-        if not any(
-            isinstance(cover, ipaddress.IPv4Network) and ipaddress.IPv4Network(each).subnet_of(cover)
-            for cover in covers
-        )
-    )
+    """Which of the IPv4 networks in `needed` the exceptions do not cover whole; two halves cover a network."""
+    networks = (ipaddress.ip_network(each) for each in exceptions)
+    covers = list(ipaddress.collapse_addresses(each for each in networks if isinstance(each, ipaddress.IPv4Network)))
+    return tuple(each for each in needed if not any(ipaddress.IPv4Network(each).subnet_of(one) for one in covers))
 
 
 def _join(networks: Iterable[Range]) -> str:

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key
 from ..engine.resource import Change, Refused, Resource
+from ..engine.resources.directory import guarded_always
 from ..engine.resources.programs import Programs, Source
-from ..facts import nssm as facts
-from .folders import guarded_always
+from ..facts import service_wrappers as facts
 from .layout import Layout
 from .source import source
 
@@ -63,15 +63,15 @@ class NssmVersion:
         found = reading.file(self.path)
         if self.programs is None and not found.get("exists"):
             raise Refused(
-                f"nssm: there is no {self.path}, and nssm_source.url is empty. Put nssm {facts.VERSION} there, or let "
-                "it be installed: winkube_nssm_url."
+                f"nssm: there is no {self.path}, and nssm_source.url is empty. Put nssm {facts.NSSM_VERSION} there, or "
+                "let it be installed: winkube_nssm_url."
             )
         stays = self.programs is None or self.programs.installed(reading)
         version = found.get("version")
         if stays and version and not _is_wanted(str(version)):
             raise Refused(
-                f"nssm: {self.path} says that it is version {version}, but {facts.VERSION} is needed. "
-                f"Give the source of {facts.VERSION} (winkube_nssm_url, winkube_nssm_checksum)."
+                f"nssm: {self.path} says that it is version {version}, but {facts.NSSM_VERSION} is needed. "
+                f"Give the source of {facts.NSSM_VERSION} (winkube_nssm_url, winkube_nssm_checksum)."
             )
         return None
 
@@ -90,11 +90,12 @@ def nssm_source(
     zipped = _ZIP.match(file)
     if zipped is None and not file.lower().endswith(".exe"):
         raise Refused(
-            f"{NAME}: '{url}' is neither nssm's own zip by its name (nssm-{facts.VERSION}.zip) nor nssm.exe itself."
+            f"{NAME}: '{url}' is neither nssm's own zip by its name (nssm-{facts.NSSM_VERSION}.zip) nor nssm.exe "
+            "itself."
         )
-    version = zipped["version"] if zipped else facts.VERSION
+    version = zipped["version"] if zipped else facts.NSSM_VERSION
     if not _is_wanted(version):
-        raise Refused(f"{NAME}: '{url}' is version {version}, but {facts.VERSION} is needed.")
+        raise Refused(f"{NAME}: '{url}' is version {version}, but {facts.NSSM_VERSION} is needed.")
     known = facts.known_sha256(file)
     made = source(
         component=NAME,
@@ -105,7 +106,7 @@ def nssm_source(
         read_url=read_url,
         proxy=proxy,
     )
-    return NssmSource(made, f"{zipped['folder']}/{facts.PROGRAM}" if zipped else "")
+    return NssmSource(made, f"{zipped['folder']}/{facts.NSSM_MEMBER}" if zipped else "")
 
 
 def desired(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resource, ...]:
@@ -126,7 +127,12 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 def _programs(layout: Layout, wanted: NssmSource, mark: str) -> Programs:
     return Programs(
-        NAME, wanted.source, ((wanted.member, layout.nssm),), layout.state_dir, mark[:8], resource_version=facts.VERSION
+        NAME,
+        wanted.source,
+        ((wanted.member, layout.nssm),),
+        layout.state_dir,
+        mark[:8],
+        resource_version=facts.NSSM_VERSION,
     )
 
 
@@ -136,4 +142,4 @@ def _query(path: str) -> Query:
 
 def _is_wanted(version: str) -> bool:
     """2.24, 2.24.0.0 and 2.24-101-g897c7ad, but not 2.240."""
-    return re.match(rf"{re.escape(facts.VERSION)}(?!\d)", version) is not None
+    return re.match(rf"{re.escape(facts.NSSM_VERSION)}(?!\d)", version) is not None

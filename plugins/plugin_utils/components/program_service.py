@@ -10,24 +10,22 @@ of its role that only repeat the declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..engine import windows_path
 from ..engine.batch import Op
-from ..engine.reading import Query, file_key, services_query
+from ..engine.reading import Query, services_query
 from ..engine.resource import Refused, Resource
-from ..engine.resources.directory import Directory
+from ..engine.resources.directory import Directory, guarded
 from ..engine.resources.firewall_rule import FirewallRule, Network
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import RUNNING, Service
 from ..engine.tools import wait_service
 from . import nssm
 from .declaration import Component, Daemon
-from .folders import guarded
 from .layout import Layout
-from .log_runner import Rotation
-from .service import ServiceArgs, definition
+from .service import Managed, service_of
 
 Values = Mapping[str, Any]
 """The module's options, checked."""
@@ -90,20 +88,15 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class Args(Managed):
     """Arguments of such a module, checked. `archive` tells whether `source` is a release archive or the program alone;
-    `nssm` brings nssm.exe in, if the manager is nssm; `sources` may reach the port: nobody named is everybody, None
-    leaves the firewall alone; `mark` is the id of the batch."""
+    `sources` may reach the port: nobody named is everybody, None leaves the firewall alone; `mark` is the id of the
+    batch."""
 
     layout: Layout
     source: Source
     values: Values
     archive: bool = False
-    manager: str = "sc"
-    nssm: tuple[Resource, ...] = ()
-    rotation: Rotation = field(default_factory=Rotation)
-    start_timeout_s: int = 60
-    stop_timeout_s: int = 60
     sources: tuple[Network, ...] | None = None
     mark: str = ""
 
@@ -126,7 +119,7 @@ class ProgramService:
         self.recipe.check(args.source.version or "", args.values)
         return (
             *self._folders(args.layout),
-            *args.nssm,
+            *args.tools,
             self._programs(args.layout, args.source, archive=args.archive, mark=args.mark),
             *self._firewall(args),
             self._service(args),
@@ -164,33 +157,17 @@ class ProgramService:
         return () if args.sources is None else (FirewallRule(self.rule, "TCP", port, args.sources, adopts=True),)
 
     def _service(self, args: Args) -> Service:
-        layout = args.layout
-        name, program = self.daemon.service(layout), self.daemon.program(layout)
-        log = windows_path.join(layout.log_dir, f"{self.component.name}.log")
-        made = definition(
-            ServiceArgs(
-                component=self.component.name,
-                kind=self.daemon.kind,
-                name=name,
-                manager=args.manager,
-                program=program,
-                arguments=self.recipe.arguments(layout, args.values),
-                native_arguments=self.recipe.log_arguments(log),
-                display_name=self.recipe.title,
-                directory=windows_path.parent(program),
-                nssm=layout.nssm,
-                log_file=log,
-                rotation=args.rotation,
-            )
-        )
-        stays_up = wait_service(name, RUNNING, args.start_timeout_s, stable_s=3)
-        return Service(
-            name=name,
-            definition=made,
-            uses=frozenset(file_key(path) for path in (program, *((layout.nssm,) if args.manager == "nssm" else ()))),
+        stays_up = wait_service(self.daemon.service(args.layout), RUNNING, args.start_timeout_s, stable_s=3)
+        log = windows_path.join(args.layout.log_dir, f"{self.component.name}.log")
+        return service_of(
+            self.component.name,
+            self.daemon,
+            args.layout,
+            args,
+            arguments=self.recipe.arguments(args.layout, args.values),
+            native_arguments=self.recipe.log_arguments(log),
             ready=(*self.recipe.ready(args.values, args.start_timeout_s), stays_up),
-            start_timeout_s=args.start_timeout_s,
-            stop_timeout_s=args.stop_timeout_s,
+            display_name=self.recipe.title,
         )
 
 

@@ -1,13 +1,15 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All components of a node, in the order in which site.yml runs their roles: the only list of them."""
+"""All components of a node, in the order in which site.yml runs their roles: the only list of them.
+What is read of a node follows from it."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
 
+from ..engine.reading import Query, file_query, merge_queries, system_query
 from . import programs
 from .cni import cni
 from .containerd import containerd
@@ -56,3 +58,17 @@ def stop_order(layout: Layout, *, of_cluster: bool = False) -> tuple[str, ...]:
 def rules() -> tuple[str, ...]:
     """The names of all firewall rules."""
     return tuple(rule for each in COMPONENTS for rule in each.rules)
+
+
+# What is read of a node: everything that any component needs for its layout, in one remote call.
+
+
+def read_plan(layout: Layout) -> tuple[Query, ...]:
+    """All queries for a node with this layout, one per thing."""
+    return merge_queries(
+        (
+            system_query(),
+            file_query(layout.runner, sha256=True),
+            *(query for component in COMPONENTS for query in component.reads(layout)),
+        )
+    )

@@ -1,17 +1,24 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A component's program as a service under one of the managers that can run it."""
+"""A component's program as a service under one of the managers that can run it, and what that waits for at boot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..engine.resource import Refused
+from ..engine import windows_path
+from ..engine.batch import Op
+from ..engine.reading import Query, Reading, file_key, service_key, services_query
+from ..engine.resource import Change, Refused, Resource
+from ..engine.resources.service import Service
 from ..engine.services.definition import Definition, Recovery
 from ..engine.services.native import Native
 from ..engine.services.nssm import Nssm
-from .declaration import ServiceKind
+from ..engine.tools import NOT_INSTALLED, sc
+from .declaration import Daemon, ServiceKind
+from .layout import Layout
 from .log_runner import Rotation, wrapper
 
 RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
@@ -46,6 +53,72 @@ class ServiceArgs:
     rotation: Rotation = field(default_factory=Rotation)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Managed:
+    """How a service is run, among the arguments of a component that has one.
+
+    `manager` is one of its kind's, the first where it is empty; `tools` bring in what that needs: nssm.exe, or
+    kube-log-runner.exe; `rotation` is the log's, `environment` are variables as `NAME=value`, `depends_on` services.
+    """
+
+    manager: str = ""
+    tools: tuple[Resource, ...] = ()
+    rotation: Rotation = field(default_factory=Rotation)
+    environment: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    start_timeout_s: int = 120
+    stop_timeout_s: int = 120
+
+
+def service_of(
+    component: str,
+    daemon: Daemon,
+    layout: Layout,
+    args: Managed,
+    *,
+    arguments: tuple[str, ...],
+    ready: tuple[Op, ...],
+    native_arguments: tuple[str, ...] = (),
+    environment: tuple[str, ...] = (),
+    uses: Iterable[str] = (),
+    display_name: str = "",
+    directory: str = "",
+    log_file: str = "",
+) -> Service:
+    """The service of a component's daemon. `component` is its name in sentences and, unless `log_file` is given, of its
+    log; `uses` are files besides the program that it has to be restarted for. Refused for a manager that cannot run
+    the program."""
+    kind, name, program = daemon.kind, daemon.service(layout), daemon.program(layout)
+    manager = args.manager or kind.managers[0]
+    wrapped = kind.wrapped and manager == "sc"
+    runner = {"nssm": (layout.nssm,)}.get(manager, (layout.log_runner,) if wrapped else ())
+    return Service(
+        name=name,
+        definition=definition(
+            ServiceArgs(
+                component=component,
+                kind=kind,
+                name=name,
+                manager=manager,
+                program=program,
+                arguments=arguments,
+                display_name=display_name or name,
+                directory=directory or windows_path.parent(program),
+                nssm=layout.nssm,
+                native_arguments=native_arguments,
+                log_file=log_file or windows_path.join(layout.log_dir, f"{component}.log"),
+                environment=(*environment, *args.environment),
+                log_runner=layout.log_runner if wrapped else "",
+                rotation=args.rotation,
+            )
+        ),
+        uses=frozenset(file_key(path) for path in (program, *runner, *uses)),
+        ready=ready,
+        start_timeout_s=args.start_timeout_s,
+        stop_timeout_s=args.stop_timeout_s,
+    )
+
+
 def definition(args: ServiceArgs) -> Definition:
     """The service's definition. Refused for a manager that cannot run the program."""
     kind = args.kind
@@ -77,3 +150,63 @@ def definition(args: ServiceArgs) -> Definition:
         environment=args.environment,
         wrapper=wrapper(args.log_runner, args.log_file, args.rotation) if args.log_runner and args.log_file else (),
     )
+
+
+# Which services a service waits for at boot (DependOnService).
+#
+# None by default: a hard dependency makes Windows stop this service whenever the other one is stopped, and one that
+# could not be started at boot keeps this one down (Windows error 1068), which failure actions do not mend.
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """`service` depends on `names` and on nothing else. A change restarts nothing."""
+
+    service: Service
+    names: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The service, and what of it."""
+        return f"dependencies of the service {self.service.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The service and those it shall depend on."""
+        return (services_query((self.service.name, *self.names)),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Set the list if it differs. Refused for a name that is no service of the node."""
+        absent = [name for name in self.names if reading.service(name) is None]
+        if absent:
+            raise Refused(
+                f"The service {self.service.name} shall depend on {', '.join(absent)}, which is no service on this "
+                "node: it would never start (Windows error 1075). Look at the spelling, or leave it out."
+            )
+        found = reading.service(self.service.name)
+        remade = found is None or not self.service.definition.owns(found)
+        present = () if found is None or remade else tuple(str(name) for name in found.get("depends_on") or ())
+        if sorted(map(str.casefold, present)) == sorted(map(str.casefold, self.names)):
+            return None
+        changed = self.service.change(reading)
+        key = service_key(self.service.name)
+        after = changed.predicted[key] if changed else found or {}
+        op = self._set(self.names).undone_by(self._set(present, absent_is_fine=True))
+        return Change(
+            text=f"make the service {self.service.name} depend on {_words(self.names)}",
+            before=f"{_words(present)}\n",
+            after=f"{_words(self.names)}\n",
+            define=(op,),
+            predicted={key: {**after, "depends_on": list(self.names)}},
+        )
+
+    def _set(self, names: tuple[str, ...], *, absent_is_fine: bool = False) -> Op:
+        ok_exit = (0, NOT_INSTALLED) if absent_is_fine else (0,)
+        return sc("config", self.service.name, "depend=", "/".join(names) or "/", ok_exit=ok_exit)
+
+
+def _words(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nothing"

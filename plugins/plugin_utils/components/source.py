@@ -79,14 +79,23 @@ def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) ->
     if len(sums) == 1 and sums[0][1] is None:
         return str(sums[0][0]).lower()
     listed = [(str(digest).lower(), str(path).removeprefix("./")) for digest, path in sums if path is not None]
-    whole = {digest for digest, path in listed if f"/{url}".endswith(f"/{path}") and "/" in path}
-    found = whole or {digest for digest, path in listed if path.rsplit("/", 1)[-1] == name}
+    named = [(digest, path) for digest, path in listed if path.rsplit("/", 1)[-1] == name]
+    # A list names a file by its path: the same name in another folder is another file, such as another release's. Only
+    # a sum of this one file, which lies beside it (kubelet.exe.sha256), may tell the folder in which it was made.
+    beside = len(sums) == 1 and address.startswith(url)
+    found = {digest for digest, path in named if "/" in path and f"/{url}".endswith(f"/{path}")}
+    found = found or {digest for digest, path in named if "/" not in path or beside}
     if len(found) == 1:
         return found.pop()
     if found:
         raise Refused(
             f"{component}: the sum file {address} lists several files called {name}, and none of them as {url}; the "
             "checksum is not guessed."
+        )
+    if named:
+        raise Refused(
+            f"{component}: the sum file {address} has no line for {url}; the {name} that it lists is "
+            f"{' and '.join(path for _sum, path in named)}. Give this release's sum file, or the file's own checksum."
         )
     raise Refused(
         f"{component}: the sum file {address} holds no sha256 for {name}; its first line is "

@@ -28,11 +28,13 @@ def collect(
     interval_s: float,
     clock: Clock | None = None,
     each: Callable[[int, Sequence[Sample]], None] | None = None,
+    gap: Callable[[int, Exception], None] | None = None,
 ) -> list[Sample]:
     """`count` rounds, `interval_s` from the begin of one to the begin of the next, each asking everybody once.
 
     None from one of them is no sample. A round that takes longer than the interval is followed at once by the next.
-    `each` is told the number of a round, from 1, and its samples.
+    `each` is told the number of a round, from 1, and its samples. Somebody who does not answer in the first round ends
+    it all (`ask` raises); later that is a gap, told to `gap` with the number of the round.
     """
     clock = clock or Clock()
     found: list[Sample] = []
@@ -41,7 +43,17 @@ def collect(
         wait = begin + number * interval_s - clock.now()
         if wait > 0:
             clock.sleep(wait)
-        samples = [sample for one in ask if (sample := one()) is not None]
+        samples: list[Sample] = []
+        for one in ask:
+            try:
+                sample = one()
+            except Exception as error:
+                if number == 0 or gap is None:
+                    raise
+                gap(number + 1, error)
+                continue
+            if sample is not None:
+                samples.append(sample)
         found += samples
         if each is not None:
             each(number + 1, samples)

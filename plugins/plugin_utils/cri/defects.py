@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from ..facts.version import Version
 from .samples import CONTAINER_STATS, POD_STATS, SUMMARY
 
-ZERO, UNDERFLOW, MISSING = "zero", "underflow", "missing"
-"""A zero of something busy; a negative difference read as unsigned; no value where one could be."""
+ZERO, UNDERFLOW, MISSING, OFF = "zero", "underflow", "missing", "off"
+"""A zero of something busy; a negative difference read as unsigned; no value where one could be; values that are not
+what the counter proves."""
 
 _LIST = "pkg/cri/server/container_stats_list.go"
 _SANDBOX = "pkg/cri/server/sandbox_stats_windows.go"

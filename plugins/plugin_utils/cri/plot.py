@@ -13,10 +13,14 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any
 
-from .figures import ABSURD, MILLICORE
-from .samples import SOURCES, Sample
+from jinja2 import Environment
+from markupsafe import Markup
+
+from .figures import ABSURD, MILLICORE, windows
+from .samples import SOURCES, Reading, Sample
 
 COLUMNS = ("namespace", "pod", "container", "source", "at_ns", "core_ns", "nano_cores")
 
@@ -55,11 +59,12 @@ def live(number: int, samples: Sequence[Sample]) -> list[str]:
     ]
 
 
-def csv_text(readings: Readings) -> str:
-    """One line a reading, with a head; missing values are empty."""
+def csv_text(readings: Readings, *, head: bool = True) -> str:
+    """One line a reading, below a head; missing values are empty."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
+    if head:
+        writer.writeheader()
     for reading in readings:
         writer.writerow({name: "" if reading.get(name) is None else reading[name] for name in COLUMNS})
     return out.getvalue()
@@ -86,6 +91,44 @@ def svg(readings: Readings, title: str) -> str:
         f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">\n'
         f'<rect width="{_WIDTH}" height="{height}" fill="white"/>\n{_text(_LEFT, 20, title, size=15)}{body}</svg>\n'
     )
+
+
+def drawn(where: str, readings: Readings, title: str, verdicts: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The plot for a file of this name: a page with the verdicts for one that ends with .html, else the plot alone."""
+    picture = svg(readings, title)
+    if not where.lower().endswith((".html", ".htm")):
+        return picture
+    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(PAGE)
+    return page.render(title=title, picture=Markup(picture), verdicts=verdicts) + "\n"
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{{ title }}</title>
+<style>
+body { font-family: sans-serif; margin: 2em; max-width: 60em }
+td { border-top: 1px solid #ccc; padding: .4em; vertical-align: top }
+.wrong { color: #b00 }
+</style>
+</head>
+<body>
+<h1>{{ title }}</h1>
+<p>Dots and lines: usage as it was reported. Broken lines: what the counter of CPU time proves from one reading to the
+next. Hollow circles on the axis: zeros. Crosses at the upper edge: negative differences read as unsigned. Where calls
+failed, lines end.</p>
+{{ picture }}
+{% if verdicts %}
+<table>
+{% for one in verdicts %}
+<tr{% if one.blame != "neither" %} class="wrong"{% endif %}><td>{{ one.blame }}</td><td>{{ one.call }}</td>
+<td>{{ one.text }}{% if one.defect %} {{ one.defect.text }} {{ one.defect.issue }}{% endif %}</td></tr>
+{% endfor %}
+</table>
+{% endif %}
+</body>
+</html>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +159,11 @@ def _panel(key: tuple[str, str, str], found: Readings, span: _Span, top: int) ->
         colour = _COLOURS[SOURCES.index(source)]
         out += _text(_LEFT + 180 * place, base + 32, source, colour=colour)
         line: list[str] = []
-        for one in sorted((each for each in found if each["source"] == source), key=lambda each: int(each["at_ns"])):
+        own = sorted((each for each in found if each["source"] == source), key=lambda each: int(each["at_ns"]))
+        for one, is_gap in zip(own, _gaps(own), strict=True):
+            if is_gap:
+                out += _line(line, colour)
+                line = []
             x, value = span.x(int(one["at_ns"])), int(one["nano_cores"])
             if value >= ABSURD:
                 y = top + _TOP
@@ -128,9 +175,35 @@ def _panel(key: tuple[str, str, str], found: Readings, span: _Span, top: int) ->
                 y_value = base - height * value / scale
                 line.append(f"{x:.1f},{y_value:.1f}")
                 out += f'<circle class="value" cx="{x:.1f}" cy="{y_value:.1f}" r="2.5" fill="{colour}"/>\n'
-        if len(line) > 1:
-            out += f'<polyline points="{" ".join(line)}" fill="none" stroke="{colour}" stroke-opacity="0.6"/>\n'
+        out += _line(line, colour) + _slope(own, span, (base, height, scale), colour)
     return out
+
+
+def _slope(own: Readings, span: _Span, axis: tuple[int, int, int], colour: str) -> str:
+    """What the counter proves, from each reading to the next, as a broken line."""
+    base, height, scale = axis
+    out = ""
+    times = [Reading(int(one["at_ns"]), one.get("core_ns"), None) for one in own]
+    for window in windows(times)[0]:
+        first, last = span.x(int(own[window.first]["at_ns"])), span.x(int(own[window.last]["at_ns"]))
+        y = base - height * min(1.0, window.nano_cores / scale)
+        style = f'stroke="{colour}" stroke-dasharray="4 3" stroke-opacity="0.8"'
+        out += f'<path class="proven" d="M{first:.1f},{y:.1f}H{last:.1f}" {style}/>\n'
+    return out
+
+
+def _line(points: list[str], colour: str) -> str:
+    if len(points) < 2:
+        return ""
+    return f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-opacity="0.6"/>\n'
+
+
+def _gaps(found: Readings) -> list[bool]:
+    """Whether before a reading others are missing: no line joins it with the last one."""
+    times = [int(one["at_ns"]) for one in found]
+    steps = sorted(other - one for one, other in pairwise(times) if other > one)
+    usual = steps[len(steps) // 2] if steps else 0
+    return [False, *(2 * (other - one) > 5 * usual for one, other in pairwise(times))] if times else []
 
 
 def _text(x: float, y: float, text: str, *, size: int = 12, colour: str = "#222") -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts.version import Version
-from .defects import MISSING, UNDERFLOW, ZERO, Defect, known
+from .defects import MISSING, OFF, UNDERFLOW, ZERO, Defect, known
 from .figures import MILLICORE, Figures, figures, millicores
 from .samples import CONTAINER_STATS, CRICTL, POD_STATS, SUMMARY, Sample, Subject, series
 
@@ -69,7 +69,7 @@ def judge(found: Mapping[Subject, Mapping[str, Figures]], conditions: Conditions
             kubelet = found[subject].get(SUMMARY) if (call == POD_STATS) == conditions.from_cri else None
             if runtime or kubelet is not None:
                 busy = _busy(subject, (*found[subject].values(), *runtime), conditions)
-                verdicts.append(_one(subject, call, kubelet, runtime, busy, conditions.containerd))
+                verdicts.append(_one(subject, call, kubelet, runtime, busy, conditions))
     return verdicts
 
 
@@ -102,11 +102,32 @@ def _busy(subject: Subject, all_figures: Sequence[Figures], conditions: Conditio
     return None
 
 
-def _faults(all_figures: Sequence[Figures], busy: bool | None) -> frozenset[str]:
+def _faults(
+    all_figures: Sequence[Figures], busy: bool | None, subject: Subject, conditions: Conditions
+) -> frozenset[str]:
     found = {UNDERFLOW} if any(one.underflows for one in all_figures) else set()
-    if busy and any(one.zeros for one in all_figures):
+    least = conditions.busy_millicores * MILLICORE
+    named = bool({subject.pod, subject.container} & conditions.busy)
+    if any(_wrong_zeros(one, busy, least, named) for one in all_figures):
         found.add(ZERO)
+    if any(one.spikes or _off(one) for one in all_figures):
+        found.add(OFF)
     return frozenset(found)
+
+
+def _wrong_zeros(one: Figures, busy: bool | None, least: int, named: bool) -> int:
+    """Zeros of something that was busy then: the counter moved around that very sample. Where no counter tells, it
+    counts whether it was busy on the whole, or is said to be always."""
+    return sum(1 for near in one.zero_usage if (busy is True if near is None else named or near >= least))
+
+
+def _off(one: Figures) -> bool:
+    """Whether the values on the whole are not what the counter proves: half, twice, or a constant that has nothing to
+    do with it. Only for steady usage: with bursts, samples and counter may well see different ones."""
+    if one.mean is None or one.own_nano_cores is None or not one.steady:
+        return False
+    far = abs(one.mean - one.own_nano_cores) >= BUSY_MILLICORES * MILLICORE
+    return far and not 0.6 * one.own_nano_cores <= one.mean <= one.own_nano_cores / 0.6
 
 
 def _one(
@@ -115,14 +136,16 @@ def _one(
     kubelet: Figures | None,
     runtime: tuple[Figures, ...],
     busy: bool | None,
-    containerd: Version | None,
+    conditions: Conditions,
 ) -> Verdict:
-    of_kubelet = _faults((kubelet,) if kubelet else (), busy)
-    of_runtime = _faults(runtime, busy)
+    containerd = conditions.containerd
+    of_kubelet = _faults((kubelet,) if kubelet else (), busy, subject, conditions)
+    of_runtime = _faults(runtime, busy, subject, conditions)
     missing = any(one.nulls for one in runtime)
     who = f"containerd {containerd}" if containerd else "containerd"
     seen = _seen(call, who, kubelet, runtime)
-    undecided = busy is None and any(one.zeros for one in (*runtime, *((kubelet,) if kubelet else ())))
+    zeros = (near for one in (*runtime, *((kubelet,) if kubelet else ())) for near in one.zero_usage)
+    undecided = busy is None and any(near is None for near in zeros)
 
     def verdict(blame: str, reason: str, defect: Defect | None = None) -> Verdict:
         return Verdict(subject, call, blame, f"{subject}: {seen} {reason}", defect)
@@ -138,7 +161,7 @@ def _one(
         return verdict(
             NEITHER, "null is not 0: no value is no wrong value." if missing else "Nothing is wrong.", defect
         )
-    symptom = UNDERFLOW if UNDERFLOW in (of_runtime or of_kubelet) else ZERO
+    symptom = next(one for one in (UNDERFLOW, ZERO, OFF) if one in (of_runtime or of_kubelet))
     defect = known(call, symptom, containerd)
     if of_runtime:
         if kubelet is None:
@@ -178,7 +201,10 @@ def _words(one: Figures) -> str:
         (one.zeros, "zero"),
         (one.nulls, "missing"),
         (one.underflows, "absurdly large"),
+        (one.spikes, "far beyond what its counter proves"),
+        (one.jumps, "behind a jump of the clock"),
     ]
     odd = ", ".join(f"{count} {name}" for count, name in counts if count)
     span = f"{millicores(one.minimum)} to {millicores(one.maximum)}" if one.maximum is not None else "no usable value"
-    return f"{span} in {one.samples} samples{f' ({odd})' if odd else ''}"
+    off = f", on the whole {millicores(one.mean)} where the counter proves otherwise" if _off(one) else ""
+    return f"{span} in {one.samples} samples{f' ({odd})' if odd else ''}{off}"

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
+from ..cluster.error import ClusterError
 from ..facts.version import Version, VersionError
 from . import samples as read
 from .client import CriError, Object
 from .collect import Clock, SecondCaller, collect, second_caller
 from .defects import ZERO, known
-from .samples import POD_STATS, Sample, Subject
+from .samples import POD_STATS, Sample, SampleError, Subject
 from .verdict import CONTAINERD, KUBELET, NEITHER, Conditions, Verdict, judge, table
 
 GATE = "PodAndContainerStatsFromCRI"
@@ -55,6 +56,26 @@ class Wanted:
 
 
 @dataclass(slots=True)
+class _Gaps:
+    """Calls that failed, by what they said: one that fails is a gap in the series, not its end."""
+
+    rounds: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, number: int, error: Exception) -> None:
+        """An answer that did not come. What is no answer of a runtime or kubelet is raised again."""
+        if not isinstance(error, (CriError, ClusterError, SampleError)):
+            raise error
+        self.rounds.setdefault(str(error), []).append(number)
+
+    def notes(self) -> list[str]:
+        """A sentence each."""
+        return [
+            f"{len(numbers)} calls failed (first in round {numbers[0]}), gaps in the series: {said}"
+            for said, numbers in self.rounds.items()
+        ]
+
+
+@dataclass(slots=True)
 class Collected:
     """What was read, and what is known of who was asked."""
 
@@ -75,9 +96,9 @@ def take(
     each: Callable[[int, Sequence[Sample]], None] | None = None,
 ) -> Collected:
     """Ask everybody. `second` is a connection of its own for the second caller, None for none; `each` is told a round's
-    samples, as far as they fit `wanted.names`, as soon as they are there. CriError if the runtime
-    does not even answer ListContainerStats; other calls that it does not have become notes. VersionError if
-    `wanted.containerd_version` is no version."""
+    samples, as far as they fit `wanted.names`, as soon as they are there. CriError if the runtime does not even answer
+    ListContainerStats in the first round; a call that fails later is a gap and a note, and so are other calls that it
+    does not have. VersionError if `wanted.containerd_version` is no version."""
     found = Collected(samples=list(given))
     _learn(found, wanted, runtime, kubelet)
     ask: list[Callable[[], Sample | None]] = []
@@ -94,7 +115,9 @@ def take(
                     second_caller(lambda: second.call(read.CONTAINER_STATS), wanted.second_caller_s)
                 )
             told = None if each is None else lambda n, samples: each(n, [_named(one, wanted.names) for one in samples])
-            found.samples += collect(ask, wanted.samples, wanted.interval_s, clock, told)
+            gaps = _Gaps()
+            found.samples += collect(ask, wanted.samples, wanted.interval_s, clock, told, gaps.add)
+            found.notes += gaps.notes()
         found.second_calls = caller.calls
         found.notes += [f"The second caller was ended by an error: {error}" for error in caller.errors]
     return found
@@ -114,16 +137,20 @@ def report(wanted: Wanted, found: Collected) -> Object:
             for subject, sources in counted.items()
             for source, one in sources.items()
         ],
-        "readings": [
-            {**_subject(subject), "source": sample.source, **asdict(reading)}
-            for sample in kept
-            for subject, reading in sample.readings.items()
-        ],
+        "readings": [row for sample in kept for row in rows(sample)],
         "containerd_version": str(found.containerd or ""),
         "kubelet_stats": "strict" if found.strict else "partial",
         "second_caller": found.second_calls,
         "notes": [*found.notes, *_warning(found.containerd, found.strict)],
     }
+
+
+def rows(sample: Sample) -> list[Object]:
+    """An answer as readings of the result."""
+    return [
+        {**_subject(subject), "source": sample.source, **asdict(reading)}
+        for subject, reading in sample.readings.items()
+    ]
 
 
 def summary_line(result: Mapping[str, Any]) -> str:

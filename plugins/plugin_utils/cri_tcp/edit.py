@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, TypeGuard
 
-from ..components.containerd.containerd_toml import Document
+from ..components.containerd.containerd_toml import Document, same_value
+from ..engine import windows_path
 from ..engine.resource import Refused
 from ..facts import cri_tcp as facts
 from ..facts.containerd import SERVER_TCP, Place
@@ -23,6 +26,9 @@ MISSING_TOMLKIT = (
 )
 _HEADER = 2
 """The version that a file gets which names none: every containerd from 1.4 to 2.4 reads it."""
+_GONE = object()
+"""In place of a value: the key goes."""
+_KEY_INDENT = re.compile(r"^[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,10 @@ class Effective:
     clients_proven: bool = False
 
 
-def edited(text: str, wanted: Listener | None, where: str = "config.toml") -> str:
+def edited(text: str, wanted: Listener | None, where: str = "config.toml", made: Collection[str] = ()) -> str:
     """The same file with CRI over TCP as `wanted`, or off for None. Text that says it already comes back unchanged.
+    `made` are certificates' files that we made: a closed file names none of them, since containerd 2.2 loads them even
+    with an empty address, and does not start once they are gone.
 
     Values are compared, not spellings. Every other key, comments and the order stay; the guard at the end makes sure of
     the keys. Refused with a sentence, which `where` begins, for a file that cannot be changed like this.
@@ -107,17 +115,17 @@ def edited(text: str, wanted: Listener | None, where: str = "config.toml") -> st
     document = _document(text, where)
     version = _version(document, where) if wanted else _version_to_close(document, where)
     header = wanted is not None and document.get(("version",)) is None
-    found = list(_changes(document, version, wanted))
+    found = [*_changes(document, version, wanted), *(_forgotten(document, made) if wanted is None else ())]
     if not found and not header:
         return text
     if wanted is not None:
         _passable(document, [place for place, _value in found], where)
-    crlf = text.count("\r\n") == text.count("\n") > 0
+    crlf = 2 * text.count("\r\n") > text.count("\n") > 0
     plain = text.replace("\r\n", "\n") if crlf else text
     changes = ([(("version",), _HEADER)] if header else []) + found
     result = _set(f"version = {_HEADER}\n{plain}" if header else plain, found)
     _must_be(result, document.data, changes, where)
-    return result.replace("\n", "\r\n") if crlf else result
+    return _with_ends_of(text, result) if crlf else result
 
 
 def effective(text: str) -> Effective:
@@ -239,6 +247,33 @@ def _changes(document: Document, version: int, wanted: Listener | None) -> Itera
         yield places[0].disable, False
 
 
+def _forgotten(document: Document, made: Collection[str]) -> Iterator[tuple[Place, Any]]:
+    """The certificates' keys, where one of them names a file that we made."""
+    for place in (facts.GRPC, facts.PLUGIN):
+        keys = [key for key in (place.tls_ca, place.tls_cert, place.tls_key) if document.has(key)]
+        if any(windows_path.same(str(document.get(key)), path) for key in keys for path in made):
+            yield from ((key, _GONE) for key in keys)
+
+
+def certificate_files(text: str) -> dict[str, str]:
+    """The files that a config.toml names for the port's certificates, by their keys with the line."""
+    document = Document.parse(text)
+    places = [key for place in (facts.GRPC, facts.PLUGIN) for key in (place.tls_ca, place.tls_cert, place.tls_key)]
+    return {f"{document.at(key)}{key[-1]}": str(document.get(key)) for key in places if document.get(key)}
+
+
+def _with_ends_of(before: str, after: str) -> str:
+    """The lines of `after` with the ends that the same lines have in `before`; new ones get Windows'."""
+    lines = before.splitlines(keepends=True)
+    ends = [("\n" if line.endswith("\n") and not line.endswith("\r\n") else "\r\n") for line in lines]
+    bare = [line.rstrip("\r\n") for line in lines]
+    new = after.split("\n")
+    found = ["\r\n"] * len(new)
+    for block in SequenceMatcher(None, bare, new, autojunk=False).get_matching_blocks():
+        found[block.b : block.b + block.size] = ends[block.a : block.a + block.size]
+    return "".join(f"{line}{end}" for line, end in zip(new[:-1], found, strict=False)) + new[-1]
+
+
 def _differs(document: Document, place: Place, value: Any) -> bool:
     found = document.get(place)
     return type(found) is not type(value) or found != value
@@ -269,6 +304,11 @@ def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
     document = tomlkit.parse(text)
     for place, value in changes:
         table: Any = document
+        if value is _GONE:
+            for name in place[:-1]:
+                table = table[name]
+            table.remove(place[-1])
+            continue
         for depth, name in enumerate(place[:-1]):
             if name not in table:
                 table[name] = tomlkit.table(is_super_table=depth < len(place) - 2)
@@ -278,15 +318,16 @@ def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
             table.trivia.comment_ws = table.trivia.comment = ""
         item = tomlkit.item(value)
         if place[-1] not in table:
-            item.indent(_indent(table))
+            item.trivia.indent = _indent(table)
         table[place[-1]] = item
     return tomlkit.dumps(document)
 
 
-def _indent(table: Any) -> int:
-    """How far the keys of a table stand from the left."""
+def _indent(table: Any) -> str:
+    """What stands before the keys of a table: blanks or tabs."""
     keys = (value for value in table.values() if not isinstance(value, Mapping))
-    return max((len(value.trivia.indent) for value in keys if hasattr(value, "trivia")), default=0)
+    found = (_KEY_INDENT.match(value.trivia.indent) for value in keys if hasattr(value, "trivia"))
+    return max((match[0] for match in found if match), key=len, default="")
 
 
 def _must_be(text: str, before: Mapping[str, Any], changes: list[tuple[Place, Any]], where: str) -> None:
@@ -296,9 +337,12 @@ def _must_be(text: str, before: Mapping[str, Any], changes: list[tuple[Place, An
         table = wanted
         for name in place[:-1]:
             table = table.setdefault(name, {})
-        table[place[-1]] = value
+        if value is _GONE:
+            table.pop(place[-1])
+        else:
+            table[place[-1]] = value
     try:
-        right = tomllib.loads(text) == wanted
+        right = same_value(tomllib.loads(text), wanted)
     except tomllib.TOMLDecodeError:
         right = False
     if not right:

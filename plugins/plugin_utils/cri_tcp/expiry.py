@@ -153,7 +153,8 @@ class Expiry:
 
     def reads(self) -> tuple[Query, ...]:
         """The node's clock, what is planned, the task, and what became of an earlier one."""
-        return (system_query(), _document(self.layout), _task(), *outcome_reads(self.layout))
+        asked = (_task(),) if self.after_s else ()  # a Task Scheduler that does not answer is no reason not to close
+        return (system_query(), _document(self.layout), *asked, *outcome_reads(self.layout))
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
@@ -162,7 +163,7 @@ class Expiry:
     def change(self, reading: Reading) -> Change | None:
         """Plan the end, or take a planned one away; forget one that is over, and do what it left to be done."""
         planned = _json(reading, _document(self.layout))
-        task = bool((reading.parts[_task().key] or {}).get("exists"))
+        task = bool((reading.parts.get(_task().key) or {}).get("exists")) if self.after_s else planned is not None
         outcome = bool(reading.parts[_outcome(self.layout).key].get("exists"))
         remedied = finding(self.layout, reading) != "" and _still_open(self.layout, reading)
         away = Op("remove", {"path": self._path("expired.json")})
@@ -171,10 +172,10 @@ class Expiry:
         state = (_task(), _outcome(self.layout))
         if self.after_s == 0:
             if planned is None and not task:
-                text = f"forget that {self.label} is over"
+                text = "forget that CRI over TCP has ended"
                 return Change(text=text, finish=forget, touches=touches, state=state) if outcome else None
             return Change(
-                text=f"take away the planned {self.label}",
+                text=f"cancel the planned {self.label}",
                 before=_line(planned),
                 after="none\n",
                 prepare=self._without(planned is not None, task),
@@ -187,7 +188,7 @@ class Expiry:
         if not outcome and task and _same(planned, wanted, _now(reading)):
             return None
         return Change(
-            text=f"close it at {wanted['at']} ({self.label})",
+            text=f"schedule the {self.label} for {wanted['at']}",
             before=_line(planned),
             after=_line(wanted),
             prepare=self._with(wanted, planned is not None, task),
@@ -219,7 +220,7 @@ class Expiry:
             "sha256": [self._opened_hash(reading), _hash(self.closed)],
             "first": [rule.wire()],
             "same": [op.wire() for op in (write, *restart)],
-            "last": [_delete().wire()],
+            "last": [_delete().wire(), Op("remove", {"path": self._path("expiry.xml")}).wire()],
         }
 
     def _opened_hash(self, reading: Reading) -> str:
@@ -229,7 +230,7 @@ class Expiry:
         return present or _hash(self.opened)
 
     def _with(self, wanted: Mapping[str, Any], planned: bool, task: bool) -> tuple[Op, ...]:
-        """Files, then the task; what was planned before comes back if the batch is taken back."""
+        """Files, then the task; what was planned before comes back if the batch is rolled back."""
         xml = runner_task.xml(self.layout.state_dir, ABOUT, since=str(wanted["at"]), every="PT5M")
         create = runner_task.create(TASK, self._path("expiry.xml"))
         again = (create,) if planned and task else ()
@@ -247,6 +248,10 @@ class Expiry:
             backup = windows_path.join(self.backup, "expiry.json")
             kept = Op("move", {"from": self._path("expiry.json"), "to": backup})
             ops.append(kept.undone_by(Op("move", {"from": backup, "to": self._path("expiry.json")})))
+            xml = windows_path.join(self.backup, "expiry.xml")
+            kept = Op("move", {"from": self._path("expiry.xml"), "to": xml})
+            ops.insert(0, Op("mkdir", {"path": self.backup}))
+            ops.append(kept.undone_by(Op("move", {"from": xml, "to": self._path("expiry.xml")})))
         return tuple(ops)
 
     def _write(self, name: str, data: bytes, planned: bool) -> Op:

@@ -14,28 +14,35 @@ from ..components.containerd.containerd_toml import equal
 from ..components.join.secret_file import SecretFile
 from ..components.layout import Layout
 from ..engine import command_line, windows_path
-from ..engine.batch import Batch, Op, as_base64
-from ..engine.reading import Expectation, Query, Reading, file_key, file_query, services_query, system_query
+from ..engine.batch import Op
+from ..engine.reading import (
+    Query,
+    Reading,
+    file_key,
+    file_query,
+    services_query,
+)
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
 from ..engine.resources.firewall_rule import FirewallRule, Network, shown
 from ..engine.resources.service import ACTIVE, Service
-from ..engine.resources.text_file import READ_LIMIT, TextFile
+from ..engine.resources.text_file import READ_LIMIT, TextFile, equal_text
 from ..engine.security import ADMINS_ONLY, readers
-from ..engine.services.as_found import AsFound
-from ..engine.tools import run
+from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
-from ..facts.firewall import PROFILES
+from ..facts.firewall import POLICIES, PROFILES
+from . import kept
 from .certs import ON_NODE, Certificates
-from .edit import Effective, Listener, Tls, edited, effective, imports, not_effective
+from .edit import Effective, Listener, Tls, certificate_files, edited
 from .expiry import Expiry, Restart
 
 NAME = "containerd_config_tcp"
-CANDIDATE = ".winkube-candidate"
 _ADMINS = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
-_DUMP_OP = 1
-"""The place of `config dump` in the batch of `rehearsal`."""
+ASKS_STILL = (
+    "config.toml names certificates of the server already (tcp_tls_cert, or tls_cert), so the port asks for them "
+    "although none were given here: name the client's in client_tls, or take these keys out and run again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,11 @@ class CriTcpArgs:
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
     mark: str = ""
+
+
+def drop_ins(layout: Layout) -> str:
+    """Where files usually lie that add to config.toml; ours imports them."""
+    return windows_path.join(windows_path.parent(layout.containerd_config), "conf.d")
 
 
 def certificate_folder(layout: Layout) -> str:
@@ -116,10 +128,12 @@ def reads(args: CriTcpArgs) -> tuple[Query, ...]:
         file_query(args.layout.ctr),
         services_query((args.layout.containerd_service,)),
         *rule().reads(),
-        *(_profile_query(key) for key in PROFILES.values() if args.networks),
+        *(_profile_query(key) for key in (*PROFILES.values(), *POLICIES.values()) if args.networks),
+        kept.query(args.layout),
+        file_query(drop_ins(args.layout), entries=True),
         *((file_query(tls.ca), file_query(tls.cert), file_query(tls.key, sddl=True)) if tls else ()),
         *(query for resource in _certificates(args) for query in resource.reads()),
-        *Expiry(args.layout, "", 0).reads(),
+        *Expiry(args.layout, "", args.expires_s).reads(),
     )
 
 
@@ -136,7 +150,11 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     _guarded(args, reading)
     port = args.listener.address.port if args.listener else 0
     config = _config(args, reading)
+    changes = config.change(reading) is not None
+    named = _named(config.text, args) if changes else {}
     return (
+        kept.Kept(layout, layout.backup(args.mark), config.text if args.listener else None),
+        NamedFiles(layout.containerd_config, tuple(named.items())),
         _expiry(args, config, found, reading),
         rule(port, args.networks),
         *_certificates(args),
@@ -145,59 +163,48 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     )
 
 
-def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-    """Containerd itself reads the new config.toml under another name, before anything is stopped; None if it is not to
-    change. The name is in the same folder, so that what it imports is the same."""
-    file = config_of(resources)
-    if file.change(reading) is None:
-        return None
-    layout = args.layout
-    if not reading.file(layout.containerd_binary).get("exists"):
-        raise Refused(
-            f"{layout.containerd_binary} is not there, so that nobody can say what the new config.toml would do; "
-            "winkube_containerd_binary (node.containerd_binary) names the program that the service runs."
-        )
-    candidate = f"{layout.containerd_config}{CANDIDATE}"
-    away = Op("remove", {"path": candidate})
-    write = Op("write", {"path": candidate, "content": as_base64(file.text.encode()), "sddl": ADMINS_ONLY_FILE})
-    return Batch(
-        NAME,
-        (
-            write.undone_by(away),
-            run(layout.containerd_binary, "--config", candidate, "config", "dump", encoding="utf-8"),
-            away,
-        ),
-        pre=(Expectation(system_query(), (("machine", reading.machine),)),),
-    )
+@dataclass(frozen=True, slots=True)
+class NamedFiles:
+    """That the certificates are there which a config.toml names, and which nobody brings: without them containerd would
+    not start again, whatever is put back."""
+
+    config: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return f"certificates named in {self.config}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """These files."""
+        return tuple(file_query(path) for _key, path in self.files if windows_path.problem(path) is None)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> None:
+        """Refused if one is missing."""
+        missing = [
+            f"{self.config}: {key} = '{path}' is no file on the node, and containerd does not start without it (2.2 "
+            "reads it also where the port is closed). Put the file there, or take the key out; nothing was changed."
+            for key, path in self.files
+            if reading.parts.get(file_key(path), {"kind": None}).get("kind") != "file"
+        ]
+        if missing:
+            raise Refused(*missing)
 
 
-def config_of(resources: tuple[Resource, ...]) -> TextFile:
-    """The config.toml among the resources of `desired`."""
-    return next(resource for resource in resources if isinstance(resource, TextFile))
-
-
-def is_rehearsal(batch: Batch) -> bool:
-    """Whether a batch is one of `rehearsal`."""
-    return any(str(op.args.get("path", "")).endswith(CANDIDATE) for op in batch.ops)
-
-
-def judge_rehearsal(args: CriTcpArgs, answer: Mapping[str, Any], text: str) -> None:
-    """Refused if containerd read the candidate `text` otherwise than wanted. `answer` is the node's to `rehearsal`."""
-    outputs = [str(item.get("stdout") or "") for item in answer.get("results") or () if item.get("n") == _DUMP_OP]
-    where = args.layout.containerd_config
-    try:
-        fault = not_effective(effective(outputs[0] if outputs else ""), args.listener)
-    except ValueError as error:
-        fault = f"its answer to 'config dump' is no TOML ({error})"
-    if not fault:
-        return
-    others = imports(text)
-    remedy = (
-        f"Look into what it imports ({', '.join(others)}): in containerd 1.x such a file replaces a plugin's table."
-        if others
-        else "This containerd is older than the version of the file, or does not know the key."
-    )
-    raise Refused(f"{where}: with the change, containerd would say that {fault}. Nothing was changed. {remedy}")
+def _named(text: str, args: CriTcpArgs) -> dict[str, str]:
+    """The certificates in a config.toml that were there before, by key."""
+    made = made_files(args.layout)
+    brought = (made.ca, made.cert, made.key) if args.certificates else ()
+    return {
+        key: path
+        for key, path in certificate_files(text.removeprefix("\ufeff")).items()
+        if not any(windows_path.same(path, other) for other in brought)
+    }
 
 
 def gate(listener: Listener, timeout_s: int) -> Op:
@@ -241,15 +248,13 @@ def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
 def _guarded(args: CriTcpArgs, reading: Reading) -> None:
     """Refused if the node does not keep out who is to be kept out."""
     found: list[str] = []
-    if args.networks:
-        off = [
-            name for name, key in PROFILES.items() if str(reading.parts[_profile_query(key).key].get("value")) == "0"
-        ]
-        if off:
-            found.append(
-                f"The Windows firewall is off on the node (profile {', '.join(off)}), so allowed_sources would keep "
-                "nobody out: turn it on (netsh advfirewall set allprofiles state on), or take 127.0.0.1."
-            )
+    off, why = firewall_off(args, reading)
+    if off and not asks_for_certificates(args):
+        found.append(
+            f"The Windows firewall is off on the node ({why}), so allowed_sources would keep nobody out: turn it on "
+            "(netsh advfirewall set allprofiles state on; a group policy is changed where it is made), let clients "
+            "show a certificate (certificates), or take 127.0.0.1."
+        )
     tls = args.listener.tls if args.listener and args.certificates is None else None
     for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)) if tls else ():
         if reading.file(path).get("kind") != "file":
@@ -265,6 +270,35 @@ def _guarded(args: CriTcpArgs, reading: Reading) -> None:
         raise Refused(*found)
 
 
+def asks_for_certificates(args: CriTcpArgs) -> bool:
+    """Whether only owners of a certificate get in."""
+    return args.certificates is not None or (args.listener is not None and args.listener.tls is not None)
+
+
+def firewall_off(args: CriTcpArgs, reading: Reading) -> tuple[list[str], str]:
+    """The profiles in which the firewall lets everything in, and why, for a sentence. Nobody asks for a port that is
+    reached from the node alone."""
+    if not args.networks:
+        return [], ""
+    by_policy, off = [], []
+    for name, key in PROFILES.items():
+        policy = _switch(POLICIES[name], reading)
+        if policy == "0":
+            by_policy.append(name)
+        if (policy or _switch(key, reading)) == "0":
+            off.append(name)
+    why = f"profile {', '.join(off)}"
+    if by_policy:
+        why += f"; by group policy, {POLICIES[by_policy[0]]}: {', '.join(by_policy)}"
+    return off, why
+
+
+def _switch(key: str, reading: Reading) -> str:
+    """`EnableFirewall` of a profile; empty if nothing is said."""
+    value = (reading.parts.get(_profile_query(key).key) or {}).get("value")
+    return str(value) if value in (0, 1) else ""
+
+
 def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
     path = args.layout.containerd_config
     found = reading.file(path)
@@ -276,7 +310,14 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
             f"{path} is larger than {READ_LIMIT} bytes or no UTF-8 text; it is not changed (it has {found.get('size')} "
             "bytes)."
         )
-    return TextFile(path, edited(present, args.listener, path), backup=args.layout.backup(args.mark), equal=equal)
+    text = kept.closed(present, args.listener, args.layout, reading, _made(args.layout))
+    same = equal_text if args.listener is None and text != present else equal
+    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=same)
+
+
+def _made(layout: Layout) -> tuple[str, ...]:
+    made = made_files(layout)
+    return (made.ca, made.cert, made.key)
 
 
 def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], reading: Reading) -> Expiry:
@@ -289,8 +330,17 @@ def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], readin
     restart = None
     if args.expires_restart:
         restart = Restart(str(found["name"]), layout.containerd_binary, args.start_timeout_s, args.stop_timeout_s)
-    closed = edited(opened, None, config.path)
+    closed = _closed(opened, config, args, reading)
     return Expiry(layout, layout.backup(args.mark), args.expires_s, opened, closed, restart)
+
+
+def _closed(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -> str:
+    """What the file becomes when the time is over: what it was before, if that is known."""
+    present = reading.text(config.path) or ""
+    was = kept.before(args.layout, reading)
+    if was is None and opened != present and kept.is_closed(present):
+        return present
+    return edited(opened, None, config.path, _made(args.layout)) if was is None else was
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
@@ -326,6 +376,7 @@ def _restarted(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> 
         start_timeout_s=args.start_timeout_s,
         stop_timeout_s=args.stop_timeout_s,
         run=found.get("state") in ACTIVE,
+        first_end=True,
     )
 
 

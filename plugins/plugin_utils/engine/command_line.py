@@ -107,6 +107,11 @@ def join(arguments: Iterable[str]) -> str:
     return " ".join(quote(argument) for argument in arguments)
 
 
+def listed(line: str) -> str:
+    """A command line for people, one argument a line, so that a diff shows the one that differs."""
+    return "".join(f"\n  {argument or quote(argument)}" for argument in split(line))
+
+
 def same(left: list[str], right: list[str]) -> bool:
     """Whether two argument lists start the same thing: the program without regard to case, the rest with it."""
     if not left or not right:

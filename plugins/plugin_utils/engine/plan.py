@@ -10,15 +10,16 @@ start the service, wait until it is ready, start the dependants, note what was i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, as_read, merge_queries, service_key, services_query
 from .resource import Change, Refused, Resource
 from .resources.directory import each_once
-from .resources.no_service import NoService
-from .resources.service import RUNNING, STOPPED, Service, with_undo_start
+from .resources.service import RUNNING, STOPPED, NoService, Service, with_undo_start
+from .sentences import as_steps
 from .tools import halt, start_ops, stop_ops
 
 
@@ -37,6 +38,8 @@ class Plan:
     """What one component has to do: nothing (`batch` is None) or one batch; and the reading as it will be.
 
     `reboot` are the reasons for which the machine has to be restarted after the batch, or although there is none.
+    `waits`: the batch waits for a service that runs and was not ready when it was read; where that is in vain, a plan
+    that restarts it is next.
     """
 
     component: str
@@ -44,6 +47,7 @@ class Plan:
     batch: Batch | None
     predicted: Reading
     reboot: tuple[str, ...] = ()
+    waits: bool = False
 
     @property
     def changed(self) -> bool:
@@ -60,6 +64,7 @@ class _Restart:
     gate: tuple[Op, ...]
     steps: tuple[Step, ...]
     halt: tuple[Op, ...] = ()
+    waits: bool = False
 
 
 def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
@@ -72,8 +77,19 @@ def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ..
     return merge_queries(query for resource in resources for query in resource.confides(reading))
 
 
-def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *, deadline_s: int = 900) -> Plan:
-    """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be."""
+def make_plan(
+    component: str,
+    resources: Sequence[Resource],
+    reading: Reading,
+    *,
+    deadline_s: int = 900,
+    restart_unready: bool = False,
+) -> Plan:
+    """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be.
+
+    A service that runs and is not ready is waited for, since it may have been started a moment ago; with
+    `restart_unready` it is restarted.
+    """
     resources = each_once(resources)
     _refuse_unread(resources, reading)
     planned = [(resource, change) for resource in resources if (change := resource.change(reading)) is not None]
@@ -82,7 +98,7 @@ def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *
     redefined = {resource.label for resource, change in planned if change.define and not change.at_once}
     services = [resource for resource in resources if isinstance(resource, Service)]
     restarts = [
-        _restart(service, reading, touched, service.label in redefined, more=service is not services[-1])
+        _restart(service, reading, touched, service.label in redefined, service is not services[-1], restart_unready)
         for service in services
     ]
     reboot = tuple(dict.fromkeys(change.reboot for change in changes if change.reboot))
@@ -110,13 +126,14 @@ def make_plan(component: str, resources: Sequence[Resource], reading: Reading, *
         ),
         deadline_s=deadline_s,
     )
-    return Plan(component, steps, batch, _predict(changes, services, restarts, reading), reboot)
+    waits = any(restart.waits for restart in restarts)
+    return Plan(component, steps, batch, _predict(changes, services, restarts, reading), reboot, waits)
 
 
 def _refuse_unread(resources: Sequence[Resource], reading: Reading) -> None:
     errors = reading.errors()
     problems = [
-        f"{query.key} could not be read on the node: {errors[query.key]}"
+        f"{dict(query.args).get('path') or query.key} could not be read on the node: {errors[query.key]}"
         for query in reads(resources)
         if query.key in errors
     ]
@@ -124,11 +141,24 @@ def _refuse_unread(resources: Sequence[Resource], reading: Reading) -> None:
         raise Refused(*problems)
 
 
-def _restart(service: Service, reading: Reading, touched: frozenset[str], redefined: bool, *, more: bool) -> _Restart:
+def _restart(
+    service: Service,
+    reading: Reading,
+    touched: frozenset[str],
+    redefined: bool,
+    more: bool,
+    restart_unready: bool,
+) -> _Restart:
     """A service restarts if and only if its definition, as far as that takes a restart, or a file it uses changes; one
     that should run and does not is started, one that is nobody's to start yet is at most stopped. If `more` services
     are started behind it, it has to be ready first."""
     affected = redefined or bool(service.uses & touched)
+    unready = service.unready(reading) if service.run and service.is_running(reading) and not affected else ""
+    if unready and not restart_unready:
+        text = f"wait until {service.name} is ready ({unready}), and restart it if it stays so"
+        ready = tuple(service.watched(op) for op in service.ready)
+        return _Restart((), ready, (), (Step(service.label, text),), waits=True)
+    affected = affected or bool(unready)
     stops = affected and service.is_active(reading)
     if not affected and service.is_running(reading):
         return _Restart((), (), (), ())
@@ -149,7 +179,7 @@ def _restart(service: Service, reading: Reading, touched: frozenset[str], redefi
     there = reading.service(service.name) is not None
     halted = service.halt() if there else ()
     if not service.run:
-        also = f", and before it what depends on it: {', '.join(dependants)}" if dependants else ""
+        also = f" and its dependants: {', '.join(dependants)}" if dependants else ""
         return _Restart(tuple(stop), (), (), (Step(service.label, f"stop {service.name}{also}"),), halted)
     ready = tuple(service.watched(op) for op in service.ready)
     start = list(service.start())
@@ -158,12 +188,12 @@ def _restart(service: Service, reading: Reading, touched: frozenset[str], redefi
     for name in reversed(dependants):
         first, *waits = start_ops(name, service.start_timeout_s)
         start += [first.undone_by(halt(name, service.stop_timeout_s)), *waits]
-    steps = [Step(service.label, f"{'restart' if stops else 'start'} {service.name}")]
+    why = f", which was not ready: {unready}" if unready else ""
+    steps = [Step(service.label, f"{'restart' if stops else 'start'} {service.name}{why}")]
     if dependants:
-        steps.append(
-            Step(service.label, f"stop before it and start after it what depends on it: {', '.join(dependants)}")
-        )
-    return _Restart(tuple(stop), tuple(start), ready, tuple(steps), halted)
+        steps.append(Step(service.label, f"restart its dependants: {', '.join(dependants)}"))
+    gate = (*ready, *(service.watched(op) for op in service.stays))
+    return _Restart(tuple(stop), tuple(start), gate, tuple(steps), halted)
 
 
 def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) -> tuple[Op, ...]:
@@ -186,7 +216,8 @@ def _services_again(services: Sequence[Service], reading: Reading) -> tuple[Quer
     if not services:
         return ()
     listed = reading.parts.get("services") or ()
-    return (services_query((*(service.name for service in services), *listed)),)
+    asked = (query for service in services for query, _ready in service.asks() if query.key in reading.parts)
+    return (services_query((*(service.name for service in services), *listed)), *asked)
 
 
 def _predict(
@@ -200,4 +231,30 @@ def _predict(
         key = service_key(service.name)
         if (restart.start or restart.stop) and key not in parts and reading.service(service.name) is not None:
             parts[key] = {**(reading.service(service.name) or {}), "state": RUNNING if restart.start else STOPPED}
+        if restart.start:
+            parts |= {query.key: ready for query, ready in service.asks() if query.key in reading.parts}
     return reading.merged(parts, predicted=True)
+
+
+# A plan and what became of it, as a task's result: `changed`, `diff` and `steps` come from the same plan object.
+
+
+def task_result(
+    plan: Plan, *, check: bool, diff: bool, calls: int, answer: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """`{changed, steps: [{text, state}], winkube: {answer, outcome, batch, calls}, diff?}`; `state` is `planned`
+    or `done`; a component that failed has no result."""
+    answer = answer or {}
+    outcome = answer.get("outcome")
+    found: dict[str, Any] = {
+        "changed": plan.changed if check else outcome == "done",
+        "steps": as_steps((step.text for step in plan.steps), planned=check),
+        "winkube": {"answer": answer.get("answer"), "outcome": outcome, "batch": answer.get("batch"), "calls": calls},
+    }
+    if diff:
+        found["diff"] = [
+            {"before_header": step.label, "after_header": step.label, "before": step.before, "after": step.after}
+            for step in plan.steps
+            if step.before != step.after
+        ] or [{"prepared": "".join(f"{step.text}\n" for step in plan.steps)}] * bool(plan.steps)
+    return found

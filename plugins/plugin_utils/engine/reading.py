@@ -100,6 +100,12 @@ def pipe_query(name: str) -> Query:
     return Query(f"pipe:{name.casefold()}", "pipe", (("name", name),))
 
 
+def http_query(url: str, service: str = "") -> Query:
+    """What the node itself gets at a URL; with `service` only while that runs, since a port at which nobody listens
+    costs the whole time limit."""
+    return Query(f"http:{url}", "http", (("url", url), *((("service", service),) if service else ())))
+
+
 def file_key(path: str) -> str:
     """The key of a file in a reading."""
     return f"file:{windows_path.key(path)}"

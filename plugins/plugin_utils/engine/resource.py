@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contract between the kinds of resources and the planner."""
+"""The contract between the kinds of resources and the planner, and the two resources that change nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .batch import Op
-from .reading import Query, Reading
+from .reading import Query, Reading, file_query
 
 
 class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where it is raised
@@ -62,3 +62,54 @@ class Resource(Protocol):
 
     def change(self, reading: Reading) -> Change | None:
         """What has to be done, or None if it is as wanted. Refused if it cannot be done."""
+
+
+# What a person should know beside the other steps of a plan, such as what was left out and why.
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A step of a plan; it changes nothing, and is not said where nothing else changes."""
+
+    label: str
+    text: str
+
+    def reads(self) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """The sentence alone."""
+        return Change(text=self.text)
+
+
+# What somebody else has put on the node and a plan was made from.
+
+
+def whole_file(path: str, content_limit: int = 0) -> Query:
+    """A file with all that tells it from another: whatever else is asked of it, the answer can be compared."""
+    return file_query(path, sha256=True, sddl=True, content_limit=content_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class ReliesOn:
+    """Things that are read and never changed: a batch is only right as long as they are as they were read."""
+
+    label: str
+    queries: tuple[Query, ...]
+
+    def reads(self) -> tuple[Query, ...]:
+        """All of them."""
+        return self.queries
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Never a change."""
+        return None

@@ -53,11 +53,16 @@ CNI_VERSIONS: tuple[CniVersions, ...] = (
     ),
 )
 
+SDN_PLUGINS = ("nat", "sdnbridge", "sdnoverlay")
+SDN_VERSIONS = ("0.2.0", "0.3.0", "0.4.0", "1.0.0")
+"""What the plugins of microsoft/windows-container-networking take, 1.0.0 from v0.3.1 on. Source: its cni/cni.go,
+VersionsSupported (0.2.0 to 0.4.0 in v0.3.0; 1.0.0 with pull request #101)."""
+
 PREFERRED = "1.0.0"
 """What flannel's CNI configuration says where the plugins take it. Source: rancher/rke2 pkg/windows/flannel.go."""
 
 DEFAULT_CNI_VERSION = "0.2.0"
-"""Taken by every release. Source: the documents' cni.conf (microsoft/SDN Kubernetes/flannel)."""
+"""Taken by every release. Source: the cni.conf of kubernetes.io, v1.22 (microsoft/SDN Kubernetes/flannel)."""
 
 
 def cni_versions(plugins: Version) -> tuple[str, ...]:

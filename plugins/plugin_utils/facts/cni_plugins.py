@@ -39,6 +39,8 @@ PLUGINS: tuple[CniPlugin, ...] = (
     CniPlugin("azure-vnet", "", "", False, "Azure/azure-container-networking docs/cni.md"),
     CniPlugin("azure-vnet-ipam", "", "", False, "Azure/azure-container-networking docs/ipam.md"),
     CniPlugin("antrea", "", "", False, "antrea-io/antrea docs/windows.md"),
+    CniPlugin("vpc-bridge", "", "", False, "aws/amazon-vpc-cni-plugins plugins/vpc-bridge"),
+    CniPlugin("vpc-shared-eni", "", "", False, "aws/amazon-vpc-cni-plugins plugins/vpc-shared-eni"),
 )
 """By the name of the program without `.exe`."""
 
@@ -46,6 +48,10 @@ TRANSLATES_NODES = frozenset({"overlay"})
 """Types of networks whose pods reach nodes with the node's address: nobody outside an overlay can answer a pod's own.
 So the exceptions of OutBoundNAT are pods and services there, and the node's network as well elsewhere. Source:
 microsoft/SDN Kubernetes/windows/helper.psm1 (Update-CNIConfig) and start.ps1, rancher/rke2 pkg/windows."""
+
+BUILT_IN_IPAM = ("azure-cns",)
+"""Types of ipam that the plugin itself does, without a program. Source: Azure/azure-container-networking cni/network
+invoker_cns.go."""
 
 BY_NAME = {each.name: each for each in PLUGINS}
 

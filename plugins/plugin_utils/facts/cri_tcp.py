@@ -30,6 +30,11 @@ class TcpPlaces:
     tls_cert: Place
     tls_key: Place
 
+    @property
+    def all(self) -> tuple[Place, ...]:
+        """Every one of them."""
+        return (self.address, self.disable, self.tls_ca, self.tls_cert, self.tls_key)
+
 
 _TABLE = ("plugins", SERVER_TCP)
 
@@ -58,6 +63,16 @@ PLUGIN = TcpPlaces(
 BY_VERSION: Mapping[int, TcpPlaces] = {2: GRPC, 3: GRPC, 4: PLUGIN}
 """By the version that the file names. Version 1 has the switch in `[plugins.cri]`; containerd 1.6 and 1.7 read no table
 of a version 2 name out of such a file: measured, `config dump` keeps `disable_tcp_service = true`."""
+
+CLOSED: Mapping[Place, object] = {
+    GRPC.address: "",
+    GRPC.disable: True,
+    GRPC.tls_ca: "",
+    GRPC.tls_cert: "",
+    GRPC.tls_key: "",
+}
+"""What version 2 and 3 say where they say nothing. Source: as above. Not for the table of version 4: in an older file
+its being there means something."""
 
 PLAIN_PORT_OWNER = "SYSTEM"
 """Whom containerd runs as, and so whoever can ask it for a container with the host's files."""

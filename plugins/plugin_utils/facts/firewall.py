@@ -19,6 +19,15 @@ PROFILES: Mapping[str, str] = {
 """The keys of the three profiles; `EnableFirewall` (dword) 0 means that the profile lets everything in. Source:
 [MS-GPFAS] 2.2.3.2."""
 
+_GROUP_POLICY = r"HKLM\SOFTWARE\Policies\Microsoft\WindowsFirewall"
+
+POLICIES: Mapping[str, str] = {
+    name: rf"{_GROUP_POLICY}\{key}"
+    for name, key in (("domain", "DomainProfile"), ("private", "StandardProfile"), ("public", "PublicProfile"))
+}
+"""The same of a group policy: where its `EnableFirewall` is there, it counts and not the machine's own. Source:
+[MS-GPFAS] 2.2.3.2; Policy CSP, ADMX_WindowsFirewall (StandardProfile is the private one)."""
+
 KUBELET_RULE = "winkube-kubelet"
 KUBELET_PORT = 10250
 """Logs, exec and metrics. Source: rancher/rke2#1762; kubernetes-sigs/sig-windows-tools PrepareNode.ps1 and

@@ -18,7 +18,7 @@ class Backend:
     """One of flannel's backends on Windows.
 
     `type` is its name in net-conf.json, `hns_type` that of the HNS network it makes, `delegate` the CNI plugin that
-    it wants, `network` the name that the documents give the network. `maturity`: as the documents say.
+    it wants, `network` the name that kubernetes.io, v1.22, gives the network. `maturity`: as it says there.
     """
 
     type: str
@@ -46,7 +46,7 @@ BACKENDS: dict[str, Backend] = {
         "vxlan0",
         "beta; alpha in flannel's own words",
         "flannel v0.26 pkg/backend/vxlan/vxlan_windows.go and device_windows.go: Type Overlay, VNI at least 4096, port "
-        "4789 alone, Name flannel.<VNI> where none is given; vxlan0 is the documents' name",
+        "4789 alone, Name flannel.<VNI> where none is given; vxlan0 is kubernetes.io's name",
     ),
 }
 """By winkube_network_mode."""
@@ -75,7 +75,7 @@ OTHER_MODES: dict[str, NoBackend] = {
         "kubernetes.io, Networking on Windows, table of network modes: nat is not used in Kubernetes",
     ),
 }
-"""The other drivers that the documents name."""
+"""The other drivers that kubernetes.io names."""
 
 
 LOCAL_PODS_FROM = Version.parse("0.12.0")

@@ -104,7 +104,7 @@ _SPELLINGS = {
     "enforce-node-allocable": "enforce-node-allocatable",
     "service": "windows-service",
 }
-"""How the documents spell them. Source: kubernetes.io, Windows containers in Kubernetes, v1.22 and v1.27."""
+"""How the documentation spells them. Source: kubernetes.io, Windows containers in Kubernetes, v1.22 and v1.27."""
 
 _LOGS = "its output goes to the log file of the service (nssm's AppStdout and AppStderr, or kube-log-runner.exe)"
 _CNI = "CNI's folders stand in containerd's config.toml (bin_dir and conf_dir)"

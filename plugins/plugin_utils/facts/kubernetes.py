@@ -165,7 +165,7 @@ _CHANGELOG = "kubernetes v1.37.0 build/pause/CHANGELOG.md"
 PAUSE_REPOSITORY = "registry.k8s.io/pause"
 
 FROZEN_REPOSITORY = "k8s.gcr.io/pause"
-"""The name in the documents of v1.22. It gets no new tags, so it is no default. Source: kubernetes.io blog, 2023."""
+"""The documentation's of v1.22. It gets no new tags, so it is no default. Source: kubernetes.io blog, 2023."""
 
 PAUSE_IMAGES: tuple[PauseImage, ...] = (
     PauseImage("3.4.1", (17763, 18362, 18363, 19041, 19042), _OSS, f"{_CHANGELOG}; kubernetes/website#29056"),
@@ -264,3 +264,32 @@ def _advice(row: KubernetesLine) -> str:
     if not row.containerd:
         return f"Take a containerd that serves CRI {' or '.join(row.cri)}."
     return f"Recommended: {', '.join(f'{first} or later {first.line}' for first in row.containerd)}."
+
+
+# How far kubelet and kube-proxy may be behind the API server, and that they may not be ahead of it.
+
+LAST_WITH_TWO = Line(1, 24)
+"""Up to here a kubelet or kube-proxy may be two minors behind the API server, from 1.25 on three."""
+
+SKEW_SOURCE = "kubernetes.io, Version Skew Policy (release-1.35), kubelet and kube-proxy"
+
+
+def minors_behind(component: Line) -> int:
+    """How many minors this kubelet or kube-proxy may be older than its API server. Source: SOURCE."""
+    return 2 if component <= LAST_WITH_TWO else 3
+
+
+def skew_problem(program: str, component: Line, server: Line) -> str | None:
+    """Why `program` (kubelet, kube-proxy) of this line does not go with this API server, None if it does."""
+    if component > server:
+        return (
+            f"{program} {component} is newer than the cluster's API server {server}, which Kubernetes does not "
+            f"support: upgrade the control plane first, or set winkube_kubernetes_version to {server}."
+        )
+    limit = minors_behind(component)
+    if component.major != server.major or server.minor - component.minor > limit:
+        return (
+            f"{program} {component} is too old for the cluster's API server {server}: it may be {limit} minors older. "
+            f"Set winkube_kubernetes_version to {server}."
+        )
+    return None

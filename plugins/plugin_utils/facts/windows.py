@@ -161,7 +161,7 @@ FEATURE_FLOORS: tuple[FeatureFloor, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Maturity:
-    """How far a feature was in the release line that the documents name. `gate`: its feature gate, None for none."""
+    """How far a feature was in the release line that the documentation names. `gate`: its gate, None for none."""
 
     feature: str
     stage: str
@@ -215,3 +215,97 @@ def supported_builds(kubernetes: Line) -> tuple[int, ...]:
     """Builds that this Kubernetes supports as nodes, oldest first; empty for a line that no table knows."""
     rows = [row for row in HOST_SUPPORT if row.first <= kubernetes <= row.last]
     return tuple(sorted({build for row in rows for build in row.builds}))
+
+
+# Which Windows lets containers of containerd reach network shares with a group Managed Service Account (gMSA).
+
+
+@dataclass(frozen=True, slots=True)
+class GmsaFloor:
+    """A build of Windows that needs the `revision` (UBR) of `update` or a later one."""
+
+    build: int
+    revision: int
+    update: str
+    source: str
+
+
+_OF_2004 = (
+    "microsoft/Windows-Containers#44: the update 11C of 2020; support.microsoft.com: November 30, 2020, KB4586853 (OS "
+    "Builds 19041.662 and 19042.662) Preview"
+)
+
+GMSA_FLOORS: tuple[GmsaFloor, ...] = (
+    GmsaFloor(
+        17763,
+        1817,
+        "KB5000822",
+        "kubernetes.io, Configure GMSA for Windows Pods and containers, Containerd (kubernetes/website#27131, #31412)",
+    ),
+    GmsaFloor(19041, 662, "KB4586853", _OF_2004),
+    GmsaFloor(19042, 662, "KB4586853", _OF_2004),
+)
+
+GMSA_ENOUGH_FROM = 20348
+"""Newer Windows has the change from its first release. Concluded: it is named for older ones alone, and none of the
+sources names an update for Windows Server 2022. unverified"""
+
+COMPARTMENT_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\hns\State"
+COMPARTMENT_NAMESPACE = "EnableCompartmentNamespace"
+"""A dword; 1 lets a container reach a share by its name, not by its address alone.
+
+Source: kubernetes-sigs/windows-gmsa#30; kubernetes.io, the same page; Azure/AgentBaker#710.
+"""
+
+
+def gmsa_floor(build: int) -> GmsaFloor | None:
+    """What this build needs; None for nothing in particular, or for a build that no source names."""
+    return next((floor for floor in GMSA_FLOORS if floor.build == build), None)
+
+
+# The names that images for a build of Windows go by, and the name of its RuntimeClass.
+#
+# Every name here is a build: which builds a node runs is said in windows.py (`runs_image`).
+
+
+@dataclass(frozen=True, slots=True)
+class ImageNames:
+    """Tags: `servercore` of mcr.microsoft.com/windows/servercore, `iis` of mcr.microsoft.com/windows/servercore/iis,
+    None where none was seen."""
+
+    build: int
+    servercore: str
+    iis: str | None
+    source: str
+
+
+_GUIDE = "kubernetes.io, Guide for Running Windows Containers in Kubernetes, v1.27"
+_DOCKER = "microsoft/iis-docker README.md, supported tags; servercore: learn.microsoft.com, container base images"
+
+IMAGE_NAMES: tuple[ImageNames, ...] = (
+    ImageNames(17763, "ltsc2019", "windowsservercore-ltsc2019", f"{_GUIDE}: win-webserver and iis-2019"),
+    ImageNames(19041, "2004", None, "microsoft/hcsshim test/cri-containerd: the image of build V20H1"),
+    ImageNames(19042, "20H2", None, "FROM lines of public Dockerfiles, such as cosmo0920's of win32-api"),
+    ImageNames(20348, "ltsc2022", "windowsservercore-ltsc2022", _DOCKER),
+    ImageNames(26100, "ltsc2025", "windowsservercore-ltsc2025", _DOCKER),
+)
+
+RUNTIME_CLASS_API = "node.k8s.io/v1"
+RUNTIME_CLASS_SINCE = Line(1, 20)
+"""Source: kubernetes v1.20 CHANGELOG, RuntimeClass promoted to node.k8s.io/v1."""
+
+
+def image_names(build: int) -> ImageNames | None:
+    """The row of the newest images that a host of this build runs: its own, or those of the LTSC release before it."""
+    return next((row for row in reversed(IMAGE_NAMES) if runs_image(build, row.build)), None)
+
+
+def short_name(build: int) -> str:
+    """`2019`, `20h2`; the number of a build that has no name here."""
+    release = release_of(build)
+    return release.name.rpartition(" ")[2].lower() if release else str(build)
+
+
+def class_name(build: int) -> str:
+    """The RuntimeClass of a build, such as `windows-2019`. Source: the same guide, runtimeClasses.yml."""
+    return f"windows-{short_name(build)}"

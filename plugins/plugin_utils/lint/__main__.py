@@ -12,7 +12,15 @@ import sys
 INTERRUPTED, READER_GONE = 130, 141
 
 
-def _run() -> int:
+OLDEST_PYTHON = (3, 10)
+
+
+def run() -> int:
+    """The command; its exit status."""
+    # This file alone is written so that older ones can read it.
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        sys.stderr.write("workload-lint: it needs Python 3.10 or later, and this is an older one.\n")
+        return 2
     try:
         # Not above: who is quick with Ctrl-C meets the import.
         from .cli import main
@@ -20,7 +28,7 @@ def _run() -> int:
         status = main(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
-        sys.stderr.write("workload_lint: interrupted.\n")
+        sys.stderr.write("workload-lint: interrupted.\n")
         return INTERRUPTED
     except BrokenPipeError:
         # `| head` has seen enough. Python would complain again when it closes standard output.
@@ -30,4 +38,4 @@ def _run() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_run())
+    sys.exit(run())

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +15,7 @@ from .manifest import KubeObject
 from .model import as_list, as_map, as_text
 from .profile import Profile, Taint
 from .target import BUILD_LABEL, Target, selector_os, target_of
-from .workload import Pod, pod_of
+from .workload import TEMPLATES, Pod, holds_images, pods_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +56,14 @@ class Catalog:
     objects: list[KubeObject]
     pods: list[PodCase] = field(default_factory=list)
     node_pods: dict[str, list[Pod]] = field(default_factory=dict)
+    # Kinds that name images where no pod was found, and how many objects of each.
+    not_looked_into: Counter[str] = field(default_factory=Counter)
 
     @cached_property
     def by_kind(self) -> Mapping[str, list[KubeObject]]:
         found: defaultdict[str, list[KubeObject]] = defaultdict(list)
         for each in self.objects:
-            found[each.kind].append(each)
+            found[each.sort].append(each)
         return found
 
     def of_kind(self, kind: str, namespace: str | None = None) -> Iterator[KubeObject]:
@@ -75,6 +77,11 @@ class Catalog:
     @cached_property
     def runtime_classes(self) -> Mapping[str, Mapping[str, Any]]:
         return {each.name: each.value for each in self.of_kind("RuntimeClass")}
+
+    @cached_property
+    def node_systems(self) -> Mapping[str, str]:
+        """The system of each Node of the input, by its name."""
+        return {each.name: selector_os(as_map(each.metadata.get("labels"))) for each in self.of_kind("Node")}
 
     @cached_property
     def windows_nodes(self) -> tuple[KubeObject, ...]:
@@ -94,7 +101,10 @@ class Catalog:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """What keeps pods off every Windows node: read off the Nodes in the input, else what the profile tells."""
+        """What keeps pods off every Windows node: read off the Nodes in the input, else what the profile tells.
+
+        Empty, too, where nobody has told (see taints_known).
+        """
         if not self.windows_nodes:
             return (self.profile.taint,) if self.profile.taint else ()
         common: set[Taint] | None = None
@@ -107,6 +117,10 @@ class Catalog:
             }
             common = found if common is None else common & found
         return tuple(sorted(common or (), key=str))
+
+    @property
+    def taints_known(self) -> bool:
+        return bool(self.windows_nodes) or self.profile.taint_told
 
     @cached_property
     def labelled_pods(self) -> Mapping[tuple[str, str, str], list[PodCase]]:
@@ -138,30 +152,89 @@ class Catalog:
         return found
 
     @cached_property
+    def config_users(self) -> Mapping[tuple[str, str], list[PodCase]]:
+        """Windows pods by namespace and name of the ConfigMaps that they mount or take variables from."""
+        found: defaultdict[tuple[str, str], list[PodCase]] = defaultdict(list)
+        for case in self.pods:
+            if case.target.windows:
+                for name in sorted(_config_maps(case.pod)):
+                    found[case.pod.object.namespace, name].append(case)
+        return found
+
+    @cached_property
+    def default_class(self) -> str:
+        """The StorageClass of claims that name none; empty if the input has none that says so."""
+        named = (each for each in self.of_kind("StorageClass") if _is_default(each))
+        return next((each.name for each in named), "")
+
+    def class_of(self, claim: Mapping[str, Any]) -> str:
+        """The name of the StorageClass of a claim's spec; "" where it wants none, or nobody knows which."""
+        return as_text(claim["storageClassName"]) if claim.get("storageClassName") is not None else self.default_class
+
+    @cached_property
     def class_users(self) -> Mapping[str, list[PodCase]]:
         """Windows pods by the StorageClass of the claims that they mount."""
         found: defaultdict[str, list[PodCase]] = defaultdict(list)
         for claim in self.of_kind("PersistentVolumeClaim"):
             users = self.claim_users.get((claim.namespace, claim.name), [])
-            found[as_text(claim.spec.get("storageClassName"))] += users
+            found[self.class_of(claim.spec)] += users
         for case in self.pods:
             if case.target.windows:
                 for template in map(as_map, as_list(case.pod.object.spec.get("volumeClaimTemplates"))):
-                    found[as_text(as_map(template.get("spec")).get("storageClassName"))].append(case)
+                    found[self.class_of(as_map(template.get("spec")))].append(case)
+                for volume in map(as_map, as_list(case.pod.spec.get("volumes"))):
+                    template = as_map(as_map(volume.get("ephemeral")).get("volumeClaimTemplate"))
+                    if template:
+                        found[self.class_of(as_map(template.get("spec")))].append(case)
         return found
 
     @cached_property
     def volume_users(self) -> Mapping[str, list[PodCase]]:
-        """Windows pods by the PersistentVolume that their claims are bound to."""
+        """Windows pods by the PersistentVolume that their claims are bound to, or can be bound to and to no other."""
         found: defaultdict[str, list[PodCase]] = defaultdict(list)
         for claim in self.of_kind("PersistentVolumeClaim"):
-            found[as_text(claim.spec.get("volumeName"))] += self.claim_users.get((claim.namespace, claim.name), [])
+            users = self.claim_users.get((claim.namespace, claim.name), [])
+            wanted = as_text(claim.spec.get("volumeName")) or self._static_volume(claim)
+            found[wanted] += users
         for volume in self.of_kind("PersistentVolume"):
             reference = as_map(volume.spec.get("claimRef"))
             found[volume.name] += self.claim_users.get(
                 (as_text(reference.get("namespace")), as_text(reference.get("name"))), []
             )
         return found
+
+    def _static_volume(self, claim: KubeObject) -> str:
+        """The one volume of the claim's class, where nothing provisions that class; else empty."""
+        name = self.class_of(claim.spec)
+        provisioner = self.named("StorageClass", name)
+        if provisioner is not None and provisioner.value.get("provisioner") != "kubernetes.io/no-provisioner":
+            return ""
+        free = [
+            volume.name
+            for volume in self.of_kind("PersistentVolume")
+            if as_text(volume.spec.get("storageClassName")) == name and not volume.spec.get("claimRef")
+        ]
+        return free[0] if len(free) == 1 else ""
+
+
+def _is_default(storage_class: KubeObject) -> bool:
+    annotations = as_map(storage_class.metadata.get("annotations"))
+    return annotations.get("storageclass.kubernetes.io/is-default-class") in ("true", True)
+
+
+def _config_maps(pod: Pod) -> set[str]:
+    """The names of the ConfigMaps that a pod mounts or takes variables from."""
+    found = set()
+    for volume in map(as_map, as_list(pod.spec.get("volumes"))):
+        found.add(as_map(volume.get("configMap")).get("name"))
+        for source in map(as_map, as_list(as_map(volume.get("projected")).get("sources"))):
+            found.add(as_map(source.get("configMap")).get("name"))
+    for container in pod.containers:
+        for source in map(as_map, as_list(container.value.get("envFrom"))):
+            found.add(as_map(source.get("configMapRef")).get("name"))
+        for entry in map(as_map, as_list(container.value.get("env"))):
+            found.add(as_map(as_map(entry.get("valueFrom")).get("configMapKeyRef")).get("name"))
+    return {name for name in found if isinstance(name, str)}
 
 
 def build_catalog(objects: Iterable[KubeObject], profile: Profile) -> Catalog:
@@ -176,14 +249,15 @@ def build_catalog(objects: Iterable[KubeObject], profile: Profile) -> Catalog:
     catalog = Catalog(profile, kept)
     for each in everything:
         # What runs on a node is asked of the pods themselves, whoever made them.
-        pod = pod_of(each) if each.kind == "Pod" and each.spec.get("nodeName") else None
-        if pod is not None:
+        for pod in pods_of(each) if each.kind == "Pod" and each.spec.get("nodeName") else ():
             catalog.node_pods.setdefault(as_text(each.spec["nodeName"]), []).append(pod)
     for each in kept:
-        pod = pod_of(each)
-        if pod is not None:
-            target = target_of(pod, catalog.runtime_classes)
+        pods = pods_of(each)
+        if not pods and each.sort not in TEMPLATES and holds_images(each):
+            catalog.not_looked_into[each.kind] += 1
+        for pod in pods:
+            target = target_of(pod, catalog.runtime_classes, catalog.node_systems)
             if target.os == "unknown" and profile.unknown_pods == "windows":
-                target = Target("windows", target.evidence, target.selects, target.build)
+                target = Target("windows", target.evidence, target.selects, target.builds)
             catalog.pods.append(PodCase(pod, target, profile, catalog))
     return catalog

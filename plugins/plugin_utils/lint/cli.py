@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from .config import DEFAULT_FILE, Config, ConfigError, read_config
-from .engine import Report, lint
+from .engine import Report, lint, with_unreadable
 from .fix import after_fix, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
 from .report import FORMATS, place, render
-from .rulebook import UnknownRuleError
-from .rulebook_text import explain, list_rules
+from .rule import Complete, Remove, Rule, with_gaps
+from .rulebook import RULES, UnknownRuleError, resolve
 from .silence import SilenceError
-from .sources import read_paths, write_text
+from .sources import read_inputs, write_text
 from .version import VERSION
 
 OK, FINDINGS, UNUSABLE = 0, 1, 2
@@ -33,11 +33,11 @@ LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity
 
 _EPILOG = """\
 Examples:
-  workload_lint deploy/                       every .yaml, .yml and .json file below deploy
-  helm template ./chart | workload_lint -     what a chart is rendered to
-  workload_lint --profile 1.33 --builds 2022 'apps/*/pod.yml'
-  workload_lint --fix deploy/                 show what can be changed safely; --write changes it
-  workload_lint --explain LM-17               what a rule is about
+  workload-lint deploy/                       every .yaml, .yml and .json file below deploy
+  helm template ./chart | workload-lint -     what a chart is rendered to
+  workload-lint --profile 1.33 --builds 2022 'apps/*/pod.yml'
+  workload-lint --fix deploy/                 show what can be changed safely; --write changes it
+  workload-lint --explain LM-17               what a rule is about
 
 Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input.
 """
@@ -45,7 +45,7 @@ Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreada
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="workload_lint",
+        prog="workload-lint",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Says what in Kubernetes manifests will not work on Windows nodes, where, why, and what to do.",
         epilog=_EPILOG,
@@ -61,6 +61,9 @@ def _parser() -> argparse.ArgumentParser:
         "--fix", action="store_true", help="show what can be changed safely, as a diff; changes nothing"
     )
     parser.add_argument("--write", action="store_true", help="with --fix: change the files")
+    parser.add_argument("--exclude", metavar="PATTERN", action="append", default=[], help="leave these files out")
+    parser.add_argument("--disable", metavar="RULE,RULE", help="switch rules off")
+    parser.add_argument("--severity", metavar="RULE=LEVEL,..", help="give rules another severity: error, warning, info")
     parser.add_argument("--list-rules", action="store_true", help="print the rules and end")
     parser.add_argument("--explain", metavar="RULE", help="say what a rule looks at and what to do, and end")
     parser.add_argument("--version", action="version", version=VERSION)
@@ -100,17 +103,19 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             return OK
         config = _config(options.config)
         profile = with_settings(with_settings(Profile(), config.settings), _settings(options))
-        documents = read_paths(options.paths)
-        report = lint(documents, profile, config.ignore)
+        inputs = read_inputs(options.paths, (*config.exclude, *options.exclude))
+        documents = inputs.documents
+        report = with_unreadable(lint(documents, profile, config.ignore), inputs.unreadable)
         if options.fix:
             # A report for programs has standard output for itself.
             shown = out if options.format == "text" or options.output else err
-            report = _fix(documents, report, profile, config, options.write, shown, err)
+            left = _fix(documents, report, profile, config, options.write, shown, err)
+            report = with_unreadable(left, inputs.unreadable)
         _print(report, profile, options, out)
     except BrokenPipeError:
         raise
     except (SettingError, ConfigError, UnreadableError, SilenceError, UnknownRuleError, OSError) as error:
-        err.write(f"workload_lint: {error}\n")
+        err.write(f"workload-lint: {error}\n")
         return UNUSABLE
     for entry in report.unused:
         err.write(f"{entry.where}: this entry of ignore silenced nothing.\n")
@@ -153,3 +158,42 @@ def _print(report: Report, profile: Profile, options: argparse.Namespace, out: T
         out.write(f"; the first: {place(worst)}: {worst.rule}\n" if worst else "\n")
     else:
         out.write(text)
+
+
+# The rules in words, made from the table: for --list-rules, --explain and the pages in docs/rules.
+
+_FIXES = {Remove: "takes the field away where it has no effect", Complete: "adds what is missing"}
+
+
+def list_rules() -> str:
+    """One line for each rule and each of its parts."""
+    return "".join(f"{rule.id:<6} {rule.level.describe()}: {rule.title}\n" for rule in RULES)
+
+
+def explain(name: str) -> str:
+    """What the rules that a name stands for look at, and what to do. Raises UnknownRuleError."""
+    ids = resolve(name)
+    return "\n".join("".join(f"{line}\n" for line in _explained(rule)) for rule in RULES if rule.id in ids)
+
+
+def _explained(rule: Rule) -> Iterator[str]:
+    yield f"{rule.id}: {rule.title}"
+    if rule.rows:
+        yield f"  also known as: {', '.join(rule.rows)}"
+    yield f"  severity:      {rule.level.describe()}"
+    yield f"  looks at:      {', '.join(rule.paths)}{of_kinds(rule)}"
+    yield f"  says:          {with_gaps(rule.message)}"
+    yield f"  remedy:        {with_gaps(rule.remedy)}"
+    if rule.fix is not None:
+        yield f"  --fix:         {fix_of(rule)}"
+    yield f"  known from:    {rule.source}"
+    yield f'  accepted by:   the annotation lint.winkube.node/{rule.id}: "the reason", or ignore in .workload-lint.yml'
+
+
+def of_kinds(rule: Rule) -> str:
+    """The kinds of objects that it looks at, as the end of a sentence; nothing for pods."""
+    return "" if "pod" in rule.kinds else f" of {', '.join(rule.kinds)}"
+
+
+def fix_of(rule: Rule) -> str:
+    return _FIXES[type(rule.fix)] if rule.fix is not None else ""

@@ -26,6 +26,7 @@ from .rulebook import UnknownRuleError, resolve
 from .silence import Ignore
 
 DEFAULT_FILE = ".workload-lint.yml"
+_KEYS = (*SETTINGS, "exclude", "ignore")
 _ENTRY_KEYS = ("rule", "reason", "files", "objects")
 
 
@@ -38,6 +39,7 @@ class Config:
     """`settings` are those of profile.with_settings, not yet checked; `file` is empty where there is no file."""
 
     settings: dict[str, Any] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
     ignore: tuple[Ignore, ...] = ()
     file: str = ""
 
@@ -55,19 +57,19 @@ def read_config(path: Path) -> Config:
         return Config(file=str(path))
     document = documents[0]
     if not isinstance(document.value, dict) or len(documents) > 1:
-        raise ConfigError(
-            f"{path}: the configuration has to be one mapping with the keys {', '.join((*SETTINGS, 'ignore'))}."
-        )
+        raise ConfigError(f"{path}: the configuration has to be one mapping with the keys {', '.join(_KEYS)}.")
     for key in document.value:
-        if key not in (*SETTINGS, "ignore"):
-            raise ConfigError(
-                f"{_at(document, key)}: there is no key {key!r}; there are {', '.join((*SETTINGS, 'ignore'))}."
-            )
+        if key not in _KEYS:
+            raise ConfigError(f"{_at(document, key)}: there is no key {key!r}; there are {', '.join(_KEYS)}.")
     entries = document.value.get("ignore")
     if entries is not None and not isinstance(entries, list):
         raise ConfigError(f"{_at(document, 'ignore')}: ignore has to be a list of entries with rule and reason.")
     ignore = tuple(_entry(document, number, entry) for number, entry in enumerate(as_list(entries)))
-    return Config({key: value for key, value in document.value.items() if key != "ignore"}, ignore, str(path))
+    exclude = document.value.get("exclude") or []
+    if not isinstance(exclude, list) or not all(isinstance(each, str) for each in exclude):
+        raise ConfigError(f"{_at(document, 'exclude')}: exclude has to be a list of patterns of files.")
+    settings = {key: value for key, value in document.value.items() if key in SETTINGS}
+    return Config(settings, tuple(exclude), ignore, str(path))
 
 
 def _at(document: Document, *path: str | int) -> str:

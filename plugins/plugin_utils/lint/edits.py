@@ -104,6 +104,8 @@ def _node(document: Document, path: Path) -> yaml.Node:
             raise EditError("the place is behind an alias")
     if node is None:
         raise EditError("the object came from a cluster, not from a file")
+    if document.first_line:
+        raise EditError("it is one of several JSON values in a row")
     return node
 
 

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
-from .manifest import Document, KubeObject, objects_of
+from .manifest import Document, KubeObject, UnreadableError, objects_of
 from .memory import no_garbage_collection
-from .model import Finding, Hit, Path, Severity, show_path
+from .model import Finding, Hit, Path, Severity, masked, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule
-from .rulebook import POD_RULES, RULES
+from .rulebook import POD_RULES, RULES, UNREADABLE, resolve
 from .silence import Ignore, annotated
 
 _REJECTED = "The API server rejects the pod."
@@ -42,10 +43,14 @@ class Report:
     pods: Mapping[str, int]
     objects: int
     unused: tuple[Ignore, ...] = ()
+    # Files that could not be read, as findings of the rule UNREADABLE.
+    unreadable: tuple[Finding, ...] = ()
+    # Kinds of objects that name images where no pod was found -> how many.
+    not_looked_into: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def findings(self) -> list[Finding]:
-        return [each.finding for each in self.found if not each.finding.silenced]
+        return [*self.unreadable, *(each.finding for each in self.found if not each.finding.silenced)]
 
     @property
     def silenced(self) -> list[Finding]:
@@ -58,6 +63,31 @@ class Report:
         return [finding for finding in self.findings if finding.severity >= severity]
 
 
+def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report:
+    """The report with a finding for each file that could not be read: a template is no fault, another file is."""
+    findings = tuple(
+        Finding(
+            rule=UNREADABLE,
+            severity=Severity.INFO if each.template else Severity.ERROR,
+            file=each.file,
+            line=each.line,
+            column=each.column,
+            path="",
+            object="file",
+            container="",
+            message=masked(
+                str(each).removeprefix(f"{each.file}:{each.line}:{each.column}: ").removeprefix(f"{each.file}: ")
+            ),
+            remedy="Render it first (helm template, kubectl kustomize) and lint what comes out."
+            if each.template
+            else "Mend the file, or leave it out (exclude).",
+            source="YAML 1.1 as kubectl reads it",
+        )
+        for each in faults
+    )
+    return replace(report, unreadable=findings)
+
+
 def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore] = ()) -> Report:
     """Checks every object of the documents. Raises SilenceError for an annotation that names no rule or no reason."""
     with no_garbage_collection():
@@ -65,30 +95,48 @@ def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignor
 
 
 def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore]) -> Report:
+    said = {rule: severity for name, severity in profile.severities.items() for rule in resolve(name)}
     objects = [thing for document in documents for thing in objects_of(document)]
     catalog = build_catalog(objects, profile)
-    pods = {id(case.pod.object): case for case in catalog.pods}
+    pods: defaultdict[int, list[PodCase]] = defaultdict(list)
+    for case in catalog.pods:
+        pods[id(case.pod.object)].append(case)
     used: set[int] = set()
     found: list[Found] = []
     for thing in catalog.objects:
-        case = pods.get(id(thing))
-        reasons = annotated(thing, case.pod if case else None)
-        for rule, hit, path, subject in _hits(thing, case, catalog):
+        own = pods.get(id(thing), [])
+        accepted = {id(pod): annotated(thing, pod.pod) for pod in own} or {id(None): annotated(thing, None)}
+        for rule, hit, path, subject in _hits(thing, own, catalog):
             severity = rule.level.of(profile, subject.declared)
-            if severity is not None:
-                found.append(_found(rule, severity, hit, path, thing, case, profile, reasons, ignore, used))
+            if severity is not None and rule.id in said:
+                severity = said[rule.id]
+            if severity is not None and not _unrendered(thing.document.value, path):
+                pod = subject if isinstance(subject, PodCase) else None
+                reasons = accepted.get(id(pod), {})
+                found.append(_found(rule, severity, hit, path, thing, pod, profile, reasons, ignore, used))
     found.sort(key=lambda each: (each.finding.file, each.finding.line, each.finding.column))
     unused = tuple(entry for number, entry in enumerate(ignore) if number not in used)
-    return Report(tuple(found), Counter(case.target.os for case in catalog.pods), len(catalog.objects), unused)
+    systems = Counter(case.target.os for case in catalog.pods)
+    return Report(tuple(found), systems, len(catalog.objects), unused, not_looked_into=catalog.not_looked_into)
 
 
-def _hits(thing: KubeObject, pod: PodCase | None, catalog: Catalog) -> Iterator[tuple[Rule, Hit, Path, Case]]:
-    if pod is not None:
+def _unrendered(value: Any, path: Path) -> bool:
+    """Is what the finding is about a template that nobody has filled in, such as "{{ .Values.image }}"?"""
+    for part in path:
+        try:
+            value = value[part]
+        except (LookupError, TypeError):
+            return False
+    return isinstance(value, str) and "{{" in value
+
+
+def _hits(thing: KubeObject, pods: Sequence[PodCase], catalog: Catalog) -> Iterator[tuple[Rule, Hit, Path, Case]]:
+    for pod in pods:
         for rule in POD_RULES:
             if pod.target.windows or rule.all_pods:
                 for hit in rule.find(pod):
-                    yield rule, hit, (*pod.pod.prefix, *hit.path), pod
-    rules = _RULES_BY_KIND.get(thing.kind)
+                    yield rule, hit, pod.pod.locate(hit.path), pod
+    rules = _RULES_BY_KIND.get(thing.sort)
     if rules:
         case = ObjectCase(thing, catalog.profile, catalog, tuple(_users(thing, catalog)))
         for rule in rules:
@@ -102,7 +150,7 @@ _RULES_BY_KIND: Mapping[str, tuple[Rule, ...]] = {
     for kind in {kind for rule in RULES for kind in rule.kinds} - {"pod"}
 }
 # Objects that serve Linux pods as well: what Windows cannot do matters only where Windows pods use them.
-_USED_BY_PODS = ("Service", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+_USED_BY_PODS = ("Service", "ConfigMap", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
 
 def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
@@ -117,6 +165,8 @@ def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
         return catalog.volume_users.get(thing.name, [])
     if thing.kind == "StorageClass":
         return catalog.class_users.get(thing.name, [])
+    if thing.kind == "ConfigMap":
+        return catalog.config_users.get((thing.namespace, thing.name), [])
     return []
 
 
@@ -135,6 +185,7 @@ def _found(
     document = thing.document
     line, column = document.position(path)
     silenced = reasons.get(rule.id, "")
+    at_object = bool(silenced)
     for number, entry in enumerate(ignore):
         if entry.covers(rule.id, document.file, thing.label):
             used.add(number)
@@ -151,14 +202,28 @@ def _found(
         path=show_path(path),
         object=thing.label,
         container=hit.container,
-        message=fill(rule.message, values),
-        remedy=fill(rule.remedy, values),
+        message=masked(fill(rule.message, values)),
+        remedy=masked(fill(rule.remedy, values)),
         source=rule.source,
-        excerpt=document.line(line).strip(),
-        fixable=rule.fix is not None and document.node is not None,
+        excerpt=_excerpt(document, line, path),
+        fixable=rule.fix is not None and document.node is not None and (pod is None or pod.pod.whole),
         silenced=silenced,
+        external=bool(silenced) and not at_object,
     )
     return Found(finding, rule, hit, document, path, pod)
+
+
+def _excerpt(document: Document, line: int, path: Path) -> str:
+    """The line of the text, without credentials; nothing of a variable whose name says that it is a secret."""
+    holder: Any = document.value
+    for part in path[:-1]:
+        try:
+            holder = holder[part]
+        except (LookupError, TypeError):
+            break
+    if path[-1:] == ("value",) and isinstance(holder, dict) and names_secret(str(holder.get("name", ""))):
+        return "value: ***"
+    return masked(document.line(line).strip())
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -20,62 +20,146 @@ _BUILD_TAG = re.compile(
     r"|(?:^|[-_])(?P<bare>1709|1803|1809|1903|1909|2004|20h2)(?:-amd64)?$",
     re.IGNORECASE,
 )
-# Images that their publishers make for Linux alone, and endings of tags that name a Linux distribution. Only names that
-# have no Windows variant belong here: golang, python or fluent-bit do not.
+# Images that their publishers make for Linux alone. Only names that have no Windows variant belong here: golang,
+# python, mongo, traefik or fluent-bit do not. Sources: the images' pages on Docker Hub (official images: "Supported
+# architectures"), mcr.microsoft.com, quay.io, gallery.ecr.aws, GoogleContainerTools/distroless.
 _LINUX_REPOSITORIES = frozenset(
     [
         "alpine",
+        "almalinux",
+        "amazonlinux",
+        "archlinux",
         "busybox",
         "centos",
+        "clearlinux",
         "debian",
         "fedora",
+        "oraclelinux",
+        "photon",
+        "rockylinux",
         "ubuntu",
-        "nginx",
-        "httpd",
-        "redis",
-        "postgres",
-        "mysql",
-        "mariadb",
+        "cassandra",
+        "couchdb",
+        "drupal",
+        "elasticsearch",
+        "ghost",
         "haproxy",
+        "httpd",
+        "influxdb",
+        "joomla",
+        "kibana",
+        "kong",
+        "logstash",
+        "mariadb",
+        "memcached",
+        "mysql",
+        "neo4j",
+        "nextcloud",
+        "nginx",
+        "node",
+        "percona",
+        "perl",
+        "php",
+        "postgres",
+        "postgis/postgis",
         "rabbitmq",
-        "istio/proxyv2",
-        "gcr.io/distroless/static",
-        "gcr.io/distroless/base",
+        "redis",
+        "redmine",
+        "ruby",
+        "solr",
+        "sonarqube",
+        "varnish",
+        "wordpress",
+        "zookeeper",
+        "envoyproxy/envoy",
+        "jaegertracing/all-in-one",
+        "mcr.microsoft.com/mssql/server",
+        "mcr.microsoft.com/mssql-tools",
+        "mcr.microsoft.com/azure-sql-edge",
+        "mcr.microsoft.com/azure-cli",
+        "prom/node-exporter",
+        "quay.io/prometheus/node-exporter",
+        "prometheus/node-exporter",
         "registry.k8s.io/ingress-nginx/controller",
+        "quay.io/cilium/cilium",
+        "quay.io/minio/minio",
+        "minio/minio",
+        "openzipkin/zipkin",
+        "kindest/node",
+        "rancher/k3s",
     ]
 )
-_LINUX_TAG = re.compile(
-    r"(^|[-_.])(alpine|bookworm|bullseye|buster|trixie|jammy|noble|focal|slim|ubi[89]|linux)([-_.\d]|$)"
+# All that stands below these.
+_LINUX_NAMESPACES = (
+    "bitnami/",
+    "bitnamilegacy/",
+    "public.ecr.aws/bitnami/",
+    "public.ecr.aws/amazonlinux/",
+    "istio/",
+    "gcr.io/istio-release/",
+    "registry.istio.io/",
+    "gcr.io/distroless/",
+    "cgr.dev/chainguard/",
+    "linuxserver/",
+    "lscr.io/linuxserver/",
+    "registry.access.redhat.com/ubi",
+    "mcr.microsoft.com/cbl-mariner/",
+    "mcr.microsoft.com/azurelinux/",
+    "mcr.microsoft.com/mirror/docker/library/",
+    "quay.io/centos/",
 )
+_LINUX_TAG = re.compile(
+    r"(^|[-_.])(alpine|bookworm|bullseye|buster|stretch|trixie|debian|jammy|noble|focal|bionic|ubuntu|slim|ubi\d*|linux"
+    r"|(cbl-)?mariner|azurelinux|amazonlinux|al2023|distroless|rockylinux|centos)([-_.\d]|$)",
+    re.IGNORECASE,
+)
+# Mirrors for the Windows tests of Kubernetes keep the names of tags and hold images for Windows behind them.
+# Sources: kubernetes-sigs/windows-testing images and gce/prepull-1.21.yaml; kubernetes/kubernetes test/images
+# BASEIMAGE.
+_MIRRORS_WITH_WINDOWS = (
+    "k8sprow.azurecr.io/kubernetes-e2e-test-images/",
+    "gcr.io/kubernetes-e2e-test-images/",
+    "gcr.io/authenticated-image-pulling/",
+    "k8s.gcr.io/e2e-test-images/",
+    "registry.k8s.io/e2e-test-images/",
+    "e2eteam/",
+)
+# Registries whose publishers' own tags are what they say.
+_PUBLIC_REGISTRIES = ("mcr.microsoft.com/", "quay.io/", "gcr.io/", "ghcr.io/", "public.ecr.aws/", "registry.k8s.io/")
 
 
 def _split(image: str) -> tuple[str, str]:
     name = image.partition("@")[0]
     repository, _colon, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
-    for prefix in ("docker.io/library/", "docker.io/", "library/"):
+    for prefix in ("index.docker.io/", "docker.io/", "public.ecr.aws/docker/", "mirror.gcr.io/", "library/"):
         repository = repository.removeprefix(prefix)
     return repository, tag
+
+
+def _linux_repository(repository: str) -> bool:
+    return repository in _LINUX_REPOSITORIES or repository.startswith(_LINUX_NAMESPACES)
 
 
 @lru_cache(maxsize=4096)
 def image_os(image: str) -> str:
     """`windows`, `linux`, or empty if the name does not tell."""
     repository, tag = _split(image)
+    if repository.startswith(_MIRRORS_WITH_WINDOWS):
+        return ""
     if _WINDOWS_REPOSITORY.match(repository) or _WINDOWS_TAG.search(tag):
         return "windows"
-    if repository in _LINUX_REPOSITORIES or _LINUX_TAG.search(tag):
+    if _linux_repository(repository) or _LINUX_TAG.search(tag):
         return "linux"
     return ""
 
 
 def linux_for_sure(image: str) -> bool:
-    """Is it a publisher's own image for Linux? A mirror may hold a Windows image under a tag that names a distribution.
-
-    Source: kubernetes-sigs/windows-testing gce/prepull-1.21.yaml pulls such mirrors (httpd:2.4.39-alpine) on Windows.
-    """
+    """Is it a publisher's own image for Linux? A private mirror may hold anything behind its tags."""
     repository = _split(image)[0]
-    official = "/" not in repository
-    return image_os(image) == "linux" and (official or repository in _LINUX_REPOSITORIES)
+    host = repository.partition("/")[0]
+    on_docker_hub = "/" not in repository or not re.search(r"[.:]|^localhost$", host)
+    known = _linux_repository(repository) or on_docker_hub or repository.startswith(_PUBLIC_REGISTRIES)
+    return image_os(image) == "linux" and known
 
 
 @lru_cache(maxsize=4096)

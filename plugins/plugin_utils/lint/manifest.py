@@ -12,17 +12,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
 
 from .memory import no_garbage_collection
-from .model import Path, as_map, as_text
+from .model import Path, as_list, as_map, as_text
 
 
 class UnreadableError(Exception):
-    """A sentence that names file, line and remedy of an input which is no manifest."""
+    """A sentence that names file, line and remedy of an input which is no manifest.
+
+    `template`: it holds what Helm or Jinja2 would fill in, so it is no manifest yet.
+    """
+
+    def __init__(self, sentence: str, file: str = "", line: int = 0, column: int = 0, template: bool = False) -> None:
+        super().__init__(sentence)
+        self.file, self.line, self.column, self.template = file, line, column, template
 
 
 _BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -58,6 +65,8 @@ class Document:
     lines: Sequence[str]
     value: Any
     node: yaml.Node | None
+    # Of the text that the node tree counts from, in the file: not 0 in a stream of JSON values.
+    first_line: int = 0
 
     def position(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of the key or item that `path` names, or of the deepest part of it that is there."""
@@ -71,7 +80,7 @@ class Document:
                 break
             key, node = step
             mark = (key or node).start_mark
-        return mark.line + 1, mark.column + 1
+        return mark.line + 1 + self.first_line, mark.column + 1
 
     def line(self, number: int) -> str:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
@@ -106,6 +115,12 @@ class KubeObject:
         return f"{self.kind} {self.namespace}/{self.name}"
 
     @property
+    def sort(self) -> str:
+        """The kind, where it is one of Kubernetes itself; else with its group: a Job of Volcano is none of batch."""
+        own = "." not in self.group or self.group.endswith(".k8s.io")
+        return self.kind if own else f"{self.kind}.{self.group}"
+
+    @property
     def metadata(self) -> dict[str, Any]:
         return as_map(self.value.get("metadata"))
 
@@ -121,8 +136,41 @@ class KubeObject:
 
 def read_documents(file: str, text: str) -> list[Document]:
     """The documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
+    pieces = _concatenated(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else []
+    if len(pieces) > 1:
+        return [replace(document, first_line=line) for line, piece in pieces for document in _read(file, piece, text)]
+    return _read(file, text, text)
+
+
+def _concatenated(text: str) -> list[tuple[int, str]]:
+    """(line, from 0, text) of each JSON value of a stream that has several, as `kubectl` and `jq` write it.
+
+    Empty where the text is no such stream.
+    """
+    decoder = json.JSONDecoder()
+    pieces: list[tuple[int, str]] = []
+    place = line = 0
+    while True:
+        start = _BLANK.match(text, place)
+        place_of_value = start.end() if start else place
+        line += text.count("\n", place, place_of_value)
+        if place_of_value >= len(text):
+            return pieces
+        try:
+            _value, end = decoder.raw_decode(text, place_of_value)
+        except ValueError:
+            return []
+        pieces.append((line, text[place_of_value:end]))
+        line += text.count("\n", place_of_value, end)
+        place = end
+
+
+_BLANK = re.compile(r"[\ufeff\s]*")
+
+
+def _read(file: str, text: str, whole: str) -> list[Document]:
     source = _json_as_yaml(text) if file.endswith(".json") else text
-    lines = text.splitlines()
+    lines = whole.splitlines()
     documents: list[Document] = []
     loader = _Loader(source)
     try:
@@ -131,19 +179,25 @@ def read_documents(file: str, text: str) -> list[Document]:
                 node = loader.get_node()
                 value = loader.construct_document(node)
                 if value is not None:
-                    documents.append(Document(file, text, lines, value, node))
+                    documents.append(Document(file, whole, lines, value, node))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        where = f"{file}:{line}:{column}" if mark else file
         raise UnreadableError(
-            f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text, mark)}"
+            f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text, mark)}",
+            file,
+            line,
+            column,
+            _is_template(text),
         ) from error
     except yaml.reader.ReaderError as error:
         # libyaml's reader has the character as a number, PyYAML's own as a string.
         number = error.character if isinstance(error.character, int) else ord(error.character)
-        raise UnreadableError(f"{file}: this is no text: it holds the character U+{number:04X}.") from error
+        raise UnreadableError(f"{file}: this is no text: it holds the character U+{number:04X}.", file) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UnreadableError(f"{file}: this is not valid YAML: {error}.{_hint(text)}") from error
+        sentence = f"{file}: this is not valid YAML: {error}.{_hint(text)}"
+        raise UnreadableError(sentence, file, template=_is_template(text)) from error
     finally:
         loader.dispose()
     return documents
@@ -161,10 +215,14 @@ def _json_as_yaml(text: str) -> str:
     return _JSON_ESCAPE.sub(lambda m: r"\uFFFD" if len(m[1]) > 1 else m[0], text.replace("\t", " "))
 
 
+def _is_template(text: str) -> bool:
+    return "{{" in text
+
+
 def _hint(text: str, mark: yaml.Mark | None = None) -> str:
     if mark is not None and text[mark.index : mark.index + 1] == "\t":
         return " A tab stands there; YAML is indented with blanks."
-    if "{{" in text:
+    if _is_template(text):
         return (
             " It holds '{{', so it looks like an unrendered Helm or Jinja2 template: render it first"
             " (helm template, kubectl kustomize) and lint what comes out."
@@ -185,6 +243,17 @@ def objects_of(document: Document) -> Iterator[KubeObject]:
     yield from _unwrap(document, (), document.value)
 
 
+# Where other objects stand whole in an object: Template of OpenShift; ManifestWork of Open Cluster Management and Work
+# of Karmada; SyncSet of Hive. Source: their API types.
+_HOLDERS = (("objects",), ("spec", "workload", "manifests"), ("spec", "resources"))
+
+
+def _dig(value: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        value = as_map(value).get(part)
+    return value
+
+
 def _unwrap(document: Document, prefix: Path, value: Any) -> Iterator[KubeObject]:
     if not isinstance(value, dict):
         return
@@ -198,6 +267,9 @@ def _unwrap(document: Document, prefix: Path, value: Any) -> Iterator[KubeObject
         return
     if not kind or not version:
         return
+    for holder in _HOLDERS:
+        for number, item in enumerate(as_list(_dig(value, holder))):
+            yield from _unwrap(document, (*prefix, *holder, number), item)
     metadata = as_map(value.get("metadata"))
     name = as_text(metadata.get("name")) or f"{as_text(metadata.get('generateName'))}(no name)"
     yield KubeObject(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -36,6 +37,32 @@ def show_path(path: Path) -> str:
         else:
             text += f'["{part}"]'
     return text
+
+
+_SECRET_KEY = (
+    r"(?:[\w.-]*(?:pass(?:word|wd)?|pwd|secret|token|credential"
+    r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]*)"
+)
+_IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^:/@\s\"']*:)[^@/\s\"']+(?=@)", re.IGNORECASE)
+_MAY_HOLD_KEY = re.compile(r"pass|pwd|secret|token|credential|key", re.IGNORECASE)
+_VALUE = r"(?!\*\*\*)[^\s;,&\"']+"
+_BY_KEY = re.compile(rf"(?P<before>\b{_SECRET_KEY}[\"']?(?:\s*=\s*|:)[\"']?){_VALUE}", re.IGNORECASE)
+_IN_YAML = re.compile(rf"(?P<before>^\W*{_SECRET_KEY}[\"']?:\s+[\"']?){_VALUE}", re.IGNORECASE)
+
+
+def masked(text: str) -> str:
+    """A text without the passwords of its URLs and the values of keys that name a secret."""
+    # Most texts hold none, and the patterns are slow.
+    if "@" in text:
+        text = _IN_URL.sub(r"\g<before>***", text)
+    if _MAY_HOLD_KEY.search(text):
+        text = _IN_YAML.sub(r"\g<before>***", _BY_KEY.sub(r"\g<before>***", text))
+    return text
+
+
+def names_secret(name: str) -> bool:
+    """Does the name of a variable or key say that its value is a secret?"""
+    return re.fullmatch(_SECRET_KEY, name, re.IGNORECASE) is not None
 
 
 def as_map(value: Any) -> dict[str, Any]:
@@ -82,6 +109,8 @@ class Finding:
     excerpt: str = ""
     fixable: bool = False
     silenced: str = ""
+    # Was it accepted elsewhere than at the object (by the configuration)?
+    external: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return {

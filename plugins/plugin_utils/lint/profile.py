@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from .model import Severity
 
 OLDEST_MINOR = 22
 NEWEST_MINOR = 37
@@ -67,7 +69,8 @@ class Profile:
     """What is known of the cluster.
 
     `minor`: Kubernetes 1.<minor>. `builds`: the Windows builds of its nodes, empty if not told. `taint`: what keeps
-    other pods off the Windows nodes, None if nothing does. `ip_families`: of the cluster, empty if not told.
+    other pods off the Windows nodes, None if nothing does or, without `taint_told`, nobody has said. `dsr`: None if
+    nobody has said. `ip_families`: of the cluster, empty if not told.
     `host_network_gate`: is WindowsHostNetwork on in the kubelet. `unknown_pods`: what to do with pods that do not
     say for which system they are.
     """
@@ -75,12 +78,15 @@ class Profile:
     minor: int = NEWEST_MINOR
     runtime: str = "containerd"
     mode: str = "l2bridge"
-    dsr: bool = False
+    dsr: bool | None = None
     builds: tuple[int, ...] = ()
-    taint: Taint | None = Taint("os", "windows", "NoSchedule")
+    taint: Taint | None = None
+    taint_told: bool = False
     ip_families: tuple[str, ...] = ()
     host_network_gate: bool = False
     unknown_pods: str = "skip"
+    # What somebody has said of rules by their names: another severity, or None: switched off.
+    severities: Mapping[str, Severity | None] = field(default_factory=dict)
 
 
 def build_title(build: int) -> str:
@@ -135,7 +141,23 @@ def _several(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [part for part in str(value).split(",") if part.strip()]
 
 
-_READERS = {
+def _switched_off(value: Any) -> dict[str, Severity | None]:
+    return dict.fromkeys(map(str, _several(value)))
+
+
+def _severities(value: Any) -> dict[str, Severity | None]:
+    """`RULE=warning,RULE=info`, or a mapping of them."""
+    pairs = value.items() if isinstance(value, Mapping) else (str(each).partition("=")[::2] for each in _several(value))
+    names = {severity.name.lower(): severity for severity in Severity}
+    found: dict[str, Severity | None] = {}
+    for rule, name in pairs:
+        if str(name).lower() not in names:
+            raise SettingError(f"says {name!r} for {rule}; a severity is error, warning or info")
+        found[str(rule)] = names[str(name).lower()]
+    return found
+
+
+_READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "profile": ("minor", _minor),
     "runtime": ("runtime", lambda value: _choice(value, RUNTIMES)),
     "mode": ("mode", lambda value: _choice(value, MODES)),
@@ -144,6 +166,8 @@ _READERS = {
     "taint": ("taint", _taint),
     "ip_families": ("ip_families", lambda value: tuple(_choice(part, FAMILIES) for part in _several(value))),
     "host_network_gate": ("host_network_gate", _flag),
+    "disable": ("severities", _switched_off),
+    "severity": ("severities", _severities),
     "unknown_pods": ("unknown_pods", lambda value: _choice(value, UNKNOWN_PODS)),
 }
 SETTINGS = tuple(_READERS)
@@ -152,14 +176,21 @@ SETTINGS = tuple(_READERS)
 def with_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     """The profile with the settings put over it; the names are those of the module's options. Raises SettingError."""
     changes: dict[str, Any] = {}
+    earlier: dict[str, Severity | None] = {}
     for name, value in settings.items():
         if name not in _READERS:
             raise SettingError(f"{name}: there is no such setting; there are {', '.join(SETTINGS)}")
         target, read = _READERS[name]
         try:
             changes[target] = read(value)
+            if target == "severities":
+                known = {**profile.severities, **earlier}
+                earlier = known | changes[target]
+                changes[target] = earlier
         except SettingError as error:
             raise SettingError(f"{name} {error}.") from None
+    if "taint" in changes:
+        changes["taint_told"] = True
     changed = replace(profile, **changes)
     if changed.runtime == "docker" and changed.minor >= 24:
         raise SettingError(

@@ -1,17 +1,21 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings as text for people, JSON for programs, and annotations for GitHub. SARIF is in sarif."""
+"""Findings as text for people, JSON and SARIF for programs, and annotations for GitHub."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any
+from urllib.parse import quote
 
 from .engine import Report
 from .model import Finding, Severity
 from .profile import Profile
-from .sarif import as_sarif
+from .rule import Rule, with_gaps
+from .rulebook import RULES, UNREADABLE
 from .version import VERSION
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -53,6 +57,9 @@ def summary(report: Report) -> str:
         text += " Nothing was checked: no Kubernetes object is in the input."
     if unknown:
         text += " Those that do not say were not checked (unknown_pods: windows checks them as well)."
+    if report.not_looked_into:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(report.not_looked_into.items()))
+        text += f" Not looked into, though they name images: {kinds}."
     if report.silenced:
         text += f" Silenced with a reason: {len(report.silenced)}."
     return text
@@ -69,6 +76,7 @@ def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
             "infos": report.count(Severity.INFO),
             "silenced": len(report.silenced),
             "objects": report.objects,
+            "not_looked_into": dict(sorted(report.not_looked_into.items())),
             "pods": {os: report.pods.get(os, 0) for os in ("windows", "linux", "unknown")},
         },
         "findings": [finding.as_dict() for finding in report.findings],
@@ -84,7 +92,7 @@ def profile_dict(profile: Profile) -> dict[str, Any]:
         "mode": profile.mode,
         "dsr": profile.dsr,
         "builds": list(profile.builds),
-        "taint": str(profile.taint) if profile.taint else "none",
+        "taint": str(profile.taint) if profile.taint else "none" if profile.taint_told else None,
         "ip_families": list(profile.ip_families),
         "host_network_gate": profile.host_network_gate,
         "unknown_pods": profile.unknown_pods,
@@ -124,3 +132,83 @@ def render(report: Report, profile: Profile, form: str) -> str:
     if form == "sarif":
         return as_sarif(report, VERSION)
     return as_github(report) if form == "github" else as_text(report)
+
+
+# Findings as SARIF 2.1.0 (OASIS standard), which GitHub code scanning, Azure DevOps and editors read.
+
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs"
+
+
+def as_sarif(report: Report, version: str) -> str:
+    """One run. Silenced findings are in it with a suppression, as the standard has it."""
+    ids = sorted({rule.id for rule in RULES})
+    found = [*report.findings, *report.silenced]
+    if report.unreadable:
+        ids.append(UNREADABLE)
+    driver = {
+        "name": "winkube.node workload_lint",
+        "version": version,
+        "informationUri": f"{_DOCUMENTATION}/workload_lint.md",
+        "rules": [_described(rule_id) for rule_id in ids],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, ids.index(finding.rule)) for finding in found],
+    }
+    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _described(rule_id: str) -> dict[str, Any]:
+    if rule_id == UNREADABLE:
+        return {"id": rule_id, "shortDescription": {"text": "File that is no manifest"}}
+    return _rule(rule_id, [rule for rule in RULES if rule.id == rule_id])
+
+
+def _rule(rule_id: str, rules: Iterable[Rule]) -> dict[str, Any]:
+    parts = list(rules)
+    return {
+        "id": rule_id,
+        "shortDescription": {"text": "; ".join(dict.fromkeys(rule.title for rule in parts))},
+        "fullDescription": {"text": _sentence(with_gaps(parts[0].message, "..."))},
+        "help": {"text": _sentence(with_gaps(parts[0].remedy, "..."))},
+        "defaultConfiguration": {"level": _default_level(parts)},
+        "helpUri": f"{_DOCUMENTATION}/rules/{rule_id}.md",
+    }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _default_level(rules: Iterable[Rule]) -> str:
+    """The worst that the rule says in the newest Kubernetes."""
+    severities = [rule.level.of(Profile(), declared) for rule in rules for declared in (True, False)]
+    return _LEVELS[max(each or Severity.INFO for each in severities)]
+
+
+def _result(finding: Finding, index: int) -> dict[str, Any]:
+    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": f"{finding.object}: {finding.path}"}]}
+    if finding.line:
+        location["physicalLocation"] = {
+            "artifactLocation": {"uri": _uri(finding.file)},
+            "region": {"startLine": finding.line, "startColumn": finding.column},
+        }
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{finding.message} {finding.remedy}"},
+        "locations": [location],
+    }
+    if finding.silenced:
+        kind = "external" if finding.external else "inSource"
+        result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": finding.silenced}]
+    return result
+
+
+def _uri(file: str) -> str:
+    path = PurePath(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -155,3 +156,12 @@ def environment(case: PodCase) -> Iterator[tuple[Path, str, str, str]]:
             value = as_map(entry).get("value")
             if isinstance(value, str):
                 yield (*container.path, "env", number, "value"), str(as_map(entry).get("name")), value, container.name
+
+
+_VALUE = re.compile(r"\{([a-z]+)\}")
+
+
+def with_gaps(sentence: str, gap: str = r"<\1>") -> str:
+    """A sentence of the table where its values are not known; what becomes of a field is told by the severity."""
+    general = sentence.replace("{consequence}", "").replace("{field} is {set}", "the field is set").strip()
+    return _VALUE.sub(gap, general)

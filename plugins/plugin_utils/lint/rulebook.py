@@ -53,6 +53,8 @@ def _names() -> Mapping[str, frozenset[str]]:
     return {name: frozenset(ids) for name, ids in found.items()}
 
 
+# What is said of files that are no manifests; no rule, since there is no object to ask.
+UNREADABLE = "unreadable-file"
 # Name -> the ids of the rules it stands for: LM-63 stands for RS-04, RS-05 and RS-10.
 NAMES: Mapping[str, frozenset[str]] = _names()
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from .catalog import PodCase
+from .catalog import ObjectCase, PodCase
 from .levels import always
-from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, Rule, commands, environment, mounts, short, volumes
+from .model import Hit, Path, Severity, as_map, as_text
+from .rule import ALL_CONTAINERS, Rule, commands, environment, mounts, volumes
 
 _DOC = "Kubernetes documentation, Windows containers"
 
 
+# Ends of names that are of the world, of a company, or of a file: no namespaces.
 _PUBLIC_OR_FILE = frozenset(
     [
         "com",
@@ -45,6 +47,25 @@ _PUBLIC_OR_FILE = frozenset(
         "cn",
         "jp",
         "ru",
+        "nl",
+        "se",
+        "it",
+        "es",
+        "pl",
+        "br",
+        "in",
+        "au",
+        "ca",
+        "co",
+        "me",
+        "sh",
+        "ai",
+        "tv",
+        "ms",
+        "xyz",
+        "tech",
+        "site",
+        "online",
         "exe",
         "dll",
         "json",
@@ -64,12 +85,29 @@ _PUBLIC_OR_FILE = frozenset(
         "properties",
         "html",
         "js",
+        "ts",
         "py",
         "sh",
         "zip",
         "pem",
         "crt",
         "key",
+        "csv",
+        "md",
+        "sock",
+        "tmp",
+        "jar",
+        "war",
+        "cs",
+        "go",
+        "tar",
+        "gz",
+        "dat",
+        "db",
+        "sql",
+        "level",
+        "name",
+        "type",
     ]
 )
 _HOST_LIKE = re.compile(r"(HOST|ADDR|SERVER|ENDPOINT|URL|URI|SERVICE|BROKER|DNS|DSN)", re.IGNORECASE)
@@ -79,20 +117,75 @@ _HALF_NAME = re.compile(
 )
 
 
+# The same in the middle of a text: behind a scheme, a user, or the key of a connection string.
+_HALF_NAME_IN_TEXT = re.compile(
+    r"(?:(?P<scheme>[a-z][a-z0-9+.-]*://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address|data source"
+    r"|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
+    r"(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
+    re.IGNORECASE,
+)
+
+
 def _half_names(case: PodCase) -> Iterator[Hit]:
     """Values that name a Service by more than its short name and less than its full one."""
     for path, name, value, container in environment(case):
         match = _HALF_NAME.match(value)
-        if match is None:
+        if match is not None:
+            known = _known_service(case, match)
+            told = _HOST_LIKE.search(name) or "://" in value
+            if known or (told and match["namespace"] not in _PUBLIC_OR_FILE):
+                yield Hit(path, _named(match), container)
             continue
-        known = (
-            match["svc"]
-            or match["service"] == "kubernetes"
-            or case.catalog.named("Service", match["service"], match["namespace"])
-        )
-        if known or (_HOST_LIKE.search(name) and match["namespace"] not in _PUBLIC_OR_FILE):
-            full = f"{match['service']}.{match['namespace']}.svc.cluster.local"
-            yield Hit(path, {"value": short(value), "full": full}, container)
+        for found in _in_text(case, value):
+            yield Hit(path, _named(found), container)
+    for path, text, container in commands(case):
+        for found in _in_text(case, text):
+            yield Hit(path, _named(found), container)
+    for path, text, container in _asked_hosts(case):
+        match = _HALF_NAME.match(text)
+        if match is not None and (_known_service(case, match) or match["namespace"] not in _PUBLIC_OR_FILE):
+            yield Hit(path, _named(match), container)
+
+
+def _known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
+    named = match["service"], match["namespace"]
+    return bool(match["svc"] or named == ("kubernetes", "default") or case.catalog.named("Service", *named))
+
+
+def _named(match: re.Match[str]) -> dict[str, str]:
+    name = f"{match['service']}.{match['namespace']}"
+    return {"value": name + (match["svc"] or ""), "full": f"{name}.svc.cluster.local"}
+
+
+def _in_text(case: PodCase | ObjectCase, text: str) -> Iterator[re.Match[str]]:
+    seen: set[str] = set()
+    for match in _HALF_NAME_IN_TEXT.finditer(text) if "." in text else ():
+        told = (match["scheme"] or match["key"]) and match["namespace"].lower() not in _PUBLIC_OR_FILE
+        if (_known_service(case, match) or told) and match.group() not in seen:
+            seen.add(match.group())
+            yield match
+
+
+def _asked_hosts(case: PodCase) -> Iterator[tuple[Path, str, str]]:
+    """(path, host, container name) of probes and hooks that ask by HTTP or TCP."""
+    for container in case.pod.containers:
+        lifecycle = as_map(container.value.get("lifecycle"))
+        asked: list[tuple[Path, Any]] = [
+            ((name,), container.value.get(name)) for name in ("livenessProbe", "readinessProbe", "startupProbe")
+        ]
+        asked += [(("lifecycle", name), lifecycle.get(name)) for name in ("postStart", "preStop")]
+        for where, probe in asked:
+            for way in ("httpGet", "tcpSocket"):
+                host = as_text(as_map(as_map(probe).get(way)).get("host"))
+                if host:
+                    yield (*container.path, *where, way, "host"), host, container.name
+
+
+def _half_names_in_data(case: ObjectCase) -> Iterator[Hit]:
+    for key, text in as_map(case.object.value.get("data")).items():
+        if isinstance(text, str):
+            for match in _in_text(case, text):
+                yield Hit(("data", str(key)), _named(match))
 
 
 _DNS_TOOL = re.compile(r"\b(nslookup|dig)(?:\.exe)?\b", re.IGNORECASE)
@@ -106,10 +199,19 @@ def _is_external(host: str) -> bool:
         return "." in host and not re.search(r"\.svc(\.|$)|\.cluster\.local$|\.local$", host)
 
 
+def _is_loopback(host: str) -> bool:
+    """`ping -n 60 127.0.0.1 > NUL` is how cmd.exe sleeps; it asks no DNS."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
 def _dns_tools(case: PodCase) -> Iterator[Hit]:
     for path, text, container in commands(case):
         tools = {match.group(1).lower() for match in _DNS_TOOL.finditer(text)}
-        tools |= {"ping" for match in _PING.finditer(text) if not _is_external(match["host"])}
+        asked = (match["host"] for match in _PING.finditer(text))
+        tools |= {"ping" for host in asked if not _is_external(host) and not _is_loopback(host)}
         for tool in sorted(tools):
             yield Hit(path, {"value": tool}, container)
 
@@ -121,18 +223,43 @@ def _external_pings(case: PodCase) -> Iterator[Hit]:
                 yield Hit(path, {"value": match["host"]}, container)
 
 
-_LINUX_PATH = re.compile(
-    r"""(?:^|[\s"'=])(?P<path>/(?:bin|sbin|usr|etc|var|tmp|opt|dev|proc|sys|root|home)/[\w./-]*)"""
+# Folders that an image for Windows does not have. /bin/x, /opt/x, /tmp/x, /var/x are C:\bin\x and so on there, which
+# images for both systems have: of them only the tools of Unix count.
+_LINUX_PATH = re.compile(r"""(?:^|[\s"'=])(?P<path>/(?:sbin|usr|etc|dev|proc|sys|root|home)/[\w./-]*)""")
+_UNIX_TOOLS = (
+    "sh|bash|ash|dash|zsh|cat|ls|rm|cp|mv|touch|test|true|false|chmod|chown|ln|grep|sed|awk|pgrep|pkill|kill|killall"
+    "|sleep|tail|head|env|wget|nc|ps|stat|id|sync|sysctl|iptables|modprobe"
 )
+_TOOL_BY_PATH = re.compile(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
+_BARE_TOOL = re.compile(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
+# Their images for Windows bring these tools. Source: kubernetes/kubernetes test/images busybox, agnhost.
+_BRINGS_TOOLS = re.compile(r"(^|/)(busybox|agnhost)([:@]|$)")
 _LINUX_SIGNAL = re.compile(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
 
 
 def _linux_commands(case: PodCase) -> Iterator[Hit]:
+    images = {container.path: container.image for container in case.pod.containers}
     for path, text, container in commands(case):
-        for match in _LINUX_PATH.finditer(text):
-            yield Hit(path, {"value": match["path"], "what": "path"}, container)
-        for match in _LINUX_SIGNAL.finditer(text):
-            yield Hit(path, {"value": f"kill -{match['signal']}", "what": "signal"}, container)
+        brings = bool(_BRINGS_TOOLS.search(images.get(path[:3], "")))
+        found = [match["path"] for match in _LINUX_PATH.finditer(text)]
+        if not brings:
+            found += [match["path"] for match in _TOOL_BY_PATH.finditer(text)]
+        signals = list(_LINUX_SIGNAL.finditer(text))
+        # Arguments begin with a program only where there is no command.
+        if not brings and path[-1] == "command" and not signals and (match := _BARE_TOOL.match(text)):
+            yield Hit(path, {"value": match["path"], "what": "program", "where": " in a command"}, container)
+        for value in dict.fromkeys(found):
+            yield Hit(path, {"value": value, "what": "path", "where": " in a command"}, container)
+        for match in signals:
+            yield Hit(
+                path, {"value": f"kill -{match['signal']}", "what": "signal", "where": " in a command"}, container
+            )
+    for each in case.pod.containers:
+        folder = as_text(each.value.get("workingDir"))
+        if folder.startswith("/"):
+            yield Hit(
+                (*each.path, "workingDir"), {"value": folder, "what": "folder", "where": " of workingDir"}, each.name
+            )
 
 
 _RESOLVER_FILES = re.compile(r"(/etc/(?:resolv\.conf|hosts)|[Ss]ystem32[\\/]drivers[\\/]etc[\\/]hosts)\b")
@@ -159,7 +286,24 @@ RULES: tuple[Rule, ...] = (
         message="{value} is neither a short name nor a full one; Windows resolves only these two, not the in-betweens.",
         remedy="Write {full}, or the short name within the same namespace.",
         source=_DOC + " (S2 L132, L178)",
-        paths=(f"{ALL_CONTAINERS}.env[*].value",),
+        paths=(
+            f"{ALL_CONTAINERS}.env[*].value",
+            f"{ALL_CONTAINERS}.command",
+            f"{ALL_CONTAINERS}.args",
+            f"{ALL_CONTAINERS}.*Probe",
+            f"{ALL_CONTAINERS}.lifecycle",
+        ),
+    ),
+    Rule(
+        id="LM-31",
+        title="Half-qualified Service names in a ConfigMap of a Windows pod",
+        level=always(Severity.WARNING),
+        find=_half_names_in_data,
+        message="{value} is neither a short name nor a full one; Windows resolves only these two, not the in-betweens.",
+        remedy="Write {full}, or the short name within the same namespace.",
+        source=_DOC + " (S2 L132, L178)",
+        kinds=("ConfigMap",),
+        paths=("data.*",),
     ),
     Rule(
         id="LM-32",
@@ -196,7 +340,7 @@ RULES: tuple[Rule, ...] = (
         title="Linux paths and signals in commands",
         level=always(Severity.INFO),
         find=_linux_commands,
-        message="the {what} {value} in a command is of Linux: Windows paths have drives and backslashes, and"
+        message="the {what} {value}{where} is of Linux: Windows paths have drives and backslashes, and"
         " processes end by"
         " CTRL_SHUTDOWN_EVENT or WM_CLOSE, not by signals.",
         remedy="Write it for Windows, for example powershell.exe -Command ...",

@@ -5,25 +5,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from .catalog import ObjectCase, PodCase
 from .levels import Level, always
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, Rule
+from .rule import ALL_CONTAINERS, Rule, short
 
 _DOC = "Kubernetes documentation, Windows containers"
 _GUIDE = "Kubernetes documentation, Guide for running Windows containers"
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
+_LONGEST_NAME = 253
 _PLACEHOLDER_HANDLER = "example-container-runtime-handler"
 
 
-def _hyperv_pod(case: PodCase) -> Iterator[Hit]:
+def _hyperv_annotation(case: PodCase) -> Iterator[Hit]:
     if str(case.pod.annotations.get(_HYPERV_ANNOTATION)).lower() == "hyperv":
         yield Hit(
             ("metadata", "annotations", _HYPERV_ANNOTATION), {"value": f"annotation {_HYPERV_ANNOTATION}: hyperv"}
         )
+
+
+def _hyperv_pod(case: PodCase) -> Iterator[Hit]:
     name = as_text(case.pod.spec.get("runtimeClassName"))
     handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler"))
     if "hypervisor" in handler or "hypervisor" in name:
@@ -93,11 +98,26 @@ def _gmsa(case: PodCase) -> Iterator[tuple[Any, str, str]]:
             yield (*path, "securityContext", "windowsOptions", "gmsaCredentialSpecName"), name, container
 
 
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def _gmsa_misnamed(case: PodCase) -> Iterator[Hit]:
+    places = [
+        (("spec",), case.pod.security, ""),
+        *((each.path, each.security, each.name) for each in case.pod.containers),
+    ]
+    for path, security, container in places:
+        name = as_map(security.get("windowsOptions")).get("gmsaCredentialSpecName")
+        if isinstance(name, str) and not (_SUBDOMAIN.fullmatch(name) and len(name) <= _LONGEST_NAME):
+            hit = (*path, "securityContext", "windowsOptions", "gmsaCredentialSpecName")
+            yield Hit(hit, {"value": short(name) or "empty"}, container)
+
+
 def _gmsa_unknown(case: PodCase) -> Iterator[Hit]:
     """Only where credential specs are among the input."""
     known = {each.name for each in case.catalog.of_kind("GMSACredentialSpec")}
     for path, name, container in _gmsa(case):
-        if known and name not in known:
+        if known and name not in known and _SUBDOMAIN.fullmatch(name):
             yield Hit(path, {"value": name, "known": ", ".join(sorted(known))}, container)
 
 
@@ -112,20 +132,32 @@ RULES: tuple[Rule, ...] = (
         id="LM-60",
         title="Hyper-V isolation",
         level=always(Severity.ERROR),
-        find=_hyperv_pod,
+        find=_hyperv_annotation,
         message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
         remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
         source=_DOC + " (S2 L11; S3 L22)",
         rows=("SE-09",),
-        paths=(f"metadata.annotations[{_HYPERV_ANNOTATION}]", "spec.runtimeClassName"),
+        paths=(f"metadata.annotations[{_HYPERV_ANNOTATION}]",),
+        all_pods=True,
+    ),
+    Rule(
+        id="LM-60",
+        title="Hyper-V isolation by a RuntimeClass",
+        level=always(Severity.WARNING),
+        find=_hyperv_pod,
+        message="{value} asks for Hyper-V isolation: containerd can, Kubernetes does not support it.",
+        remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
+        source=_DOC + " (S2 L11; S3 L22); microsoft/hcsshim cmd/containerd-shim-runhcs-v1",
+        rows=("SE-09",),
+        paths=("spec.runtimeClassName",),
         all_pods=True,
     ),
     Rule(
         id="LM-60",
         title="Hyper-V isolation in a RuntimeClass",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_hyperv_class,
-        message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
+        message="{value} asks for Hyper-V isolation: containerd can, Kubernetes does not support it.",
         remedy="Use the handler runhcs-wcow-process.",
         source=_DOC + " (S2 L11; S3 L22)",
         rows=("SE-09",),
@@ -184,6 +216,16 @@ RULES: tuple[Rule, ...] = (
         source="Kubernetes documentation, Create a Windows HostProcess pod; k8s.io/kubernetes pkg/features"
         " v1.22.17, v1.23.17",
         paths=("spec.securityContext.windowsOptions.hostProcess",),
+    ),
+    Rule(
+        id="WL-19",
+        title="Form of gmsaCredentialSpecName",
+        level=always(Severity.ERROR),
+        find=_gmsa_misnamed,
+        message="gmsaCredentialSpecName {value} is no name that an object can have: the API server rejects the pod.",
+        remedy="Name the GMSACredentialSpec: small letters, digits, '-' and '.'.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions",
+        paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
     ),
     Rule(
         id="SE-06",

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ..facts.feature_gates import gate
+from ..facts.version import Line
 from .catalog import ObjectCase
 from .levels import Level, always
 from .model import Hit, Severity, as_list, as_map, as_text
@@ -64,7 +66,14 @@ def _addresses(case: ObjectCase) -> int:
     return len(found - {""})
 
 
+def _headless(case: ObjectCase) -> bool:
+    """Then kube-proxy has nothing to do with it: DNS answers with the pods themselves."""
+    return case.spec.get("clusterIP") == "None" or case.spec.get("type") == "ExternalName"
+
+
 def _too_many(case: ObjectCase) -> Iterator[Hit]:
+    if _headless(case):
+        return
     count, words = backends(case)
     if count > _MOST_BACKENDS:
         yield Hit(("spec", "selector"), {"count": str(count), "what": words})
@@ -76,8 +85,20 @@ def _node_ports(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _local_policy(case: ObjectCase) -> Iterator[Hit]:
-    if case.spec.get("externalTrafficPolicy") == "Local" and not case.profile.dsr:
+    if case.spec.get("externalTrafficPolicy") == "Local" and case.profile.dsr is False:
         yield Hit(("spec", "externalTrafficPolicy"))
+
+
+def _local_policy_unknown(case: ObjectCase) -> Iterator[Hit]:
+    if case.spec.get("externalTrafficPolicy") == "Local" and case.profile.dsr is None:
+        yield Hit(("spec", "externalTrafficPolicy"), {"how": _how_dsr(case)})
+
+
+def _how_dsr(case: ObjectCase) -> str:
+    """What turns direct server return on in this version: a flag that is off by default, and up to 1.32 a gate."""
+    found = gate("kube-proxy", "WinDSR", Line(1, case.profile.minor))
+    needs_gate = found is not None and not found.default
+    return "kube-proxy --enable-dsr=true" + (" and its feature gate WinDSR=true" if needs_gate else "")
 
 
 def _local_policy_with_dsr(case: ObjectCase) -> Iterator[Hit]:
@@ -89,20 +110,20 @@ def _local_policy_with_dsr(case: ObjectCase) -> Iterator[Hit]:
 
 def _node_builds(case: ObjectCase) -> tuple[int, ...]:
     """Of the pods behind the Service, where they select a build, else of the cluster."""
-    selected = {pod.target.build for pod in case.pods if pod.target.build is not None}
+    selected = {build for pod in case.pods for build in pod.target.builds}
     return tuple(sorted(selected)) if selected else case.catalog.builds
 
 
 def _affinity(case: ObjectCase) -> Iterator[Hit]:
     old = [build for build in _node_builds(case) if build < _AFFINITY_BUILD]
-    if case.spec.get("sessionAffinity") == "ClientIP" and old:
+    if case.spec.get("sessionAffinity") == "ClientIP" and old and not _headless(case):
         yield Hit(("spec", "sessionAffinity"), {"builds": ", ".join(map(build_title, old))})
 
 
 def _sticky_time(case: ObjectCase) -> Iterator[Hit]:
     """10800 is what the API server fills in, so it says nothing of the author's will."""
     seconds = as_map(as_map(case.spec.get("sessionAffinityConfig")).get("clientIP")).get("timeoutSeconds")
-    if seconds is not None and seconds != _DEFAULT_STICKY_SECONDS:
+    if seconds is not None and seconds != _DEFAULT_STICKY_SECONDS and not _headless(case):
         yield Hit(("spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"), {"value": str(seconds)})
 
 
@@ -114,7 +135,7 @@ def _preserve_destination(case: ObjectCase) -> Iterator[Hit]:
     if not _preserves(case):
         return
     path = ("metadata", "annotations", _PRESERVE)
-    if not case.profile.dsr:
+    if case.profile.dsr is False:
         yield Hit(path, {"what": "kube-proxy runs without DSR"})
     old = [build for build in _node_builds(case) if build < _PRESERVE_BUILD]
     if old:
@@ -239,6 +260,19 @@ RULES: tuple[Rule, ...] = (
         " has it off.",
         remedy="Turn DSR on (kube-proxy --enable-dsr=true) and tell the linter, or use Cluster.",
         source=_DOC + " (S2 L109, L171)",
+        rows=("NW-23",),
+        kinds=_SERVICE,
+        paths=("spec.externalTrafficPolicy",),
+    ),
+    Rule(
+        id="LM-53",
+        title="Traffic policy Local where nobody has said whether kube-proxy runs with DSR",
+        level=always(Severity.WARNING),
+        find=_local_policy_unknown,
+        message="externalTrafficPolicy is Local, which needs kube-proxy with DSR on Windows nodes; it is off unless"
+        " somebody turned it on ({how}).",
+        remedy="Tell the linter (dsr: true) if it is on, else turn it on or use Cluster.",
+        source=_DOC + " (S2 L109, L171); k8s.io/kubernetes cmd/kube-proxy/app/init_windows.go (enable-dsr)",
         rows=("NW-23",),
         kinds=_SERVICE,
         paths=("spec.externalTrafficPolicy",),

@@ -79,8 +79,8 @@ def _administrator_as_non_root(case: PodCase) -> Iterator[Hit]:
 
 def _grace_period(case: PodCase) -> Iterator[Hit]:
     period = case.pod.spec.get("terminationGracePeriodSeconds")
-    # 30 is the API server's default: in a live object it says nothing of the author's will.
-    if isinstance(period, int) and period != 30:
+    # 30 is the API server's default: in a live object it says nothing of the author's will. 0 asks for no grace.
+    if isinstance(period, int) and period not in (0, 30):
         yield Hit(("spec", "terminationGracePeriodSeconds"), {"value": str(period)})
 
 
@@ -103,11 +103,16 @@ def _problem_detector(case: PodCase) -> Iterator[Hit]:
 _LOGS_TO_WINDOWS = re.compile(r"windows/servercore/iis|dotnet/framework/(aspnet|wcf)")
 
 
+_ITS_OWN_PROGRAM = ("servicemonitor", "w3wp", "w3svc")
+
+
 def _without_log_monitor(case: PodCase) -> Iterator[Hit]:
-    """An image known to log to the event log, ETW or files, run by a command that is not LogMonitor."""
+    """An image known to log to the event log, ETW or files that runs its own program, and not under LogMonitor."""
     for container in case.pod.containers:
-        run = [*as_list(container.value.get("command")), *as_list(container.value.get("args"))]
-        if _LOGS_TO_WINDOWS.search(container.image) and "logmonitor" not in " ".join(map(str, run)).lower():
+        command = " ".join(map(str, as_list(container.value.get("command")))).lower()
+        run = f"{command} {' '.join(map(str, as_list(container.value.get('args'))))}".lower()
+        own = not command or any(name in run for name in _ITS_OWN_PROGRAM)
+        if own and _LOGS_TO_WINDOWS.search(container.image) and "logmonitor" not in run:
             yield Hit((*container.path, "image"), {"value": container.image}, container.name)
 
 
@@ -138,10 +143,73 @@ def _is_host_process(case: PodCase) -> bool:
     return case.pod.host_process
 
 
+def _dns_without_servers(case: PodCase) -> Iterator[Hit]:
+    servers = as_list(as_map(case.pod.spec.get("dnsConfig")).get("nameservers"))
+    if case.pod.spec.get("dnsPolicy") == "None" and not servers:
+        yield Hit(("spec", "dnsPolicy"))
+
+
+def _host_ports(case: PodCase) -> Iterator[Hit]:
+    """On the host's network the two are one port."""
+    if case.pod.spec.get("hostNetwork") is not True:
+        return
+    for container in case.pod.containers:
+        for number, port in enumerate(map(as_map, as_list(container.value.get("ports")))):
+            own, host = port.get("containerPort"), port.get("hostPort")
+            if host and own != host:
+                values = {"value": str(own), "host": str(host)}
+                yield Hit((*container.path, "ports", number, "hostPort"), values, container.name)
+
+
+def _unmasked(case: PodCase) -> Iterator[Hit]:
+    """For pods of any system; beside os.name windows another rule says that the field must not be there."""
+    for container in case.pod.containers:
+        kind = container.security.get("procMount")
+        wrong = kind is not None and kind not in ("Default", "Unmasked")
+        if wrong or (kind == "Unmasked" and case.pod.spec.get("hostUsers") is not False):
+            what = (
+                "there are Default and Unmasked" if wrong else "Unmasked needs hostUsers: false, which Windows has not"
+            )
+            yield Hit(
+                (*container.path, "securityContext", "procMount"), {"value": short(kind), "what": what}, container.name
+            )
+
+
 _DEFAULT_MESSAGE_PATH = "/dev/termination-log"
 
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="WL-16",
+        title="dnsPolicy None without a name server",
+        level=always(Severity.ERROR),
+        find=_dns_without_servers,
+        message="dnsPolicy is None and dnsConfig names no server: the API server rejects the pod.",
+        remedy="Name one in dnsConfig.nameservers, or use ClusterFirst.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validatePodDNSConfig",
+        paths=("spec.dnsPolicy", "spec.dnsConfig.nameservers"),
+    ),
+    Rule(
+        id="WL-17",
+        title="hostPort that is not the containerPort of a pod on the host's network",
+        level=always(Severity.ERROR),
+        find=_host_ports,
+        message="containerPort is {value} and hostPort {host} in a pod with hostNetwork: true. The API server rejects"
+        " the pod.",
+        remedy="Remove hostPort, or make both the same.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateHostNetwork",
+        paths=(f"{ALL_CONTAINERS}.ports[*].hostPort",),
+    ),
+    Rule(
+        id="WL-18",
+        title="procMount that the API server refuses",
+        level=by_minor((33, Severity.ERROR)),
+        find=_unmasked,
+        message="securityContext.procMount is {value}: {what}. The API server rejects the pod.",
+        remedy="Remove the field.",
+        source="k8s.io/kubernetes pkg/apis/core/validation ValidateSecurityContext, v1.33 on (gate ProcMountType)",
+        paths=(f"{ALL_CONTAINERS}.securityContext.procMount",),
+    ),
     Rule(
         id="LM-24",
         title="runAsNonRoot keeps out ContainerAdministrator",
@@ -210,11 +278,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="LM-28",
         title="dnsPolicy ClusterFirstWithHostNet",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=fields("spec.dnsPolicy", test=lambda value: value == "ClusterFirstWithHostNet", unless=_is_host_process),
-        message="dnsPolicy is ClusterFirstWithHostNet; Windows pods always have a container network, never the host's.",
+        message="dnsPolicy is ClusterFirstWithHostNet; Windows pods have a container network, never the host's: it is"
+        " documented as not supported, and the kubelet takes it as ClusterFirst.",
         remedy="Use ClusterFirst, the default.",
-        source=_DOC + " (S2 L178, L280; S3 L244)",
+        source=_DOC + " (S2 L178, L280; S3 L244); k8s.io/kubernetes pkg/kubelet/network/dns getPodDNSType",
         paths=("spec.dnsPolicy",),
     ),
     Rule(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .levels import Level, always, by_minor
 from .model import Hit, Severity, as_list, as_map, as_text
-from .profile import Taint, build_title
+from .profile import BUILD_TITLES, Taint, build_title
 from .rule import ALL_CONTAINERS, Complete, Rule, fields, short
 from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, required_terms
 
@@ -47,8 +47,57 @@ def _undeclared_unselected(case: PodCase) -> Iterator[Hit]:
 def _unselected_without_taint(case: PodCase) -> Iterator[Hit]:
     """A pod for Linux, or for nobody knows what, that the scheduler may bring to a Windows node."""
     undirected = not case.target.selects and not required_terms(case.pod.spec)
-    if undirected and not case.target.windows and not case.catalog.taints:
+    untainted = case.catalog.taints_known and not case.catalog.taints
+    if undirected and not case.target.windows and untainted:
         yield Hit(("spec",))
+
+
+# Requirements on these hold on Windows nodes as well, or say nothing of them.
+_ON_EVERY_NODE = frozenset(
+    [
+        "kubernetes.io/hostname",
+        "kubernetes.io/arch",
+        "beta.kubernetes.io/arch",
+        "kubernetes.azure.com/cluster",
+        "topology.kubernetes.io/region",
+    ]
+)
+
+
+def _may_match_windows(selector: dict[str, Any], terms: list[Any]) -> bool:
+    """May a Windows node match? What is required of a label that only some nodes have may well keep the pod off."""
+    if not all(_holds_on_windows(str(key), [value]) for key, value in selector.items()):
+        return False
+    return not terms or any(all(map(_open, as_list(as_map(term).get("matchExpressions")))) for term in terms)
+
+
+def _holds_on_windows(key: str, values: list[Any]) -> bool:
+    """Windows Server for other processors than amd64 runs no containers."""
+    return key in _ON_EVERY_NODE and (not key.endswith("/arch") or "amd64" in values)
+
+
+def _open(requirement: Any) -> bool:
+    key, operator = as_text(as_map(requirement).get("key")), as_map(requirement).get("operator")
+    values = as_list(as_map(requirement).get("values"))
+    if operator in ("NotIn", "DoesNotExist"):
+        return key not in OS_LABELS and not (key.endswith("/arch") and "amd64" in values)
+    return key in _ON_EVERY_NODE if operator == "Exists" else _holds_on_windows(key, values)
+
+
+def _everywhere(case: PodCase) -> Iterator[Hit]:
+    """A DaemonSet for Linux, or for nobody knows what, that no taint and no selector keeps off Windows nodes.
+
+    The controller of DaemonSets looks at selectors and taints; os.name is not among what it asks.
+    Source: k8s.io/kubernetes pkg/controller/daemon NodeShouldRunDaemonPod.
+    """
+    if case.pod.object.kind != "DaemonSet" or case.target.windows or case.target.selects:
+        return
+    tolerations = [as_map(each) for each in as_list(case.pod.spec.get("tolerations"))]
+    everything = [Taint("any", "", effect) for effect in ("NoSchedule", "NoExecute")]
+    known = case.catalog.taints if case.catalog.taints_known else everything[:1]
+    kept_off = [taint for taint in known if not any(_tolerates(each, taint) for each in tolerations)]
+    if not kept_off and _may_match_windows(as_map(case.pod.spec.get("nodeSelector")), required_terms(case.pod.spec)):
+        yield Hit(("spec", "tolerations"))
 
 
 def _tolerates(toleration: dict[str, Any], taint: Taint) -> bool:
@@ -103,26 +152,50 @@ def _witnesses_disagree(case: PodCase) -> Iterator[Hit]:
 
 def _selected_build_differs(case: PodCase) -> Iterator[Hit]:
     """Host processes run on the host's own system, so their images need not match."""
-    if case.target.build is None or case.pod.host_process:
+    if not case.target.builds or case.pod.host_process:
         return
     for container in case.pod.containers:
         build = image_build(container.image)
-        if build is not None and not runs_image(case.target.build, build):
-            values = {"value": container.image, "image": build_title(build), "node": build_title(case.target.build)}
-            values["runs"] = images_of(case.target.build)
+        if build is not None and not any(runs_image(each, build) for each in case.target.builds):
+            values = {"value": container.image, "image": build_title(build), "node": _titles(case.target.builds)}
+            values["runs"] = " or ".join(dict.fromkeys(map(images_of, case.target.builds)))
             yield Hit((*container.path, "image"), values, container.name)
 
 
+def _titles(builds: Sequence[int]) -> str:
+    return ", ".join(map(build_title, builds))
+
+
 def _unselected_build_differs(case: PodCase) -> Iterator[Hit]:
-    """No build is selected, but the cluster has nodes that cannot run the image."""
-    if case.target.build is not None or case.pod.host_process:
+    """The pod may come to a node that cannot run the image: of several builds that it selects, else of the cluster."""
+    if case.pod.host_process:
         return
+    selected = case.target.builds
     for container in case.pod.containers:
         build = image_build(container.image)
-        others = [each for each in case.catalog.builds if build is not None and not runs_image(each, build)]
-        if build is not None and others:
-            nodes = ", ".join(map(build_title, others))
-            values = {"value": container.image, "image": build_title(build), "node": nodes}
+        if build is None or (selected and not any(runs_image(each, build) for each in selected)):
+            continue
+        others = [each for each in selected or case.catalog.builds if not runs_image(each, build)]
+        if others:
+            values = {"value": container.image, "image": build_title(build), "node": _titles(others)}
+            values["what"] = (
+                "the pod also selects" if selected else "the pod selects no build, and the cluster also has"
+            )
+            yield Hit((*container.path, "image"), values, container.name)
+
+
+def _builds_that_no_node_runs_together(case: PodCase) -> Iterator[Hit]:
+    """Container images of one pod whose builds no Windows Server runs beside each other."""
+    if case.pod.host_process or len(case.pod.containers) < 2:
+        return
+    named = [(each, image_build(each.image)) for each in case.pod.containers]
+    builds = {build for _container, build in named if build is not None}
+    if len(builds) < 2 or any(all(runs_image(host, build) for build in builds) for host in BUILD_TITLES):
+        return
+    (first,) = [build for _container, build in named if build is not None][:1]
+    for container, build in named:
+        if build is not None and build != first:
+            values = {"value": container.image, "image": build_title(build), "other": build_title(first)}
             yield Hit((*container.path, "image"), values, container.name)
 
 
@@ -165,8 +238,9 @@ _SELECTOR = Complete(("selector", "toleration"))
 
 
 def _misnamed_systems(case: PodCase) -> Iterator[Hit]:
-    if case.pod.declared and case.pod.declared not in SYSTEMS:
-        values = {"field": "os.name", "value": short(case.pod.declared), "what": "The API server rejects the pod."}
+    name = as_map(case.pod.spec.get("os")).get("name")
+    if "os" in case.pod.spec and isinstance(case.pod.spec["os"], dict) and name not in SYSTEMS:
+        values = {"field": "os.name", "value": short(name or "empty"), "what": "The API server rejects the pod."}
         yield Hit(("spec", "os", "name"), values)
     for label in OS_LABELS:
         said = as_text(as_map(case.pod.spec.get("nodeSelector")).get(label))
@@ -194,7 +268,7 @@ RULES: tuple[Rule, ...] = (
         title="spec.pod.os",
         level=always(Severity.ERROR),
         find=fields("spec.pod.os"),
-        message="spec.pod.os is no field of a pod: a strict API server rejects it, others drop it.",
+        message="spec.pod.os is no field of a pod: a strict API server refuses it, others drop it.",
         remedy="Write spec.os.name.",
         source=_GUIDE + ", a slip in one note of it (S3 L514); F-21",
         paths=("spec.pod.os",),
@@ -330,10 +404,32 @@ RULES: tuple[Rule, ...] = (
         title="Image that not every Windows node can run",
         level=always(Severity.WARNING),
         find=_unselected_build_differs,
-        message="{value} is made for {image}, the pod selects no build, and the cluster also has {node}.",
+        message="{value} is made for {image}, {what} {node}.",
         remedy=f"Select the build with {BUILD_LABEL}, or use an image of all builds.",
         source=_GUIDE + " (S3 L558); microsoft/hcsshim osversion/platform_compat_windows.go",
         paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="WL-14",
+        title="Images of builds that no node runs together",
+        level=always(Severity.ERROR),
+        find=_builds_that_no_node_runs_together,
+        message="{value} is made for {image}, another container of the pod for {other}: no Windows Server runs both.",
+        remedy="Use images of one build in a pod.",
+        source=_DOC + " (S2 L332; S3 L338); microsoft/hcsshim osversion/platform_compat_windows.go",
+        paths=(f"{ALL_CONTAINERS}.image",),
+    ),
+    Rule(
+        id="WL-15",
+        title="DaemonSet that Windows nodes get, too",
+        level=always(Severity.WARNING),
+        find=_everywhere,
+        message="the DaemonSet selects no system and tolerates the taints that would keep it off: Windows nodes get it,"
+        " too, and cannot run what is made for Linux.",
+        remedy="Add nodeSelector kubernetes.io/os: linux; for Windows nodes make a DaemonSet of its own.",
+        source="k8s.io/kubernetes pkg/controller/daemon NodeShouldRunDaemonPod; " + _GUIDE + " (S3 L531)",
+        paths=("spec.tolerations", "spec.nodeSelector", "spec.affinity.nodeAffinity"),
+        all_pods=True,
     ),
     Rule(
         id="SC-05",

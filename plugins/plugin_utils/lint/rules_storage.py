@@ -52,14 +52,34 @@ def _is_file(path: str) -> bool:
 
 
 def _secret_volumes(case: PodCase) -> set[str]:
-    return {as_text(volume.get("name")) for _path, volume in volumes(case) if "secret" in volume}
+    """Names of the volumes that hold Secrets, also beside other sources."""
+    return {
+        as_text(volume.get("name"))
+        for _path, volume in volumes(case)
+        if "secret" in volume
+        or any("secret" in as_map(source) for source in as_list(as_map(volume.get("projected")).get("sources")))
+    }
+
+
+_OF_FILES = ("configMap", "projected", "downwardAPI")
 
 
 def _sub_paths(case: PodCase) -> Iterator[Hit]:
+    """With Docker every part of a volume, with containerd what looks like a file: folders work.
+
+    Host processes see their volumes through the host's own file system, files of them, too.
+    """
+    if case.pod.host_process:
+        return
     secrets = _secret_volumes(case)
+    of_files = {as_text(each.get("name")) for _path, each in volumes(case) if any(kind in each for kind in _OF_FILES)}
     for path, mount, container in mounts(case):
         for field in ("subPath", "subPathExpr"):
-            if mount.get(field) and as_text(mount.get("name")) not in secrets:
+            name = as_text(mount.get("name"))
+            if not mount.get(field) or name in secrets:
+                continue
+            file = name in of_files or _is_file(as_text(mount.get("mountPath"))) or _is_file(str(mount[field]))
+            if file or case.profile.runtime == "docker":
                 yield Hit((*path, field), {"value": str(mount[field]), "runtime": case.profile.runtime}, container)
 
 
@@ -86,8 +106,12 @@ def _single_files(case: PodCase) -> Iterator[Hit]:
 
 
 def _host_writes(case: PodCase) -> Iterator[Hit]:
-    """hostPath that a container may write; pipes are no files, host processes see the host's own files."""
-    if case.pod.host_process:
+    """hostPath that a container may write; pipes are no files, host processes see the host's own files.
+
+    With containerd a mapped folder is the host's own, for writing as well (microsoft/hcsshim internal/hcsoci
+    createMounts): CSI drivers leave their sockets there.
+    """
+    if case.pod.host_process or case.profile.runtime != "docker":
         return
     hosts = {
         as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
@@ -98,6 +122,16 @@ def _host_writes(case: PodCase) -> Iterator[Hit]:
         source = hosts.get(as_text(mount.get("name")))
         if source is not None and not _pipe(source) and mount.get("readOnly") is not True:
             yield Hit((*path, "mountPath"), {"value": source}, container)
+
+
+def _propagation(case: PodCase) -> Iterator[Hit]:
+    privileged = {each.path for each in case.pod.containers if each.security.get("privileged") is True}
+    for path, mount, container in mounts(case):
+        value = mount.get("mountPropagation")
+        if value not in (None, "None"):
+            rejected = value == "Bidirectional" and path[:3] not in privileged
+            what = " The API server rejects the pod: Bidirectional is for privileged containers." if rejected else ""
+            yield Hit((*path, "mountPropagation"), {"value": str(value), "what": what}, container)
 
 
 def _block_devices(case: PodCase) -> Iterator[Hit]:
@@ -160,13 +194,45 @@ def _octal(value: object) -> str:
     return f"{value:#o}" if isinstance(value, int) else str(value)
 
 
+# CSI drivers and provisioners whose node part runs on Linux alone, by the end of their names, and what they serve.
+# Sources: the drivers' own pages on supported platforms, and their manifests, whose node DaemonSets select Linux.
+_LINUX_DRIVERS = {
+    "nfs": "NFS",
+    "efs.csi.aws.com": "NFS",
+    "filestore.csi.storage.gke.io": "NFS",
+    "fsx.csi.aws.com": "Lustre",
+    "fsx.openzfs.csi.aws.com": "NFS",
+    "rbd.csi.ceph.com": "Ceph RBD",
+    "cephfs.csi.ceph.com": "CephFS",
+    "kubernetes.io/rbd": "Ceph RBD",
+    "kubernetes.io/cephfs": "CephFS",
+    "kubernetes.io/glusterfs": "GlusterFS",
+    "kubernetes.io/cinder": "OpenStack disks",
+    "cinder.csi.openstack.org": "OpenStack disks",
+    "driver.longhorn.io": "Longhorn",
+    "blob.csi.azure.com": "blobfuse and NFS",
+    "gcsfuse.csi.storage.gke.io": "Cloud Storage by FUSE",
+    "s3.csi.aws.com": "S3 by FUSE",
+    "csi.juicefs.com": "JuiceFS",
+    "rancher.io/local-path": "folders of Linux nodes",
+    "openebs.io/local": "folders of Linux nodes",
+}
+
+
+def _linux_driver(name: str) -> str:
+    """What a driver serves that Windows nodes cannot mount, empty if it is not known as such a driver."""
+    if "nfs" in name.lower():
+        return "NFS"
+    return next((what for ending, what in _LINUX_DRIVERS.items() if name == ending or name.endswith(f".{ending}")), "")
+
+
 def _nfs_volumes(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         if "nfs" in volume:
-            yield Hit((*path, "nfs"), {"what": f"volume {volume.get('name')} is of type nfs"})
+            yield Hit((*path, "nfs"), {"what": f"volume {volume.get('name')} is of type nfs", "served": "NFS"})
         driver = as_text(as_map(volume.get("csi")).get("driver"))
-        if "nfs" in driver.lower():
-            yield Hit((*path, "csi", "driver"), {"what": f"the CSI driver {driver} serves NFS"})
+        if served := _linux_driver(driver):
+            yield Hit((*path, "csi", "driver"), {"what": f"the CSI driver {driver} serves {served}", "served": served})
 
 
 def _nfs_object(case: ObjectCase) -> Iterator[Hit]:
@@ -174,11 +240,15 @@ def _nfs_object(case: ObjectCase) -> Iterator[Hit]:
         return
     user = case.pods[0].pod.object.label
     if "nfs" in case.spec:
-        yield Hit(("spec", "nfs"), {"what": f"the PersistentVolume is of type nfs and used by {user}"})
+        what = f"the PersistentVolume is of type nfs and used by {user}"
+        yield Hit(("spec", "nfs"), {"what": what, "served": "NFS"})
     provisioner = as_text(case.object.value.get("provisioner")) or as_text(as_map(case.spec.get("csi")).get("driver"))
-    if "nfs" in provisioner.lower():
+    served = _linux_driver(provisioner)
+    if as_map(case.object.value.get("parameters")).get("protocol") == "nfs":
+        served = "NFS"
+    if served:
         path = ("provisioner",) if "provisioner" in case.object.value else ("spec", "csi", "driver")
-        yield Hit(path, {"what": f"{provisioner} serves NFS and is used by {user}"})
+        yield Hit(path, {"what": f"{provisioner} serves {served} and is used by {user}", "served": served})
 
 
 def _foreign_types(case: PodCase) -> Iterator[Hit]:
@@ -214,9 +284,35 @@ def _unix_mount_options(case: ObjectCase) -> Iterator[Hit]:
             yield Hit((*path, number), {"value": option})
 
 
+def _inline_mount_options(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        given = as_text(as_map(as_map(volume.get("csi")).get("volumeAttributes")).get("mountOptions"))
+        for option in filter(_UNIX_MOUNT_OPTION.match, map(str.strip, given.split(","))):
+            yield Hit((*path, "csi", "volumeAttributes", "mountOptions"), {"value": option})
+
+
+# CSI drivers that grow volumes of Windows pods. Source: the drivers' own documentation and node services for Windows.
+_GROW_ON_WINDOWS = frozenset(
+    ["disk.csi.azure.com", "file.csi.azure.com", "ebs.csi.aws.com", "pd.csi.storage.gke.io", "csi.vsphere.vmware.com"]
+)
+
+
 def _growing_class(case: ObjectCase) -> Iterator[Hit]:
-    if case.pods and case.object.value.get("allowVolumeExpansion") is True:
+    grows = as_text(case.object.value.get("provisioner")) in _GROW_ON_WINDOWS
+    if case.pods and not grows and case.object.value.get("allowVolumeExpansion") is True:
         yield Hit(("allowVolumeExpansion",), {"user": case.pods[0].pod.object.label})
+
+
+# Drivers that write files into a folder of the pod: they neither format nor attach, and csi-proxy does nothing for
+# them. Sources: kubernetes-sigs/secrets-store-csi-driver deploy/secrets-store-csi-driver-windows.yaml; the drivers'
+# manifests.
+_MOUNTS_NO_DISK = re.compile(r"secrets-store|csi\.spiffe\.io|csi\.cert-manager\.io|image\.csi")
+
+
+def _words_of(case: PodCase) -> Iterator[str]:
+    for container in case.pod.containers:
+        yield container.image
+        yield " ".join(map(str, as_list(container.value.get("args")) + as_list(container.value.get("command"))))
 
 
 def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
@@ -228,6 +324,8 @@ def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
         for _path, v in volumes(case)
         for p in [as_text(as_map(v.get("hostPath")).get("path"))]
     ):
+        return
+    if any(_MOUNTS_NO_DISK.search(each) for each in _words_of(case)):
         return
     for container in case.pod.containers:
         words = " ".join(map(str, as_list(container.value.get("args")) + as_list(container.value.get("command"))))
@@ -274,12 +372,8 @@ RULES: tuple[Rule, ...] = (
         id="LM-37",
         title="mountPropagation",
         level=always(Severity.ERROR),
-        find=lambda case: (
-            Hit((*path, "mountPropagation"), {"value": str(mount["mountPropagation"])}, container)
-            for path, mount, container in mounts(case)
-            if mount.get("mountPropagation") not in (None, "None")
-        ),
-        message="mountPropagation is {value}; Windows does not propagate mounts.",
+        find=_propagation,
+        message="mountPropagation is {value}; Windows does not propagate mounts.{what}",
         remedy="Remove the field.",
         source=_DOC + " (S2 L287; S3 L273)",
         paths=(f"{_MOUNTS}.mountPropagation",),
@@ -319,8 +413,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="LM-40",
-        title="Writing to the host through hostPath",
-        level=always(Severity.WARNING),
+        title="Writing to the host through hostPath with Docker",
+        level=on_docker(Severity.WARNING, None),
         find=_host_writes,
         message="hostPath {value} is mounted writable; mounts cannot be relied on to bring files back to the"
         " host's file system.",
@@ -342,6 +436,17 @@ RULES: tuple[Rule, ...] = (
         paths=("mountOptions", "spec.mountOptions"),
     ),
     Rule(
+        id="LM-44",
+        title="Mount options of Unix users and modes of an inline volume",
+        level=always(Severity.WARNING),
+        find=_inline_mount_options,
+        message="mount option {value} has no meaning on Windows: rights are ACLs.",
+        remedy="Remove the option.",
+        source=_DOC + " (S2 L195, L205)",
+        rows=("ST-04",),
+        paths=("spec.volumes[*].csi.volumeAttributes.mountOptions",),
+    ),
+    Rule(
         id="LM-45",
         title="File modes of projected files",
         level=always(Severity.WARNING),
@@ -357,20 +462,20 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="LM-46",
-        title="NFS volumes",
+        title="NFS and other volumes that Linux nodes alone can mount",
         level=always(Severity.ERROR),
         find=_nfs_volumes,
-        message="{what}; NFS is not supported on Windows nodes.",
+        message="{what}; Windows nodes cannot mount {served}.",
         remedy="Use SMB (for example the CSI driver smb.csi.k8s.io) or a disk.",
         source=_DOC + " (S2 L207)",
         paths=("spec.volumes[*].nfs", "spec.volumes[*].csi.driver"),
     ),
     Rule(
         id="LM-46",
-        title="NFS behind a claim",
+        title="NFS and the like behind a claim",
         level=always(Severity.ERROR),
         find=_nfs_object,
-        message="{what}; NFS is not supported on Windows nodes.",
+        message="{what}; Windows nodes cannot mount {served}.",
         remedy="Use SMB (for example the CSI driver smb.csi.k8s.io) or a disk.",
         source=_DOC + " (S2 L207)",
         kinds=("PersistentVolume", "StorageClass"),

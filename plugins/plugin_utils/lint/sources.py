@@ -1,52 +1,145 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the names that a user gives to documents: files, folders, patterns, standard input."""
+"""From the names that a user gives to documents: files, folders, patterns, standard input, charts, kustomizations."""
 
 from __future__ import annotations
 
 import codecs
 import glob
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 from .manifest import Document, UnreadableError, read_documents
 
 SUFFIXES = (".yaml", ".yml", ".json")
+_CHART = "Chart.yaml"
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_LONGEST_RENDERING = 120
+
+
+@dataclass(slots=True)
+class Inputs:
+    """What was read, and what could not be: one bad file does not keep the others from being looked into."""
+
+    documents: list[Document] = field(default_factory=list)
+    unreadable: list[UnreadableError] = field(default_factory=list)
+
+
+def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
+    """The documents of all files but the excluded, each file once.
+
+    Folders with a Chart.yaml or a kustomization are rendered where `helm`, `kustomize` or `kubectl` is at hand. Raises
+    UnreadableError for a name that is not there, and where nothing of all could be read.
+    """
+    inputs = Inputs()
+    seen: set[str] = set()
+    for name in names:
+        for file in _files(name, exclude):
+            if file not in seen:
+                seen.add(file)
+                _read(file, inputs)
+    if inputs.unreadable and len(seen) == len(inputs.unreadable):
+        raise inputs.unreadable[0]
+    return inputs
 
 
 def read_paths(names: Sequence[str]) -> list[Document]:
-    """The documents of all files, each file once. Raises UnreadableError for what is not there or cannot be read."""
-    documents: list[Document] = []
-    seen: set[str] = set()
-    for name in names:
-        for file in _files(name):
-            if file not in seen:
-                seen.add(file)
-                documents += read_documents(file, sys.stdin.read() if file == "-" else read_text(Path(file)))
-    return documents
+    """The documents of all files. Raises UnreadableError for the first that cannot be read."""
+    inputs = read_inputs(names)
+    for each in inputs.unreadable:
+        raise each
+    return inputs.documents
 
 
-def _files(name: str) -> Iterator[str]:
+def _read(file: str, inputs: Inputs) -> None:
+    try:
+        if Path(file).is_dir():
+            inputs.documents += read_documents(file, _rendered(Path(file)))
+        else:
+            text = _standard_input() if file == "-" else read_text(Path(file))
+            inputs.documents += read_documents(file, text)
+    except UnreadableError as error:
+        error.file = error.file or file
+        inputs.unreadable.append(error)
+
+
+def _standard_input() -> str:
+    """Standard input in its own encoding: PowerShell pipes UTF-16 to a file and a file to here."""
+    raw = getattr(sys.stdin, "buffer", None)
+    if raw is None:
+        return sys.stdin.read()
+    data = raw.read()
+    try:
+        return str(data.decode(_encoding(data)))
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"-: this is no text: byte {error.start} is no {error.encoding}.", "-") from error
+
+
+def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
     path = Path(name)
     if name == "-" or path.is_file():
         yield name
     elif path.is_dir():
         # A hidden folder (.git, .venv) holds nothing that is deployed.
+        rendered = _to_render(path)
         found = [each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file()]
         shown = [each for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)]
         if not shown:
             raise UnreadableError(f"{name}: there is no file in this folder that ends in {', '.join(SUFFIXES)}.")
-        yield from sorted(map(str, shown))
+        plain = [each for each in shown if not any(folder in each.parents for folder in rendered)]
+        yield from (each for each in sorted(map(str, (*plain, *rendered))) if not _excluded(each, exclude))
     else:
         # A pattern may be absolute, which Path.glob refuses.
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
         if not matches:
             raise UnreadableError(f"{name}: there is no such file, folder or pattern.")
         for each in matches:
-            if Path(each).is_file():
+            if Path(each).is_file() and not _excluded(each, exclude):
                 yield each
+
+
+def _excluded(file: str, patterns: Sequence[str]) -> bool:
+    """By its whole name, a part of it from some folder on, or a folder that it is in."""
+    return any(
+        fnmatch(file, each)
+        or fnmatch(file, f"*/{each}")
+        or fnmatch(file, f"{each.rstrip('/')}/*")
+        or fnmatch(file, f"*/{each.rstrip('/')}/*")
+        for each in patterns
+    )
+
+
+def _to_render(folder: Path) -> list[Path]:
+    """Folders that hold a chart or a kustomization which something at hand can render; the outermost ones."""
+    helm, kustomize = shutil.which("helm"), shutil.which("kustomize") or shutil.which("kubectl")
+    found = [each.parent for each in sorted(folder.rglob(_CHART))] if helm else []
+    for name in _KUSTOMIZATIONS if kustomize else ():
+        found += [each.parent for each in sorted(folder.rglob(name))]
+    return [each for each in dict.fromkeys(found) if not any(other in each.parents for other in found)]
+
+
+def _rendered(folder: Path) -> str:
+    if (folder / _CHART).is_file():
+        command = [shutil.which("helm") or "helm", "template", str(folder)]
+    elif shutil.which("kustomize"):
+        command = [shutil.which("kustomize") or "kustomize", "build", str(folder)]
+    else:
+        command = [shutil.which("kubectl") or "kubectl", "kustomize", str(folder)]
+    shown = f"{Path(command[0]).name} {' '.join(command[1:])}"
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_RENDERING, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnreadableError(f"{folder}: it cannot be rendered by {shown}: {error}.", str(folder)) from error
+    if done.returncode:
+        said = " ".join(done.stderr.split())[:300]
+        raise UnreadableError(f"{folder}: it cannot be rendered: {shown} said: {said}", str(folder))
+    return done.stdout
 
 
 def read_text(path: Path) -> str:
@@ -56,10 +149,11 @@ def read_text(path: Path) -> str:
         return data.decode(_encoding(data))
     except UnicodeDecodeError as error:
         raise UnreadableError(
-            f"{path}: this is no text: byte {error.start} is no {error.encoding}. Save it as UTF-8, or leave it out."
+            f"{path}: this is no text: byte {error.start} is no {error.encoding}. Save it as UTF-8, or leave it out.",
+            str(path),
         ) from error
     except OSError as error:
-        raise UnreadableError(f"{path}: it cannot be read: {error.strerror}.") from error
+        raise UnreadableError(f"{path}: it cannot be read: {error.strerror}.", str(path)) from error
 
 
 def write_text(path: Path, text: str) -> None:

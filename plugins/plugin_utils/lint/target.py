@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from .images import image_os
@@ -16,6 +17,30 @@ from .workload import Pod
 OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 SYSTEMS = ("windows", "linux")
 BUILD_LABEL = "node.kubernetes.io/windows-build"
+# Labels of managed clusters that tell the system, and where they can the build: value, in small letters, -> build or 0.
+# Sources: learn.microsoft.com, AKS, reserved system labels (kubernetes.azure.com/os-sku); cloud.google.com, GKE,
+# Windows Server node pools (gke-os-distribution, gke-windows-os-version); openshift/windows-machine-config-operator
+# pkg/nodeconfig (os_id).
+WINDOWS_LABELS: Mapping[str, Mapping[str, int]] = {
+    "kubernetes.azure.com/os-sku": {
+        "windows2019": 17763,
+        "windows2022": 20348,
+        "windows2025": 26100,
+        "windowsannual": 25398,
+    },
+    "kubernetes.azure.com/os-type": {"windows": 0},
+    "cloud.google.com/gke-os-distribution": {"windows_ltsc": 0, "windows_sac": 0, "windows": 0},
+    "cloud.google.com/gke-windows-os-version": {"2019": 17763, "2022": 20348, "2025": 26100},
+    "node.openshift.io/os_id": {"windows": 0},
+}
+LINUX_LABELS: Mapping[str, frozenset[str]] = {
+    "kubernetes.azure.com/os-sku": frozenset(
+        ["ubuntu", "ubuntu2204", "ubuntu2404", "azurelinux", "azurelinux3", "cblmariner", "mariner"]
+    ),
+    "kubernetes.azure.com/os-type": frozenset(["linux"]),
+    "cloud.google.com/gke-os-distribution": frozenset(["cos", "cos_containerd", "ubuntu", "ubuntu_containerd"]),
+    "node.openshift.io/os_id": frozenset(["rhcos", "rhel"]),
+}
 WINDOWS_TAINT_KEYS = ("os", "kubernetes.io/os", "node.kubernetes.io/os")
 
 RuntimeClasses = Mapping[str, Mapping[str, Any]]
@@ -33,13 +58,13 @@ class Target:
     """`os`: windows, linux or unknown. `evidence`: all that was found, the deciding one first.
 
     `selects`: does the scheduler bring the pod to this system (selector, affinity, RuntimeClass, a named node)?
-    `build`: the Windows build that it selects, None if any.
+    `builds`: the Windows builds that it selects, one of which its node has; empty if any.
     """
 
     os: str
     evidence: tuple[Evidence, ...]
     selects: bool
-    build: int | None
+    builds: tuple[int, ...]
 
     @property
     def why(self) -> str:
@@ -60,11 +85,19 @@ def selector_os(selector: Mapping[str, Any]) -> str:
     for label in OS_LABELS:
         if as_text(selector.get(label)):
             return _system(as_text(selector[label]))
-    return "windows" if BUILD_LABEL in selector else ""
+    if BUILD_LABEL in selector:
+        return "windows"
+    return next(filter(None, (_label_os(str(key), str(value)) for key, value in selector.items())), "")
+
+
+def _label_os(key: str, value: str) -> str:
+    if value.lower() in WINDOWS_LABELS.get(key, {}):
+        return "windows"
+    return "linux" if value.lower() in LINUX_LABELS.get(key, ()) else ""
 
 
 def _requirement_os(requirement: Any) -> str:
-    key, operator = as_map(requirement).get("key"), as_map(requirement).get("operator")
+    key, operator = as_text(as_map(requirement).get("key")), as_map(requirement).get("operator")
     values = set(map(str, as_list(as_map(requirement).get("values"))))
     if key in OS_LABELS and operator == "In" and len(values) == 1:
         return _system(values.pop())
@@ -72,7 +105,23 @@ def _requirement_os(requirement: Any) -> str:
         return "linux"
     if key in OS_LABELS and operator == "NotIn" and "linux" in values:
         return "windows"
-    return "windows" if key == BUILD_LABEL and operator in ("In", "Exists") else ""
+    if operator == "In" and values and key not in OS_LABELS:
+        systems = {_label_os(key, value) for value in values}
+        if len(systems) == 1 and systems != {""}:
+            return systems.pop()
+    return (
+        "windows"
+        if key in (BUILD_LABEL, "cloud.google.com/gke-windows-os-version") and operator in ("In", "Exists")
+        else ""
+    )
+
+
+def _label_build(key: str, value: str) -> int | None:
+    """The build that a label's value stands for, None if it tells none."""
+    if key == BUILD_LABEL:
+        number = value.removeprefix("10.0.")
+        return int(number) if number.isdigit() else None
+    return WINDOWS_LABELS.get(key, {}).get(value.lower()) or None
 
 
 def required_terms(spec: Mapping[str, Any]) -> list[Any]:
@@ -154,18 +203,40 @@ _WITNESSES: tuple[Callable[[Pod, RuntimeClasses], Iterator[Evidence]], ...] = (
 )
 
 
-def _build(pod: Pod, classes: RuntimeClasses) -> int | None:
+def _builds(pod: Pod, classes: RuntimeClasses) -> tuple[int, ...]:
     runtime_class = as_map(classes.get(as_text(pod.spec.get("runtimeClassName"))))
     for selector in (pod.spec.get("nodeSelector"), as_map(runtime_class.get("scheduling")).get("nodeSelector")):
-        number = str(as_map(selector).get(BUILD_LABEL, "")).removeprefix("10.0.")
-        if number.isdigit():
-            return int(number)
-    return None
+        for key, value in as_map(selector).items():
+            build = _label_build(str(key), str(value))
+            if build is not None:
+                return (build,)
+    found: set[int] = set()
+    for term in required_terms(pod.spec):
+        named = _term_builds(term)
+        if not named:
+            # Terms are alternatives: by this one the pod may come to any build.
+            return ()
+        found |= named
+    return tuple(sorted(found))
 
 
-def target_of(pod: Pod, classes: RuntimeClasses) -> Target:
-    """The first witness decides; that others disagree is for a rule to say."""
+def _term_builds(term: Any) -> set[int]:
+    for each in map(as_map, as_list(as_map(term).get("matchExpressions"))):
+        if each.get("operator") == "In":
+            named = {_label_build(as_text(each.get("key")), str(value)) for value in as_list(each.get("values"))}
+            if named and None not in named:
+                return {build for build in named if build is not None}
+    return set()
+
+
+def target_of(pod: Pod, classes: RuntimeClasses, nodes: Mapping[str, str] = MappingProxyType({})) -> Target:
+    """The first witness decides; that others disagree is for a rule to say. `nodes`: systems of known Nodes by name."""
     evidence = tuple(found for witness in _WITNESSES for found in witness(pod, classes))
+    if named := nodes.get(as_text(pod.spec.get("nodeName"))):
+        # Behind os.name and selectors, before what only hints at a system.
+        strong = [each for each in evidence if each.strong]
+        rest = [each for each in evidence if not each.strong]
+        evidence = (*strong, Evidence(named, f"spec.nodeName is a Node with {named}"), *rest)
     known_class = as_text(pod.spec.get("runtimeClassName"))
     selects = bool(
         selector_os(as_map(pod.spec.get("nodeSelector")))
@@ -175,4 +246,4 @@ def target_of(pod: Pod, classes: RuntimeClasses) -> Target:
         or (known_class and known_class not in classes)
         or pod.spec.get("nodeName")
     )
-    return Target(evidence[0].os if evidence else "unknown", evidence, selects, _build(pod, classes))
+    return Target(evidence[0].os if evidence else "unknown", evidence, selects, _builds(pod, classes))

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the pod in an object: the Pod itself, or the template of whatever makes pods."""
+"""Finds the pods in an object: the Pod itself, or the templates of whatever makes pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .manifest import KubeObject
@@ -15,7 +15,7 @@ from .model import Path, as_list, as_map, as_text
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 # Where the pod template stands, by kind. Sources: S2 L79-85, S3 L105-112; k8s.io/api batch/v1, core/v1 PodTemplate.
-TEMPLATES: dict[str, tuple[str, ...]] = {
+TEMPLATES: dict[str, Path] = {
     "Pod": (),
     "PodTemplate": ("template",),
     "ReplicationController": ("spec", "template"),
@@ -51,13 +51,30 @@ class Container:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pod:
-    """A pod or pod template. `root` is the mapping that holds metadata and spec, `prefix` its path in the document."""
+    """A pod or pod template. `root` is the mapping that holds metadata and spec, `prefix` its path in the document.
+
+    An object may hold several (JobSet, LeaderWorkerSet, Volcano's Job).
+    """
 
     object: KubeObject
     prefix: Path
     root: dict[str, Any]
     spec: dict[str, Any]
     containers: tuple[Container, ...]
+    # Where parts of a pod that stands in pieces really are: path of the pod -> path of the object.
+    places: Mapping[Path, Path] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> bool:
+        """Does it stand in the text as it is?"""
+        return not self.places
+
+    def locate(self, path: Path) -> Path:
+        """The path in the document of a path in the pod."""
+        for length in range(len(path), -1, -1) if self.places else ():
+            if path[:length] in self.places:
+                return (*self.prefix, *self.places[path[:length]], *path[length:])
+        return (*self.prefix, *path)
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -85,19 +102,107 @@ class Pod:
         )
 
 
-def pod_of(thing: KubeObject) -> Pod | None:
-    """The pod in an object, if any; also in unknown kinds that carry a pod template where a Deployment has it."""
-    template = TEMPLATES.get(thing.kind, ("spec", "template"))
-    root = _inside(thing.value, template)
+# Kinds whose pods stand elsewhere, or whose `containers` are no containers of a pod.
+_NO_PODS = frozenset(["CustomResourceDefinition", "ConfigMap", "Secret"])
+# Argo Workflows: a template holds one container or several beside its own scheduling, the Workflow the rest.
+# Source: argoproj/argo-workflows pkg/apis/workflow/v1alpha1 workflow_types.go Template, WorkflowSpec.
+_ARGO_GROUP = "argoproj.io"
+_ARGO_KINDS = frozenset(["Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow"])
+_ARGO_SHARED = ("nodeSelector", "tolerations", "affinity", "securityContext", "volumes", "hostAliases")
+_ARGO_OF_WORKFLOW = ("hostNetwork", "dnsPolicy", "dnsConfig", "serviceAccountName")
+
+
+def pods_of(thing: KubeObject) -> tuple[Pod, ...]:
+    """The pods and pod templates in an object, in the order of the text; none where there are none.
+
+    Kinds of Kubernetes have theirs where TEMPLATES says. Any other kind is searched: whatever has `containers` below
+    a `spec` is a pod (Deployments of OpenShift, JobSet, LeaderWorkerSet, Volcano, ScaledJob, rollouts, operators).
+    """
+    if thing.kind in _NO_PODS:
+        return ()
+    if thing.sort in TEMPLATES:
+        pod = _pod_at(thing, TEMPLATES[thing.sort])
+        return (pod,) if pod is not None else ()
+    if thing.group == _ARGO_GROUP and thing.kind in _ARGO_KINDS:
+        return tuple(_argo(thing))
+    return tuple(_search(thing, thing.value, ()))
+
+
+def _pod_at(thing: KubeObject, path: Path) -> Pod | None:
+    root = _inside(thing.value, path)
     spec = root.get("spec")
     if not isinstance(spec, dict) or not isinstance(spec.get("containers"), list):
         return None
-    return Pod(thing, (*thing.prefix, *template), root, spec, tuple(_containers(spec)))
+    return Pod(thing, (*thing.prefix, *path), root, spec, tuple(_containers(spec)))
 
 
-def _inside(value: Any, path: tuple[str, ...]) -> dict[str, Any]:
+def _search(thing: KubeObject, value: Any, path: Path) -> Iterator[Pod]:
+    if isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _search(thing, inner, (*path, number))
+    elif isinstance(value, dict):
+        containers = as_list(as_map(value.get("spec")).get("containers"))
+        if containers and all(isinstance(each, dict) and ("image" in each or "name" in each) for each in containers):
+            pod = _pod_at(thing, path)
+            if pod is not None:
+                yield pod
+            return
+        for key, inner in value.items():
+            if isinstance(inner, dict | list) and key not in ("status", "ownerReferences"):
+                yield from _search(thing, inner, (*path, key))
+
+
+def _argo(thing: KubeObject) -> Iterator[Pod]:
+    """A pod for each template: a view that a Workflow has nowhere as a whole, with the places that its parts have."""
+    at: Path = ("spec", "workflowSpec") if thing.kind == "CronWorkflow" else ("spec",)
+    workflow = _inside(thing.value, at)
+    for number, template in enumerate(as_list(workflow.get("templates"))):
+        here: Path = (*at, "templates", number)
+        spec: dict[str, Any] = {}
+        places: dict[Path, Path] = {(): here}
+        parts = _argo_containers(as_map(template), here)
+        if not parts:
+            continue
+        for key in (*_ARGO_SHARED, *_ARGO_OF_WORKFLOW):
+            holder, where = (template, here) if key in as_map(template) else (workflow, at)
+            if key in holder:
+                spec[key] = holder[key]
+                places[("spec", key)] = (*where, key)
+        for listed, found in parts.items():
+            spec[listed] = [value for _path, value in found]
+            places |= {("spec", listed, place): path for place, (path, _value) in enumerate(found)}
+        root = {"metadata": as_map(as_map(template).get("metadata")), "spec": spec}
+        yield Pod(thing, thing.prefix, root, spec, tuple(_containers(spec)), places)
+
+
+def _argo_containers(template: dict[str, Any], here: Path) -> dict[str, list[tuple[Path, Any]]]:
+    main = [((*here, key), template[key]) for key in ("container", "script") if isinstance(template.get(key), dict)]
+    several = as_list(as_map(template.get("containerSet")).get("containers"))
+    main += [((*here, "containerSet", "containers", number), each) for number, each in enumerate(several)]
+    if not main:
+        return {}
+    main += [((*here, "sidecars", number), each) for number, each in enumerate(as_list(template.get("sidecars")))]
+    first = [
+        ((*here, "initContainers", number), each) for number, each in enumerate(as_list(template.get("initContainers")))
+    ]
+    return {"containers": main, **({"initContainers": first} if first else {})}
+
+
+def holds_images(thing: KubeObject) -> bool:
+    """Does it name images in a way that no pod was found in? For saying what was not looked into."""
+    return thing.kind not in _NO_PODS and _names_images(thing.value)
+
+
+def _names_images(value: Any) -> bool:
+    if isinstance(value, dict):
+        named = any(key in value for key in ("image", "containers")) and not isinstance(value.get("image"), bool)
+        return named or any(_names_images(inner) for key, inner in value.items() if key != "status")
+    return isinstance(value, list) and any(map(_names_images, value))
+
+
+def _inside(value: Any, path: Path) -> dict[str, Any]:
     for part in path:
-        value = as_map(value).get(part)
+        value = as_list(value)[part] if isinstance(part, int) else as_map(value).get(part)
     return as_map(value)
 
 

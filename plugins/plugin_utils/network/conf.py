@@ -9,7 +9,7 @@ Keys are read without regard to case, as Go's encoding/json does; what is inside
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,16 @@ Object = Mapping[str, Any]
 POLICY_LISTS = ("policies", "additionalargs")
 """Keys under which policies stand: win-bridge and win-overlay the first (containernetworking/plugins pkg/hns),
 sdnbridge, sdnoverlay and nat the second (microsoft/windows-container-networking)."""
+
+
+ENDINGS = (".conf", ".conflist", ".json")
+"""What containerd takes for a configuration, written so: Go minds the case. Source: containerd go-cni opts.go,
+loadFromConfDir; containernetworking/cni libcni/conf.go, ConfFiles."""
+
+LIST_ENDING = ".conflist"
+
+BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2007\u2009\u202f\u3000\u200b"
+"""Blanks that JSON does not take for such, as web pages and word processors write them."""
 
 
 class ConfError(Exception):
@@ -113,13 +123,44 @@ def _exceptions(value: Object, form: int) -> list[str]:
     return [str(each) for each in found] if isinstance(found, list) else []
 
 
+def chosen(names: Iterable[str]) -> str:
+    """The file of a folder that containerd reads: the first by its name's bytes. Empty if there is none. Source:
+    containerd go-cni opts.go, loadFromConfDir (sort.Strings), with max_conf_num 1, its default."""
+    return min((name for name in names if name.endswith(ENDINGS)), key=str.encode, default="")
+
+
+def decode(content: bytes) -> str:
+    """A file's text as Go's decoder reads it: UTF-8 without a byte order mark. ConfError for another encoding, which
+    Windows PowerShell 5.1 writes (`>` UTF-16, Set-Content -Encoding utf8 with a mark)."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content[:4]:
+        raise ConfError("it is UTF-16, as Windows PowerShell's > and Out-File write; the plugins read UTF-8 alone")
+    if content.startswith(b"\xef\xbb\xbf"):
+        raise ConfError("it begins with a byte order mark, which Go's decoder refuses (invalid character '\u00ef')")
+    return content.decode("utf-8", errors="replace")
+
+
+def load(name: str, text: str) -> Conf:
+    """The file as containerd loads it: `plugins` in a .conflist, one plugin with a type in any other. ConfError says
+    what it would not take. Source: containerd go-cni opts.go, loadFromConfDir; libcni/conf.go."""
+    conf = read(text)
+    if name.endswith(LIST_ENDING) and not conf.is_list:
+        raise ConfError(f"the ending {LIST_ENDING} stands for a list of 'plugins', and it holds one plugin")
+    if not name.endswith(LIST_ENDING) and not conf.plugins[0].type:
+        raise ConfError("it has no 'type'" + (f"; a list of plugins needs the ending {LIST_ENDING}" * conf.is_list))
+    if not conf.plugins:
+        raise ConfError("its list 'plugins' is empty")
+    return conf
+
+
 def read(text: str) -> Conf:
     """The file's content. ConfError says why it is none."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         line = text.splitlines()[error.lineno - 1].strip()[:80] if text.strip() else ""
-        raise ConfError(f"line {error.lineno}, column {error.colno}: {error.msg}: '{line}'") from None
+        blank = text[error.pos : error.pos + 1]
+        why = f"a blank that is none for JSON (U+{ord(blank):04X})" if blank and blank in BLANKS else error.msg
+        raise ConfError(f"line {error.lineno}, column {error.colno}: {why}: '{line}'") from None
     if not isinstance(data, Mapping):
         raise ConfError("it is no JSON object")
     keys = lower(data)
@@ -137,12 +178,18 @@ def _plugin(data: Object, path: str) -> Plugin:
     version = keys.get("apiversion")
     return Plugin(
         path=path,
-        type=str(keys.get("type") or ""),
+        type=_program(keys.get("type")),
         api_version=version if isinstance(version, int) and not isinstance(version, bool) else 1,
         keys=keys,
         policies=tuple(_policies(keys, path)),
         delegate=_plugin(inner, join(path, "delegate")) if isinstance(inner, Mapping) else None,
     )
+
+
+def _program(kind: object) -> str:
+    """A plugin's type without `.exe`: the runtime finds the program either way. Source: containernetworking/cni
+    pkg/invoke/os_windows.go, ExecutableFileExtensions."""
+    return str(kind or "").removesuffix(".exe") if isinstance(kind, str) else ""
 
 
 def _policies(keys: Object, path: str) -> Iterator[ConfPolicy]:

@@ -25,6 +25,15 @@ PROTOCOLS = {6: "TCP", 17: "UDP", 132: "SCTP"}
 """IANA protocol numbers, as Services name them."""
 
 
+NEEDED = {
+    "networks": frozenset({"Subnets"}),
+    "endpoints": frozenset({"Namespace"}),
+    "namespaces": frozenset({"ResourceList"}),
+    "policylists": frozenset({"References", "Policies", "VIPs"}),
+}
+"""Keys without which a kind of object is not known, by kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A policy of an endpoint, with the settings that the checks need; the others are empty."""
@@ -129,7 +138,8 @@ class PolicyList:
 @dataclass(frozen=True, slots=True)
 class Hns:
     """All of it. `available` is false where there is no HNS; `errors` are the sentences about what it did not answer,
-    by kind of object, and such a kind is then empty here without being empty there."""
+    by kind of object, and such a kind is then empty here without being empty there. `cut` are the keys whose values a
+    listing left out, by kind; `unasked` the kinds that nobody asked for."""
 
     available: bool = True
     networks: tuple[Network, ...] = ()
@@ -137,10 +147,14 @@ class Hns:
     namespaces: tuple[Namespace, ...] = ()
     policy_lists: tuple[PolicyList, ...] = ()
     errors: tuple[tuple[str, str], ...] = field(default=())
+    cut: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unasked: tuple[str, ...] = ()
 
     def knows(self, *kinds: str) -> bool:
-        """Whether HNS is there and has answered all of these kinds (`networks`, `endpoints`, ..)."""
-        return self.available and not {kind for kind, _text in self.errors} & set(kinds)
+        """Whether HNS is there and has answered all of these kinds (`networks`, `endpoints`, ..), whole."""
+        lacking = {kind for kind, _text in self.errors} | set(self.unasked)
+        lacking |= {kind for kind, keys in self.cut if set(keys) & NEEDED[kind]}
+        return self.available and not lacking & set(kinds)
 
     def network(self, name: str) -> Network | None:
         """By name, whose case does not matter."""

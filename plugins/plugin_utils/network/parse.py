@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..components.networks import physical
+from . import pasted
 from .model import PROTOCOLS, Endpoint, Hns, LoadBalancer, Namespace, Network, Policy, PolicyList, Subnet
 
 KINDS = ("networks", "endpoints", "namespaces", "policylists")
@@ -34,52 +36,81 @@ class HnsError(Exception):
 
 def parse(answer: object) -> Hns:
     """The probe's answer to the query `hns` (docs/protocol.md): each kind a text of JSON or `{"error": sentence}`."""
-    if not isinstance(answer, Mapping) or "error" in answer:
-        why = str(answer.get("error") or "") if isinstance(answer, Mapping) else "nobody asked"
+    if not isinstance(answer, Mapping):
+        return Hns(unasked=KINDS)
+    if "error" in answer:
+        why = str(answer.get("error") or "")
         return Hns(errors=tuple((kind, f"HNS could not be asked: {why}") for kind in KINDS))
     if not answer.get("available"):
         return Hns(available=False)
     errors: list[tuple[str, str]] = []
+    cut: list[tuple[str, tuple[str, ...]]] = []
 
     def every(kind: str, read: Callable[[Object], T]) -> tuple[T, ...]:
+        if answer.get(kind) is None:
+            return ()
         try:
-            return tuple(read(each) for each in objects(answer.get(kind), kind))
+            found = listed(answer.get(kind), kind)
+            if found.cut:
+                cut.append((kind, found.cut))
+            return tuple(read(each) for each in found.objects)
         except HnsError as error:
             errors.append((kind, str(error)))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             errors.append((kind, f"HNS listed {kind} that cannot be read: {error}"))
         return ()
 
+    networks = every("networks", network)
     return Hns(
-        networks=every("networks", network),
-        endpoints=every("endpoints", endpoint),
+        networks=networks,
+        endpoints=tuple(_at_home(each, networks) for each in every("endpoints", endpoint)),
         namespaces=every("namespaces", namespace),
         policy_lists=every("policylists", policy_list),
         errors=tuple(errors),
+        cut=tuple(cut),
+        unasked=tuple(kind for kind in KINDS if answer.get(kind) is None),
     )
 
 
-def objects(answer: object, kind: str) -> tuple[Object, ...]:
-    """The list in one answer: HNS's own JSON, with or without `{"Success", "Output"}` around it. HnsError if it is an
-    error, or no list."""
+def _at_home(found: Endpoint, networks: tuple[Network, ...]) -> Endpoint:
+    """With its network's id where a listing has the name alone."""
+    named = [each.id for each in networks if each.name.casefold() == found.network_name.casefold()]
+    return replace(found, network=named[0]) if not found.network and len(named) == 1 else found
+
+
+def listed(answer: object, kind: str) -> pasted.Pasted:
+    """The list in one answer: HNS's own JSON, with or without `{"Success", "Output"}` around it, or what a person
+    pasted. HnsError if it is an error, or none of these."""
     if isinstance(answer, Mapping):
         raise HnsError(str(answer.get("error") or f"HNS did not list its {kind}"))
-    if answer is None:
-        raise HnsError(f"nobody asked HNS for its {kind}")
+    text = answer if isinstance(answer, str) else json.dumps(answer)
     try:
-        parsed = json.loads(answer) if isinstance(answer, str) else answer
-    except ValueError:
-        raise HnsError(f"HNS listed its {kind} as what is no JSON: '{str(answer)[:80]}'") from None
-    if isinstance(parsed, Mapping) and parsed.get("Success") is False:
-        code = parsed.get("ErrorCode")
-        number = f" ({int(code) & 0xFFFFFFFF:#010x})" if isinstance(code, int) else ""
-        raise HnsError(f"HNS did not list its {kind}: {str(parsed.get('Error') or '').strip()}{number}")
-    listed = parsed.get("Output") if isinstance(parsed, Mapping) and "Output" in parsed else parsed
-    if isinstance(listed, Mapping):  # PowerShell writes a list of one as its one element
-        return (listed,)
-    if not isinstance(listed, list | None):
-        raise HnsError(f"HNS listed its {kind} as what is no list")
-    return tuple(each for each in listed or () if isinstance(each, Mapping))
+        found = pasted.read(text, kind)
+    except pasted.PastedError:
+        raise HnsError(f"HNS listed its {kind} as what is neither JSON nor a listing: '{text.strip()[:80]}'") from None
+    for each in found.objects:
+        if each.get("Success") is False:
+            code = each.get("ErrorCode")
+            number = f" ({int(code) & 0xFFFFFFFF:#010x})" if isinstance(code, int) else ""
+            raise HnsError(f"HNS did not list its {kind}: {str(each.get('Error') or '').strip()}{number}")
+    return replace(found, objects=tuple(_named(each) for each in found.objects))
+
+
+KEYS = (
+    "ID", "Name", "Type", "IPAddress", "IPv6Address", "MacAddress", "GatewayAddress", "VirtualNetwork",
+    "VirtualNetworkName", "IsRemoteEndpoint", "Namespace", "State", "Policies", "Subnets", "ManagementIP",
+    "NetworkAdapterName", "MacPools", "Flags", "DNSSuffix", "DNSServerList", "EncapOverhead", "SharedContainers",
+    "References", "CompartmentId", "IsDefault", "Resources", "ResourceList", "Containers",
+)  # fmt: skip
+"""How HNS writes its own keys; a person's Format-Table writes them as the person did."""
+
+_KEYS = {each.casefold(): each for each in KEYS}
+
+
+def _named(found: Object) -> Object:
+    if "Ipams" in found or "HostComputeNetwork" in found or "HostComputeEndpoints" in found:
+        return found
+    return {_KEYS.get(str(key).replace(" ", "").casefold(), str(key)): value for key, value in found.items()}
 
 
 def network(found: Object) -> Network:
@@ -94,13 +125,18 @@ def network(found: Object) -> Network:
         name=str(found.get("Name") or ""),
         type=str(found.get("Type") or "").casefold(),
         adapter=physical(adapter or str(found.get("NetworkAdapterName") or "")),
-        management_ip=str(
-            (policies.get("ProviderAddress", {}).get("ProviderAddress") if v2 else found.get("ManagementIP")) or ""
+        management_ip=_address(
+            policies.get("ProviderAddress", {}).get("ProviderAddress") if v2 else found.get("ManagementIP")
         ),
         subnets=subnets,
         flags=int(found.get("Flags") or 0),
         mac_range=str(pools[0].get("StartMacAddress") or "") if pools else "",
     )
+
+
+def _address(value: object) -> str:
+    """Without the length of its range, which HNS writes for networks that keep the adapter's address (transparent)."""
+    return str(value or "").partition("/")[0]
 
 
 def _subnets_v1(found: Object) -> tuple[Subnet, ...]:
@@ -180,13 +216,16 @@ def _policy(found: Object) -> Policy:
 
 def namespace(found: Object) -> Namespace:
     """One namespace of either API."""
-    resources = _list(found.get("Resources")) or _list(found.get("ResourceList"))
+    # Under API v1 `Resources` is HNS' allocator, and what the namespace holds stands in `ResourceList`.
+    resources = [*_list(found.get("ResourceList")), *_list(found.get("Resources"))]
     held: dict[str, list[str]] = {"Endpoint": [], "Container": []}
     for each in resources:
+        if each.get("Type") not in held:
+            continue
         data = each.get("Data") or {}
         if isinstance(data, str):
             data = json.loads(data or "{}")
-        held.setdefault(str(each.get("Type") or ""), []).append(str(data.get("Id") or data.get("ID") or ""))
+        held[each["Type"]].append(str(data.get("Id") or data.get("ID") or ""))
     return Namespace(
         id=identity(found.get("ID") or found.get("Id")),
         default=bool(found.get("IsDefault")) or found.get("Type") == "HostDefault",
@@ -241,8 +280,9 @@ def _balancer_v2(found: Object) -> PolicyList:
 
 
 def identity(value: object) -> str:
-    """An id as it is compared: HNS writes its case, and braces around it, now so and now so."""
-    return str(value or "").strip("{} ").casefold()
+    """An id as it is compared: HNS writes its case, and braces around it, now so and now so; zeros for none."""
+    found = str(value or "").strip("{} ").casefold()
+    return found if found.strip("0-") else ""
 
 
 def _protocol(value: object) -> str:

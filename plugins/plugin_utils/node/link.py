@@ -22,8 +22,7 @@ from typing import Any, TypeVar
 
 from ..engine.batch import Batch, encode
 from ..engine.reading import Query
-from .hns import with_hns
-from .runner_text import runner_sha256, runner_text
+from .runner_text import runner_sha256, runner_text, with_hns
 from .time_limit import NoAnswerError, within
 
 SCHEMA = 1
@@ -85,7 +84,7 @@ class Link:
     notice: Callable[[str], None] = lambda sentence: None
     calls: int = 0
     recovered: list[dict[str, Any]] = field(default_factory=list)
-    """Batches of before that the node has finished or taken back on this task's behalf: `{id, outcome}`."""
+    """Batches of before that the node has finished or rolled back on this task's behalf: `{id, outcome}`."""
 
     def probe(self, queries: Sequence[Query], *, again: bool = True) -> dict[str, Any]:
         """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
@@ -169,14 +168,14 @@ class Link:
             if failures == FAILURES:
                 raise NodeError(
                     f"The node can be reached, but {failures} times in a row it failed to say what became of batch "
-                    f"{batch_id} ({batch.component}): {_ended(cause)} The node finishes or takes back the batch by "
+                    f"{batch_id} ({batch.component}): {_ended(cause)} The node finishes or rolls back the batch by "
                     "itself; run the playbook again when that is mended."
                 )
             self.notice(f"the node's answer for batch {batch_id} was not understood ({cause}); asking again")
         raise OutcomeUnknown(
             f"The node did not answer for {self.reconnect_s:g} s after the connection was lost while batch "
             f"{batch_id} ({batch.component}) was under way. "
-            "The node finishes or takes back the batch by itself; run the playbook again when the node can be "
+            "The node finishes or rolls back the batch by itself; run the playbook again when the node can be "
             "reached. "
             f"The last attempt said: {cause}",
             cause,
@@ -265,8 +264,8 @@ def recovered_sentence(recovered: Mapping[str, Any]) -> str:
     """What the node did about a batch of before, `{id, outcome}`."""
     did = {
         "done": "finished batch {id}, which an earlier run had begun",
-        "undone": "took back batch {id}, which an earlier run had begun: what ran before that runs again",
-        "undo_failed": "could not take back batch {id}, which an earlier run had begun",
+        "undone": "rolled back batch {id}, which an earlier run had begun: what ran before that runs again",
+        "undo_failed": "could not roll back batch {id}, which an earlier run had begun",
     }
     return "the node " + did[recovered["outcome"]].format(id=recovered["id"])
 

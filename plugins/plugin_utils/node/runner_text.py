@@ -1,60 +1,61 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The text of runner.ps1, which the controller sends to a node that has another one, or none.
-
-It is put together from pieces: the first file of `runner/`, the PowerShell files of `plugins/module_utils` that the
-runner shares with the modules, and the other files of `runner/` in the order of their names.
+"""The texts of runner.ps1, which the controller sends to a node that has another one, or none, and of hns.ps1, which
+calls HNS. `make generate` writes both.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-RUNNER = Path(__file__).parent / "runner"
-SHARED = Path(__file__).parents[2] / "module_utils"
-SHARED_FILES = (
-    "_Json.psm1",
-    "_Security.psm1",
-    "_Files.psm1",
-    "_Registry.psm1",
-    "_Services.psm1",
-    "_Processes.psm1",
-    "_Machine.psm1",
-    "_Network.psm1",
-    "_Hns.psm1",
-    "_Reading.psm1",
-    "_Task.psm1",
-    "_State.psm1",
-    "_Open.psm1",
-)
-"""In the order in which they need each other."""
-
-EXPORT = "Export-ModuleMember "
-
-
-def without_export(text: str) -> str:
-    """A psm1 as part of a script, where PowerShell refuses Export-ModuleMember. ValueError if the text has none."""
-    kept: list[str] = []
-    for line in text.splitlines():
-        if line.startswith(EXPORT):
-            return "\n".join(kept).rstrip() + "\n"
-        kept.append(line)
-    raise ValueError("a shared PowerShell file ends in Export-ModuleMember; this one has none")
+RUNNER = Path(__file__).parent / "runner.ps1"
 
 
 @cache
 def runner_text() -> str:
     """runner.ps1: ASCII, line ends LF. Its first statement is its `param`, as PowerShell wants it."""
-    head, *rest = sorted(RUNNER.glob("*.ps1"), key=lambda path: path.name)
-    shared = [without_export((SHARED / name).read_text(encoding="ascii")) for name in SHARED_FILES]
-    pieces = [head.read_text(encoding="ascii"), *shared, *(path.read_text(encoding="ascii") for path in rest)]
-    return "\n".join(piece.rstrip("\n") + "\n" for piece in pieces)
+    return RUNNER.read_text(encoding="ascii")
 
 
 @cache
 def runner_sha256() -> str:
     """The sha256 of `runner_text()` as UTF-8, lower-case hex: what the node has is compared with it."""
     return hashlib.sha256(runner_text().encode()).hexdigest()
+
+
+# The script text that calls HNS, and what it travels with.
+#
+# It calls Windows by P/Invoke, which endpoint protection looks at closely: no other text of the collection does, so
+# that a batch or a reading without HNS brings nothing of the kind to the node.
+
+HNS_TEXT = Path(__file__).parent / "hns.ps1"
+HNS_PREFIX = "hns"
+"""So begins the name of each op, wait kind and query that needs it (docs/protocol.md)."""
+
+
+def with_hns(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """A request of node_probe or an envelope of node_apply, with the field `hns` if anything in it needs that."""
+    return {**sent, "hns": hns_packed()} if needs_hns(sent) else dict(sent)
+
+
+def needs_hns(sent: Any) -> bool:
+    """Whether any op, wait or query in a document names HNS, at whatever depth: ops, undo lists, gate, `pre`,
+    `state`."""
+    if isinstance(sent, Mapping):
+        words = (sent.get("op"), sent.get("for"))
+        named = any(isinstance(word, str) and word.startswith(HNS_PREFIX) for word in words)
+        return named or any(needs_hns(value) for value in sent.values())
+    return isinstance(sent, list | tuple) and any(needs_hns(item) for item in sent)
+
+
+@cache
+def hns_packed() -> str:
+    """base64 of gzip of the text, as batches travel."""
+    return base64.b64encode(gzip.compress(HNS_TEXT.read_bytes(), compresslevel=9, mtime=0)).decode()

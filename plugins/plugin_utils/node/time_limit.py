@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ends a call of a connection plugin that does not come back.
 
-A node that goes silent (its first virtual switch, a loss of power) sends neither FIN nor RST, so that the plugin would
+A node that goes silent (its external vSwitch, a loss of power) sends neither FIN nor RST, so that the plugin would
 wait for hours. The means is that of Ansible's task keyword `timeout`: an alarm, whose handler raises in the main
 thread, where Ansible's workers run their tasks. So no thread is left behind, and Ctrl-C works as ever.
 """

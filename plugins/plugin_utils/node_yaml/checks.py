@@ -97,7 +97,19 @@ def _address(text: str) -> str | None:
     return None
 
 
+# What Ansible understands by itself where a host is named. Source: ansible-core inventory/data.py (the two groups that
+# always exist) and constants.LOCALHOST (the controller).
+_RESERVED = {
+    "all": "which Ansible keeps for the group of every host",
+    "ungrouped": "which Ansible keeps for the group of hosts without a group",
+    "localhost": "which Ansible keeps for the machine that it runs on",
+    "127.0.0.1": "which Ansible keeps for the machine that it runs on",
+}
+
+
 def _node_name(text: str) -> str | None:
+    if text.lower() in _RESERVED:
+        return _RESERVED[text.lower()]
     if any(len(part) > 63 for part in text.split(".")):
         return "in which a part is longer than 63 characters"
     bad = sorted({char for char in text if not re.match(r"[A-Za-z0-9.-]", char)})
@@ -153,6 +165,21 @@ def _ip(text: str) -> str | None:
 
 
 def _cidr(text: str) -> str | None:
+    """One network, or two of different families with a comma between them. Whether the network mode takes two is not
+    known here: `networks.range_problems` says it of a variable and of a Node YAML alike."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) == 1:
+        return _network(text)
+    for part in parts:
+        reason = _network(part)
+        if reason is not None:
+            return f"in which '{part}' is one {reason}"
+    if len(parts) > 2 or len({ipaddress.ip_network(part).version for part in parts}) == 1:
+        return "which holds more than one network of one family"
+    return None
+
+
+def _network(text: str) -> str | None:
     if "/" not in text:
         return "which has no prefix length"
     try:

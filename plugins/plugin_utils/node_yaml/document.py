@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from . import annotation_keys, header, schema, syntax
-from .problems import Notice, Position, Problem, shown, tidy
-from .tree import Mapping, Scalar, Sequence, Value, build, is_string
+from . import schema, syntax
+from .problems import Notice, Position, Problem, did_you_mean, one_of, shown, tidy
+from .schema import node_schema
+from .source import API_GROUP, API_VERSION, KIND
+from .tree import Mapping, Member, Scalar, Sequence, Value, build, is_null, is_string
 
 _WANTED = "wanted a Node YAML: apiVersion, kind, metadata, spec."
 
@@ -55,11 +57,11 @@ def read(text: str, *, hide: bool = False) -> File:
         if not isinstance(value, Mapping):
             problems.append(Problem(value.at, f"found {_what(value)}, {_WANTED}"))
             continue
-        found, ours = header.check(value)
+        found, ours = check_header(value)
         problems += found
         if not ours:
             continue
-        value, found = annotation_keys.fold(value)
+        value, found = fold_annotations(value)
         problems += found
         problems += checker.problems(value)
         value, found, old = _former_names(value)
@@ -68,7 +70,8 @@ def read(text: str, *, hide: bool = False) -> File:
         problems += _provisioner_names(value)
         nodes.append(Node(value.at, value))
     if not nodes and not problems:
-        problems.append(Problem(Position(1, 1), f"found no document, {_WANTED}"))
+        found_none = "found no document" if text.strip() else "found an empty file"
+        problems.append(Problem(Position(1, 1), f"{found_none}, {_WANTED}"))
     problems += _names_twice(nodes)
     return File(tuple(nodes), tidy(problems), tuple(notices))
 
@@ -97,7 +100,7 @@ def _former_names(document: Mapping) -> tuple[Mapping, list[Problem], list[Notic
         return document, [Problem(old.at, text, "spec.kubernetes.deploys")], []
     members = tuple(replace(member, key="provisioners") if member is old else member for member in block.members)
     notice = Notice(old.at, "spec.kubernetes.deploys is the former name of provisioners; rename the key.", "deprecated")
-    return annotation_keys.put(document, ("spec", "kubernetes"), replace(block, members=members), old.at), [], [notice]
+    return put(document, ("spec", "kubernetes"), replace(block, members=members), old.at), [], [notice]
 
 
 def provisioners(document: Mapping | Node) -> Iterator[Mapping]:
@@ -130,3 +133,110 @@ def _names_twice(nodes: list[Node]) -> Iterator[Problem]:
         if first != value.at:
             found = f"found a second node {shown(name)} (first on line {first.line})"
             yield Problem(value.at, f"{found}, wanted each name once; rename one of the two.")
+
+
+# apiVersion and kind: whether a document is a Node YAML at all, and if not, what it is instead.
+
+_LISTS = ("NodeList", "List")
+_CORE_NODE = "a core Kubernetes Node is what the cluster says about a node; it has no credentials and is no inventory"
+
+
+def check_header(document: Mapping) -> tuple[list[Problem], bool]:
+    """Problems of apiVersion and kind, and whether the rest is worth checking (a core Node fails in every line)."""
+    version, version_at = _said(document, "apiVersion")
+    kind, kind_at = _said(document, "kind")
+    group = (version or "").partition("/")[0]
+    problems: list[Problem] = []
+    if version is None:
+        problems.append(Problem(version_at, f"found no apiVersion, wanted 'apiVersion: {API_VERSION}'.", "apiVersion"))
+    elif version != API_VERSION:
+        reason = f": {_CORE_NODE}" if (version, kind) == ("v1", KIND) else ""
+        text = f"found apiVersion {shown(version)}, wanted {API_VERSION}{reason}."
+        problems.append(Problem(version_at, text, "apiVersion"))
+    if kind is None:
+        problems.append(Problem(kind_at, f"found no kind, wanted 'kind: {KIND}'.", "kind"))
+    elif kind != KIND:
+        problems.append(Problem(kind_at, f"found kind {shown(kind)}, wanted {KIND}: {_instead_of(kind)}", "kind"))
+    return problems, group in ("", API_GROUP) and kind not in _LISTS
+
+
+def _instead_of(kind: str) -> str:
+    if kind in _LISTS:
+        return "write each node as a document of its own, with a line '---' between two."
+    meant = did_you_mean(kind, [KIND])
+    return f"did you mean {meant}?" if meant else "keep other objects in other files."
+
+
+def _said(document: Mapping, key: str) -> tuple[str | None, Position]:
+    """The text under a key, None if there is none, and the place to name for it."""
+    member = document.member(key)
+    if member is None:
+        return None, document.at
+    value = member.value
+    return (value.text if isinstance(value, Scalar) and not is_null(value) else None), member.at_value
+
+
+# Our keys of spec as Kubernetes annotations, for files that other tools read too.
+#
+# SIG Windows Dev Tools decodes a Node YAML strictly and so refuses a file with keys under spec that it does not know;
+# annotations are free. Source: kubernetes-sigs/sig-windows-dev-tools experiments/swdt/pkg/config/node.go
+# (EnableStrict).
+
+ANNOTATION_PREFIX = "winkube.node/"
+_OWN_BLOCKS = ("network", "containerd", "os")
+
+
+def annotation_paths() -> tuple[str, ...]:
+    """What may stand behind the prefix: every key of ours under spec, `network.mode` and so on."""
+    definitions = node_schema()["$defs"]
+    own = [f"{block}.{key}" for block in _OWN_BLOCKS for key in definitions[block]["properties"]]
+    kubernetes = definitions["kubernetes"]["properties"].items()
+    return (*own, *(f"kubernetes.{key}" for key, item in kubernetes if item.get("x-extension")))
+
+
+def fold_annotations(document: Mapping) -> tuple[Mapping, list[Problem]]:
+    """The document with annotations `winkube.node/<path>` also as the keys under spec that they stand for."""
+    problems: list[Problem] = []
+    for member in list(_ours(document)):
+        path = member.key.removeprefix(ANNOTATION_PREFIX)
+        block, _dot, key = path.partition(".")
+        there = document.get("spec", block, key)
+        if path not in annotation_paths():
+            meant = did_you_mean(path, annotation_paths())
+            remedy = f"did you mean {ANNOTATION_PREFIX}{meant}?" if meant else "remove it."
+            found = f"found the unknown annotation {shown(member.key)}"
+            problems.append(
+                Problem(member.at, f"{found}, wanted {ANNOTATION_PREFIX} and {one_of(annotation_paths())}: {remedy}")
+            )
+        elif there is not None:
+            found = f"found {shown(member.key)} and spec.{path} (line {there.at.line})"
+            problems.append(Problem(member.at, f"{found}, wanted one of them; remove the other."))
+        elif isinstance(document.get("spec"), Mapping):
+            document = put(document, ("spec", block, key), _typed(path, member.value), member.at)
+    return document, problems
+
+
+def _ours(document: Mapping) -> Iterator[Member]:
+    annotations = document.get("metadata", "annotations")
+    if isinstance(annotations, Mapping):
+        yield from (member for member in annotations.members if member.key.startswith(ANNOTATION_PREFIX))
+
+
+def _typed(path: str, value: Value) -> Value:
+    """Annotations are always text; the one number among our keys is made from it."""
+    if path == "os.build" and isinstance(value, Scalar) and value.text.isdecimal():
+        return replace(value, value=int(value.text))
+    return value
+
+
+def put(mapping: Mapping, path: tuple[str, ...], value: Value, at: Position) -> Mapping:
+    """The mapping with `value` under `path`; blocks that are missing or empty are made."""
+    key, *rest = path
+    member = mapping.member(key)
+    if rest:
+        inner = member.value if member is not None and isinstance(member.value, Mapping) else Mapping(at, ())
+        value = put(inner, tuple(rest), value, at)
+    new = Member(key, member.at if member else at, value)
+    if member is None:
+        return replace(mapping, members=(*mapping.members, new))
+    return replace(mapping, members=tuple(new if old.key == key else old for old in mapping.members))

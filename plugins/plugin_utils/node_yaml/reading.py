@@ -11,8 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from . import document, notices, schema, source, variables
-from .problems import shown
+from . import document, schema, source, variables
+from .document import Node
+from .problems import Notice, shown
+from .schema import has_template
+from .tree import Mapping, Scalar, Value
+from .variables import is_winrm
 
 _CACHE_FORMAT = "1"
 
@@ -69,7 +73,7 @@ def read(path: Path, reader: Reader) -> Reading:
     hosts = tuple(variables.host(node, place, reader.leaf) for node in file.nodes)
     said = [*file.notices]
     for node in file.nodes:
-        said += notices.credentials(node, agent=reader.agent, encrypted=encrypted)
+        said += credentials(node, agent=reader.agent, encrypted=encrypted)
     sentences = [(notice.level, notice.located(name)) for notice in said]
     sentences += [("warning", text) for host in hosts for text in _key_file(host)]
     cacheable = not encrypted and all(map(variables.cacheable, file.nodes))
@@ -138,3 +142,41 @@ def from_cache(kept: Any, mark: str | None) -> Reading | None:
         for host in kept["hosts"]
     )
     return Reading(hosts, notices=tuple((level, text) for level, text in kept["notices"]), cacheable=True)
+
+
+# What works but should be known: secrets in clear text, missing credentials.
+
+
+def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]:
+    """What to warn about. `agent`: an SSH agent is at hand; `encrypted`: the whole file is vaulted."""
+    block = node.get("spec", "credentials")
+    if not isinstance(block, Mapping):
+        return
+    password, key, name = block.get("password"), block.get("privateKey"), node.text("metadata", "name")
+    winrm = is_winrm(node)
+    if isinstance(password, Scalar) and _given(password) and not encrypted and _is_clear_text(password):
+        yield Notice(
+            password.at,
+            f"the password of {name} stands here in clear text; encrypt it (ansible-vault encrypt_string), take it "
+            "from the environment (\"{{ lookup('env', 'NAME') }}\"), or use a private key.",
+        )
+    if winrm and key is not None and _given(key):
+        yield Notice(key.at, f"privateKey of {name} is not used: {name} is reached by winrm, which needs a password.")
+    if _given(password) or (not winrm and (_given(key) or agent)):
+        return
+    if winrm:
+        ways = "password in this file, or ansible_password in group_vars or host_vars"
+    else:
+        ways = (
+            "privateKey or password in this file, ansible_ssh_private_key_file or ansible_password in group_vars or "
+            "host_vars, or an SSH agent (SSH_AUTH_SOCK)"
+        )
+    yield Notice(block.at, f"{name} has no credentials here; give {ways}. If variables have them, all is well.")
+
+
+def _is_clear_text(password: Scalar) -> bool:
+    return password.tag != "vault" and (password.tag == "unsafe" or not has_template(password.value))
+
+
+def _given(value: Value | None) -> bool:
+    return isinstance(value, Scalar) and isinstance(value.value, str) and value.value != ""

@@ -202,12 +202,18 @@ class Checker:
                 remedy = "; leave out the quotes"
         else:
             found = self._misread(schema, value)
-            # 1.30 where three numbers are wanted would be wrong in quotes as well
-            enough = not isinstance(value.value, float) or re.search(schema.get("pattern", ""), value.text)
-            if ("string" in _types(schema) and enough) or "anyOf" in schema:
+            if "anyOf" in schema or self._fits(schema, value.text):
                 quoted = '"..."' if self._hidden(schema) else f'"{value.text}"'
                 remedy = f"; put it in quotes: {quoted}"
+            elif self._fits(schema, dotted := _dotted(value.text)) and not self._hidden(schema):
+                remedy = f"; write it with dots: {dotted}"
         return Problem(at, f"found {found} for {where or 'the document'}, wanted {wanted}{remedy}.", where)
+
+    def _fits(self, schema: Schema, text: str) -> bool:
+        """Whether the text alone would be right: quotes around 1.30 help little where three numbers are wanted."""
+        if "string" not in _types(schema) or not re.search(schema.get("pattern", ""), text):
+            return False
+        return "x-check" not in schema or CHECKS[schema["x-check"]](text) is None
 
     def _misread(self, schema: Schema, value: Scalar) -> str:
         if isinstance(value.value, bool):
@@ -230,6 +236,11 @@ class Checker:
 
     def _reason(self, reason: str) -> str:
         return "which does not fit" if self.hide else reason
+
+
+def _dotted(text: str) -> str:
+    """`1:30:00`, which YAML takes for a number to the base of 60, as the version that it was meant to be: 1.30.0."""
+    return ".".join(str(int(part)) if part.isdecimal() else part for part in text.split(":"))
 
 
 def _wanted(schema: Schema) -> str:

@@ -96,7 +96,7 @@ VARIABLES: tuple[Row, ...] = (
     Row("network.serviceCIDR", "winkube_service_cidr"),
     Row("network.dnsServiceIP", "winkube_dns_service_ip"),
     Row("network.managementIP", "winkube_management_ip"),
-    Row("network.adapter", "winkube_interface_name"),
+    Row("network.interfaceName", "winkube_interface_name"),
     Row("network.managedBy", "winkube_cni_managed_by"),
     Row("containerd.version", "winkube_containerd_version"),
     Row("containerd.checksum", "winkube_containerd_checksum"),
@@ -111,7 +111,7 @@ VARIABLES: tuple[Row, ...] = (
     Row("os.build", "winkube_os_build"),
 )
 
-# The provisioner named containerd stands in where spec.containerd says nothing, so that the documents' own file
+# The provisioner named containerd stands in where spec.containerd says nothing, so that swdt's own file
 # installs containerd.
 FROM_PROVISIONER: tuple[Row, ...] = (
     Row("version", "winkube_containerd_version"),

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..components.folders import guarded
 from ..components.layout import Layout
-from ..components.notice import Notice
-from ..engine import staging as places
 from ..engine import windows_path
 from ..engine.batch import Batch, Op
 from ..engine.reading import (
@@ -31,19 +29,22 @@ from ..engine.reading import (
     services_query,
     system_query,
 )
-from ..engine.resource import Refused, Resource
-from ..engine.resources.directory import Directory
-from ..engine.resources.service import Service
+from ..engine.resource import Notice, Refused, Resource
+from ..engine.resources import programs as places
+from ..engine.resources.directory import Directory, guarded
+from ..engine.resources.service import ACTIVE, Service
 from ..engine.tools import run
 from . import pe_image, provision_service, version_output
 from .provision_items import Item
-from .provision_service import Timeouts, runs_another, service, starts, would_not_start
+from .provision_service import Timeouts, needs, rests, runs_another, service, would_not_start
 from .provision_source import Origin
 from .provision_swap import Swap, previous_of, program_queries, receipt_query, staged_query
 
 NAME = "provisioner"
 
 What = Literal["unchanged", "skipped", "compare", "replace", "previous"]
+SWAPPED = frozenset({"compare", "replace", "previous"})
+HELD_TRIES, HELD_S = 3, 2.0
 ASK_S = 30
 """So long a program may take to say its version."""
 
@@ -94,6 +95,24 @@ def reads(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
             *provision_service.reads(layout),
         )
     )
+
+
+def patient(
+    reading: Reading,
+    queries: Sequence[Query],
+    probe: Callable[[Sequence[Query]], Mapping[str, Any]],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Reading:
+    """The reading, with the files asked for again that something holds: a virus scanner lets go of a program within
+    seconds."""
+    for _attempt in range(HELD_TRIES):
+        errors = reading.errors()
+        held = tuple(query for query in queries if query.op == "file" and query.key in errors)
+        if not held:
+            break
+        sleep(HELD_S)
+        reading = reading.merged(probe(held), held)
+    return reading
 
 
 def look(
@@ -230,7 +249,7 @@ def room(tasks: Iterable[Task], layout: Layout, reading: Reading) -> Batch | Non
     missing = [folder for folder in folders if not reading.file(folder).get("exists")]
     if not missing:
         return None
-    ops = tuple(replace(op, undo=()) for folder in missing for op in places.make(folder))
+    ops = tuple(replace(op, undo=()) for folder in missing for op in places.make_staging(folder))
     return Batch(NAME, ops, pre=(_machine(reading),), state=tuple(file_query(path, entries=True) for path in missing))
 
 
@@ -251,7 +270,7 @@ def stage(
     kept = {windows_path.key(task.staged) for task in staged} | _transferred(pushed)
     ops: list[Op] = []
     for folder in dict.fromkeys(staging(task.item, layout) for task in staged):
-        ops += (replace(op, undo=()) for op in places.make(folder))
+        ops += (replace(op, undo=()) for op in places.make_staging(folder))
         for entry in reading.file(folder).get("entries") or ():
             stale = windows_path.join(folder, entry)
             if windows_path.key(stale) not in kept:
@@ -413,20 +432,12 @@ def desired(
     tasks: Sequence[Task], layout: Layout, reading: Reading, timeouts: Timeouts, mark: str, notices: Sequence[str] = ()
 ) -> tuple[Resource, ...]:
     """The swaps, in the order of the list, and their services, those first that others need."""
-    swaps = [task for task in tasks if task.what in {"compare", "replace", "previous"}]
-    by_service: dict[str, list[Task]] = {}
-    for task in swaps:
-        if task.service is not None:
-            by_service.setdefault(str(task.service["name"]).casefold(), []).append(task)
-    groups = sorted(by_service.values(), key=lambda group: min(task.item.rank for task in group))
+    swaps = [task for task in tasks if task.what in SWAPPED]
+    groups = _by_service(swaps)
     services: list[Service] = [
         service([task.item for task in group], group[0].service or {}, layout, reading, timeouts) for group in groups
     ]
-    stay = [
-        f"leave the service {group[0].item.service} stopped, as it was"
-        for group in groups
-        if not starts([task.item for task in group], group[0].service or {}, layout, reading)
-    ]
+    stay = [f"leave the service {name} stopped, as it was" for name in resting(tasks, layout, reading)]
     said = (*stay, *notices) if swaps else ()
     return (
         *_folders(swaps),
@@ -434,6 +445,48 @@ def desired(
         *services,
         *(Notice(NAME, text) for text in said),
     )
+
+
+def _by_service(swaps: Iterable[Task]) -> list[list[Task]]:
+    """Those with a service, a list per service; services that others need come first."""
+    found: dict[str, list[Task]] = {}
+    for task in swaps:
+        if task.service is not None:
+            found.setdefault(str(task.service["name"]).casefold(), []).append(task)
+    return sorted(found.values(), key=lambda group: min(task.item.rank for task in group))
+
+
+def to_know(tasks: Iterable[Task]) -> tuple[Query, ...]:
+    """What `desired` has to know of the node besides `reads`: normally nothing."""
+    return merge_queries(needs((task.item, task.service) for task in tasks if task.what in SWAPPED))
+
+
+def resting(tasks: Iterable[Task], layout: Layout, reading: Reading) -> dict[str, str]:
+    """Services with a new program that are not started, and why: nobody knows then whether it works."""
+    found = {}
+    for group in _by_service(task for task in tasks if task.what in SWAPPED):
+        if why := rests([task.item for task in group], group[0].service or {}, layout, reading):
+            found[str((group[0].service or {})["name"])] = why
+    return found
+
+
+def untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
+    """A warning for each service that nobody has tried: new programs that are not started, and programs that are the
+    same as before behind a service that has ended."""
+    found = [
+        f"The service {name} has a new program, and was stopped before: it is left so, since {why}. Nobody knows yet "
+        f"whether it works; start it with: sc.exe start {name}"
+        for name, why in resting(tasks, layout, reading).items()
+    ]
+    for task in tasks:
+        state = (task.service or {}).get("state")
+        if task.what == "unchanged" and task.service is not None and state not in ACTIVE:
+            code = task.service.get("service_exit_code") or task.service.get("exit_code")
+            found.append(
+                f"{task.item.name}: this very program is there already, and its service {task.item.service} is "
+                f"{state}{f' with exit code {code}' if code else ''}: nothing was started."
+            )
+    return found
 
 
 def _folders(swaps: Iterable[Task]) -> tuple[Directory, ...]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a provisioner shall replace: the documents' items, with what is known by name filled in."""
+"""What a provisioner shall replace: the items of a Node YAML, with what is known by name filled in."""
 
 from __future__ import annotations
 

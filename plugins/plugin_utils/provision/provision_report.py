@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,24 +34,38 @@ def journal_query(layout: Layout, batch_id: str) -> Query:
     return Query(JOURNAL, "file", (("path", path), ("content_limit", JOURNAL_LIMIT)))
 
 
-def downtimes(batch: Batch, state: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds from the order to stop each service until it ran again, by its name in lower case, from the journal's own
-    times; nothing for a service that did not run before."""
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds, by a service's name in lower case: `down` from the order to stop it until it ran again (nothing for one
+    that did not run before), `watched` from then to the last look at it."""
+
+    down: Mapping[str, float] = field(default_factory=dict)
+    watched: Mapping[str, float] = field(default_factory=dict)
+
+
+def times(batch: Batch, state: Mapping[str, Any]) -> Times:
+    """From the journal's own times."""
     begun: dict[str, datetime] = {}
-    found: dict[str, float] = {}
+    up: dict[str, datetime] = {}
+    seen: dict[str, datetime] = {}
     for line in _lines(state):
-        n = line.get("n")
-        if not isinstance(n, int) or line.get("e") not in {"intent", "done"} or n >= len(batch.ops):
+        n, event = line.get("n"), line.get("e")
+        ops = batch.gate if event == "gate" else batch.ops
+        if not isinstance(n, int) or event not in {"intent", "done", "gate"} or n >= len(ops):
             continue
-        op, at = batch.ops[n], datetime.fromisoformat(str(line["at"]))
+        op, at = ops[n], datetime.fromisoformat(str(line["at"]))
         args = list(op.args.get("args") or ())
-        if op.op == "run" and op.args.get("program") == SC and args[:1] == ["stop"] and line["e"] == "intent":
+        if op.op == "run" and op.args.get("program") == SC and args[:1] == ["stop"] and event == "intent":
             begun.setdefault(str(args[1]).casefold(), at)
         is_up = op.op == "wait" and op.args.get("for") == "service" and op.args.get("state") == "running"
-        name = str(op.args.get("name") or "").casefold()
-        if is_up and line["e"] == "done" and name in begun and name not in found:
-            found[name] = round((at - begun[name]).total_seconds(), 3)
-    return found
+        if is_up and event == "done":
+            up.setdefault(str(op.args["name"]).casefold(), at)
+        if event == "gate" and (name := str(op.args.get("ends_with") or "").casefold()) in up:
+            seen[name] = at
+    return Times(
+        {name: round((at - begun[name]).total_seconds(), 3) for name, at in up.items() if name in begun},
+        {name: round((at - up[name]).total_seconds(), 1) for name, at in seen.items()},
+    )
 
 
 def _lines(state: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -72,7 +87,7 @@ def items(
     tasks: Sequence[Task],
     *,
     check: bool,
-    downtime: Mapping[str, float],
+    times: Times,
     transfers: Mapping[str, Mapping[str, Any]],
     reading: Reading,
 ) -> list[dict[str, Any]]:
@@ -91,13 +106,18 @@ def items(
                 "after": (task.before if task.what in {"unchanged", "skipped"} else task.version) or None,
             },
             "version_mismatch": mismatch(task),
-            "downtime_s": downtime.get(task.item.service.casefold()) if task.what in {"replace", "previous"} else None,
+            "downtime_s": _of(times.down, task),
+            "watched_s": _of(times.watched, task),
             "transfer": transfers.get(task.item.name) or _no_transfer(task),
             "previous": _kept(task, check, reading),
             "left_behind": left_behind(task.item.destination, reading),
         }
         for task in tasks
     ]
+
+
+def _of(seconds: Mapping[str, float], task: Task) -> float | None:
+    return seconds.get(task.item.service.casefold()) if task.what in {"replace", "previous"} else None
 
 
 def mismatch(task: Task) -> bool | None:
@@ -154,3 +174,31 @@ def held_sentence(entry: Mapping[str, Any]) -> str:
         f"{entry['name']}: processes still hold {', '.join(entry['left_behind'])}, replaced before; a later change "
         "removes it."
     )
+
+
+def summary(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> str:
+    """For one who watches, a line: what became of each program, what was sent, how long it was down and watched."""
+    found = []
+    for entry in entries:
+        parts = [f"{entry['name']} {entry['result']}"]
+        sent = entry["transfer"] or {}
+        if sent.get("bytes_sent"):
+            parts.append(f"{sent['how']} {sent['bytes_sent'] / 1000:.0f} KB in {sent['seconds']:.1f} s")
+        if entry["downtime_s"] is not None:
+            parts.append(f"down {entry['downtime_s']:.1f} s")
+        if entry["watched_s"] is not None:
+            parts.append(f"works since {entry['watched_s']:.0f} s")
+        found.append(", ".join(parts))
+    return f"{host}: {'; '.join(found)}; {seconds:.1f} s in all"
+
+
+def without_journal(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's answer as it may get into a reading."""
+    state = {key: value for key, value in (answer.get("state") or {}).items() if key != JOURNAL}
+    return {**answer, "state": state}
+
+
+def nothing(calls: int) -> dict[str, Any]:
+    """The result of a task without items."""
+    told = {"answer": None, "outcome": None, "batch": None, "calls": calls}
+    return {"changed": False, "steps": [], "provisioners": [], "summary": "nothing to do", "winkube": told}

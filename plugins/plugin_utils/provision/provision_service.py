@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import answers
+from ..components import flag_check, healthz
 from ..components.containerd import containerd
 from ..components.healthz import healthy
 from ..components.kube_proxy import kube_proxy_args
@@ -20,11 +20,10 @@ from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resources.service import ACTIVE, Service
-from ..engine.services.as_found import AsFound
 from ..engine.services.definition import AUTOMATIC
-from ..engine.services.existing import WINDOWS, Existing
+from ..engine.services.existing import WINDOWS, AsFound, Existing
 from ..engine.tools import wait_run, wait_service
-from ..facts.flag_table import FlagTable
+from ..facts.flag_table import NEWEST, FlagTable
 from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
 from ..facts.provisioners import WRAPPERS
@@ -40,10 +39,12 @@ _TABLES: Mapping[str, FlagTable] = {"kubelet": KUBELET, "kube-proxy": KUBE_PROXY
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds in which a service has to be healthy, and has to stop."""
+    """Seconds in which a service has to be healthy, and has to stop; and for how long it is watched then (None: as long
+    as its kind needs)."""
 
     start_s: int = 120
     stop_s: int = 120
+    stable_s: int | None = None
 
 
 def would_not_start(
@@ -57,7 +58,7 @@ def would_not_start(
     program = item.name.casefold()
     if program not in _TABLES:
         return [], []
-    argv = answers.arguments(found, item.destination)
+    argv = healthz.started_with(found, item.destination)
     own_env = env_file if argv is None and program == "kubelet" else ""
     if argv is None and not own_env:
         return [], [
@@ -113,8 +114,9 @@ def service(
     name = str(found["name"])
     gated = [item for item in items if item.wait_for != "none"]
     ready: tuple[Op, ...] = ()
+    stays: tuple[Op, ...] = ()
     if gated:
-        ready = ready_ops(gated[0], found, layout, reading, timeouts)
+        ready, stays = ready_ops(gated[0], found, layout, reading, timeouts)
     return Service(
         name=name,
         definition=AsFound(found, program),
@@ -122,33 +124,71 @@ def service(
         ready=ready,
         start_timeout_s=timeouts.start_s,
         stop_timeout_s=timeouts.stop_s,
-        run=starts(items, found, layout, reading),
+        run=not rests(items, found, layout, reading),
+        first_end=bool(gated),
+        stays=stays,
     )
 
 
-def starts(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading) -> bool:
-    """Whether the service runs afterwards: it does now, or Windows would start it at boot and it has what it needs."""
+def rests(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
+    """Why the service is not started afterwards, a clause; empty if it is: it runs now, or Windows would start it at
+    boot and it has what it needs."""
     if found.get("state") in ACTIVE:
-        return True
+        return ""
     if found.get("start") != AUTOMATIC:
-        return False
-    return kubelet.configured(layout, reading) if any(_is(item, "kubelet") for item in items) else True
+        return "it is not started automatically"
+    item = next((item for item in items if _is(item, "kubelet")), None)
+    if item is None:
+        return ""
+    own = kubeconfigs(item, found)
+    if own is None:
+        return "" if kubelet.configured(layout, reading) else f"{layout.kubelet_kubeconfig} is not there"
+    if not own or any(reading.parts.get(file_key(path), {}).get("exists") for path in own):
+        return ""
+    return f"its command line names {' and '.join(own)}, which the node does not have"
+
+
+def kubeconfigs(item: Item, found: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The kubeconfigs that a kubelet's own command line names, one of which it needs; none for one without a cluster.
+    None where the command line cannot be told, as in a script."""
+    argv = healthz.started_with(found, item.destination)
+    if argv is None:
+        return None
+    line = flag_check.read((("kubelet", argv),), KUBELET, NEWEST)
+    given = (line.last(name) for name in ("kubeconfig", "bootstrap-kubeconfig"))
+    return tuple(flag.value for flag in given if flag is not None and flag.value)
+
+
+def needs(items: Iterable[tuple[Item, Mapping[str, Any] | None]]) -> tuple[Query, ...]:
+    """What `rests` has to know, besides what was read: the kubeconfigs of kubelets that do not run."""
+    return tuple(
+        file_query(path)
+        for item, found in items
+        if found is not None and _is(item, "kubelet") and found.get("state") not in ACTIVE
+        for path in kubeconfigs(item, found) or ()
+        if windows_path.problem(path) is None
+    )
 
 
 def ready_ops(
     item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading, timeouts: Timeouts
-) -> tuple[Op, ...]:
-    """What decides whether the service works with its new program; RUNNING proves nothing."""
+) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+    """What decides whether the service works with its new program, RUNNING proves nothing; and that it goes on so."""
     name, limit = str(found["name"]), timeouts.start_s
-    settled = wait_service(name, "running", limit, stable_s=SETTLED_S)
-    if windows_path.same(name, layout.containerd_service):
+    where = _answers_at(item, found, layout, reading)
+    is_containerd = windows_path.same(name, layout.containerd_service)
+    stable = timeouts.stable_s
+    if stable is None:
+        stable = SETTLED_S if is_containerd or where else STABLE_S
+    settled = wait_service(name, "running", limit + stable, stable_s=stable)
+    if is_containerd:
         gate = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit)
-        return (*gate, *_cri_answers(layout, reading, limit), settled)
-    if where := _answers_at(item, found, layout, reading):
+        return (*gate, *_cri_answers(layout, reading, limit)), (settled,)
+    if where:
         host, port = where
         ask = healthy(port, limit, host)
-        return (ask, settled, ask)
-    return (wait_service(name, "running", limit, stable_s=STABLE_S),)
+        return (ask,), (settled, ask)
+    return (), (settled,)
 
 
 def _crictl(layout: Layout) -> str:
@@ -166,10 +206,10 @@ def _cri_answers(layout: Layout, reading: Reading, timeout_s: int) -> tuple[Op, 
 
 def _answers_at(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> tuple[str, str] | None:
     """Where kubelet or kube-proxy answers on /healthz; None for what does not."""
-    argv = answers.arguments(found, item.destination) or ()
+    argv = healthz.started_with(found, item.destination) or ()
     if _is(item, "kubelet"):
-        return answers.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
-    return answers.kube_proxy(argv) if _is(item, "kube-proxy") else None
+        return healthz.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
+    return healthz.kube_proxy(argv) if _is(item, "kube-proxy") else None
 
 
 def _is(item: Item, program: str) -> bool:

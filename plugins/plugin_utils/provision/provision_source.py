@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -37,6 +38,43 @@ class Origin:
     url: str
     sha256: str | None
     build: Build | None = None
+
+
+def origins(
+    items: Iterable[Item],
+    folders: Collection[Path],
+    read_url: ReadUrl,
+    download: Callable[[Item], Path] | None,
+    warn: Callable[[list[str]], None],
+) -> dict[str, Origin]:
+    """The source of each item that has one, by its name. `download` fetches an address to a file of the controller;
+    without it the node does. Refused with the sentences of all that are not right."""
+    problems: list[str] = []
+    found: dict[str, Origin] = {}
+    for item in items:
+        if item.previous:
+            continue
+        try:
+            if not is_address(item.source):
+                found[item.name] = from_controller(item, folders, read_url)
+                continue
+            found[item.name] = from_address(item, read_url)
+            if found[item.name].sha256 is None and item.source.lower().startswith("http://"):
+                warn([_plain_http(item)])
+            if download is not None:
+                found[item.name] = of_build(item, read(download(item)), read_url)
+        except Refused as refused:
+            problems += refused.sentences
+    if problems:
+        raise Refused(*problems)
+    return found
+
+
+def _plain_http(item: Item) -> str:
+    return (
+        f"{item.name}: {item.source} is fetched over plain http and without a checksum: whoever sits between can put "
+        "any program on the node. Give checksum: sha256:<64 hex digits>."
+    )
 
 
 def is_address(text: str) -> bool:
@@ -107,11 +145,43 @@ def _found(item: Item, folders: Collection[Path]) -> Path:
     path = Path(written).expanduser()
     starts = [path] if path.is_absolute() else [folder / path for folder in folders]
     candidates = [candidate for start in starts for candidate in _candidates(start, item.name)]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate.resolve()
+    for start in starts:
+        there = [path for path in _candidates(start, item.name) if path.is_file()]
+        if there:
+            return _newest(item, there).resolve()
     places = ", ".join(dict.fromkeys(str(candidate) for candidate in candidates))
     raise Refused(f"{item.name}: there is no build on the controller; looked for {places}.")
+
+
+def newest(name: str, start: Path) -> Path | None:
+    """The build of `name` at a path, or in a folder of builds; None if there is none. Refused as `_newest` says."""
+    there = [path for path in _candidates(start, name) if path.is_file()]
+    return _newest(name, there) if there else None
+
+
+def _newest(item: Item | str, there: Sequence[Path]) -> Path:
+    """The one written last. Refused if that is no program for Windows and an older one is: then the last build was for
+    another system, and what would be sent is an old one."""
+    name = item if isinstance(item, str) else item.name
+    ordered = sorted(there, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    last, others = ordered[0], ordered[1:]
+    why = _no_program(last)
+    if others and why and (stale := next((path for path in others if not _no_program(path)), None)):
+        raise Refused(
+            f"{name}: there are two builds: {last} ({_written(last)}) {why} {stale} ({_written(stale)}) is a program "
+            "for Windows, but older. Build again for Windows, or name the one that is meant as sourceURL."
+        )
+    return last
+
+
+def _no_program(path: Path) -> str:
+    """Why a file is no program for Windows, empty if it is one."""
+    with path.open("rb") as file:
+        return pe_image.problem(file.read(pe_image.HEAD), path.stat().st_size) or ""
+
+
+def _written(path: Path) -> str:
+    return f"{datetime.fromtimestamp(path.stat().st_mtime).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def _candidates(start: Path, name: str) -> Sequence[Path]:

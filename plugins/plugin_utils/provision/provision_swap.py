@@ -96,10 +96,10 @@ class Swap:
     def _text(self) -> str:
         version = f" {self.origin['version']}" if self.origin.get("version") else ""
         if self.goes_back:
-            return f"let {self.name}{version} change places with the one before, {self.previous}"
+            return f"swap {self.name}{version} with the previous program, {self.previous}"
         if not self.certain:
-            return f"fetch {self.origin.get('url')} and, if it differs, put it in as {self.destination}"
-        return f"put {self.name}{version} from {self.origin.get('url')} in as {self.destination}"
+            return f"install {self.origin.get('url')} as {self.destination} if it differs"
+        return f"install {self.name}{version} from {self.origin.get('url')} as {self.destination}"
 
     def _moves(self, reading: Reading) -> list[Op]:
         there = bool(reading.file(self.destination).get("exists"))

@@ -16,8 +16,20 @@ from ..engine.resource import Refused
 
 COMPONENT = "repair"
 """What errors and the journal call the work of win_k8s_repair."""
-NEEDED = {"rejoin": "node_name", "network": "node_name", "acknowledge": "batch"}
-ONCE = {"always": "rejoin", "switch_mode": "network", "batch": "acknowledge"}
+NEEDED = {
+    "rejoin": "node_name",
+    "network": "node_name",
+    "acknowledge": "batch",
+    "restart": "services",
+    "finding": "finding",
+}
+ONCE = {
+    "always": "rejoin",
+    "switch_mode": "network",
+    "batch": "acknowledge",
+    "services": "restart",
+    "finding": "finding",
+}
 """Options that nobody sets for good, each with the one action that does something with it."""
 
 

@@ -82,7 +82,7 @@ class Ours:
 
 def own_names(overlay: str) -> tuple[str, ...]:
     """The names that a flanneld of ours gives its networks, in either mode: a node may have been in the other one.
-    `overlay` is the one that is wanted for overlay, empty for the documents'."""
+    `overlay` is the one that is wanted for overlay, empty for the usual one."""
     return tuple(
         dict.fromkeys((*(each.network for each in BACKENDS.values()), f"flannel.{VNI}", *filter(None, (overlay,))))
     )

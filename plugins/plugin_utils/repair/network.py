@@ -154,10 +154,15 @@ def repair(wanted: Wanted, node: Node) -> str:
 
 
 def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
-    """A node that has to join anew, and a network of the other mode."""
+    """A node that has to join anew, and a network of the other mode. A lease alone that is of another range than
+    podCIDR and network was edited: flanneld, launched again, writes it anew."""
+    network = hns.hns(reading).network(wanted.network)
+    fits = bool(wanted.pod_cidr) and network is not None and ipaddress.ip_network(wanted.pod_cidr) in network.prefixes
+    edited = subnet_env.path(wanted.layout) if fits else ""
     stale = [
         f"{path} is of another range ({said}) than the podCIDR {wanted.pod_cidr}"
         for path, said in rejoin.stale_files(wanted.layout, wanted.pod_cidr, reading)
+        if path != edited
     ]
     if stale:
         raise Refused(f"{'; '.join(stale)}: this node was deleted and has joined again. Run {join.REJOIN}.")
@@ -179,7 +184,7 @@ def _launched(wanted: Wanted, node: Node) -> str:
             f"flanneld was launched {len(made)} times, and its network {wanted.network} or its "
             f"{subnet_env.path(wanted.layout)} did not come. The last time: {made[-1].error}"
         )
-    found = networks.management(node.seen, interface=wanted.interface_name, address=wanted.management_ip)
+    found = networks.management(node.seen, interface_name=wanted.interface_name, address=wanted.management_ip)
     node.send(write_lease(wanted, wanted.subnet, wanted.nodes, found.adapter.mtu, node.seen))
     return ""
 
@@ -215,7 +220,13 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
     text = reading.text(path)
     if text is None:
         return f"there is no {path}, so pods cannot start"
-    wrong = subnet_env.problems(text, cluster=_ipv4(wanted.cluster), mode=wanted.mode, mtu=0)
+    wrong = list(subnet_env.problems(text, cluster=_ipv4(wanted.cluster), mode=wanted.mode, mtu=0))
+    if (
+        not wrong
+        and wanted.pod_cidr
+        and _outside(str(subnet_env.parse(text).subnet.ip), ipaddress.ip_network(wanted.pod_cidr))
+    ):
+        wrong = [f"FLANNEL_SUBNET does not lie in the podCIDR {wanted.pod_cidr}"]
     return f"{path} does not fit: {'; '.join(wrong)}" if wrong else ""
 
 
@@ -324,7 +335,7 @@ def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
     stop = stopping.stop((service,), reading) if found.get("state") in ACTIVE else ()
     return _remedy(
         why,
-        f"launch {service} again and wait {wanted.timeout_s} s for its network {wanted.network}",
+        f"relaunch {service}, with {wanted.timeout_s} s for its network {wanted.network}",
         (
             *stop,
             *_started(service, reading, stopping.TIMEOUT_S),
@@ -338,7 +349,7 @@ def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One attempt to get flanneld's network; `error` says why it was taken back, empty if it worked."""
+    """One attempt to get flanneld's network; `error` says why it was rolled back, empty if it worked."""
 
     remedy: Remedy
     error: str
@@ -348,7 +359,7 @@ def launch_until_there(
     wanted: Wanted, tries: int, reading: Reading, send: Callable[[Remedy], str], look: Callable[[], Reading]
 ) -> tuple[Launch, ...]:
     """flanneld again, until its network and its lease are there, at most `tries` times; nothing where they are. `send`
-    returns why an attempt was taken back, `look` reads the node anew."""
+    returns why an attempt was rolled back, `look` reads the node anew."""
     made: list[Launch] = []
     while len(made) < tries:
         why = waits_for_network(wanted, reading) or lacks_lease(wanted, reading)

@@ -53,7 +53,7 @@ class Past:
 
 
 def files(layout: Layout) -> tuple[str, ...]:
-    """The files that hold a node's old range: the two of the documents' kube-proxy script, and flanneld's own."""
+    """The files that hold a node's old range: the two of register-svc.ps1 (microsoft/SDN), and flanneld's own."""
     return (
         source_vip.source_vip_json(layout),
         source_vip.request_json(layout),
@@ -220,10 +220,10 @@ class Leftovers:
         )
 
     def _text(self, stopped: tuple[str, ...], stale: list[str]) -> str:
-        parts = [f"stop {', '.join(stopped)}"] if stopped else []
-        if gone := (*stale, *(f"the HNS network {name}" for name in self.past.networks)):
-            parts.append(f"remove {', '.join(gone)}")
-        return " and ".join(parts)
+        gone = (*stale, *(f"the HNS network {name}" for name in self.past.networks))
+        if not gone:
+            return f"stop {', '.join(stopped)}"
+        return f"remove {', '.join(gone)}" + (f", with {', '.join(stopped)} stopped" if stopped else "")
 
     def _gone(self, path: str, reading: Reading) -> tuple[Op, ...]:
         """Remove a file; the undo writes it again."""

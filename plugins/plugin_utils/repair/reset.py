@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node that shall be a plain machine again, in two batches.
 
-The first can be taken back whole: pods and images go while containerd runs, services are stopped and removed, files
+The first can be rolled back whole: pods and images go while containerd runs, services are stopped and removed, files
 put aside under another name, networks removed. The second deletes what was put aside, and the folders that our services
-alone wrote into; it is not taken back, and a run that was cut goes on where that one ended.
+alone wrote into; it is not rolled back, and a run that was cut goes on where that one ended.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from ..engine.reading import (
     services_query,
 )
 from ..engine.resource import Change, Refused, Resource
+from ..engine.resources.environment_variable import ENVIRONMENT_KEY as ENVIRONMENT
+from ..engine.resources.environment_variable import MachinePath
 from ..engine.resources.hns_network import Addresses
-from ..engine.resources.machine_path import KEY as ENVIRONMENT
-from ..engine.resources.machine_path import MachinePath
-from ..engine.resources.no_service import runs
+from ..engine.resources.service import runs
 from ..engine.services.existing import Existing, queries
 from ..engine.tools import SYSTEM32, run, wait_gone
 from ..network.model import Network
@@ -110,8 +110,8 @@ class Down:
 
     def _text(self, there: list[str], program: str) -> str:
         images = "" if "images" in self.scope.keep else " and images"
-        pods = f"remove all pods{images} and " if program else ""
-        return f"{pods}stop and remove the services {', '.join(there)}"
+        pods = f"all pods{images}, and " if program else ""
+        return f"remove {pods}the services {', '.join(there)}"
 
     def _refuse_others(self, reading: Reading) -> None:
         layout = self.scope.layout
@@ -156,7 +156,7 @@ class NoPathEntry:
         value = {"path": ENVIRONMENT, "name": "Path", "type": "expand_string"}
         changed = Op("registry_set", {**value, "value": ";".join(rest)})
         return Change(
-            text=f"take {self.entry} out of the machine's Path",
+            text=f"remove {self.entry} from the machine's Path",
             before="".join(f"{each}\n" for each in entries),
             after="".join(f"{each}\n" for each in rest),
             commit=(changed.undone_by(Op("registry_set", {**value, "value": present})),),
@@ -289,7 +289,7 @@ class Aside:
             back = Op("move", {"from": aside, "to": path})
             ops.append(Op("move", {"from": path, "to": aside}).undone_by(back))
         return Change(
-            text=f"put {len(there)} files aside: {', '.join(there)}",
+            text=f"move {len(there)} files aside: {', '.join(there)}",
             before="".join(f"{path}\n" for path in there),
             commit=tuple(ops),
             predicted={
@@ -398,7 +398,7 @@ class Swept:
             return None
         named = (*data, *(folder for folder in empty if not any(inside(folder, each) for each in data)))
         return Change(
-            text=f"delete {len(aside)} files that were put aside, and {', '.join(named)}",
+            text=f"delete {len(aside)} files that were moved aside, and {', '.join(named)}",
             before="".join(f"{path}\n" for path in (*data, *empty)),
             commit=(
                 *(Op("remove", {"path": path, "recurse": True, "in_use_ok": True}) for path in aside),

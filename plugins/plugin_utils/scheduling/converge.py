@@ -15,7 +15,7 @@ from ..components.join import node_object
 from ..components.kubelet import tainting
 from ..engine.resource import Refused
 from ..facts.version import Version
-from ..facts.windows_images import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
+from ..facts.windows import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
 from .nodes import ARCH_LABEL, BUILD_LABEL, OS_LABEL, WindowsNode
 from .report import Machine
 from .runtime_class import COLLECTION, difference, handler_problem, is_ours, wanted
@@ -130,7 +130,7 @@ def _forbidden(found: Mapping[str, Object], body: Object, options: Options) -> s
 def _class(present: Object | None, body: dict[str, Any]) -> Change | None:
     name = str(body["metadata"]["name"])
     if present is None:
-        return Change(f"make the RuntimeClass {name}", {}, body, lambda cluster: _create(cluster, body))
+        return Change(f"create the RuntimeClass {name}", {}, body, lambda cluster: _create(cluster, body))
     differs = difference(present, body)
     if not differs:
         return None

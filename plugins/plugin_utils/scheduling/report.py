@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..components.join import node_object
-from ..facts import skew
+from ..facts import kubernetes
 from ..facts.containerd import UnsupportedVersionError
 from ..facts.kubernetes import NoPauseImageError, pair, pause_image
 from ..facts.version import Version, VersionError
-from ..facts.windows import release_of, supported_builds
-from ..facts.windows_images import class_name, image_names
+from ..facts.windows import class_name, image_names, release_of, supported_builds
 from .nodes import BUILD_LABEL, WindowsNode
 
 SERVERCORE = "mcr.microsoft.com/windows/servercore"
@@ -145,7 +144,7 @@ def _fits(node: WindowsNode, server: str) -> list[Finding]:
         return [
             Finding("kubelet-unknown", node.name, f"{node.name}: its kubelet reports no version ('{node.kubelet}').")
         ]
-    if server and (sentence := skew.problem("kubelet", line, Version.parse(server).line)):
+    if server and (sentence := kubernetes.skew_problem("kubelet", line, Version.parse(server).line)):
         found.append(Finding("version-skew", node.name, f"{node.name}: {sentence}"))
     supported = supported_builds(line)
     if node.build is not None and supported and node.build not in supported:

@@ -13,7 +13,7 @@ from typing import Any
 from ..components.containerd.containerd_toml import Document
 from ..facts.containerd import UnsupportedVersionError, release_line
 from ..facts.version import Version, VersionError
-from ..facts.windows_images import RUNTIME_CLASS_API, class_name
+from ..facts.windows import RUNTIME_CLASS_API, class_name
 from .nodes import ARCH_LABEL, BUILD_LABEL, OS_LABEL, WindowsNode
 
 COLLECTION = "/apis/node.k8s.io/v1/runtimeclasses"
@@ -38,14 +38,14 @@ class Taint:
         return cls(key, value, effect)
 
     def toleration(self) -> dict[str, str]:
-        """What lets a pod onto nodes that have it; as the documents write it."""
+        """What lets a pod onto nodes that have it; as Kubernetes' guide writes it."""
         if not self.value:
             return {"effect": self.effect, "key": self.key, "operator": "Exists"}
         return {"effect": self.effect, "key": self.key, "operator": "Equal", "value": self.value}
 
 
 def runtime_class(build: int, handler: str, taints: Sequence[str], arch: str = "amd64") -> dict[str, Any]:
-    """The RuntimeClass of a build. Source: the documents' runtimeClasses.yml (v1.27)."""
+    """The RuntimeClass of a build. Source: kubernetes.io, guide for Windows containers, v1.27, runtimeClasses.yml."""
     return {
         "apiVersion": RUNTIME_CLASS_API,
         "kind": "RuntimeClass",

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 from ..engine import windows_path
 from .cache import PushCache
 from .delta import delta, whole
-from .parts import WHOLE_LEVEL, parts
+from .instructions import WHOLE_LEVEL, parts
 from .progress import Progress
 
 How = Literal["unchanged", "delta", "whole"]

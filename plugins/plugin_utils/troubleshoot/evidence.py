@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import Any
 
-from ..components import answers, networks
+from ..components import healthz, networks
 from ..components.expected import Expected
 from ..components.layout import Layout
+from ..diagnosis.finding import ERROR, Finding
 from ..engine.reading import Reading
 from ..engine.resource import Refused
 from ..facts.version import Version, VersionError
-from ..network.finding import Finding
 from ..network.model import Hns
 from ..network.parse import parse
 from ..network.virtual_machine import VmAdapter
-from ..verify import verify
 
 Object = Mapping[str, Any]
 """A JSON object as the API or HNS returns it."""
@@ -105,7 +105,7 @@ class Evidence:
     """Everything a check may look at.
 
     `first` and `second` are two readings some seconds apart, the second of fewer things. `findings` are those of
-    components/verify*, `network` those of plugin_utils/network, None if it did not look. `logs` are the ends of logs by
+    the table of checks (plugin_utils/diagnosis). `logs` are the ends of logs by
     service. `cluster` is None without a way to it, and `no_cluster` says why. `ports` are (host, port) that the
     controller tried: whether something answered. `hyperv` are the adapters that Hyper-V hosts told of, None if there is
     no such host in the inventory. `reached` says how programs and probes fared that asked registries, by URL.
@@ -117,8 +117,7 @@ class Evidence:
     wanted: Wanted
     first: Reading
     second: Reading
-    findings: tuple[verify.Finding, ...] = ()
-    network: tuple[Finding, ...] | None = None
+    findings: tuple[Finding, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     cluster: ClusterView | None = None
     no_cluster: str = ""
@@ -130,13 +129,13 @@ class Evidence:
     message: str = ""
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 
-    def of_check(self, *prefixes: str) -> list[verify.Finding]:
-        """The errors of components/verify* whose `check` begins with one of these."""
-        return [one for one in self.findings if one.severity == verify.ERROR and one.check.startswith(prefixes)]
-
-    def of_row(self, *rows: str, severity: str = verify.ERROR) -> list[Finding]:
-        """The findings about the network that belong to one of these rows."""
-        return [one for one in self.network or () if one.row in rows and one.severity == severity]
+    def of(self, *patterns: str, severity: str = ERROR) -> list[Finding]:
+        """What the table of checks has found under these ids, or patterns of ids."""
+        return [
+            one
+            for one in self.findings
+            if one.severity == severity and any(fnmatchcase(one.id, pattern) for pattern in patterns)
+        ]
 
     def service(self, name: str) -> Mapping[str, Any] | None:
         """A service as it was seen last, None if there is none."""
@@ -145,7 +144,7 @@ class Evidence:
     def arguments(self, name: str, binary: str) -> tuple[str, ...] | None:
         """The arguments with which a service starts its program; None if it is not there or that cannot be told."""
         found = self.service(name)
-        return None if found is None else answers.arguments(found, binary)
+        return None if found is None else healthz.started_with(found, binary)
 
     @property
     def adapters(self) -> tuple[networks.Adapter, ...]:

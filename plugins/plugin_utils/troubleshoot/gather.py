@@ -23,12 +23,18 @@ from ..cri.kubelet import KubeletProxy
 from ..cri.samples import SampleError
 from ..cri.watch import Wanted as WantedStats
 from ..cri.watch import report, take
+from ..diagnosis import cluster_view as cluster_view_of_network
+from ..diagnosis import programs as verify
+from ..diagnosis.check import Area
+from ..diagnosis.expectations import Expectations
+from ..diagnosis.finding import Finding
+from ..diagnosis.scene import scene_of
+from ..diagnosis.table import KNOWN, diagnose
 from ..engine.batch import Batch, Op
 from ..engine.reading import Expectation, Query, Reading, file_key, system_query
 from ..engine.tools import SYSTEM32
 from ..facts.version import VersionError
-from ..network import cluster_view as cluster_view_of_network
-from ..verify import verify
+from ..network.virtual_machine import VmAdapter
 from .evidence import ClusterView, InPod, Object, Said, Stats, is_host_process, named, pods_of
 from .workloads import judged
 
@@ -76,6 +82,49 @@ def of_network(view: ClusterView | None, expected: Expected) -> cluster_view_of_
     )
 
 
+def table_findings(
+    first: Reading,
+    second: Reading,
+    view: ClusterView | None,
+    expect: Expectations,
+    expected: Expected,
+    *,
+    logs: Mapping[str, str],
+    vm_adapters: tuple[VmAdapter, ...] = (),
+) -> tuple[Finding, ...]:
+    """What the table of checks finds in both looks: pods come and go, and between the two nobody holds the cluster
+    still.
+
+    Logs explain what is wrong, and raise no alarm by themselves: their ends may be of a time that is over. So they are
+    read where something else is wrong, and do not say of a Ready node that it does not reach its cluster.
+    """
+    known = of_network(view, expected)
+
+    def look(reading: Reading, later: Reading, said: Mapping[str, str]) -> tuple[Finding, ...]:
+        scene = scene_of(reading, expect, known, vm_adapters, second=later, expected=expected, logs=said)
+        return diagnose(scene).findings
+
+    seen = {(one.id, one.subject) for one in look(first, second, {})}
+    still = {(one.id, one.subject) for one in look(second, second, {})}
+    found = look(first, second, logs if seen & still else {})
+    over = ("cluster.",) if _is_ready(view) else ()
+    return tuple(
+        one
+        for one in found
+        if not one.id.startswith(over)
+        and (
+            KNOWN[one.id].area != Area.NETWORK
+            or (one.id, one.subject) in still
+            or (one.id, one.subject) not in seen  # a log's
+        )
+    )
+
+
+def _is_ready(view: ClusterView | None) -> bool:
+    conditions = (((view.node if view else None) or {}).get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
 def tails(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
     """The ends of the logs that are single files."""
     return tuple(
@@ -121,7 +170,7 @@ def ask_pod(cluster: Cluster, view: ClusterView, commands: Callable[[str], Mappi
 def stats(cluster: Cluster, name: str, samples: int, interval_s: float) -> Stats:
     """kubelet's summaries, taken and judged; the reason if there are none."""
     if samples < 1:
-        return Stats(why="winkube_troubleshoot_samples is 0.")
+        return Stats(why="winkube_diagnose_samples is 0.")
     wanted = WantedStats(samples=samples, interval_s=interval_s)
     try:
         return judged(report(wanted, take(wanted, None, None, KubeletProxy(cluster, name))))

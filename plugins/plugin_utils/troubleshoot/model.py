@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question. `id` is its row (TS-06); `title` the question as people ask it; `look` answers it for a node;
+    """One question. `id` is its row (pod.stuck); `title` the question as people ask it; `look` answers it for a node;
     `says` are pieces of error messages that lead here."""
 
     id: str

@@ -1,10 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The network of the node itself: adapters, HNS, flanneld, leases, source VIP, folders of CNI.
-
-Rows TS-11 to TS-13, TS-15 and TS-22; what else is wrong with the network stands beside them.
-"""
+"""The network of the node itself: adapters, HNS, flanneld, leases, source VIP, folders of CNI."""
 
 from __future__ import annotations
 
@@ -12,60 +9,30 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 
 from ..components import networks
-from ..components.expected import Expected
 from ..components.flannel import subnet_env
 from ..components.kube_proxy import source_vip
-from ..components.layout import Layout
+from ..diagnosis import programs
+from ..diagnosis.expectations import NETWORKS
+from ..diagnosis.finding import WARNING, Finding
+from ..diagnosis.scene import host_endpoint
 from ..engine import windows_path
-from ..engine.reading import Reading, file_key
+from ..engine.reading import file_key
 from ..engine.resource import Refused
 from ..facts import cni
-from ..network.check import findings_of
-from ..network.cluster_view import ClusterView
-from ..network.expectations import Expectations
-from ..network.finding import Finding
 from ..network.model import POD_TYPES, Endpoint
 from ..network.parse import parse
-from ..network.scene import host_endpoint
 from ..repair.rejoin import stale_files
-from ..verify import verify, verify_network
 from .evidence import Evidence, is_host_process, named, pods_of
 from .model import Answer, broken, cannot_tell, does_not_apply, ok
 from .workloads import setting
 
+ENDPOINTS = ("hns.endpoint-*", "hns.pod-without-endpoint")
 WAITS = "Waiting for the Network to be created"
-"""What the documents quote of flanneld. Source: S2 L465."""
-
-
-def expectations(layout: Layout, expected: Expected, domain: str, pod_cidr: str) -> Expectations:
-    """What plugin_utils/network should find on the node."""
-    return Expectations(
-        layout=layout,
-        network_name=(expected.network_name or verify_network.NETWORKS.get(expected.network_mode, ""))
-        if expected.flannel
-        else "",
-        network_type=expected.network_mode if expected.flannel else "",
-        subnet=pod_cidr if expected.flannel else "",
-        adapter=expected.interface_name if expected.flannel else "",
-        management_ip=expected.management_ip,
-        cluster_cidr=expected.cluster_cidr,
-        service_cidr=expected.service_cidr,
-        cluster_domain=domain,
-        node_name=expected.node_name,
-        flannel=expected.flannel,
-        kube_proxy=expected.kube_proxy,
-    )
-
-
-def lasting(first: Reading, second: Reading, view: ClusterView | None, expect: Expectations) -> tuple[Finding, ...]:
-    """What is wrong with the network in both looks: pods come and go, and between the two nobody holds the cluster
-    still."""
-    still = {(one.id, one.object) for one in findings_of(second, view, expect)}
-    return tuple(one for one in findings_of(first, view, expect) if (one.id, one.object) in still)
+"""What Kubernetes' pages quote of flanneld. Source: kubernetes.io, Windows troubleshooting of v1.22."""
 
 
 def rejoined(evidence: Evidence) -> Answer:
-    """TS-11: files of an earlier life of the node: subnet.env and the source VIP against the Node's podCIDR."""
+    """Files of an earlier life of the node: subnet.env and the source VIP against the Node's podCIDR."""
     if not evidence.expected.flannel:
         return does_not_apply("flanneld is no service of this host.")
     layout, view = evidence.layout, evidence.cluster
@@ -91,7 +58,7 @@ def rejoined(evidence: Evidence) -> Answer:
         )
     cidr = pod_cidr or (str(lease.subnet.network) if lease else "")
     wrong = [f"{file} says {said}, not {cidr}" for file, said in stale_files(layout, cidr, evidence.first)]
-    wrong += [one.text.rstrip(".") for one in evidence.of_check("source VIP") if "does not lie" in one.text]
+    wrong += [one.text.rstrip(".") for one in evidence.of("kube-proxy.source-vip") if given_vip(evidence)]
     if wrong:
         return broken(f"This node keeps files of an earlier life: {'; '.join(wrong)}.", remedy, seen)
     if not pod_cidr:
@@ -106,7 +73,7 @@ def rejoined(evidence: Evidence) -> Answer:
 
 
 def waits_for_network(evidence: Evidence) -> Answer:
-    """TS-12: flanneld waits for a network whose management address does not come; also a flanneld without --iface."""
+    """Flanneld waits for a network whose management address does not come; also a flanneld without --iface."""
     if not evidence.expected.flannel:
         return does_not_apply("flanneld is no service of this host.")
     layout = evidence.layout
@@ -144,7 +111,7 @@ def waits_for_network(evidence: Evidence) -> Answer:
 
 
 def lease_file(evidence: Evidence) -> Answer:
-    """TS-13: subnet.env is there, can be read, fits the node, and its subnet is nobody else's."""
+    """Subnet.env is there, can be read, fits the node, and its subnet is nobody else's."""
     if not evidence.expected.flannel:
         return does_not_apply("flanneld is no service of this host.")
     layout, expected = evidence.layout, evidence.expected
@@ -178,7 +145,7 @@ def lease_file(evidence: Evidence) -> Answer:
 
 
 def adapter(evidence: Evidence) -> Answer:
-    """TS-15: the HNS network and its virtual adapter; the names that there really are."""
+    """The HNS network and its virtual adapter; the names that there really are."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     expected = evidence.expected
@@ -194,15 +161,17 @@ def adapter(evidence: Evidence) -> Answer:
     physical = sorted({one.physical for one in found})
     virtual = [one for one in found if one.is_virtual and _like(one.physical, expected.interface_name)]
     if expected.flannel and not hns.knows("networks"):
-        wrong += [one.text for one in evidence.of_check("HNS network")] or ["HNS could not be asked."]
+        wrong += [one.text for one in evidence.of("hns.absent", "hns.unreadable", "hns.stopped")] or [
+            "HNS could not be asked."
+        ]
     elif expected.flannel:
         if hns.network(network_name(evidence)) is None:
             wrong.append(f"There is no HNS network {network_name(evidence)}.")
-        wrong += [one.text for one in evidence.of_check("HNS network") if "is of type" in one.text]
+        wrong += [one.text for one in evidence.of("hns.network-type")]
     if not virtual and (expected.flannel or hns.networks):
         wrong.append(f"There is no adapter vEthernet ({expected.interface_name}*.")
-    wrong += [one.text for one in evidence.of_check("address")]
-    wrong += [one.text for one in evidence.of_row("TS-15")]
+    wrong += [one.text for one in evidence.of("host.address-lost", "node.address")]
+    wrong += [one.text for one in evidence.of("host.no-adapter", "hns.network-adapter")]
     if wrong:
         names = ", ".join(f"'{name}'" for name in physical) or "none"
         return broken(
@@ -217,7 +186,7 @@ def adapter(evidence: Evidence) -> Answer:
 
 
 def endpoints(evidence: Evidence) -> Answer:
-    """TS-22: as many HNS endpoints as pods with a network of their own; which are missing, which are nobody's."""
+    """As many HNS endpoints as pods with a network of their own; which are missing, which are nobody's."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     if not evidence.hns.knows("endpoints"):
@@ -227,8 +196,8 @@ def endpoints(evidence: Evidence) -> Answer:
     own = {address: one for one in evidence.hns.endpoints if is_pods(evidence, one) for address in one.addresses}
     later = {address for one in parse(evidence.second.parts[networks.HNS]).endpoints for address in one.addresses}
     seen = [f"endpoint {one.name}: {address}" for address, one in sorted(own.items())]
-    others = evidence.of_row("TS-22")
-    seen += [f"{one.id}: {one.text}" for one in evidence.of_row("TS-22", severity=verify.WARNING)]
+    others = evidence.of(*ENDPOINTS)
+    seen += [f"{one.id}: {one.text}" for one in evidence.of(*ENDPOINTS, severity=WARNING)]
     if evidence.cluster is None:
         if others:
             return broken(" ".join(one.text for one in others), _remedies(others), seen)
@@ -256,7 +225,9 @@ def endpoints(evidence: Evidence) -> Answer:
     wrong, remedies = [], []
     if missing:
         wrong.append(f"Running pods without an HNS endpoint: {', '.join(missing)}.")
-        remedies.append("Delete these pods, so that they are made anew; see TS-10 for who deletes endpoints.")
+        remedies.append(
+            "Delete these pods, so that they are made anew; kube-proxy without --hostname-override deletes endpoints."
+        )
     if orphans:
         wrong.append(f"HNS endpoints of no pod: {', '.join(orphans)}.")
         remedies.append("Run playbooks/repair.yml -e winkube_repair=network, or drain the node and restart it.")
@@ -271,9 +242,9 @@ def vip(evidence: Evidence) -> Answer:
     expected = evidence.expected
     if expected.network_mode != "overlay" or not expected.kube_proxy:
         return does_not_apply("a source VIP belongs to overlay, with kube-proxy as a service of the host.")
-    address = verify.source_vip(evidence.layout, evidence.second)
+    address = given_vip(evidence)
     seen = [f"--source-vip: {address or 'none'}"]
-    wrong = [one.text for one in evidence.of_check("source VIP")]
+    wrong = [one.text for one in evidence.of("kube-proxy.source-vip")]
     if evidence.cluster is not None and address:
         wrong += [
             f"The pod {named(pod)} has the source VIP {address} as its address."
@@ -317,23 +288,11 @@ def cni_folders(evidence: Evidence) -> Answer:
     return ok("containerd and the CNI files agree on their folders.", seen)
 
 
-def hns_findings(evidence: Evidence) -> Answer:
-    """What else is wrong with the network, as hns_check finds it."""
-    if evidence.network is None:
-        return cannot_tell("The network was not looked at any closer.", run="ansible-doc winkube.node.hns_check")
-    rest = [one for one in evidence.network if not one.row.startswith("TS-")]
-    errors = [one for one in rest if one.severity == verify.ERROR]
-    seen = [f"{one.id} ({one.severity}): {one.text}" for one in rest]
-    if errors:
-        return broken(" ".join(one.text for one in errors), _remedies(errors), seen)
-    return ok("hns_check finds nothing else.", seen)
-
-
 def is_pods(evidence: Evidence, endpoint: Endpoint) -> bool:
     """Whether an HNS endpoint is that of a pod of this node: not remote, not the host's own of flannel or Calico, not
     kube-proxy's VIP, not one of another kind of network."""
     home = evidence.hns.network_of(endpoint)
-    vip = verify.source_vip(evidence.layout, evidence.second)
+    vip = given_vip(evidence)
     if endpoint.remote or host_endpoint(endpoint.name) or vip in endpoint.addresses or not endpoint.addresses:
         return False
     return home is None or home.type in POD_TYPES
@@ -341,7 +300,12 @@ def is_pods(evidence: Evidence, endpoint: Endpoint) -> bool:
 
 def network_name(evidence: Evidence) -> str:
     """The HNS network of the pods."""
-    return evidence.expected.network_name or verify_network.NETWORKS.get(evidence.expected.network_mode, "")
+    return evidence.expected.network_name or NETWORKS.get(evidence.expected.network_mode, "")
+
+
+def given_vip(evidence: Evidence) -> str:
+    """The source VIP that kube-proxy is told; empty if it is told none."""
+    return programs.source_vip(evidence.layout, evidence.second)
 
 
 def _network_problem(evidence: Evidence) -> str:
@@ -388,7 +352,9 @@ def _others(evidence: Evidence) -> Iterator[tuple[str, ipaddress.IPv4Network]]:
 def _mtu(evidence: Evidence) -> int:
     expected = evidence.expected
     try:
-        own = networks.management(evidence.first, interface=expected.interface_name, address=expected.management_ip)
+        own = networks.management(
+            evidence.first, interface_name=expected.interface_name, address=expected.management_ip
+        )
     except Refused:
         return 0
     return own.adapter.mtu
@@ -399,9 +365,9 @@ def _ipv4(cidr: str) -> str:
 
 
 def _like(name: str, pattern: str) -> bool:
-    """`-Like "<pattern>*"`, as the documents compare."""
+    """`-Like "<pattern>*"`, as Kubernetes' pages compare."""
     return name.casefold().startswith(pattern.casefold())
 
 
 def _remedies(found: Iterable[Finding]) -> str:
-    return " ".join(dict.fromkeys(one.remedy for one in found))
+    return " ".join(dict.fromkeys(one.remedy.text for one in found))

@@ -1,10 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services and their programs: do they run, who runs them, with which arguments, where do they log, how did they end.
-
-Rows TS-01 to TS-05, TS-10 and OB-07.
-"""
+"""Services and their programs: who runs them, with which arguments, where do they log, how did they end."""
 
 from __future__ import annotations
 
@@ -14,12 +11,13 @@ from typing import Any
 from ..components.flag_check import CommandLine, read
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet, kubelet_args, kubelet_check
+from ..diagnosis import programs as verify
+from ..diagnosis.finding import WARNING
 from ..engine import windows_path
 from ..facts.flag_table import NEWEST, FlagTable
 from ..facts.kube_proxy_flags import KUBE_PROXY
 from ..facts.kubelet_flags import KUBELET
 from ..facts.version import Version
-from ..verify import verify
 from .evidence import Evidence
 from .model import Answer, broken, cannot_tell, does_not_apply, ok
 
@@ -29,7 +27,8 @@ NEVER_STARTED = 1077
 """ERROR_SERVICE_NEVER_STARTED: the exit code of a service that was not started since the machine was. Source:
 learn.microsoft.com, System error codes (1000 to 1299)."""
 
-_NODE_CHECKS = ("service ", "pipe ", "health of ", "Node ")
+RUNS = ("*.not-installed", "*.disabled", "*.stopped", "*.crashes", "*.no-pipe", "*.unhealthy", "node.*")
+"""The findings about programs that do not run, and about the Node."""
 _USERS_CHOICE = frozenset(
     {"v", "feature-gates", "register-with-taints", "node-labels", "system-reserved", "kube-reserved", "eviction-hard"}
     | {"eviction-soft", "eviction-soft-grace-period", "node-ip", "windows-priorityclass", "log-dir", "enable-dsr"}
@@ -44,15 +43,17 @@ def programs(evidence: Evidence) -> tuple[verify.Program, ...]:
 
 
 def completed(evidence: Evidence) -> Answer:
-    """TS-01: processes run, answer and log; the Node is Ready."""
-    wrong = evidence.of_check(*_NODE_CHECKS)
+    """Processes run, answer and log; the Node is Ready."""
+    wrong = evidence.of(*RUNS)
     seen = [f"{program.service}: {_state(evidence, program)}" for program in programs(evidence)]
     view = evidence.cluster
     if view is not None and evidence.expected.kubernetes:
         seen.append(f"Node {evidence.expected.node_name}: {_ready(view.node)}")
     if wrong:
-        return broken(" ".join(one.text for one in wrong), " ".join(dict.fromkeys(one.remedy for one in wrong)), seen)
-    warned = [one.text for one in evidence.findings if one.severity == verify.WARNING]
+        return broken(
+            " ".join(one.text for one in wrong), " ".join(dict.fromkeys(one.remedy.text for one in wrong)), seen
+        )
+    warned = [one.text for one in evidence.of("*", severity=WARNING)]
     if view is None and evidence.expected.kubernetes:
         return cannot_tell(
             f"The services run and answer; whether the Node is Ready is not known: {evidence.no_cluster}",
@@ -64,7 +65,7 @@ def completed(evidence: Evidence) -> Answer:
 
 
 def managers(evidence: Evidence) -> Answer:
-    """TS-02: which manager owns each service; processes that run outside one."""
+    """Which manager owns each service; processes that run outside one."""
     seen, outside = [], []
     for program in programs(evidence):
         service = evidence.service(program.service)
@@ -89,7 +90,7 @@ def managers(evidence: Evidence) -> Answer:
 
 
 def queried(evidence: Evidence) -> Answer:
-    """TS-03: what `sc.exe query` and `sc.exe qc` say of each service."""
+    """What `sc.exe query` and `sc.exe qc` say of each service."""
     seen, wrong, remedies = [], [], []
     for program in programs(evidence):
         service = evidence.service(program.service)
@@ -117,7 +118,7 @@ def queried(evidence: Evidence) -> Answer:
 
 
 def drifted(evidence: Evidence) -> Answer:
-    """TS-04: the arguments that each service really gives its program, flag by flag against those that are wanted."""
+    """The arguments that each service really gives its program, flag by flag against those that are wanted."""
     version = evidence.wanted.version
     if not evidence.expected.kubernetes or version is None:
         return does_not_apply("the node runs no Kubernetes that is known (winkube_kubernetes_version is empty).")
@@ -169,7 +170,7 @@ def differences(argv: Sequence[str], wanted: Sequence[str], table: FlagTable, ve
 
 
 def redirected(evidence: Evidence) -> Answer:
-    """TS-05: whether what each program prints goes to a file."""
+    """Whether what each program prints goes to a file."""
     seen: list[str] = []
     lost: list[verify.Program] = []
     by_sc: list[verify.Program] = []
@@ -206,7 +207,7 @@ def redirected(evidence: Evidence) -> Answer:
 
 
 def hostname_override(evidence: Evidence) -> Answer:
-    """TS-10: kube-proxy has to know the node's name."""
+    """Kube-proxy has to know the node's name."""
     layout, name = evidence.layout, evidence.expected.node_name
     if not evidence.expected.kube_proxy:
         return does_not_apply("kube-proxy is no service of this host.")
@@ -242,7 +243,7 @@ def hostname_override(evidence: Evidence) -> Answer:
 
 
 def exit_codes(evidence: Evidence) -> Answer:
-    """OB-07: the exit codes of the services as Windows has them, nothing made of them."""
+    """The exit codes of the services as Windows has them, nothing made of them."""
     seen, wrong = [], []
     for program in programs(evidence):
         service = evidence.service(program.service)
@@ -331,7 +332,7 @@ def _lines(evidence: Evidence, version: Version) -> Iterator[tuple[str, str, Fla
 
 
 def _of_flanneld(argv: Sequence[str], evidence: Evidence) -> Iterator[str]:
-    """The documents' three that do not depend on the node's address; --iface has its own check."""
+    """The three of Kubernetes' page that do not depend on the node's address; --iface has its own check."""
     found = {name.lstrip("-"): value if equals else "true" for name, equals, value in (w.partition("=") for w in argv)}
     wanted = {
         "kubeconfig-file": evidence.layout.flanneld_kubeconfig,

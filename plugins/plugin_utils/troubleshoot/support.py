@@ -1,13 +1,16 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is needed before anybody else is asked: logs, and the facts of a bug report. Rows TS-19 and TS-20."""
+"""What is needed before anybody else is asked: logs, and the facts of a bug report. Rows services.logs and help.
+
+A file of its own: each section of the troubleshooting pages has its file, whatever its length.
+"""
 
 from __future__ import annotations
 
 from ..components.host import node_fit
+from ..diagnosis import programs as verify
 from ..engine.reading import file_key
-from ..verify import verify
 from .evidence import Evidence
 from .model import Answer, broken, cannot_tell, ok
 from .services import programs
@@ -18,7 +21,7 @@ TAG = "/sig windows"
 
 
 def logs(evidence: Evidence) -> Answer:
-    """TS-19: the logs that anybody who helps asks for first are there."""
+    """The logs that anybody who helps asks for first are there."""
     seen, gone = [], []
     for program in programs(evidence):
         if evidence.service(program.service) is None:
@@ -43,7 +46,7 @@ def logs(evidence: Evidence) -> Answer:
 
 
 def bug_report(evidence: Evidence) -> Answer:
-    """TS-20: what a report of a bug has to say, as far as it is known."""
+    """What a report of a bug has to say, as far as it is known."""
     info = (((evidence.cluster.node if evidence.cluster else None) or {}).get("status") or {}).get("nodeInfo") or {}
     machine = node_fit.Machine.of(evidence.first.parts.get("system") or {})
     facts = {

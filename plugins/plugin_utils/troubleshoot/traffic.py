@@ -3,23 +3,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where pods' traffic goes: outside, NodePorts, service addresses, names, proxies, registries.
 
-Rows TS-08, TS-09, TS-14, TS-16 and TS-18. Never by ping: Windows pods have no outbound rules for ICMP.
+Never by ping: Windows pods have no outbound rules for ICMP.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..components import networks
 from ..components.flannel.flannel import conf_path
+from ..diagnosis.cluster_view import SERVICE_NAME
 from ..engine.environment import fingerprint
 from ..engine.reading import VARIABLE, file_key
 from ..facts.kubelet_flags import KUBELET
-from ..network.cluster_view import SERVICE_NAME
-from ..verify import verify_network
 from .evidence import Evidence, Object, Said, named
 from .model import Answer, broken, cannot_tell, does_not_apply, known_limitation, ok
 from .services import line_of
@@ -55,16 +55,14 @@ def url(target: str) -> str:
 
 
 def outside(evidence: Evidence) -> Answer:
-    """TS-08: curl out of a pod; the exceptions of OutBoundNAT in cni.conf on the node's disk."""
+    """Curl out of a pod; the exceptions of OutBoundNAT in cni.conf on the node's disk."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     target = evidence.wanted.external
     path = conf_path(evidence.layout)
     seen = []
-    wrong = [one.text for one in evidence.of_check("cni.conf")]
-    remedies = [one.remedy for one in evidence.of_check("cni.conf")]
-    wrong += [one.text for one in evidence.of_row("TS-08")]
-    remedies += [one.remedy for one in evidence.of_row("TS-08")]
+    wrong = [one.text for one in evidence.of("cni.*")]
+    remedies = [one.remedy.text for one in evidence.of("cni.*")]
     if evidence.expected.flannel:
         exceptions = exceptions_on_disk(evidence)
         seen.append(f"{path}: exceptions {', '.join(exceptions) or 'none'}")
@@ -92,8 +90,7 @@ def outside(evidence: Evidence) -> Answer:
         why = "no target outside was given" if not target else (_first(said) if said else evidence.in_pod.why)
         return cannot_tell(
             f"The exceptions are right, as far as this node can say; no pod tried to get outside: {why}",
-            "Set winkube_troubleshoot_target to an address or URL, and have a pod with curl.exe on the node. Do "
-            "not ping.",
+            "Set winkube_diagnose_target to an address or URL, and have a pod with curl.exe on the node. Do not ping.",
             hand,
             seen,
         )
@@ -105,14 +102,30 @@ def exceptions_on_disk(evidence: Evidence) -> tuple[str, ...]:
     path = conf_path(evidence.layout)
     text = evidence.first.text(path) if file_key(path) in evidence.first.parts else None
     try:
-        found = tuple(verify_network.outbound_exceptions(json.loads(text or "{}")))
+        found = tuple(outbound_exceptions(json.loads(text or "{}")))
     except ValueError:
         return ()
     return tuple(one for one in found if _is_network(one))
 
 
+def outbound_exceptions(value: Any, version: Any = None) -> Iterator[str]:
+    """The exceptions of every OutBoundNAT policy below `value`, in both forms: `Settings.Exceptions` (apiVersion 2) and
+    `ExceptionList`, which the plugins do not read under apiVersion 2."""
+    if isinstance(value, Mapping):
+        version = next((one for key, one in value.items() if key.casefold() == "apiversion"), version)
+        if str(value.get("Type", "")).casefold() == "outboundnat":
+            settings = value.get("Settings") or {}
+            old = () if version == 2 else value.get("ExceptionList") or ()
+            yield from (str(one) for one in (*(settings.get("Exceptions") or ()), *old))
+        for one in value.values():
+            yield from outbound_exceptions(one, version)
+    elif isinstance(value, list):
+        for one in value:
+            yield from outbound_exceptions(one, version)
+
+
 def node_ports(evidence: Evidence) -> Answer:
-    """TS-09: a NodePort is tried from elsewhere; that the node itself does not reach it is how Windows is."""
+    """A NodePort is tried from elsewhere; that the node itself does not reach it is how Windows is."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     view = evidence.cluster
@@ -141,7 +154,7 @@ def node_ports(evidence: Evidence) -> Answer:
     if silent and from_here:
         return broken(
             f"From the controller, which reaches this node, {', '.join(silent)} do not answer.",
-            "Look at kube-proxy (TS-01, TS-10), and whether TCP 30000-32767 is open on the node and on the way to it.",
+            "Look at kube-proxy, and whether TCP 30000-32767 is open on the node and on the way to it.",
             seen,
         )
     if silent or not any(evidence.ports.get((host, port)) for _name, port in wanted):
@@ -169,7 +182,7 @@ def node_port_list(evidence: Evidence) -> list[tuple[str, int]]:
 
 
 def service_ips(evidence: Evidence) -> Answer:
-    """TS-14: the host does not reach service addresses; its pods have to."""
+    """The host does not reach service addresses; its pods have to."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     said = evidence.in_pod.said.get(SERVICE_IP)
@@ -186,14 +199,14 @@ def service_ips(evidence: Evidence) -> Answer:
         return broken(
             f"The pod {evidence.in_pod.pod} does not reach the service kubernetes ({_service_address(evidence)}) "
             f"either.",
-            "Look at kube-proxy (TS-01, TS-10) and at HNS's load balancers (hns_check).",
+            "Look at kube-proxy and at HNS's load balancers (hns_check).",
             seen,
         )
     return known_limitation(limitation, "Ask from a pod.", seen)
 
 
 def names(evidence: Evidence) -> Answer:
-    """TS-16: DNS in pods: server, one suffix, and three kinds of names."""
+    """DNS in pods: server, one suffix, and three kinds of names."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     seen: list[str] = []
@@ -234,7 +247,7 @@ def names(evidence: Evidence) -> Answer:
 
 
 def proxy(evidence: Evidence) -> Answer:
-    """TS-18: the machine's proxy variables, and whether registries are reached, through the proxy if there is one."""
+    """The machine's proxy variables, and whether registries are reached, through the proxy if there is one."""
     wanted = {
         name: value
         for name, value in (("HTTP_PROXY", evidence.wanted.http_proxy), ("HTTPS_PROXY", evidence.wanted.https_proxy))
@@ -276,7 +289,7 @@ def proxy(evidence: Evidence) -> Answer:
     if not tried:
         return cannot_tell(
             "No registry was asked from the node.",
-            "Set winkube_troubleshoot_registries, or run the command on the node.",
+            "Set winkube_diagnose_registries, or run the command on the node.",
             f"curl.exe -v {f'-x {plain_url(next(iter(wanted.values())))} ' if wanted else ''}https://registry.k8s.io/v2/",
             seen,
         )

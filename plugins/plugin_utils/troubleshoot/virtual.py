@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the host of a virtual machine lets the pods' MAC addresses through. Rows TS-07 and HP-06."""
+"""Whether the host of a virtual machine lets the pods' MAC addresses through."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROMISCUOUS = {
 
 
 def mac_spoofing(evidence: Evidence) -> Answer:
-    """TS-07: the host of a virtual machine drops frames with the pods' MAC addresses unless it is told otherwise."""
+    """The host of a virtual machine drops frames with the pods' MAC addresses unless it is told otherwise."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     maker = _of_registry(evidence, BIOS, "SystemManufacturer")

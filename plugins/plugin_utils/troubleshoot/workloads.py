@@ -1,10 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods that do not start, images that do not fit the node, port-forward, CPU figures.
-
-Rows TS-06, TS-17, TS-21 and VC-17.
-"""
+"""Pods that do not start, images that do not fit the node, port-forward, CPU figures."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ MISMATCH = ("does not match the host operating system", "0xc0370101")
 """HCS_E_IMAGE_MISMATCH. Source: microsoft/hcsshim internal/hcs/errors.go."""
 
 PORT_FORWARD = Line(1, 15)
-"""The first line with `kubectl port-forward` on Windows. Source: the documents, S2 L496-498."""
+"""The first line with `kubectl port-forward` on Windows. Source: kubernetes.io, v1.22, Windows."""
 
 NO_WINCAT = "unable to do port forwarding: wincat not found"
 ISSUE = "https://github.com/containerd/containerd/issues/9531"
@@ -66,7 +63,7 @@ def setting(evidence: Evidence, place: Callable[[containerd_facts.Places], conta
 
 
 def stuck(evidence: Evidence) -> Answer:
-    """TS-06: pods in ContainerCreating or restarting; the pause image and the pods' own against the node's build."""
+    """Pods in ContainerCreating or restarting; the pause image and the pods' own against the node's build."""
     build, image = evidence.build, sandbox_image(evidence)
     seen = [f"the node's Windows: {_windows(evidence)}", f"pause image: {image or 'not known'}"]
     wrong, remedies = _pause(evidence, image)
@@ -137,7 +134,7 @@ def _warning(pod: Object, evidence: Evidence) -> str:
 
 
 def _advice(pod: Object, build: int | None) -> Iterator[str]:
-    """VC-17: images for another Windows than the node's have to be adjusted."""
+    """Images for another Windows than the node's have to be adjusted."""
     spec = pod.get("spec") or {}
     own = False
     for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
@@ -156,7 +153,7 @@ def _advice(pod: Object, build: int | None) -> Iterator[str]:
 
 
 def port_forward(evidence: Evidence) -> Answer:
-    """TS-17: Kubernetes from 1.15 on, and a pause image with wincat."""
+    """Kubernetes from 1.15 on, and a pause image with wincat."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     version, image = evidence.wanted.version, sandbox_image(evidence)
@@ -198,7 +195,7 @@ def _known_tags() -> Iterator[str]:
 
 
 def cpu_zero(evidence: Evidence) -> Answer:
-    """TS-21: usageNanoCores of 0 for something busy."""
+    """UsageNanoCores of 0 for something busy."""
     if not evidence.expected.kubernetes:
         return does_not_apply("the node runs no Kubernetes.")
     stats = evidence.stats

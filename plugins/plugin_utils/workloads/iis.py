@@ -1,21 +1,24 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documents' sample of a workload that a RuntimeClass schedules: IIS in a Deployment, behind a Service."""
+"""Kubernetes' sample of a workload that a RuntimeClass schedules: IIS in a Deployment, behind a Service.
+
+A file of its own: the filter plugin is Ansible's side of it alone, and workloads/ knows no Ansible.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..facts.windows_images import class_name, image_names, short_name
+from ..facts.windows import class_name, image_names, short_name
 
 REPOSITORY = "mcr.microsoft.com/windows/servercore/iis"
 
 
 def iis(build: int) -> list[dict[str, Any]]:
-    """Deployment and Service for this build; the documents' own for 17763. ValueError if no image is known.
+    """Deployment and Service for this build; the guide's own for 17763. ValueError if no image is known.
 
-    The request for memory is less than its limit, as in the documents; workload_lint says so (RS-04).
+    The request for memory is less than its limit, as in the guide; workload_lint says so.
     Source: kubernetes.io, Guide for Running Windows Containers in Kubernetes, v1.27, Simplifying with RuntimeClass.
     """
     names = image_names(build)

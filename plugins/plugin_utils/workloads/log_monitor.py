@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LogMonitorConfig.json: which event logs, ETW providers and files LogMonitor writes to standard output."""
+"""LogMonitorConfig.json: which event logs, ETW providers and files LogMonitor writes to standard output.
+
+A file of its own: the filter plugin is Ansible's side of it alone, and workloads/ knows no Ansible.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import re
 import subprocess
 import sys
 import urllib.request
@@ -37,14 +36,16 @@ from tests.contract.place_script import script_block  # noqa: E402
 from tests.contract.powershell import payload, wire  # noqa: E402
 from tests.contract.steps import Look, LookState, Prepare, Put, Run, Step, Steps, steps_of  # noqa: E402
 from tests.contract.web import PAGES  # noqa: E402
+from tests.quality.powershell_programs import program  # noqa: E402
+from tests.unit.powershell.source import FOLDER, read  # noqa: E402
 
 HERE = Path(__file__).parent
+PROCESS = FOLDER / "runner" / "10_process.ps1"
+"""The runner's way to start programs."""
 NAME = "winkube-contract"
 PROVIDES = frozenset({"windows", "registry", "services", "task", "links", "shell", "web", "not-on-wine"})
 RUNNER = "@RUNNER@"
 ARGUMENT = "@ARGUMENT@"
-SHARED = frozenset({"_Json", "_Files", "_Registry"})
-"""What run.ps1 and the runner's way to start programs need of the functions that the modules share."""
 CONTAINERD = "2.3.7"
 RELEASES = "https://github.com/containerd/containerd/releases/download/v{0}/containerd-{0}-windows-amd64.tar.gz"
 BASE = "C:\\winkube-contract"
@@ -64,8 +65,7 @@ PLACE = Place(
 
 def runner() -> Mapping[str, str]:
     """The runner as envelopes name it: its text is put in on the machine, so that it is carried once."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.node.hns import hns_packed
-    from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_sha256
+    from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import hns_packed, runner_sha256
 
     return {"sha256": runner_sha256(), "text": RUNNER, "hns": hns_packed()}
 
@@ -87,18 +87,9 @@ def rendered(module: str, check_mode: bool) -> str:
 
 
 def script() -> str:
-    """run.ps1: its parameters, the shared functions of the collection, the runner's way to start programs, the rest."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.node import runner_text
-
-    texts = {name: (runner_text.SHARED / name).read_text(encoding="ascii") for name in runner_text.SHARED_FILES}
-    needed = set(SHARED)
-    for name in reversed(runner_text.SHARED_FILES):
-        if Path(name).stem in needed:
-            needed |= set(re.findall(r"^#AnsibleRequires -PowerShell \.(_\w+)$", texts[name], re.MULTILINE))
-    shared = [runner_text.without_export(text) for name, text in texts.items() if Path(name).stem in needed]
-    process = (runner_text.RUNNER / "10_process.ps1").read_text(encoding="ascii")
-    head, *rest = ((HERE / name).read_text(encoding="ascii") for name in ("head.ps1", "judge.ps1", "run.ps1"))
-    return "\n".join([head, *shared, process, *rest])
+    """run.ps1: its parameters, what it needs of the collection's own functions, the rest."""
+    head, *rest = (read(HERE / name) for name in ("head.ps1", "judge.ps1", "run.ps1"))
+    return program([head, read(PROCESS), *rest])
 
 
 def commit() -> str:

@@ -101,7 +101,7 @@ class Faults:
     """Every packet to and from the machine is lost, without FIN, RST or an ICMP message, until this is false again or
     the machine has booted."""
     lost_static_address: bool = False
-    """A NIC's first virtual switch loses the static address: `vEthernet (..)` is left with DHCP."""
+    """A NIC's external vSwitch loses the static address: `vEthernet (..)` is left with DHCP."""
     servicing_s: float = 20.0
     """Seconds that the Windows Modules Installer takes to turn a feature on, whatever becomes of dism.exe."""
     blip_s: float | None = None

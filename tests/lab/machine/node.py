@@ -116,7 +116,7 @@ class SimulatedNode:
         self.powered = False
         self.stopping = False
         self.shutdown: Timer | None = None
-        """The shutdown that is to come, while it can still be taken back."""
+        """The shutdown that is to come, while it can still be rolled back."""
         self.boots = 0
         self.boot_id = ""
         self.environment: dict[str, str] = {}

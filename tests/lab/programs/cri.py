@@ -87,10 +87,7 @@ def delegate(node: SimulatedNode, runtime: Runtime, subnet: str) -> dict[str, An
     flannel_windows.go (doCmdAdd), flannel.go (delegateAdd).
     """
     for name in _configurations(node, runtime.conf_dir)[:1]:
-        try:
-            document: Any = json.loads(node.drive.read(f"{runtime.conf_dir}\\{name}"))
-        except (WinError, ValueError):
-            return None
+        document = _document(node, f"{runtime.conf_dir}\\{name}")
         plugins = document.get("plugins") or [document] if isinstance(document, dict) else []
         first = plugins[0] if isinstance(plugins, list) and plugins and isinstance(plugins[0], dict) else {}
         worker = first.get("delegate") if first.get("type") == "flannel" else first
@@ -107,15 +104,22 @@ def _configurations(node: SimulatedNode, folder: str) -> list[str]:
     return sorted(name for name in node.drive.listdir(folder) if name.endswith((".conf", ".conflist", ".json")))
 
 
+def _document(node: SimulatedNode, path: str) -> Any:
+    """A file as Go's encoding/json decodes it: UTF-8, whose broken bytes become U+FFFD, and no byte order mark, which
+    is an invalid character at the beginning (so is UTF-16); None for what it refuses."""
+    try:
+        return json.loads(node.drive.read(path).decode("utf-8", errors="replace"))
+    except (WinError, ValueError):
+        return None
+
+
 def _plugins(node: SimulatedNode, path: str) -> list[str]:
     """The types in a configuration, with what `flannel` delegates to; empty if it cannot be read."""
-    try:
-        document: Any = json.loads(node.drive.read(path))
-    except (WinError, ValueError):
-        return []
+    document = _document(node, path)
     if not isinstance(document, dict) or not document.get("name"):
         return []
-    plugins = document.get("plugins") if "plugins" in document else [document]
+    # A list counts under its own ending alone. Source: containerd go-cni opts.go, loadFromConfDir.
+    plugins = document.get("plugins") if path.endswith(".conflist") else [document]
     found: list[str] = []
     for plugin in plugins if isinstance(plugins, list) else []:
         if not isinstance(plugin, dict) or not plugin.get("type"):

@@ -137,6 +137,8 @@ def _status_text(status: dict[str, Any], directory: Path) -> str:
     lines += [
         f"  http://xyz/ and other sources: {status['sources']}",
         f'Ansible reaches it with ANSIBLE_SSH_COMMON_ARGS="-F {directory}/ssh_config"',
+        # Ansible shares connections by host, port and user: another lab's node of that name would answer for this one.
+        f"  and ANSIBLE_SSH_CONTROL_PATH_DIR={directory}/cp, so that no other lab answers for it",
         f"over WinRM with -i {status['winrm']['inventory']}, or where an inventory says winrm at 5985 or 5986, with",
         f'  -e ansible_winrm_proxy={status["winrm"]["proxy"]} -e "ansible_winrm_ca_trust_path={status["winrm"]["ca"]}"',
     ]

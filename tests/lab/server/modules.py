@@ -2,7 +2,8 @@
 
 Each answer is what the module's own `ExitJson` / `FailJson` would print. Of Ansible.Basic only what a controller sees
 is reproduced: unknown options, missing support of check mode, `invocation`. Source: ansible-core 2.19.14 and 2.21.5,
-module_utils/csharp/Ansible.Basic.cs (`CheckUnsupportedArguments`, `CheckArguments`, `GetFormattedResults`).
+module_utils/csharp/Ansible.Basic.cs (`CheckUnsupportedArguments`, `CheckArguments`, `GetFormattedResults`). node_probe
+and node_apply do without it and have sentences of their own (`plain`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
 from tests.lab.server import modules_copy
 from tests.lab.twin import modules_choco, modules_windows
-from tests.lab.twin.modules import UNHANDLED, run_module, unhandled
+from tests.lab.twin.modules import UNHANDLED, failed, run_module, unhandled
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 _OWN = "_ansible_"
@@ -37,13 +38,15 @@ class Call:
 
 @dataclass(frozen=True)
 class Module:
-    """How a module is answered: its options (with those that are `no_log`), check mode, and the function."""
+    """How a module is answered: its options (with those that are `no_log`), check mode, and the function. `plain`: it
+    does not use Ansible.Basic; what its sentences begin with."""
 
     answer: Callable[[Call], dict[str, Any]]
     options: frozenset[str] = frozenset()
     no_log: frozenset[str] = frozenset()
     check_mode: bool = True
     required: frozenset[str] = field(default_factory=frozenset)
+    plain: str | None = None
 
 
 def _twin(call: Call) -> dict[str, Any]:
@@ -102,10 +105,10 @@ def _windows(name: str) -> Module:
 
 _SETUP = Module(_setup, options=frozenset({"gather_subset", "gather_timeout", "fact_path", "_measure_subset"}))
 TABLE: dict[str, Module] = {
-    "winkube.node.node_probe": Module(_twin, options=frozenset({"request"}), required=frozenset({"request"})),
+    "winkube.node.node_probe": Module(_twin, options=frozenset({"request"}), plain=""),
     # node_apply itself refuses under check mode, with its own answer.
     "winkube.node.node_apply": Module(
-        _twin, options=frozenset({"batch"}), required=frozenset({"batch"}), no_log=frozenset({"batch"})
+        _twin, options=frozenset({"batch"}), no_log=frozenset({"batch"}), plain="The batch could not be handled: "
     ),
     "ansible.windows.win_copy": Module(modules_copy.answer, options=modules_copy.OPTIONS, required=frozenset({"dest"})),
     "ansible.windows.win_ping": Module(_ping, options=frozenset({"data"})),
@@ -141,14 +144,15 @@ def answer(
         return result
     if int(arguments.get("_ansible_verbosity", 0)) <= 2:
         result.pop("exception", None)
-    if arguments.get("_ansible_inject_invocation", True):
+    verbose = int(arguments.get("_ansible_verbosity", 0)) > 2
+    if arguments.get("_ansible_inject_invocation", verbose or module.plain is None):
         shown = {key: HIDDEN if key in module.no_log and value is not None else value for key, value in own.items()}
         result.setdefault("invocation", {"module_args": shown})
     return result
 
 
-def failure(message: str) -> dict[str, Any]:
-    return {"failed": True, "changed": False, "msg": message}
+def failure(message: str, *, thrown: bool = False) -> dict[str, Any]:
+    return failed(message, message if thrown else "")
 
 
 def _checked(
@@ -160,6 +164,12 @@ def _checked(
     arguments: Mapping[str, Any],
     environment: Mapping[str, str],
 ) -> dict[str, Any]:
+    if module.plain is not None:
+        (option,) = module.options
+        if stranger := next((key for key in own if key != option), ""):
+            return failure(f"{module.plain}Unsupported parameter {stranger}: the module has the option {option} alone.")
+        if own.get(option) is None:
+            return failure(f"{module.plain}The option {option} is missing.", thrown=True)
     unknown = sorted(set(own) - module.options)
     if unknown and not arguments.get("_ansible_ignore_unknown_opts", False):
         legal = ", ".join(sorted(module.options))

@@ -63,7 +63,7 @@ class NodeSpec:
     access: `refused` closes each connection at once; `silent` swallows whatever comes, of open connections too.
     containers: whether the Containers feature is on. adapter, prefix, gateway (None: the network's first address), dns,
     dhcp: its NIC, which has `address` if that is an IPv4 address. encryption: BitLocker's state of C:.
-    lost_static_address: the first virtual switch loses a static address. clock_offset_s: how wrong its clock is (None:
+    lost_static_address: the external vSwitch loses a static address. clock_offset_s: how wrong its clock is (None:
     some seconds, by the seed). language: of Windows' own programs. kind: see Kind.
     """
 

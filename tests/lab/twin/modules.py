@@ -81,17 +81,18 @@ def run_module(
 def _probe(node: SimulatedNode, asker: Asker, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         request = json.loads(str(arguments.get("request") or ""))
-        queries, state_dir = request["queries"], str(request["state_dir"])
-        if request.get("schema") != 1:
-            return failed("The request has not schema 1.")
-        parts = answer_queries(node, asker, state_dir, queries, hns=came(request))
-    except (ValueError, KeyError, TypeError) as error:
-        return failed(f"The option request cannot be read: {error!r}.")
+        schema, queries, state_dir = request.get("schema"), request.get("queries") or [], request.get("state_dir")
+    except (ValueError, AttributeError) as error:
+        text = f"The option request cannot be read: {error!r}."
+        return failed(text, text)
+    if schema != 1:
+        return failed("The option request has not schema 1.", "The option request has not schema 1.")
+    parts = answer_queries(node, asker, str(state_dir or ""), queries, hns=came(request))
     return {"changed": False, "schema": 1, "parts": parts}
 
 
 def failed(message: str, cause: str = "") -> dict[str, Any]:
-    """What FailJson prints: with an ErrorRecord (`cause`) also `exception`, from verbosity 3 on (Ansible.Basic.cs)."""
+    """What a module that failed prints: with an ErrorRecord (`cause`) also `exception`, from verbosity 3 on."""
     result: dict[str, Any] = {"failed": True, "changed": False, "msg": message}
     return {**result, "exception": _record(cause)} if cause else result
 

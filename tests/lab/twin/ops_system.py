@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.lab.machine import commandline
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.language import CODE_PAGES
 from tests.lab.machine.network import NetworkError
+from tests.lab.machine.processes import Process
 from tests.lab.machine.registry import TYPES, Data
 from tests.lab.programs.program import Completed
 from tests.lab.twin import ops_machine
@@ -166,18 +167,25 @@ def wait(work: Work, args: Args) -> OpRun:
     ends = _Ends()
     while True:
         so, seen = check()
-        if so:
+        strict = bool(args.get("ends_with_program"))
+        over = _service_end(work, args, ends) if args.get("ends_with") and (strict or not so) else None
+        if so and not (over is not None and over[0]):
             since = clock.now() if since is None else since
             if clock.now() - since >= stable:
                 return {"changed": False}
         else:
             since = None
-        over = _service_end(work, args, ends) if args.get("ends_with") and not so else None
         if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
             told = f"{_wanted(args)}; after {seconds:g} s {seen}{over[1] if over else ''}.{_log_end(work, args)}"
             raise OpError(told, **{"for": kind, "seen": seen})
-        yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
+        yield min(_pause(args, ends), max(0.01, end - clock.now()))
+
+
+def _pause(args: Args, ends: _Ends) -> float:
+    """Shorter until the program has been seen: one that ends at once is to be seen while it lives."""
+    pause = float(args.get("interval_ms") or 500) / 1000
+    return min(0.1, pause) if args.get("ends_with_program") and not ends.processes else pause
 
 
 def _wanted(args: Args) -> str:
@@ -261,32 +269,44 @@ def _wait_run(work: Work, args: Args) -> OpRun:
             completed = yield from execute(work, args, max(0.1, end - clock.now()))
             stdout, stderr = outputs(work, completed, encoding)
             seen = {"exit_code": completed.exit_code, "stdout": work.mask(stdout), "stderr": work.mask(stderr)}
-            if accepts(args, completed.exit_code):
-                return {"changed": False, **seen}
+            so = accepts(args, completed.exit_code)
             said = f"it {_ended(completed.exit_code, stdout, stderr)}"
         except OpError as error:
-            said = str(error)
-        over = _service_end(work, args, ends) if args.get("ends_with") else None
+            so, said = False, str(error)
+        strict = bool(args.get("ends_with_program"))
+        over = _service_end(work, args, ends) if args.get("ends_with") and (strict or not so) else None
+        if so and not (over is not None and over[0]):
+            return {"changed": False, **seen}
         if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
             told = f"{command_text(work, args)} was to end with {_codes(args)}; after {seconds:g} s {said}"
             raise OpError(f"{told}{over[1] if over else ''}." + _log_end(work, args), **seen)
-        yield min(float(args.get("interval_ms") or 500) / 1000, max(0.01, end - clock.now()))
+        yield min(_pause(args, ends), max(0.01, end - clock.now()))
 
 
 @dataclass
 class _Ends:
-    """What was seen of a service that a wait ends with: when it stopped, and how often."""
+    """Of a service that a wait ends with: when it stopped, how often, and the processes of its program."""
 
     since: float | None = None
     times: int = 0
+    processes: list[Process] = field(default_factory=list)
 
 
 def _service_end(work: Work, args: Args, seen: _Ends) -> tuple[bool, str] | None:
     """How the service of `ends_with` has ended, and whether for good: one that the service control manager is about to
-    start again is waited for once. None while it lives."""
+    start again is waited for once, unless its program is named. None while it lives."""
     name, services = str(args["ends_with"]), work.node.services
-    state = services.state(name)
+    state, program = services.state(name), str(args.get("ends_with_program") or "")
+    if program:
+        if not seen.processes:
+            table = work.node.processes
+            seen.processes += [process for pid in holders(work.node, program) if (process := table.get(pid))]
+        gone = bool(seen.processes) and not any(process.alive for process in seen.processes)
+        if gone or state == "paused":
+            file = program.rpartition("\\")[2]
+            ended = f"; {file} has ended, its exit code {seen.processes[-1].exit_code}" if gone else ""
+            return True, ended if args["for"] == "service" else f"; the service {name} is {state}{ended}"
     if state not in {"stopped", "absent"}:
         seen.since = None
         return None
@@ -299,7 +319,7 @@ def _service_end(work: Work, args: Args, seen: _Ends) -> tuple[bool, str] | None
     failed = runtime.exit_code == CRASHED or (runtime.exit_code != 0 and config.non_crash)
     code = runtime.service_exit_code if runtime.exit_code == SPECIFIC else runtime.exit_code
     over = True
-    if config.failure is not None and seen.times == 1 and failed:
+    if config.failure is not None and seen.times == 1 and failed and not program:
         delays = [delay / 1000 for kind, delay in config.failure.actions if kind == "restart"]
         over = not delays or work.node.clock.now() - seen.since >= max(delays) + RESTART_S
     return over, f"{told}, its exit code {code}"

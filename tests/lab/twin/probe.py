@@ -185,6 +185,9 @@ def _processes(look: Look, query: dict[str, Any]) -> Any:
 
 
 def _http(look: Look, query: dict[str, Any]) -> Any:
+    service = str(query.get("service") or "")
+    if service and one_service(look.node, service).get("state") != "running":
+        return {"status": 0, "error": f"The service {service} does not run."}
     try:
         answer = look.node.network.get(
             str(query["url"]),

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.corpus.upstream import ours
 from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running
 from tests.unit.lint.judged import judged_pods
-from tests.unit.lint.test_apiserver import ours
 from tests.unit.lint.test_rules import FIXTURES
 
 CREATE = "/api/v1/namespaces/default/pods?dryRun=All&fieldManager=winkube"

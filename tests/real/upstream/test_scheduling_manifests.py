@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import IMAGE_NAMES
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import IMAGE_NAMES
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_node
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION, runtime_class
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density

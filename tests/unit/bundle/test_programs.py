@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.action.win_k8s_collect_logs import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils import verdict
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.contents import AT_ONCE, Command, commands
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
@@ -22,15 +23,13 @@ from tests.unit.components.nodes import LAYOUT
 COMMANDS = [Command(f"x/{n}.txt", rf"C:\Windows\System32\p{n}.exe", (str(n),)) for n in range(10)]
 
 
-class Node(ActionModule):
-    """The action with a node that answers as it is told to: `fails` are arguments on which a program ends the batch."""
+class Node:
+    """A node that answers as it is told to: `fails` are arguments on which a program ends the batch."""
 
     def __init__(self, fails: Sequence[str] = (), refuses: bool = False) -> None:
         self.fails, self.refuses, self.batches = fails, refuses, list[list[str]]()
-        self._task_vars = {"inventory_hostname": "win1"}
-        self._task = type("Task", (), {"delegate_to": None})()
 
-    def _apply(self, ops: Sequence[Op], reading: Reading) -> Mapping[str, Any]:
+    def apply(self, ops: Sequence[Op]) -> Mapping[str, Any]:
         words = [str(op.args["args"][0]) for op in ops]
         self.batches.append(words)
         if self.refuses:
@@ -46,7 +45,9 @@ class Node(ActionModule):
         return {"answer": "accepted", "outcome": "done", "results": results}
 
     def collect(self, store: Store, there: Reading) -> dict[str, str]:
-        return self._programs(store, COMMANDS, there, Reading())
+        node = collect.Node(lambda _queries: {}, self.apply, verdict.sentence)
+        outputs, _why = collect.put_outputs(node, store, COMMANDS, there)
+        return outputs
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_a_few_at_once_and_what_each_said(store: Store) -> None:
 def test_what_hns_and_the_adapters_are_is_kept_as_it_was_read(store: Store) -> None:
     objects = {name: f'{{"Success":true,"Output":["{name}"]}}' for name in ("networks", "endpoints", "policylists")}
     parts = {"hns": {"available": True, **objects}, "adapters": [{"name": "Ethernet"}], "services": []}
-    Node()._state(store, Reading().merged(parts))
+    collect.put_state(store, Reading().merged(parts))
     for name, text in objects.items():
         assert (store.folder / "network" / f"hns-{name}.json").read_text() == f"{text}\n"
     assert '"name": "Ethernet"' in (store.folder / "network" / "adapters.json").read_text()

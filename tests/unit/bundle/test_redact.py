@@ -7,7 +7,6 @@ import re
 import time
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.bounded import decoded, joined, whole_lines
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import (
     MASK,
     is_secret_file,
@@ -15,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import 
     patterns,
     redacted,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import decoded, joined, whole_lines
 
 SECRET = "hunter2-and-more"
 KEY = base64.b64encode(bytes(range(256)) * 3).decode()

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.action.win_k8s_collect_logs import grouped, runtime_of
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle import bounded, contents, trace
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import MANIFEST, Store
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle import contents
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import grouped
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.issue import runtime_of
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import LIMIT, MANIFEST, Store
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
@@ -76,7 +77,7 @@ def test_each_question_fits_into_an_answer() -> None:
     sizes = {f"f{n}": (200_000, "t") for n in range(4)} | {"huge": (10**9, "t"), "next": (20_000, "t")}
     groups = list(grouped(sizes))
     assert groups == [["f0", "f1", "f2"], ["f3", "huge"], ["next"]]
-    assert bounded.LIMIT * 4 / 3 < 1024 * 1024
+    assert LIMIT * 4 / 3 < 1024 * 1024
 
 
 @pytest.mark.row("LG-07")
@@ -191,7 +192,7 @@ PROVIDERS = [
 
 @pytest.mark.row("LG-02")
 def test_a_trace_is_begun_as_sig_windows_asks_or_by_a_script_of_ones_own() -> None:
-    args = trace.start(file=r"D:\x.etl", max_mb=100).args
+    args = contents.start_trace(file=r"D:\x.etl", max_mb=100).args
     assert (args["program"], args["args"][:2]) == (r"C:\Windows\System32\netsh.exe", ["trace", "start"])
     words = args["args"][2:]
     assert [word.removeprefix("provider=") for word in words if word.startswith("provider=")] == PROVIDERS
@@ -212,13 +213,13 @@ def test_a_trace_is_begun_as_sig_windows_asks_or_by_a_script_of_ones_own() -> No
     ):
         assert words[words.index(f"provider={{{provider}}}") + 1] == f"keywords={keywords}"
     assert len([word for word in words if word.startswith("keywords=")]) == 2
-    assert {r"tracefile=C:\server.etl", "maxsize=250"} <= set(trace.start().args["args"])
-    own = trace.start(r"C:\k\debug\starthnstrace.cmd").args
+    assert {r"tracefile=C:\server.etl", "maxsize=250"} <= set(contents.start_trace().args["args"])
+    own = contents.start_trace(r"C:\k\debug\starthnstrace.cmd").args
     assert (own["program"], own["args"]) == (
         r"C:\Windows\System32\cmd.exe",
         ["/d", "/c", r"C:\k\debug\starthnstrace.cmd"],
     )
-    assert (trace.stop().args["args"], trace.stop().args["ok_exit"]) == (["trace", "stop"], [0, 1])
+    assert (contents.stop_trace().args["args"], contents.stop_trace().args["ok_exit"]) == (["trace", "stop"], [0, 1])
 
 
 def test_the_runtime_says_what_it_is() -> None:

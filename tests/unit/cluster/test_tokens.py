@@ -7,7 +7,11 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.tokens import bootstrap_token, new_token, secret
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import (
+    bootstrap_token,
+    new_token,
+    token_secret,
+)
 
 from tests.unit.cluster.fake import Fake
 
@@ -16,7 +20,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 @pytest.mark.row("JR-01")
 def test_the_secret_is_kubeadms_own_and_ends_in_15_minutes() -> None:
-    assert secret("abcdef.0123456789abcdef", "win1", NOW) == {
+    assert token_secret("abcdef.0123456789abcdef", "win1", NOW) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},

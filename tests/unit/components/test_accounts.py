@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join import accounts
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import identities
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import (
+    FLANNELD,
+    KUBE_PROXY,
+    identities,
+    objects,
+    token_path,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from tests.unit.cluster.fake import SERVER, Fake, certificate
@@ -29,7 +34,7 @@ OPTIONS: dict[str, Any] = {
 
 @pytest.mark.row("JR-01")
 def test_flanneld_may_patch_the_status_of_nodes_and_nothing_else() -> None:
-    made = {item.label: item.body for item in accounts.objects(accounts.FLANNELD)}
+    made = {item.label: item.body for item in objects(FLANNELD)}
     assert made["ClusterRole winkube-flanneld"]["rules"] == [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
@@ -40,7 +45,7 @@ def test_flanneld_may_patch_the_status_of_nodes_and_nothing_else() -> None:
 
 @pytest.mark.row("JR-01")
 def test_kube_proxy_gets_the_role_that_kubernetes_has_for_it() -> None:
-    made = {item.label: item.body for item in accounts.objects(accounts.KUBE_PROXY)}
+    made = {item.label: item.body for item in objects(KUBE_PROXY)}
     assert made["ClusterRoleBinding winkube-kube-proxy"]["roleRef"]["name"] == "system:node-proxier"
     subjects = made["ClusterRoleBinding winkube-kube-proxy"]["subjects"]
     assert subjects == [{"kind": "ServiceAccount", "name": "winkube-kube-proxy", "namespace": "kube-system"}]
@@ -52,7 +57,7 @@ def test_accounts_are_made_once_and_their_kubeconfigs_are_the_same_each_time() -
     fake = Fake(b"pem")
     steps, first = identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
     assert [item.path for item in first] == [LAYOUT.flanneld_kubeconfig, LAYOUT.kube_proxy_kubeconfig]
-    assert steps[0].startswith("make in the cluster: ServiceAccount winkube-flanneld, ClusterRole winkube-flanneld, ")
+    assert steps[0].startswith("create in the cluster: ServiceAccount winkube-flanneld, ClusterRole winkube-flanneld, ")
     document = json.loads(first[0].text)
     assert document["users"][0]["user"] == {"token": "token-of-winkube-flanneld-token"}
     assert document["clusters"][0]["cluster"] == {
@@ -84,7 +89,7 @@ def test_another_task_may_have_made_the_account_a_moment_ago() -> None:
 def test_a_token_that_never_comes_is_said() -> None:
     fake = Fake(b"pem")
     identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
-    fake.objects[accounts.token_path(accounts.FLANNELD)]["data"] = {}
+    fake.objects[token_path(FLANNELD)]["data"] = {}
     with pytest.raises(ClusterError, match="gave the ServiceAccount winkube-flanneld no token within 30 s"):
         identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
 

@@ -16,8 +16,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
     ContainerdSettings,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line, report
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan, task_result
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import (
     Reading,
     file_key,
@@ -455,7 +455,7 @@ def test_the_diff_names_the_programs_that_differ_and_no_other() -> None:
     there = {path: node.file(path) for path in programs.paths}
     staged = {file_key(programs.staged(path)): found for path, found in there.items()}
     staged[file_key(programs.staged(SHIM))] = file(b"another shim")
-    found = report.result(plan(node.merged(staged), args), check=True, diff=True, calls=1)
+    found = task_result(plan(node.merged(staged), args), check=True, diff=True, calls=1)
     (shown,) = (each for each in found["diff"] if each["before_header"] == EXE)
     assert shown["before"] == f"{SHIM} sha256 {there[SHIM]['sha256'][:12]}\n"
     assert [line.split(" ")[0] for line in shown["after"].splitlines()[1:]] == [SHIM.split(" ")[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     check,
     environment,
     equal,
+    extended,
     problems,
     template_variables,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "config.toml.j2"
 VERSIONS = ("1.4.13", "1.5.18", "1.6.27", "1.7.11", "1.7.12", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
@@ -420,3 +423,58 @@ def test_equal_by_value() -> None:
 def test_equal_without_toml() -> None:
     assert equal("[", "[")
     assert not equal("[", "")
+
+
+# --- keys of the user's ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_keys_of_the_user_come_beside_and_over_those_of_the_template(version: str) -> None:
+    """There was no way to change a key but a whole template of one's own."""
+    wanted = settings(version)
+    text = render(wanted)
+    told = extended(text, {"debug": {"level": None, "format": "json"}, "plugins": {"a.b": {"n": [5, "x'y", r"C:\k"]}}})
+    before, after = tomllib.loads(text), tomllib.loads(told)
+    assert after["debug"] == {"format": "json"}
+    assert after["plugins"].pop("a.b") == {"n": [5, "x'y", r"C:\k"]}
+    assert {**after, "debug": 0} == {**before, "debug": 0}
+    assert told.startswith("# Written by winkube.node;")
+    assert extended(text, {}) == text
+    assert check(told, wanted) == [] or "a.b" in str(check(told, wanted))
+
+
+def test_the_users_keys_are_checked_like_a_template() -> None:
+    told = extended(render(SETTINGS), {"plugins": {RUNTIME: {"cni": {"conf_dir": r"D:\cni"}}}})
+    assert r"D:\cni" in "".join(check(told, SETTINGS))
+
+
+DATES = [datetime.date(2026, 11, 23), datetime.time(1, 2), datetime.datetime(2026, 11, 23, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        1,
+        -2,
+        1.5,
+        "",
+        "a'b",
+        '\n\t"',
+        "ü",
+        [],
+        [1, 2],
+        [{"a": {"b": "c"}}],
+        {},
+        {"a b": {"c": 1}, "d": ""},
+        *DATES,
+    ],
+)
+def test_what_toml_can_say_is_said_as_it_was(value: object) -> None:
+    assert tomllib.loads(extended("b = 1\n", {"x": {"y": value}}))["x"]["y"] == value
+
+
+def test_a_text_that_is_no_toml_is_left_to_the_check_and_an_odd_value_is_refused() -> None:
+    assert extended("a = [", {"b": 1}) == "a = ["
+    with pytest.raises(Refused, match=r"winkube_containerd_config_extra: .* is nothing that TOML can say"):
+        extended("", {"b": object()})

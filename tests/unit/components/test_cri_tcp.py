@@ -19,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Tls
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import certs as cri_tcp_certs
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_proof
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import rehearsal as cri_tcp_rehearsal
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Address,
     Effective,
@@ -151,6 +152,40 @@ def test_refused_where_the_firewall_is_off() -> None:
     assert plan(args, on).changed
 
 
+POLICY = r"registry:HKLM\SOFTWARE\Policies\Microsoft\WindowsFirewall\PublicProfile"
+
+
+def test_a_group_policy_that_turns_the_firewall_off_counts() -> None:
+    """Nobody looked: allowed_sources kept nobody out, and the task was content."""
+    args = arguments(OUTSIDE, ONE)
+    off = node(args).merged({POLICY: {"exists": True, "type": "dword", "value": 0}})
+    with pytest.raises(Refused, match=r"is off on the node \(profile public; by group policy, HKLM.*: public\)"):
+        cri_tcp.desired(args, off)
+    secure = replace(args, listener=replace(OUTSIDE, tls=FILES))
+    assert cri_tcp.firewall_off(secure, off)[0] == ["public"], "said, and not refused: clients show a certificate"
+    local = r"registry:HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\PublicProfile"
+    on = node(args).merged({POLICY: {"value": 1}, local: {"value": 0}})
+    assert cri_tcp.firewall_off(args, on) == ([], "profile "), "the policy counts, not the machine's own"
+
+
+def test_certificates_that_the_file_names_have_to_be_there_before_containerd_restarts() -> None:
+    """containerd did not start with the new file, nor with the old one that was put back."""
+    text = CONFIG.replace("gid = 0", "tcp_tls_ca = 'C:\\gone\\ca.crt'")
+    reading = node(arguments(), text)
+    for args in (arguments(), arguments(None)):
+        opened = reading if args.listener else node(args, edited(text, LOOPBACK))
+        found = next(one for one in cri_tcp.desired(args, opened) if isinstance(one, cri_tcp.NamedFiles))
+        with pytest.raises(Refused, match=r"line 3: tcp_tls_ca = 'C:\\gone\\ca.crt' is no file on the node"):
+            found.change(opened)
+        there = opened.merged({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
+        found.change(there)
+
+
+def test_closing_asks_no_task_scheduler() -> None:
+    """One that does not answer kept the port open."""
+    assert not [query for query in cri_tcp.reads(arguments(None)) if query.op == "task"]
+
+
 # --- the firewall's rule ---------------------------------------------------------------------------------------------
 
 
@@ -158,12 +193,12 @@ def test_refused_where_the_firewall_is_off() -> None:
 def test_the_rule_is_made_for_exactly_these() -> None:
     args = arguments(OUTSIDE, sources(["192.168.122.1", "10.9.0.0/16"], "allowed_sources"))
     found = plan(args, node(args))
-    assert ops(found)[0] == (
+    rule = next(op for op in found.batch.ops if "netsh" in str(op.args.get("program"))) if found.batch else None
+    assert rule is not None and lines((rule,))[0] == (
         "run netsh.exe advfirewall firewall add rule name=winkube-cri-tcp dir=in action=allow protocol=TCP "
         "localport=8888 remoteip=192.168.122.1,10.9.0.0/16"
     )
-    assert found.batch is not None
-    assert lines(found.batch.ops[0].undo) == ["run netsh.exe advfirewall firewall delete rule name=winkube-cri-tcp"]
+    assert lines(rule.undo) == ["run netsh.exe advfirewall firewall delete rule name=winkube-cri-tcp"]
 
 
 def test_a_rule_that_is_right_stays_and_masks_are_networks() -> None:
@@ -219,7 +254,7 @@ def test_containerd_restarts_with_what_depends_on_it_and_the_port_is_the_gate() 
     assert (gate["for"], gate["host"], gate["port"]) == ("tcp", "127.0.0.1", 8888)
     assert [step.text for step in found.steps][1:] == [
         "restart containerd",
-        "stop before it and start after it what depends on it: kubelet",
+        "restart its dependants: kubelet",
     ]
 
 
@@ -297,16 +332,17 @@ def test_the_servers_key_is_for_administrators() -> None:
 @pytest.mark.row("CT-09")
 def test_the_nodes_containerd_reads_the_new_file_before_anything_is_stopped() -> None:
     args, reading = arguments(), node(arguments())
-    batch = cri_tcp.rehearsal(args, cri_tcp.desired(args, reading), reading)
-    assert batch is not None and cri_tcp.is_rehearsal(batch)
+    batch = cri_tcp_rehearsal.rehearsal(args, cri_tcp.desired(args, reading), reading)
+    assert batch is not None and cri_tcp_rehearsal.is_rehearsal(batch)
     candidate = rf"{LAYOUT.containerd_config}.winkube-candidate"
     assert lines(batch.ops) == [
+        f"run containerd.exe --config {LAYOUT.containerd_config} config dump",
         f"write {candidate}",
         f"run containerd.exe --config {candidate} config dump",
         f"remove {candidate}",
     ]
     same = node(args, edited(CONFIG, LOOPBACK))
-    assert cri_tcp.rehearsal(args, cri_tcp.desired(args, same), same) is None
+    assert cri_tcp_rehearsal.rehearsal(args, cri_tcp.desired(args, same), same) is None
 
 
 @pytest.mark.row("CT-09")
@@ -315,17 +351,31 @@ def test_the_nodes_containerd_reads_the_new_file_before_anything_is_stopped() ->
     [
         (CONFIG, CONFIG, "containerd would say that it listens on no TCP address, not on 127.0.0.1:8888. Nothing was"),
         (CONFIG, f'imports = ["conf.d/*.toml"]\n{CONFIG}', r"Look into what it imports \(conf.d/\*.toml\)"),
-        ("no toml", CONFIG, "its answer to 'config dump' is no TOML"),
+        ("no toml", CONFIG, "the answer of containerd to 'config dump' is no TOML"),
     ],
 )
 def test_a_file_that_would_not_do_is_not_put_in_place(dump: str, text: str, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        cri_tcp.judge_rehearsal(arguments(), {"results": [{"n": 0}, {"n": 1, "stdout": dump}]}, text)
+        cri_tcp_rehearsal.judge_rehearsal(arguments(), {"results": [{"n": 0}, {"n": 1, "stdout": dump}]}, text)
 
 
 def test_a_file_that_would_do() -> None:
     answer = {"results": [{"n": 0}, {"n": 1, "stdout": edited(CONFIG, LOOPBACK)}, {"n": 2}]}
-    cri_tcp.judge_rehearsal(arguments(), answer, CONFIG)
+    cri_tcp_rehearsal.judge_rehearsal(arguments(), answer, CONFIG)
+
+
+def test_what_else_would_change_is_refused_and_after_closing_told() -> None:
+    """A file without a version has settings that containerd 1.x does not read until it gets one."""
+    present = CONFIG.replace('sandbox_image = "a:1"', 'sandbox_image = "b:2"')
+    answer = {"results": [{"n": 0, "stdout": present}, {"n": 1}, {"n": 2, "stdout": edited(CONFIG, LOOPBACK)}]}
+    said = r"cri.sandbox_image would be 'a:1', and is 'b:2'. Nothing was changed."
+    with pytest.raises(Refused, match=said):
+        cri_tcp_rehearsal.judge_rehearsal(arguments(), answer, CONFIG)
+    closed = {"results": [{"n": 0, "stdout": edited(present, LOOPBACK)}, {"n": 1}, {"n": 2, "stdout": CONFIG}]}
+    found = cri_tcp_rehearsal.judge_rehearsal(arguments(None), closed, CONFIG)
+    assert len(found.others) == 1 and not found.fault
+    same = {"results": [{"n": 0, "stdout": CONFIG}, {"n": 1}, {"n": 2, "stdout": edited(CONFIG, LOOPBACK)}]}
+    assert cri_tcp_rehearsal.judge_rehearsal(arguments(), same, CONFIG).others == ()
 
 
 # --- certificates ----------------------------------------------------------------------------------------------------

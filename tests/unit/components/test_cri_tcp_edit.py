@@ -9,6 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_toml import equal
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Address,
     Effective,
@@ -314,3 +315,49 @@ def test_no_key_is_lost_and_a_second_run_changes_nothing(text: str) -> None:
     closed = edited(after, None)
     assert effective(closed).address == "" and not effective(closed).serves_cri
     assert edited(closed, None) == closed
+
+
+MADE = (r"C:\state\cri-tcp\ca.crt", r"C:\state\cri-tcp\server.crt", r"C:\state\cri-tcp\server.key")
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_a_closed_file_names_no_certificate_that_was_made_for_it(version: int) -> None:
+    """containerd 2.2 reads them also where the address is empty, and did not start once their folder was gone."""
+    text = f"version = {version}\n"
+    opened = edited(text, Listener(Address("127.0.0.1", 8888), Tls(*MADE)))
+    assert "server.key" in opened
+    closed = edited(opened, None, made=[path.upper() for path in MADE])
+    assert "tls" not in closed and effective(closed).address == ""
+    others = edited(opened, None)
+    assert others.count("tls_") == 3, "somebody else's stay"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version = 2\n[grpc]\n\tgid = 0\n\tuid = 0 # mine\n",
+        "version = 2\r\n[grpc]\r\n  gid = 0\n  uid = 0\r\n# end\r\n",
+        "version = 2\nodd = nan\n[grpc]\n  gid = 0",
+        "version = 2 # two\n[grpc] # grpc\n  gid = 0 # none\n\n# the end",
+        "version = 2\n[debug]\n  level = 'info'\n[grpc]\n  gid = 0\n# last, without an end of line",
+    ],
+)
+def test_every_line_that_was_there_is_there_as_it_was(text: str) -> None:
+    """Tabs became a blank, mixed line ends all the same, and a value that is not equal to itself was refused."""
+    opened = edited(text, Listener(Address("127.0.0.1", 8888)))
+    lines = opened.splitlines(keepends=True)
+    *whole, last = text.splitlines(keepends=True)
+    assert [line for line in whole if line not in lines] == []
+    assert last.rstrip("\r\n") in [line.rstrip("\r\n") for line in lines]
+    if "\tgid" in text:
+        assert "\n\ttcp_address" in opened
+
+
+def test_what_closing_leaves_is_no_difference_to_a_file_without_it() -> None:
+    """The role restarted containerd once after each opening and closing."""
+    text = 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "a:1"\n'
+    closed = edited(edited(text, Listener(Address("127.0.0.1", 8888))), None)
+    assert closed != text
+    assert equal(closed, text) and equal(text, closed)
+    assert not equal(closed.replace("a:1", "a:2"), text)
+    assert not equal(closed.replace('tcp_address = ""', 'tcp_address = "127.0.0.1:1"'), text)

@@ -10,12 +10,12 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs import csi_proxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.csi_proxy import GROUPS
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.csi_proxy import GROUPS
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
 from tests.lab.machine.faults import ServiceFault
@@ -46,7 +46,7 @@ def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MAR
         {"groups": list(groups)},
         archive=True,
         manager=manager,
-        nssm=tool if manager == "nssm" else (),
+        tools=tool if manager == "nssm" else (),
         mark=mark,
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import Request
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join import csr
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import after_join
 
 NODE = {
     "metadata": {"name": "win1"},
@@ -33,7 +33,7 @@ REQUEST = Request("system:node:win1", ("system:nodes",), ("win1", "win1.example.
     "usages", [["server auth", "digital signature"], ["digital signature", "key encipherment", "server auth"]]
 )
 def test_a_right_request_is_approved(usages: list[str]) -> None:
-    assert csr.problems({"spec": SPEC | {"usages": usages}}, REQUEST, NODE) == []
+    assert after_join.request_problems({"spec": SPEC | {"usages": usages}}, REQUEST, NODE) == []
 
 
 @pytest.mark.row("JR-01")
@@ -54,7 +54,7 @@ def test_a_right_request_is_approved(usages: list[str]) -> None:
     ],
 )
 def test_a_wrong_request_is_not(spec: dict[str, Any], request_: dict[str, Any], said: str) -> None:
-    found = csr.problems({"spec": SPEC | spec}, replace(REQUEST, **request_), NODE)
+    found = after_join.request_problems({"spec": SPEC | spec}, replace(REQUEST, **request_), NODE)
     assert any(said in sentence for sentence in found), found
 
 
@@ -72,10 +72,10 @@ def test_a_wrong_request_is_not(spec: dict[str, Any], request_: dict[str, Any], 
 def test_only_this_nodes_undecided_serving_requests_are_looked_at(
     spec: dict[str, Any], status: dict[str, Any], is_pending: bool
 ) -> None:
-    assert csr.pending({"spec": SPEC | spec, "status": status}, "win1") is is_pending
+    assert after_join.is_pending({"spec": SPEC | spec, "status": status}, "win1") is is_pending
 
 
 def test_the_approval_keeps_other_conditions() -> None:
-    patch = csr.approval({"status": {"conditions": [{"type": "Other"}]}}, "win1")
+    patch = after_join.approval({"status": {"conditions": [{"type": "Other"}]}}, "win1")
     assert [item["type"] for item in patch["status"]["conditions"]] == ["Other", "Approved"]
     assert patch["status"]["conditions"][1]["status"] == "True"

@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.drain import (
     before,
     interrupts,
     is_ready,
+    misfits,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -189,3 +190,35 @@ def test_ready_is_a_condition() -> None:
     assert is_ready({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
     assert not is_ready({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
     assert not is_ready(None)
+
+
+def on_node(name: str, *images: str, **spec: Any) -> Object:
+    containers = [{"name": str(number), "image": image} for number, image in enumerate(images)]
+    return pod(name) | {"spec": {"containers": containers, **spec}}
+
+
+def test_what_was_on_the_node_is_told_and_planned_without_a_change() -> None:
+    daemon = on_node("agent", "agent:1")
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet"}]
+    api = Api(on_node("web", "a:1", "b:1", nodeSelector={"node.kubernetes.io/windows-build": "10.0.20348"}), daemon)
+    node = NodeDrain(api, "win1", "run")
+    assert node.evictable() == [{"namespace": "apps", "name": "web", "images": ["a:1", "b:1"], "build": "10.0.20348"}]
+    assert node.planned() == ("cordon win1", "drain win1 (1 pods)")
+    assert api.evictions == []
+    assert "unschedulable" not in api.known["spec"]
+    assert NodeDrain(api, "win9", "run").evictable() == []
+
+
+def test_after_an_upgrade_of_windows_the_pods_that_no_longer_fit_are_named() -> None:
+    pods = [
+        {"namespace": "a", "name": "old", "images": ["mcr.microsoft.com/windows/servercore:ltsc2019"], "build": ""},
+        {"namespace": "a", "name": "last", "images": ["mcr.microsoft.com/windows/servercore:ltsc2022"], "build": ""},
+        {"namespace": "a", "name": "who-knows", "images": ["registry.example.com/shop:1.2"], "build": ""},
+        {"namespace": "a", "name": "pinned", "images": [], "build": "10.0.20348"},
+    ]
+    assert list(misfits(pods, 26100)) == [
+        "a/old: mcr.microsoft.com/windows/servercore:ltsc2019 is for build 17763; a host of build 26100 runs images of"
+        " the builds 20348 to 26100.",
+        "a/pinned: its nodeSelector wants node.kubernetes.io/windows-build=10.0.20348; the host is now 10.0.26100.",
+    ]
+    assert list(misfits(pods[1:], 20348)) == []

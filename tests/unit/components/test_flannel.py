@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.action import win_flannel
 from ansible_collections.winkube.node.plugins.plugin_utils.components import networks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import (
     flannel,
     flannel_conf,
+    in_cluster,
     virtual_switch,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.in_cluster import Answers
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -37,7 +37,7 @@ SUBNET = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.4.1/24\nFLANNEL_M
 
 
 def args(found: Reading = SWITCHED, mode: str = "l2bridge", **more: Any) -> flannel.FlannelArgs:
-    management = networks.management(found, interface="Ethernet", address="")
+    management = networks.management(found, interface_name="Ethernet", address="")
     options: dict[str, Any] = {
         "layout": LAYOUT,
         "source": SOURCE,
@@ -81,7 +81,7 @@ def waits(ops: tuple[Op, ...]) -> list[dict[str, Any]]:
 
 @pytest.mark.row("FL-01", "FL-02", "FL-04", "FL-05", "FL-06", "FL-07", "NW-10")
 def test_flanneld_runs_before_cni_conf_is_written() -> None:
-    made = plan().batch
+    made = plan(start_timeout_s=180).batch
     assert made is not None
     found = [line for line in lines(made.ops) if not line.startswith(("mkdir", "run nssm.exe set"))]
     staging = r"C:\ProgramData\winkube\staging\flanneld-01234567"
@@ -346,13 +346,6 @@ def test_another_network_and_a_map_that_cannot_be_read() -> None:
             flannel_conf.cluster_net_conf(data, WHERE)
 
 
-def action(found: Fake) -> tuple[win_flannel.ActionModule, win_flannel.Answers]:
-    """win_flannel in check mode, and what this cluster says of the node win1."""
-    made = object.__new__(win_flannel.ActionModule)
-    made._task = SimpleNamespace(check_mode=True)
-    return made, made._ask(found.cluster, {"node_name": "win1", "managed_by": "service"})
-
-
 @pytest.mark.row("FL-14", "NW-03", "NW-15")
 @pytest.mark.parametrize("namespace", ["kube-flannel", "kube-system"])
 def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace: str) -> None:
@@ -360,11 +353,11 @@ def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace:
     cluster.add_node("win1")["spec"] = {"podCIDR": "10.244.4.0/24"}
     data = {"net-conf.json": json.dumps({"Network": "10.244.0.0/16", "Backend": {"Type": "host-gw"}})}
     cluster.objects[f"/api/v1/namespaces/{namespace}/configmaps/kube-flannel-cfg"] = {"data": data}
-    made, answers = action(cluster)
+    answers = Answers.of(cluster.cluster, "win1", waits=False)
     assert answers.where == f"{namespace}/kube-flannel-cfg"
     options = {"node_name": "win1", "cluster_cidr": "10.244.0.0/16"}
-    assert made._cluster_problems(options | {"network_mode": "l2bridge"}, answers) == ()
-    (sentence,) = made._cluster_problems(options | {"network_mode": "overlay"}, answers)
+    assert answers.problems(options | {"network_mode": "l2bridge"}, check=True) == ()
+    (sentence,) = answers.problems(options | {"network_mode": "overlay"}, check=True)
     assert "winkube_network_mode overlay needs vxlan" in sentence
     assert cluster.writes == [], "the cluster is never edited"
 
@@ -379,12 +372,12 @@ def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace:
     ],
 )
 def test_without_a_range_there_is_no_lease(node: dict[str, Any] | None, sentence: str) -> None:
-    assert sentence in (flannel.node_problem(node, "win1", "10.244.0.0/16") or "")
+    assert sentence in (in_cluster.node_problem(node, "win1", "10.244.0.0/16") or "")
 
 
 def test_a_node_with_a_range() -> None:
     two = {"spec": {"podCIDR": "10.244.4.0/24", "podCIDRs": ["10.244.4.0/24", "fd00:10:244:4::/64"]}}
-    assert flannel.node_problem(two, "win1", "10.244.0.0/16,fd00:10:244::/56") is None
+    assert in_cluster.node_problem(two, "win1", "10.244.0.0/16,fd00:10:244::/56") is None
 
 
 def daemon_set(name: str, os: str) -> dict[str, Any]:
@@ -395,8 +388,8 @@ def daemon_set(name: str, os: str) -> dict[str, Any]:
 @pytest.mark.row("FL-14")
 def test_a_daemon_set_on_this_node_is_refused_beside_the_service() -> None:
     linux, windows = daemon_set("kube-flannel-ds", "linux"), daemon_set("kube-flannel-ds-windows", "windows")
-    assert flannel.beside_daemon_set([linux], None, "win1") is None
-    found = flannel.beside_daemon_set([linux, windows], None, "win1")
+    assert in_cluster.beside_daemon_set([linux], None, "win1") is None
+    found = in_cluster.beside_daemon_set([linux, windows], None, "win1")
     assert found is not None
     assert "The DaemonSet kube-flannel/kube-flannel-ds-windows runs flannel on this node" in found
 
@@ -406,21 +399,21 @@ def test_a_network_of_the_clusters_own() -> None:
     running = {"name": "flanneld", "state": "running", "image_path": "x"}
     windows = [daemon_set("calico-node-windows", "windows")]
     node = bare(flannel.reads(LAYOUT), running)
-    (found,) = flannel.cluster_managed_problems(LAYOUT, node, windows, None, "win1")
+    (found,) = in_cluster.cluster_managed_problems(LAYOUT, node, windows, None, "win1")
     assert "The service flanneld runs on this node, but winkube_cni_managed_by is cluster" in found
-    assert flannel.left_to_cluster(LAYOUT, node) == ()
+    assert in_cluster.left_to_cluster(LAYOUT, node) == ()
     own = running | {"image_path": r"C:\k\nssm.exe", "nssm": {"Application": r"c:\Flannel\flanneld.exe"}}
     ours = bare(flannel.reads(LAYOUT), own)
-    assert flannel.cluster_managed_problems(LAYOUT, ours, windows, None, "win1") == ()
-    made = make_plan(flannel.NAME, flannel.left_to_cluster(LAYOUT, ours), ours)
+    assert in_cluster.cluster_managed_problems(LAYOUT, ours, windows, None, "win1") == ()
+    made = make_plan(flannel.NAME, in_cluster.left_to_cluster(LAYOUT, ours), ours)
     assert [step.text for step in made.steps] == ["remove the service flanneld"]
-    assert not make_plan(flannel.NAME, flannel.left_to_cluster(LAYOUT, made.predicted), made.predicted).changed
+    assert not make_plan(flannel.NAME, in_cluster.left_to_cluster(LAYOUT, made.predicted), made.predicted).changed
     gone = bare(flannel.reads(LAYOUT), running | {"state": "stopped"})
-    assert flannel.cluster_managed_problems(LAYOUT, gone, windows, None, "win1") == ()
-    assert flannel.cluster_managed_problems(LAYOUT, gone, None, None, "win1") == ()
+    assert in_cluster.cluster_managed_problems(LAYOUT, gone, windows, None, "win1") == ()
+    assert in_cluster.cluster_managed_problems(LAYOUT, gone, None, None, "win1") == ()
     for name in ("kube-flannel-ds-windows", "calico-node-windows", "antrea-agent-windows", "ovnkube-node-windows"):
         there = [daemon_set(name, "windows")]
-        assert flannel.cluster_managed_problems(LAYOUT, gone, there, None, "win1") == (), name
+        assert in_cluster.cluster_managed_problems(LAYOUT, gone, there, None, "win1") == (), name
     told = daemon_set("kube-flannel-ds-windows", "windows")
     pod = told["spec"]["template"]["spec"]
     for env, volumes, expected in (
@@ -431,10 +424,10 @@ def test_a_network_of_the_clusters_own() -> None:
     ):
         pod["containers"][0]["env"] = [{"name": name, "value": value} for name, value in env.items()]
         pod["volumes"] = [{"name": str(number), "hostPath": {"path": path}} for number, path in enumerate(volumes)]
-        problems = flannel.cluster_managed_problems(LAYOUT, gone, [told], None, "win1")
+        problems = in_cluster.cluster_managed_problems(LAYOUT, gone, [told], None, "win1")
         assert len(problems) == expected, (env, volumes)
         assert all("but containerd on this node looks in" in sentence for sentence in problems)
-    (nobody,) = flannel.cluster_managed_problems(LAYOUT, gone, [], None, "win1")
+    (nobody,) = in_cluster.cluster_managed_problems(LAYOUT, gone, [], None, "win1")
     assert "no DaemonSet of a network" in nobody
 
 

@@ -11,6 +11,7 @@ import yaml
 from _pytest.mark import ParameterSet
 from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.components import log_limit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import arguments
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
@@ -156,7 +157,7 @@ def conf(**more: Any) -> Any:
     action: Any = object.__new__(win_flannel.ActionModule)
     action.render = lambda _path, variables, *, role: test_cni_conf.rendered(variables)
     action.warn_all = lambda sentences: None
-    made = action._conf(wanted, LAYOUT, management(SWITCHED, interface="Ethernet", address=""))
+    made = action._conf(wanted, LAYOUT, management(SWITCHED, interface_name="Ethernet", address=""))
     found = json.loads(made)
     values = {policy["Value"]["Type"]: policy["Value"]["Settings"] for policy in found["delegate"]["policies"][:2]}
     return {
@@ -236,10 +237,9 @@ def test_cni_confs(option: dict[str, Any], changed: dict[str, Any]) -> None:
     ],
 )
 def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
-    action = object.__new__(win_flannel.ActionModule)
-    node = management(SWITCHED, interface="Ethernet", address="")
-    assert action._range_problems(options("win_flannel"), node) == ()
-    (found,) = action._range_problems(options("win_flannel", **option), node)
+    node = management(SWITCHED, interface_name="Ethernet", address="")
+    assert arguments.range_problems(options("win_flannel"), node) == ()
+    (found,) = arguments.range_problems(options("win_flannel", **option), node)
     assert sentence in found
 
 
@@ -294,7 +294,7 @@ def test_targets_outside_that_an_exception_covers_are_warned_of() -> None:
     said: list[str] = []
     action.render = lambda _path, variables, *, role: test_cni_conf.rendered(variables)
     action.warn_once = said.append
-    node = management(SWITCHED, interface="Ethernet", address="")
+    node = management(SWITCHED, interface_name="Ethernet", address="")
     wanted = options("win_flannel", exception_list=["192.168.7.0/24"], external_targets=["192.168.7.9", "8.8.8.8"])
     action._conf(wanted, LAYOUT, node)
     (sentence,) = said
@@ -312,7 +312,7 @@ def test_the_machines() -> None:
         proxy={"http": "http://p:80/", "https": "http://p:443/", "no_proxy": ["git.example.com"]},
         network={
             "mode": "overlay",
-            "interface": "Ethernet 2",
+            "interface_name": "Ethernet 2",
             "address": "10.0.0.5",
             "cluster_cidr": "10.244.0.0/16, fd00::/56",
             "service_cidr": "10.96.0.0/12",
@@ -320,7 +320,7 @@ def test_the_machines() -> None:
         },
     )
     found = win_k8s_host.arguments(wanted, LAYOUT)
-    assert (found.computer_name, found.page_file_mb, found.interface, found.address) == (
+    assert (found.computer_name, found.page_file_mb, found.interface_name, found.address) == (
         "win7",
         4096,
         "Ethernet 2",

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host import gmsa, host
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host, host_checks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import Machine
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.gmsa import GMSA_FLOORS
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import GMSA_FLOORS
 
 from tests.conftest import ROOT
 
@@ -24,7 +24,7 @@ def node(build: int, revision: int, value: int | None = 1) -> Reading:
     found: dict[str, Any] = {"exists": False} if value is None else {"exists": True, "type": "dword", "value": value}
     system = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": {"build": build, "revision": revision}}
     files = {"registry:page-files": {"exists": False}}
-    return bare(host.reads(LAYOUT)).merged({"system": system, gmsa.NAMESPACE_QUERY.key: found, **files})
+    return bare(host.reads(LAYOUT)).merged({"system": system, host_checks.NAMESPACE_QUERY.key: found, **files})
 
 
 def said(build: int, revision: int, value: int | None = 1, args: HostArgs = WANTED) -> list[str]:
@@ -64,8 +64,10 @@ def test_what_no_source_names_is_said_as_such() -> None:
 
 
 def test_the_value_is_read_and_nothing_is_changed() -> None:
-    (resource,) = (each for each in host.desired(WANTED, node(20348, 1)) if isinstance(each, gmsa.Preconditions))
-    assert resource.reads() == (gmsa.NAMESPACE_QUERY,)
+    (resource,) = (
+        each for each in host.desired(WANTED, node(20348, 1)) if isinstance(each, host_checks.GmsaPreconditions)
+    )
+    assert resource.reads() == (host_checks.NAMESPACE_QUERY,)
     assert make_plan("host", (resource,), node(20348, 1)).batch is None
 
 

@@ -246,11 +246,11 @@ def test_the_folders_and_what_is_above_them_are_the_administrators() -> None:
 
 @pytest.mark.row("HP-07")
 def test_an_adapter_that_is_not_there_is_refused_with_those_that_are() -> None:
-    said = refusals(node(), replace(NODE, interface="Ethernet 2"))
+    said = refusals(node(), replace(NODE, interface_name="Ethernet 2"))
     assert "no network adapter 'Ethernet 2'" in said
     assert "'Ethernet', 'Storage'" in said
-    assert refusals(node(), replace(NODE, interface="Storage")) == ""
-    assert refusals(node(), replace(ALONE, interface="Ethernet 2")) == "", "containerd alone needs none"
+    assert refusals(node(), replace(NODE, interface_name="Storage")) == ""
+    assert refusals(node(), replace(ALONE, interface_name="Ethernet 2")) == "", "containerd alone needs none"
 
 
 @pytest.mark.row("HP-11")

@@ -59,7 +59,7 @@ def test_what_containerd_has_already_is_only_noted() -> None:
     made = plan(known, PAUSE, CORE)
     assert made.batch is not None
     assert [op.op for op in made.batch.ops] == ["record"]
-    assert made.steps[0].text == f"note that {PAUSE}, {CORE} is there already"
+    assert made.steps[0].text == f"record that {PAUSE}, {CORE} is there already"
     assert images.PRESENT not in known.to_fact()["parts"], "it is no fact: another task would believe it"
 
 

@@ -9,13 +9,15 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
-from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify_network
 
-from .nodes import lines
+from .nodes import LAYOUT, lines
 
 PODS = "10.244.0.0/16"
 OWN = Management("192.168.122.231", 24, Adapter("Ethernet", True, False, 1500, (("192.168.122.231", 24),), (), ()))
@@ -153,10 +155,11 @@ def test_verify_compares_the_nodes_address() -> None:
     reading = Reading().merged({"adapters": adapters})
     expected = Expected(node_name="win1", kubernetes=True)
     status = {"addresses": [{"type": "InternalIP", "address": "10.244.1.2"}]}
-    (found,) = verify_network.check_address(expected, reading, {"status": status})
-    assert found.text == (
-        "The Node win1 has the InternalIP 10.244.1.2, but the node's address is 192.168.122.231: logs, exec and "
-        "metrics go astray."
-    )
-    status = {"addresses": [{"type": "InternalIP", "address": "192.168.122.231"}]}
-    assert verify_network.check_address(expected, reading, {"status": status}) == ()
+    expect = Expectations.of(LAYOUT, expected)
+
+    def said(known: dict[str, Any]) -> list[str]:
+        scene = scene_of(reading, expect, expected=expected, node={"status": known}, asked=True)
+        return [found.text for found in diagnose(scene, VERIFY).findings if found.id == "node.address"]
+
+    assert said(status) == ["Node win1: its InternalIP is 10.244.1.2; wanted 192.168.122.231."]
+    assert said({"addresses": [{"type": "InternalIP", "address": "192.168.122.231"}]}) == []

@@ -268,7 +268,7 @@ def test_a_kubeconfig_of_the_users_is_written_for_administrators_alone_and_the_k
 def test_a_real_run_tells_the_pod_cidr_itself_or_leaves_it_out(pod_cidr: str, ending: str) -> None:
     planned = f"joined as win1, podCIDR {joining.LATER}\n"
     assert joining.told(planned, pod_cidr) == f"joined as win1{ending}"
-    assert joining.told("make the folder C:\\k", pod_cidr) == "make the folder C:\\k"
+    assert joining.told("create the folder C:\\k", pod_cidr) == "create the folder C:\\k"
 
 
 def test_check_mode_says_that_the_pod_cidr_comes_later_and_what_the_node_is_then() -> None:
@@ -325,7 +325,7 @@ def test_what_reads_a_changed_secret_file_is_restarted_if_it_runs() -> None:
     ]
     assert [op.op for op in ops(files(b"token: y", state="stopped"))] == ["mkdir", "write"]
     (step,) = make_plan(join.NAME, (SECRET,), files(b"token: y")).steps
-    assert step.text == rf"rewrite the kubeconfig of flanneld, {SECRET.path}, and restart flanneld"
+    assert step.text == rf"rewrite the kubeconfig of flanneld, {SECRET.path}, with a restart of flanneld"
     # One that waits to be started after a crash (nssm) is started again as well.
     assert "run sc.exe start flanneld" in lines(ops(files(b"token: y", state="paused")))
 

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.action import win_k8s_join
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join import csr, node_object
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import after_join, material, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.after_join import Expected, look_after
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from cryptography import x509
@@ -138,10 +137,10 @@ def add_request(fake: Fake, address: str) -> None:
     pem = certificate_request(
         subject("system:node:win1", "system:nodes"), x509.DNSName("win1"), x509.IPAddress(ipaddress.ip_address(address))
     )
-    fake.objects[f"{csr.PATH}/csr-1"] = {
+    fake.objects[f"{after_join.REQUESTS}/csr-1"] = {
         "metadata": {"name": "csr-1"},
         "spec": {
-            "signerName": csr.SIGNER,
+            "signerName": after_join.SIGNER,
             "username": "system:node:win1",
             "groups": ["system:nodes", "system:authenticated"],
             "usages": ["digital signature", "server auth"],
@@ -156,7 +155,7 @@ def test_a_serving_certificate_of_this_node_is_approved_once() -> None:
     add_request(fake, "10.0.0.21")
     report = look_after(fake.cluster, EXPECTED, Time().clock)
     assert report.steps == ("approve the serving certificate of win1 (csr-1)",)
-    assert fake.objects[f"{csr.PATH}/csr-1"]["status"]["conditions"][0]["type"] == "Approved"
+    assert fake.objects[f"{after_join.REQUESTS}/csr-1"]["status"]["conditions"][0]["type"] == "Approved"
     assert look_after(fake.cluster, EXPECTED, Time().clock).steps == ()
 
 
@@ -183,13 +182,11 @@ def test_a_request_is_waited_for_only_where_the_kubelet_makes_one() -> None:
 def test_a_join_without_a_linux_node_is_refused_before_anything_is_done() -> None:
     fake = Fake()
     fake.add_node("win2", **LABELS)
-    action = object.__new__(win_k8s_join.ActionModule)
-    action._found = win_k8s_join._Task(fake.cluster)
     options = {"join": "kubeadm", "state": "joined", "kubeconfig_source": "", "bootstrap_source": ""}
     with pytest.raises(Refused, match="has no Linux node that is Ready"):
-        action._may_join(options, LAYOUT, fresh())
+        material.check_possible(fake.cluster, options, LAYOUT, fresh())
     fake.add_node("cp1", **{"kubernetes.io/os": "linux"})
-    action._may_join(options, LAYOUT, fresh())
+    material.check_possible(fake.cluster, options, LAYOUT, fresh())
 
 
 @pytest.mark.row("HP-01")

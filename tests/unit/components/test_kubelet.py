@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import skew
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from .nodes import LAYOUT, bare, file, lines
@@ -115,10 +115,10 @@ def test_a_folder_that_several_want_is_made_once_and_none_for_a_drop_in_that_the
     for version, made in (("1.27.4", 0), ("1.37.1", 1)):
         args = arguments(tools=tool, settings=settings(version))
         found = plan(bare(kubelet.reads(LAYOUT)), args)
-        folders = [step.text for step in found.steps if step.text.startswith("make the folder ")]
+        folders = [step.text for step in found.steps if step.text.startswith("create the folder ")]
         assert len(folders) == len(set(folders))
-        assert r"make the folder C:\k" in folders
-        assert folders.count(r"make the folder C:\var\lib\kubelet\config.d") == made
+        assert r"create the folder C:\k" in folders
+        assert folders.count(r"create the folder C:\var\lib\kubelet\config.d") == made
 
 
 def test_in_check_mode_the_next_component_finds_nssm_as_this_one_would_leave_it() -> None:
@@ -165,7 +165,7 @@ def test_before_the_join_it_is_never_started_whatever_state_a_reboot_left_it_in(
 
 
 def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
-    args = arguments(configured=True)
+    args = arguments(configured=True, start_timeout_s=240)
     made = plan(installed(args, joined=True, state="stopped"), args)
     assert made.batch is not None
     assert lines(made.batch.ops) == ["run sc.exe start kubelet", "wait service kubelet running"]
@@ -459,7 +459,7 @@ def test_a_pause_image_without_wincat_is_said(image: str, too_old: bool) -> None
     ],
 )
 def test_the_version_goes_with_the_api_server(program: str, component: str, server: str, sentence: str | None) -> None:
-    found = skew.problem(program, Line.parse(component), Line.parse(server))
+    found = kubernetes.skew_problem(program, Line.parse(component), Line.parse(server))
     assert (found is None) if sentence is None else (found is not None and sentence in found)
     assert found is None or found.startswith(f"{program} {component} ")
 

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import from_host
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision import Task, look
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_daemon_sets import from_host
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Build, Origin
@@ -327,7 +326,8 @@ def test_stop_rename_aside_rename_in_start_and_gate() -> None:
         r"record C:\ProgramData\winkube\receipts\provision-kubelet.json",
     ]
     # PV-05: two minutes for each, unless somebody gives another limit.
-    assert {op.args["timeout_s"] for op in (*made.batch.ops, *made.batch.gate) if op.op == "wait"} == {120}
+    assert {op.args["timeout_s"] for op in (*made.batch.ops, made.batch.gate[0]) if op.op == "wait"} == {120}
+    assert made.batch.gate[1].args["timeout_s"] == 123, "what it takes to stay up comes on top"
     assert {of_module("win_k8s_provisioner")[name]["default"] for name in ("start_timeout", "stop_timeout")} == {120}
     assert [op.args["for"] for op in made.batch.gate] == ["http", "service", "http"]
     assert made.batch.gate[0].args["url"] == "http://127.0.0.1:10248/healthz"
@@ -336,7 +336,7 @@ def test_stop_rename_aside_rename_in_start_and_gate() -> None:
     assert back[found.staged] == rf"move {EXE} -> {found.staged}"
     started = next(op for op in made.batch.ops if op.args.get("args") == ["stop", "kubelet"])
     assert "run sc.exe start kubelet" in lines(started.undo)
-    assert [step.text for step in made.steps] == [f"put kubelet 1.29.0 from {URL} in as {EXE}", "restart kubelet"]
+    assert [step.text for step in made.steps] == [f"install kubelet 1.29.0 from {URL} as {EXE}", "restart kubelet"]
     assert file(OLD)["sha256"] in made.steps[0].before and NEW_SHA in made.steps[0].after
 
 
@@ -407,12 +407,19 @@ def test_what_depends_on_it_and_runs_stops_before_and_starts_after() -> None:
         ({"state": "stopped", "start": 2}, True, True),
         ({"state": "stopped", "start": 2}, False, False),
         ({"state": "stopped", "start": 3}, True, False),
+        # Its own command line counts: one that names another file, one in a script, one without a cluster.
+        ({"state": "stopped", "start": 2, "image_path": rf"{EXE} --kubeconfig=C:\own.conf"}, True, False),
+        ({"state": "stopped", "start": 2, "image_path": r"powershell.exe C:\k\start.ps1"}, True, True),
+        ({"state": "stopped", "start": 2, "image_path": r"powershell.exe C:\k\start.ps1"}, False, False),
+        ({"state": "stopped", "start": 2, "image_path": EXE}, False, True),
     ],
 )
 def test_what_rests_is_started_only_if_windows_would_and_it_can_run(
     ran: dict[str, Any], configured: bool, started: bool
 ) -> None:
-    reading = running(service(**ran)).merged({file_key(LAYOUT.kubelet_kubeconfig): {"exists": configured}})
+    ran = {"image_path": f"{EXE} --kubeconfig {LAYOUT.kubelet_kubeconfig}", **ran}
+    known = {file_key(LAYOUT.kubelet_kubeconfig): {"exists": configured}, file_key(r"C:\own.conf"): {"exists": False}}
+    reading = running(service(**ran)).merged(known)
     made = plan(judged(task(reading), reading), reading)
     assert made.batch is not None
     assert ("run sc.exe start kubelet" in lines(made.batch.ops)) is started
@@ -440,14 +447,6 @@ def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     assert [step.text.split()[1] for step in made.steps[:2]] == ["kube-proxy", "containerd"], "the order of the list"
 
 
-@pytest.mark.row("PV-18")
-def test_the_first_node_that_fails_ends_the_run() -> None:
-    playbook = Path(__file__).resolve().parents[3] / "playbooks" / "provision.yml"
-    (play,) = yaml.safe_load(playbook.read_text(encoding="utf-8"))
-    assert play["any_errors_fatal"] is True
-    assert play["serial"] == "{{ winkube_serial | default('100%') }}"
-
-
 @pytest.mark.row("PV-05")
 def test_the_downtime_is_from_the_order_to_stop_to_running() -> None:
     reading = running()
@@ -463,5 +462,30 @@ def test_the_downtime_is_from_the_order_to_stop_to_running() -> None:
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows) + '{"at": "2026'
     state = {"journal": {"content": base64.b64encode(text.encode()).decode()}}
-    assert provision_report.downtimes(made, state) == {"kubelet": 4.25}
-    assert provision_report.downtimes(made, {}) == {}
+    found_times = provision_report.times(made, state)
+    assert (found_times.down, found_times.watched) == ({"kubelet": 4.25}, {"kubelet": 4.8})
+    assert provision_report.times(made, {}) == provision_report.Times()
+
+
+def test_a_program_that_is_held_for_some_seconds_is_asked_for_again() -> None:
+    """The task failed at once, and called the program file:c:\\k\\kubelet.exe."""
+    wanted = item()
+    queries = provision.reads((wanted,), LAYOUT)
+    key, asked = file_key(EXE), list[float]()
+    held = {"error": "The process cannot access the file because it is being used by another process. (32)"}
+
+    def probe(again: Any) -> dict[str, Any]:
+        assert [query.key for query in again] == [key]
+        return {key: held if len(asked) < 2 else file(OLD)}
+
+    found = provision.patient(running().merged({key: held}), queries, probe, asked.append)
+    assert found.file(EXE)["exists"] is True and asked == [2.0, 2.0]
+    asked.clear()
+    assert provision.patient(running(), queries, probe, asked.append).errors() == {} and not asked
+    stuck = provision.patient(running().merged({key: held}), queries, lambda _again: {key: held}, asked.append)
+    with pytest.raises(Refused, match=r"^C:.k.kubelet.exe could not be read on the node: The process cannot"):
+        make_plan(
+            "provisioner",
+            provision.desired([task(running())], LAYOUT, stuck, Timeouts(), MARK),
+            stuck,
+        )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import node_is_back
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.drain import interrupts
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import node_is_back
 
 from .nodes import LAYOUT, file
 from .test_provision import OLD, item, judged, node, plan, running, service, task

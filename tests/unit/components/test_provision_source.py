@@ -8,14 +8,13 @@ from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source, version_output
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, items_of
 
 from tests.lab.programs.builds import build
 
@@ -229,14 +228,10 @@ def test_the_checksum_of_an_address_is_what_its_program_must_have() -> None:
         ("https://xyz/kubelet.exe", "", False),
     ],
 )
-def test_plain_http_without_a_checksum_is_warned_of(
-    url: str, checksum: str, warned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plain_http_without_a_checksum_is_warned_of(url: str, checksum: str, warned: bool) -> None:
     said: list[str] = []
-    action: Any = ActionModule.__new__(ActionModule)
-    monkeypatch.setattr(action, "warn_all", said.extend)
     (item,) = items_of({"name": "kubelet", "sourceURL": url, "checksum": checksum}, _layout())
-    action._origin(item, {"fetch_by": "node", "fetch_timeout": 10}, tmp_path)
+    provision_source.origins([item], (), lambda url: "", None, said.extend)
     assert [text.partition(":")[0] for text in said] == ["kubelet"] * warned
     assert all(f"{url} is fetched over plain http and without a checksum" in text for text in said)
 
@@ -269,12 +264,14 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
 @pytest.mark.row("PV-07")
 def test_the_controller_may_fetch_a_build_and_judges_it_like_its_own(tmp_path: Path, address: str) -> None:
     action = ActionModule.__new__(ActionModule)
-    options = {"fetch_by": "controller", "fetch_timeout": 10}
+
+    def download(item: Item) -> Path:
+        return action.download(item.name, item.source, tmp_path, 10)
 
     def fetched(path: str, **more: str) -> provision_source.Origin:
         given = {"name": "kubelet", "sourceURL": f"{address}{path}", "checksum": f"sha256:{SHA256}", **more}
         (item,) = items_of(given, _layout())
-        return action._origin(item, options, tmp_path)
+        return provision_source.origins([item], (), lambda url: "", download, lambda said: None)["kubelet"]
 
     origin = fetched("/kubelet.exe")
     assert origin.build is not None and origin.build.path.parent == tmp_path

@@ -1,4 +1,4 @@
-"""A provisioner's batches on a simulated node, without Ansible: back and forth, cut at every moment, taken back."""
+"""A provisioner's batches on a simulated node, without Ansible: back and forth, cut at every moment, rolled back."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ class Bench:
             self.node.faults.trace.clear()
             self.answer = self.send(plan.batch) if deliver else {}
             reading = reading.merged(self.answer.get("state") or {}, plan.batch.state)
-        (entry,) = provision_report.items(tasks, check=False, downtime={}, transfers={}, reading=reading)
+        (entry,) = provision_report.items(
+            tasks, check=False, times=provision_report.Times(), transfers={}, reading=reading
+        )
         return entry
 
     def send(self, batch: Batch) -> dict[str, Any]:

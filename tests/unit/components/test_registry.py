@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
-from ansible_collections.winkube.node.plugins.plugin_utils.components import read_plan, registry
+from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, stopping
-from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify
 
 from tests.conftest import ROOT
 
@@ -47,7 +47,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("declared")
 def test_everything_knows_a_component_that_is_declared() -> None:
-    assert file_query(r"C:\k\probe-agent.exe").key in {query.key for query in read_plan.read_plan(LAYOUT)}
+    assert file_query(r"C:\k\probe-agent.exe").key in {query.key for query in registry.read_plan(LAYOUT)}
     plain = Expected("win1", kubernetes=True)
     there = replace(plain, optional_components=("probe_agent",))
     assert "probe-agent" not in {each.service for each in verify.programs(LAYOUT, plain)}
@@ -63,16 +63,14 @@ def test_everything_knows_a_component_that_is_declared() -> None:
 
 
 def test_the_order_is_that_of_site_yml() -> None:
-    (site,) = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
-    roles = [
-        task["ansible.builtin.import_role"]["name"] for task in site["tasks"] if "ansible.builtin.import_role" in task
-    ]
-    assert [f"winkube.node.{each.role}" for each in registry.COMPONENTS] == roles[1:]
+    tasks = yaml.safe_load((ROOT / "playbooks" / "tasks" / "node.yml").read_text(encoding="utf-8"))
+    roles = [task["ansible.builtin.import_role"]["name"] for task in tasks]
+    assert [f"winkube.node.{each.role}" for each in registry.COMPONENTS] == roles
 
 
 def test_each_optional_component_is_one_that_site_yml_asks_for_by_name() -> None:
-    (site,) = yaml.safe_load((ROOT / "playbooks" / "site.yml").read_text(encoding="utf-8"))
-    asked = {task["tags"] for task in site["tasks"] if "winkube_optional_components" in str(task.get("when"))}
+    tasks = yaml.safe_load((ROOT / "playbooks" / "tasks" / "node.yml").read_text(encoding="utf-8"))
+    asked = {task["tags"] for task in tasks if "winkube_optional_components" in str(task.get("when"))}
     assert asked == {each.role for each in registry.COMPONENTS if each.optional}
     option = argument_spec.of_module("win_k8s_node_info")["optional_components"]
     assert set(option["choices"]) == asked, "a name that is none is refused by the first task"

@@ -143,7 +143,8 @@ def test_services_stop_in_order_and_files_and_the_old_network_go() -> None:
     (step,) = plan.steps
     assert (step.label, step.text) == (
         "rejoin",
-        f"stop kube-proxy, kubelet, flanneld and remove {VIP}, {REQUEST}, {SUBNET_ENV}, {CONF}, the HNS network cbr0",
+        f"remove {VIP}, {REQUEST}, {SUBNET_ENV}, {CONF}, the HNS network cbr0, "
+        "with kube-proxy, kubelet, flanneld stopped",
     )
     stops = [op.args["args"][1] for op in plan.batch.ops if op.op == "run" and op.args["args"][0] == "stop"]
     assert stops == list(SERVICES)

@@ -322,7 +322,7 @@ def test_policy_lists_go_only_if_it_was_said() -> None:
 @pytest.mark.parametrize(("retries", "launches"), [(0, 1), (2, 3)])
 def test_flanneld_is_launched_once_and_so_often_again(retries: int, launches: int) -> None:
     *texts, error = repaired(machine(), retries=retries)
-    assert texts == ["launch flanneld again and wait 60 s for its network cbr0"] * launches
+    assert texts == ["relaunch flanneld, with 60 s for its network cbr0"] * launches
     assert error.startswith(f"flanneld was launched {launches} times, and its network cbr0")
 
 
@@ -333,7 +333,7 @@ def test_subnet_env_is_written_after_the_launches_and_only_if_it_was_said(allowe
     made.network("cbr0", OLD)
     *launches, last = repaired(made, retries=1, generate_subnet_env=allowed)
     assert len(launches) == 2
-    assert all(text.startswith("launch flanneld again") for text in launches)
+    assert all(text.startswith("relaunch flanneld") for text in launches)
     assert last.startswith(rf"write {SUBNET_ENV}: FLANNEL_NETWORK=" if allowed else "flanneld was launched 2")
 
 
@@ -345,7 +345,7 @@ def test_without_its_network_a_lease_would_help_nobody() -> None:
 
 # -- the module's options ----------------------------------------------------------------------------------------------
 
-OPTIONS = {"node_name": "win1", "always": False, "switch_mode": False, "batch": ""}
+OPTIONS = {"services": [], "finding": "", "node_name": "win1", "always": False, "switch_mode": False, "batch": ""}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.reserved import PROCESSORS, reserved
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import PROCESSORS, reserved
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 

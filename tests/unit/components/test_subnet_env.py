@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import subnet_env
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
 from .nodes import LAYOUT, bare, file
 
@@ -102,3 +104,16 @@ def test_a_missing_file_restarts_flanneld_that_is_there() -> None:
     assert change is not None
     assert change.touches == {file_key(PATH)}
     assert LEASE.change(bare(LEASE.reads())) is None
+
+
+def test_a_lease_of_another_range_than_the_network_is_written_anew() -> None:
+    """site.yml said changed=0 of a node whose subnet.env had been edited within the cluster's network."""
+    own = {"Name": "cbr0", "Type": "L2Bridge", "Subnets": [{"AddressPrefix": "10.244.4.0/24"}]}
+    said = {"available": True, "networks": json.dumps({"Success": True, "Output": [own]})}
+    lease = replace(LEASE, network="cbr0")
+    edited = TEXT.replace("10.244.4.1", "10.244.9.1")
+    parts = {file_key(PATH): file(edited.encode()), "hns": said, "services": ["flanneld"], "service:flanneld": SERVICE}
+    change = lease.change(Reading(parts=parts))
+    assert change is not None
+    assert "the HNS network cbr0 has 10.244.4.0/24" in change.text
+    assert lease.change(Reading(parts=parts | {file_key(PATH): file(TEXT.encode())})) is None

@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
-from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify, verify_network
 
 from .nodes import LAYOUT
 
@@ -41,13 +45,17 @@ def text(content: str) -> Parts:
 
 def service(name: str, parameters: str = "") -> Parts:
     nssm = {"AppParameters": parameters, "AppStderr": rf"C:\k\{name}.log"}
+    if name == "kube-proxy":
+        nssm["Application"] = LAYOUT.kube_proxy_binary
     found = {"name": name, "state": "running", "exit_code": 0, "service_exit_code": 0}
     return found | ({} if name == "containerd" else {"nssm": nssm})
 
 
-def conf(exceptions: list[str]) -> str:
+def conf(exceptions: list[str], *, overlay: bool = False) -> str:
+    kind = "win-overlay" if overlay else "win-bridge"
     policy = {"Name": "EndpointPolicy", "Value": {"Type": "OutBoundNAT", "Settings": {"Exceptions": exceptions}}}
-    return json.dumps({"name": "cbr0", "type": "flannel", "delegate": {"apiVersion": 2, "policies": [policy]}})
+    delegate = {"type": kind, "apiVersion": 2, "policies": [policy]}
+    return json.dumps({"name": "vxlan0" if overlay else "cbr0", "type": "flannel", "delegate": delegate})
 
 
 def hns(name: str, kind: str, prefix: str = "10.244.3.0/24", management: str = "192.168.122.220") -> Parts:
@@ -59,7 +67,25 @@ def hns(name: str, kind: str, prefix: str = "10.244.3.0/24", management: str = "
         "NetworkAdapterName": "Ethernet",
         "Subnets": [{"AddressPrefix": prefix}],
     }
-    return {"available": True, "networks": json.dumps({"Success": True, "Output": [network]})}
+    host = prefix.replace(".0/24", ".2")
+    endpoints = [{"ID": "E1", "Name": f"{name}_ep", "VirtualNetwork": "9DD9", "IPAddress": host}]
+    remote = {
+        "ID": "E2",
+        "Name": "Ethernet",
+        "VirtualNetwork": "9DD9",
+        "IPAddress": "10.0.0.1",
+        "IsRemoteEndpoint": True,
+    }
+    rule = {"Type": "ELB", "VIPs": ["10.96.0.1"], "ExternalPort": 443, "InternalPort": 6443, "Protocol": 6}
+    rule |= {"SourceVIP": host} if kind == "Overlay" else {}
+    objects = {
+        "networks": [network],
+        "endpoints": [*(endpoints if kind == "L2Bridge" else []), remote],
+        "namespaces": [],
+        "policylists": [{"ID": "P1", "References": ["/endpoints/E2"], "Policies": [rule]}],
+    }
+    said = {name: json.dumps({"Success": True, "Output": found}) for name, found in objects.items()}
+    return {"available": True, **said}
 
 
 def healthy(overlay: bool = False) -> Parts:
@@ -77,10 +103,18 @@ def healthy(overlay: bool = False) -> Parts:
         "mtu": 1500,
         "ipv4": [{"address": "192.168.122.220", "prefix": 24}],
     }
-    vip = "--source-vip=10.244.3.2 --v=4" if overlay else "--v=4"
+    proxy = f"--hostname-override=win1 --network-name={'vxlan0' if overlay else 'cbr0'}"
+    vip = f"{proxy} --source-vip=10.244.3.2" if overlay else proxy
+    gateway = {
+        "name": "vEthernet (cbr0_ep)",
+        "up": True,
+        "mtu": 1500,
+        "ipv4": [{"address": "10.244.3.2", "prefix": 24}],
+    }
     return {
-        "services": sorted(paths),
+        "services": sorted([*paths, "hns", "vmcompute"]),
         **{service_key(name): service(name, vip if name == "kube-proxy" else "") for name in paths},
+        **{service_key(name): {"name": name, "state": "running"} for name in ("hns", "vmcompute")},
         "processes": [
             {"pid": 100 + n, "name": path.rsplit("\\", 1)[-1], "path": path, "started": STARTED}
             for n, path in enumerate(paths.values())
@@ -89,12 +123,12 @@ def healthy(overlay: bool = False) -> Parts:
         "http:http://127.0.0.1:10248/healthz": {"status": 200, "body": "ok"},
         "http:http://127.0.0.1:10256/healthz": {"status": 200, "body": "{}"},
         **{file_key(log): {"exists": True, "kind": "file", "size": 10, "written": WRITTEN} for log in logs},
-        "adapters": [adapter],
+        "adapters": [adapter, *([] if overlay else [gateway])],
         "hns": hns("vxlan0", "Overlay") if overlay else hns("cbr0", "L2Bridge"),
         file_key(SUBNET_ENV): text(
-            "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n"
+            "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
         ),
-        file_key(CNI_CONF): text(conf(EXCEPTIONS)),
+        file_key(CNI_CONF): text(conf(EXCEPTIONS, overlay=overlay)),
     }
 
 
@@ -102,26 +136,34 @@ def node() -> Parts:
     return {
         "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}},
         "spec": {"podCIDR": "10.244.3.0/24"},
-        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok"}]},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": "192.168.122.220"}],
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok"}],
+        },
     }
 
 
-def findings(
-    second: Parts, known: Mapping[str, Any] | None = None, expected: Expected = EXPECTED
-) -> list[verify.Finding]:
+def causes(
+    second: Parts, known: Mapping[str, Any] | None = None, expected: Expected = EXPECTED, *, absent_node: bool = False
+) -> list[Finding]:
+    """The causes that the playbook names: what follows from another finding is not among them."""
     first = Reading(parts=healthy(expected.network_mode == "overlay"))
     now = Reading(parts=second)
-    return [
-        *verify.check_programs(LAYOUT, expected, first, now),
-        *verify_network.check_network(LAYOUT, expected, now, known if known is not None else node()),
-        *verify_network.check_node(expected, known if known is not None else node()),
-    ]
+    scene = scene_of(
+        Reading(parts={**first.parts, **now.parts, "processes": first.parts["processes"]}),
+        Expectations.of(LAYOUT, expected),
+        second=now,
+        expected=expected,
+        node=None if absent_node else known if known is not None else node(),
+        asked=True,
+    )
+    return [cause.finding for cause in diagnose(scene, VERIFY).causes]
 
 
 @pytest.mark.parametrize("expected", [EXPECTED, OVERLAY], ids=["l2bridge", "overlay"])
 @pytest.mark.row("OB-01", "KU-33", "JR-03")
 def test_a_node_that_works_has_no_finding(expected: Expected) -> None:
-    assert findings(healthy(expected.network_mode == "overlay"), expected=expected) == []
+    assert causes(healthy(expected.network_mode == "overlay"), expected=expected) == []
 
 
 def stopped(parts: Parts) -> None:
@@ -196,46 +238,50 @@ def no_conf(parts: Parts) -> None:
     parts[file_key(CNI_CONF)] = {"exists": False}
 
 
+def broken_conf(parts: Parts) -> None:
+    parts[file_key(CNI_CONF)] = text(conf(EXCEPTIONS).replace('"name"', "// cbr0\n'name'", 1))
+
+
 def lost_address(parts: Parts) -> None:
     parts["adapters"][0]["ipv4"] = [{"address": "169.254.7.7", "prefix": 16}]
     parts["hns"] = hns("cbr0", "L2Bridge", management="169.254.7.7")
 
 
 @pytest.mark.parametrize(
-    ("breaks", "severity", "sentence"),
+    ("breaks", "severity", "identity"),
     [
-        (stopped, "error", "The service kubelet is stopped (its last exit code was 1)."),
-        (paused, "error", "The service flanneld is paused: its program ended at once"),
-        (absent, "error", "There is no service kube-proxy."),
-        (started_again, "error", "kubelet.exe was started again while it was watched"),
-        (not_there, "error", "The service flanneld says that it runs, but flanneld.exe does not"),
-        (no_pipe, "error", r"its pipe \\.\pipe\containerd-containerd is not there"),
-        (unhealthy, "error", "http://127.0.0.1:10256/healthz answers 503 stale, not 200."),
-        (silent, "error", "http://127.0.0.1:10256/healthz does not answer: No connection could be made."),
-        (old_log, "warning", r"C:\k\kubelet.log was last written 2026-11-20T08:00:00Z, before kubelet was started."),
-        (no_log, "warning", "containerd.log is not there"),
-        (no_network, "error", "There is no HNS network cbr0; there are: External."),
-        (no_hns, "error", "There is no HNS: the feature Containers is not installed"),
-        (other_type, "error", "The HNS network cbr0 is of type Overlay, wanted is l2bridge."),
-        (no_management_ip, "error", "The HNS network cbr0 has no management address."),
-        (moved_host, "error", "has the management address 192.168.122.9, which no adapter has."),
-        (other_range, "error", "has 10.244.9.0/24, but flanneld's lease is 10.244.3.0/24."),
-        (no_lease, "error", "subnet.env: flanneld has no lease."),
-        (no_conf, "error", "cni.conf: no pod can start."),
-        (lost_address, "error", "has no IPv4 address but 169.254.x"),
+        (stopped, "error", "kubelet.stopped"),
+        (paused, "error", "flannel.crashes"),
+        (absent, "error", "kube-proxy.not-installed"),
+        (started_again, "error", "kubelet.crashes"),
+        (not_there, "error", "flannel.crashes"),
+        (no_pipe, "error", "containerd.no-pipe"),
+        (unhealthy, "error", "kube-proxy.unhealthy"),
+        (silent, "error", "kube-proxy.unhealthy"),
+        (old_log, "warning", "kubelet.log-old"),
+        (no_log, "warning", "containerd.no-log"),
+        (no_network, "error", "hns.no-network"),
+        (no_hns, "error", "hns.absent"),
+        (other_type, "error", "hns.network-type"),
+        (no_management_ip, "error", "hns.no-management-address"),
+        (moved_host, "error", "hns.management-address-stale"),
+        (other_range, "error", "hns.network-pod-cidr"),
+        (no_lease, "error", "flannel.no-subnet-env"),
+        (no_conf, "error", "cni.absent"),
+        (broken_conf, "error", "cni.unreadable"),
+        (lost_address, "error", "host.address-lost"),
     ],
     ids=lambda value: value.__name__ if callable(value) else None,
 )
 @pytest.mark.row("OB-01", "KU-33", "JR-03")
 def test_each_thing_that_is_broken_is_one_finding(
-    breaks: Callable[[Parts], None], severity: str, sentence: str
+    breaks: Callable[[Parts], None], severity: str, identity: str
 ) -> None:
     parts = healthy()
     breaks(parts)
-    (found,) = findings(parts)
-    assert found.severity == severity
-    assert sentence in found.text
-    assert found.remedy.endswith(".")
+    found, *more = causes(parts)
+    assert (found.id, found.severity, more) == (identity, severity, []), found.text
+    assert found.remedy.text.endswith(".")
 
 
 def test_logs_are_asked_for_where_the_service_puts_them() -> None:
@@ -273,21 +319,20 @@ def test_a_service_without_nssm_logs_where_its_command_line_says(line: str, aske
     others = {file_key(LAYOUT.containerd_log), file_key(r"C:\k\flanneld.log"), file_key(r"C:\k\kube-proxy.log")}
     assert queries - others == ({file_key(asked)} if asked else set())
     parts[service_key("kubelet")]["state"] = "stopped"
-    (found,) = verify.check_programs(LAYOUT, EXPECTED, Reading(parts=parts), Reading(parts=parts))
-    assert found.remedy.startswith("Start it (sc.exe start kubelet). Read ")
-    assert advice in found.remedy
+    (found,) = causes(parts)
+    assert found.id == "kubelet.stopped"
+    assert advice in found.evidence[-1]
 
 
 def test_a_kubelet_that_writes_no_file_is_no_finding() -> None:
-    parts = Reading(parts=by_sc(rf"{LAYOUT.kubelet_binary} --windows-service --v=4"))
-    assert verify.check_programs(LAYOUT, EXPECTED, parts, parts) == ()
+    assert causes(by_sc(rf"{LAYOUT.kubelet_binary} --windows-service --v=4")) == []
 
 
 def test_nssm_without_a_file_has_its_own_event_log() -> None:
     parts = healthy()
     parts[service_key("kubelet")] |= {"nssm": {"AppParameters": ""}, "state": "paused"}
-    (found,) = verify.check_programs(LAYOUT, EXPECTED, Reading(parts=parts), Reading(parts=parts))
-    assert "in the event log Application" in found.remedy
+    (found,) = causes(parts)
+    assert "in the event log Application" in found.evidence[-1]
 
 
 @pytest.mark.parametrize("missing", EXCEPTIONS)
@@ -295,24 +340,28 @@ def test_nssm_without_a_file_has_its_own_event_log() -> None:
 def test_traffic_that_would_be_translated_is_found(missing: str) -> None:
     parts = healthy()
     parts[file_key(CNI_CONF)] = text(conf([one for one in EXCEPTIONS if one != missing]))
-    (found,) = findings(parts)
-    assert f"lets traffic from pods to {missing} be translated" in found.text
+    (found,) = causes(parts)
+    assert found.id == "cni.exceptions"
+    assert f"traffic from pods to {missing} is translated" in found.text
 
 
 def test_a_lease_of_another_range_than_the_nodes_is_found() -> None:
     known = node()
     known["spec"]["podCIDR"] = "10.244.8.0/24"
-    (found,) = findings(healthy(), known)
-    assert "10.244.3.1/24, which does not lie in the Node's podCIDR 10.244.8.0/24" in found.text
+    (found,) = causes(healthy(), known)
+    assert found.id == "hns.network-pod-cidr"
+    assert "10.244.8.0/24" in found.text
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"), [("", "has no --source-vip"), ("--source-vip=10.9.9.9", "10.9.9.9")]
+    ("arguments", "sentence"), [("", "it has no --source-vip"), ("--source-vip=10.9.9.9", "10.9.9.9")]
 )
 def test_a_source_vip_that_does_not_fit_is_found(arguments: str, sentence: str) -> None:
     parts = healthy(overlay=True)
-    parts[service_key("kube-proxy")]["nssm"]["AppParameters"] = arguments
-    (found,) = findings(parts, expected=OVERLAY)
+    parts[service_key("kube-proxy")]["nssm"]["AppParameters"] = (
+        f"--hostname-override=win1 --network-name=vxlan0 {arguments}"
+    )
+    (found,) = causes(parts, expected=OVERLAY)
     assert sentence in found.text
 
 
@@ -337,31 +386,30 @@ def without_range(known: Parts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("breaks", "severity", "sentence"),
+    ("breaks", "severity", "identity"),
     [
-        (unready, "error", "Node win1 is not Ready (KubeletNotReady: no CNI)."),
-        (linux, "error", "kubernetes.io/os=linux, wanted is windows"),
-        (tainted, "error", "Node win1 has the taint node.kubernetes.io/disk-pressure."),
-        (cordoned, "warning", "Node win1 is cordoned"),
-        (without_range, "error", "Node win1 has no podCIDR"),
+        (unready, "error", "node.not-ready"),
+        (linux, "error", "node.label"),
+        (tainted, "error", "node.taint"),
+        (cordoned, "warning", "node.cordoned"),
+        (without_range, "error", "node.no-pod-cidr"),
     ],
     ids=lambda value: value.__name__ if callable(value) else None,
 )
 @pytest.mark.row("JR-03")
 def test_each_thing_about_the_node_object_is_one_finding(
-    breaks: Callable[[Parts], None], severity: str, sentence: str
+    breaks: Callable[[Parts], None], severity: str, identity: str
 ) -> None:
     known = node()
     breaks(known)
-    (found,) = verify_network.check_node(EXPECTED, known)
-    assert found.severity == severity
-    assert sentence in found.text
+    (found,) = causes(healthy(), known)
+    assert (found.id, found.severity) == (identity, severity)
 
 
 @pytest.mark.row("JR-03")
 def test_a_node_that_the_cluster_does_not_know_is_found() -> None:
-    (found,) = verify_network.check_node(EXPECTED, None)
-    assert found.text == "The cluster has no Node win1."
+    (found,) = causes(healthy(), absent_node=True)
+    assert found.text == "Node win1: the cluster has none of this name; wanted one."
 
 
 def test_what_the_cluster_manages_is_left_alone() -> None:
@@ -371,13 +419,13 @@ def test_what_the_cluster_manages_is_left_alone() -> None:
     no_network(parts)
     no_conf(parts)
     theirs = replace(EXPECTED, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
-    assert findings(parts, expected=theirs) == []
+    assert causes(parts, expected=theirs) == []
 
 
 def test_without_kubernetes_only_containerd_is_looked_at() -> None:
     alone = replace(EXPECTED, kubernetes=False)
     assert [program.service for program in verify.programs(LAYOUT, alone)] == ["containerd"]
-    asked = {query.op for query in (*verify.reads(LAYOUT, alone), *verify_network.reads(LAYOUT, alone))}
+    asked = {query.op for query in (*verify.reads(LAYOUT, alone),)}
     assert asked == {"services", "processes", "pipe"}
 
 
@@ -401,4 +449,4 @@ def test_health_is_asked_where_the_services_command_line_says(name: str, line: s
     assert urls == {f"http://{where}/healthz" for where in asked}
     second = {key: value for key, value in parts.items() if not key.startswith("http:")}
     second |= {f"http:{url}": {"status": 200} for url in urls}
-    assert verify.check_programs(LAYOUT, EXPECTED, Reading(parts=parts), Reading(parts=second)) == ()
+    assert not any(found.id.endswith(".unhealthy") for found in causes(second))

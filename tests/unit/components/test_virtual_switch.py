@@ -1,4 +1,4 @@
-"""The first virtual switch: made once, on purpose, in a batch that the node itself takes back."""
+"""The external vSwitch: made once, on purpose, in a batch that the node itself rolls back."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .windows_network import EXTERNAL, SWITCHED, VXLAN, adapter, reading
 API = virtual_switch.ApiServer("10.127.130.1", 6443)
 
 
-def management(found: Reading, interface: str = "Ethernet", address: str = "") -> networks.Management:
-    return networks.management(found, interface=interface, address=address)
+def management(found: Reading, interface_name: str = "Ethernet", address: str = "") -> networks.Management:
+    return networks.management(found, interface_name=interface_name, address=address)
 
 
 def batch(found: Reading, mode: str = "l2bridge", api: virtual_switch.ApiServer | None = API) -> Batch | None:
@@ -109,9 +109,9 @@ def parts(found: Reading, version: Version, mode: str = "overlay") -> list[str]:
 
 @pytest.mark.row("NW-08")
 def test_a_flanneld_that_names_the_adapter_makes_the_switch_itself() -> None:
-    assert parts(reading(), OLD) == ["make the first virtual switch on Ethernet (HNS network External)"]
-    assert parts(reading(), NEW, "l2bridge") == ["make the first virtual switch on Ethernet (HNS network External)"]
-    assert parts(reading(), NEW) == ["have flanneld make the first virtual switch on Ethernet (HNS network vxlan0)"]
+    assert parts(reading(), OLD) == ["create the external vSwitch on Ethernet (HNS network External)"]
+    assert parts(reading(), NEW, "l2bridge") == ["create the external vSwitch on Ethernet (HNS network External)"]
+    assert parts(reading(), NEW) == ["have flanneld create the external vSwitch on Ethernet (HNS network vxlan0)"]
     _, made = virtual_switch.networks_of("overlay", management(reading()), reading(), NEW, "vxlan0", API)
     change = made.change(reading())
     assert change is not None
@@ -144,7 +144,7 @@ def test_beside_a_flanneld_that_names_the_adapter_no_placeholder_stays() -> None
     alone = reading(adapters=vnic, networks=[PLACEHOLDER])
     assert parts(alone, NEW) == [
         "remove the HNS network External",
-        "have flanneld make the first virtual switch on Ethernet (HNS network vxlan0)",
+        "have flanneld create the external vSwitch on Ethernet (HNS network vxlan0)",
     ]
     assert parts(reading(adapters=vnic, networks=[VXLAN]), NEW) == []
     other = VXLAN | {"ID": "c", "Name": "theirs"}

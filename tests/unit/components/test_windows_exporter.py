@@ -12,12 +12,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components import reg
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.windows_exporter import DECLARATION
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
-from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify
 
 from tests.lab.machine.firewall import lets_in
 from tests.lab.machine.node import SimulatedNode

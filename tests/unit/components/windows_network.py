@@ -54,4 +54,4 @@ def reading(
 
 
 SWITCHED = reading(adapters=[adapter("Ethernet") | {"ipv4": []}, adapter("vEthernet (Ethernet)")], networks=[EXTERNAL])
-"""A node whose first virtual switch has been made."""
+"""A node whose external vSwitch has been made."""

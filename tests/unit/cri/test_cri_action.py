@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,14 +12,15 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action.k8s_windows_cri_info import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient
 
 
-def run(monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[str, Any]:
-    """The module's result for these options, in check mode."""
+def run(monkeypatch: pytest.MonkeyPatch, check: bool = True, **given: Any) -> dict[str, Any]:
+    """The module's result for these options, in check mode unless it is said otherwise."""
     validated = ArgumentSpecValidator(of_module("k8s_windows_cri_info")).validate(given)
     assert not validated.error_messages
     action = ActionModule.__new__(ActionModule)
-    action._task = SimpleNamespace(check_mode=True)
+    action._task = SimpleNamespace(check_mode=check)
     monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
     monkeypatch.setattr(
         ActionModule, "validate_argument_spec", lambda *_given, **_spec: (None, validated.validated_parameters)
@@ -50,3 +52,32 @@ def test_outputs_of_others_are_judged_without_asking_anybody(monkeypatch: pytest
     found = run(monkeypatch, gather=["stats"], stats={"crictl": ['{"stats": []}'], "csv": "/proc/none/stats.csv"})
     assert found["msg"] == "0 looked at, nothing wrong"
     assert (found["changed"], found["findings"], "calls" in found) == (False, [], False)
+
+
+def test_readings_are_on_the_disk_before_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ctrl-C after an hour left nothing: all was written at the end."""
+    kept, asked = tmp_path / "kept.csv", list[int]()
+    subject = {"labels": {"io.kubernetes.container.name": "burn"}}
+
+    class Client:
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_given: object) -> None:
+            """Nothing."""
+
+        def version(self) -> dict[str, Any]:
+            return {"runtimeName": "containerd", "runtimeVersion": "2.3.0"}
+
+        def call(self, name: str) -> dict[str, Any]:
+            asked.append(len(kept.read_text().splitlines()) if kept.exists() else 0)
+            if len(asked) > 4:
+                raise KeyboardInterrupt
+            cpu = {"timestamp": str(len(asked)), "usageCoreNanoSeconds": {"value": "5"}}
+            return {"stats": [{"attributes": subject, "cpu": cpu}]} if name == "ListContainerStats" else {}
+
+    monkeypatch.setattr(CriClient, "of", lambda options: Client())
+    with pytest.raises(KeyboardInterrupt):
+        run(monkeypatch, False, gather=["stats"], address="a:1", stats={"csv": str(kept), "interval": 0, "samples": 9})
+    assert asked == [0, 0, 2, 2, 3], "a head and a line, then a line more"
+    assert kept.read_text().splitlines()[0].startswith("namespace,pod,container,source")

@@ -12,16 +12,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.winkube.node.plugins.action.win_k8s_node_check import _left_open
 from ansible_collections.winkube.node.plugins.plugin_utils.components import runner_task
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
-from ansible_collections.winkube.node.plugins.plugin_utils.verify.verify import Finding
 
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
@@ -98,7 +101,7 @@ OPEN, CLOSED = ("10.7.0.25:8888", False), ("", True)
 def test_closed_although_nobody_came_back(version: str) -> None:
     there = Machine(version)
     plan = there.run(replace(ARGS, expires_restart=True))
-    assert plan.steps[0].text.startswith("close it at 2026-11-21T09:")
+    assert plan.steps[0].text.startswith("schedule the end of CRI over TCP for 2026-11-21T09:")
     assert switches(there.config()) == OPEN and there.listens() and there.lets_in()
     task = there.node.tasks.get(expiry.TASK)
     assert task is not None and task.enabled and task.repeat_s == 300.0
@@ -113,12 +116,12 @@ def test_closed_although_nobody_came_back(version: str) -> None:
     assert switches(there.config()) == CLOSED and "# mine" in there.config()
     assert not there.listens() and not there.lets_in()
     assert there.node.tasks.get(expiry.TASK) is None
-    assert there.kept() == ["expired.json", "expiry.xml"]
+    assert there.kept() == ["expired.json"]
     assert there.finding() == ""
     assert there.node.services.state("containerd") == "running"
 
     there.run(node.CriTcpArgs(LAYOUT, None))
-    assert there.kept() == ["expiry.xml"]
+    assert there.kept() == []
     assert there.plan(node.CriTcpArgs(LAYOUT, None)).batch is None
 
 
@@ -187,8 +190,8 @@ def test_closed_by_hand_nothing_is_left_to_happen() -> None:
     there = Machine()
     there.run(ARGS)
     plan = there.run(node.CriTcpArgs(LAYOUT, None))
-    assert plan.steps[0].text == "take away the planned end of CRI over TCP"
-    assert there.node.tasks.get(expiry.TASK) is None and there.kept() == ["expiry.xml"]
+    assert plan.steps[0].text == "cancel the planned end of CRI over TCP"
+    assert there.node.tasks.get(expiry.TASK) is None and there.kept() == []
     before = there.node.dump()["registry"]
     there.node.clock.advance(2 * HOUR)
     assert there.node.dump()["registry"] == before
@@ -256,7 +259,7 @@ def test_expiry_json_is_for_administrators_and_in_no_fact() -> None:
     plan = there.plan(ARGS)
     assert plan.batch is not None
     writes: list[dict[str, Any]] = [op.wire(0) for op in plan.batch.ops if op.op == "write"]
-    assert [one["secrets"] for one in writes if one["args"]["path"].startswith(STATE)] == [["content"], ["content"]]
+    assert [one["secrets"] for one in writes if one["args"]["path"].startswith(STATE)] == [["content"]] * 3
     assert not [key for key in plan.predicted.to_fact()["parts"] if "expiry.json" in key]
 
 
@@ -266,10 +269,12 @@ def test_the_check_of_a_node_says_what_is_left_to_be_done() -> None:
     queries = expiry.outcome_reads(LAYOUT)
 
     def findings() -> tuple[Finding, ...]:
-        return _left_open(LAYOUT, Reading().merged(there.probe(queries), queries))
+        reading = Reading().merged(there.probe(queries), queries)
+        scene = scene_of(reading, Expectations(LAYOUT), expected=Expected("win1", kubernetes=False))
+        return tuple(one for one in diagnose(scene).findings if one.id == "cri-tcp.left-open")
 
     assert findings() == ()
     there.node.clock.advance(2 * HOUR)
     (found,) = findings()
-    assert (found.severity, found.remedy) == ("warning", "Run containerd_config_tcp with state: absent.")
-    assert found.text.endswith("containerd has not been restarted since and still listens on the node's own addresses.")
+    assert (found.severity, found.remedy.text) == ("warning", "Run containerd_config_tcp with state: absent.")
+    assert found.seen.endswith("containerd has not been restarted since and still listens on the node's own addresses")

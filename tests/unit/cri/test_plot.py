@@ -102,3 +102,27 @@ def test_the_lines_of_a_round() -> None:
         ["pod", "load/idle", "10", "m"],
     ]
     assert len({len(line) for line in found}) == 1
+
+
+def burning(*seconds: int) -> list[dict[str, Any]]:
+    """Readings at these seconds of something that uses half a core, and says double."""
+    who = {"namespace": "load", "pod": "burner", "container": "burn", "source": "ListContainerStats"}
+    half = 500_000_000
+    return [who | {"at_ns": at * 10**9, "core_ns": at * half, "nano_cores": 2 * half} for at in seconds]
+
+
+def test_a_gap_is_a_gap_and_the_counter_has_its_own_line() -> None:
+    """A line went on over minutes in which nobody had answered, and of the counter nothing was drawn."""
+    whole, torn = plot.svg(burning(0, 10, 20, 30, 40), "x"), plot.svg(burning(0, 10, 20, 60, 70, 80), "x")
+    assert (whole.count("<polyline"), torn.count("<polyline")) == (1, 2)
+    assert whole.count('class="proven"') == 4
+    heights = {line.split(",")[1].split("H")[0] for line in whole.splitlines() if 'class="proven"' in line}
+    assert heights == {"160.0"}, "half as high as what was said"
+
+
+def test_a_page_has_the_verdicts_and_nothing_of_others_in_its_markup() -> None:
+    verdicts = [{"blame": "containerd", "call": "c", "text": "<b>no</b>", "defect": {"text": "known", "issue": "#1"}}]
+    page = plot.drawn("a/stats.html", burning(0, 10), "CPU <1>", verdicts)
+    assert page.startswith("<!DOCTYPE html>") and "<svg " in page
+    assert "&lt;b&gt;no&lt;/b&gt; known #1" in page and "<b>no" not in page and "CPU &lt;1&gt;" in page
+    assert plot.drawn("stats.svg", burning(0, 10), "x", verdicts).startswith("<svg")

@@ -40,6 +40,7 @@ def options(version: str, **more: Any) -> dict[str, Any]:
         "registries": [],
         "crictl_source": {"url": "", "version": "", "checksum": ""},
         "config_template": "config.toml.j2",
+        "config_extra": {},
         "source": {"url": "https://example.com/containerd.exe", "proxy": ""},
         "allow_unverified": [],
         "service": {"manager": "registered", "environment": {}, "start_timeout": 1, "stop_timeout": 1},
@@ -50,7 +51,7 @@ def made(version: str, **more: Any) -> containerd.ContainerdArgs:
     """The arguments that the action makes of its options; its own file and template are not looked at."""
     action: Any = ActionModule.__new__(ActionModule)
     action.source_of = lambda given: Source("https://example.com/containerd.exe", "a" * 64, version)
-    action.nssm_of = lambda *given: ()
+    action._tools = lambda *given: ()
     action.render = lambda template, variables, role: f"version = 2 # {variables['log_level']}\n"
     reading = bare(containerd.reads(LAYOUT))
     found: containerd.ContainerdArgs = action._args(options(version, **more), LAYOUT, reading, "0" * 32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cri import defects, verdict
@@ -105,6 +106,9 @@ def test_underflow_equal_and_older_timestamps_are_counted() -> None:
         still=1,
         alternating=False,
         own_nano_cores=0,
+        zero_usage=(None,),
+        spikes=1,
+        jumps=1,
     )
     assert one.values == 1
 
@@ -307,3 +311,70 @@ def test_null_of_1_6_is_no_fault() -> None:
     assert (one.blame, one.defect and one.defect.name) == (verdict.NEITHER, "container-missing")
     assert "its counter of CPU time gives 500 millicores. null is not 0: no value is no wrong value." in one.text
     assert "(4 missing)" in one.text
+
+
+# -- how real counters mislead: what is reported against what the counter proves ---------------------------------
+
+
+def counted(pairs: Iterable[tuple[float, int | None]], start: int = 100, step: int = 10) -> list[Sample]:
+    """Samples of ListContainerStats, `step` s apart; of each pair the first is what is used in the time before it, in
+    cores, the second what is reported, in millicores."""
+    core, found = 0, []
+    for number, (cores, value) in enumerate(pairs):
+        core += int(cores * step * SECOND)
+        nano = None if value is None else value * 1_000_000
+        found.append(Sample(CONTAINER_STATS, {BURN: Reading((start + step * number) * SECOND, core, nano)}))
+    return found
+
+
+def moved(found: list[Sample], number: int, seconds: float) -> list[Sample]:
+    """The clock jumps before the reading number `number`."""
+    return [
+        Sample(one.source, {BURN: replace(reading, at_ns=(reading.at_ns or 0) + int(seconds * SECOND))})
+        if place >= number
+        else one
+        for place, one in enumerate(found)
+        for reading in one.readings.values()
+    ]
+
+
+STEADY = [(0.5, 500)] * 12
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "blame"),
+    [
+        ("rests, and says so", [(0.5, 500), (0.5, 500), (0, 0), (0, 0), (0.5, 500), (0.5, 500)], "neither"),
+        ("rests on the whole, zero in a burst", [*[(0, 0)] * 20, (0.9, 0), *[(0, 0)] * 20], "containerd"),
+        ("busy on the whole, zeros where it rests", [(0.8, 800)] * 6 + [(0, 0)] * 2 + [(0.8, 800)] * 6, "neither"),
+        ("zero while it works", [(0.5, 500)] * 4 + [(0.5, 0)] + [(0.5, 500)] * 4, "containerd"),
+        ("a zero at first, while it works", [(0.5, 0), *STEADY], "containerd"),
+        ("a zero at first, before it works", [(0, 0), (0, 0), *STEADY], "neither"),
+        ("8 cores said, half a core proven", [(0.5, 8000)] * 12, "containerd"),
+        ("half of what is proven", [(2.0, 1000)] * 12, "containerd"),
+        ("9,999 cores once", [*STEADY, (0.5, 9_999_000), *STEADY], "containerd"),
+        ("a short peak, seen by the runtime alone", [*STEADY, (0.5, 1400), *STEADY], "neither"),
+        (
+            "bursts that samples and counter see differently",
+            [(0.1, 100), (3, 200), (0.1, 2500), (2, 90)] * 4,
+            "neither",
+        ),
+        ("hardly any usage, said double", [(0.02, 40)] * 12, "neither"),
+        ("too few to tell", [(0.5, 900)] * 3, "neither"),
+    ],
+)
+def test_a_value_is_held_against_the_counter_around_it(
+    name: str, given: list[tuple[float, int | None]], blame: str
+) -> None:
+    """Zeros counted by the usage on the whole, and any value that was neither zero nor absurd was right."""
+    assert only(counted(given)).blame == blame, name
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600, 86400])
+def test_a_clock_that_jumps_is_no_change_of_usage(seconds: int) -> None:
+    """The usage by the counter became next to nothing, or nothing behind the jump was compared at all."""
+    found = figures([one.readings[BURN] for one in moved(counted(STEADY), 6, seconds)])
+    assert found.jumps == 1
+    assert found.own_nano_cores == HALF
+    zero = counted([*STEADY[:8], (0.5, 0), *STEADY[:4]])
+    assert only(moved(zero, 6, seconds)).blame == "containerd"

@@ -210,6 +210,33 @@ def test_a_runtime_that_goes_away_fails() -> None:
         take(Wanted(samples=1, interval_s=5), Gone(), None, None, clock=Steps().clock())
 
 
+def test_a_call_that_fails_later_is_a_gap() -> None:
+    """One answer that did not come in an hour ended the run, and its result was lost."""
+
+    class Shaky:
+        calls = 0
+
+        def version(self) -> dict[str, Any]:
+            return {"runtimeName": "containerd", "runtimeVersion": "2.3.0"}
+
+        def call(self, name: str) -> dict[str, Any]:
+            if name == "ListContainerStats":
+                self.calls += 1
+                if self.calls in (2, 4):
+                    raise CriError("no answer within 10 s", "DEADLINE_EXCEEDED")
+            return {}
+
+    found = take(Wanted(samples=5, interval_s=5), Shaky(), None, None, clock=Steps().clock())
+    assert sum(one.source == "ListContainerStats" for one in found.samples) == 3
+    assert "2 calls failed (first in round 2), gaps in the series: no answer within 10 s" in found.notes
+
+    class Broken(Shaky):
+        calls = 1
+
+    with pytest.raises(CriError, match="no answer within 10 s"):
+        take(Wanted(samples=5, interval_s=5), Broken(), None, None, clock=Steps().clock())
+
+
 # -- sampling ----------------------------------------------------------------------------------------------------
 
 

@@ -126,10 +126,12 @@ def thrown(path: Path, root: Path) -> list[Sentence]:
     return found
 
 
-def spoken(path: Path, root: Path, words: int = 5) -> list[Sentence]:
-    """Every text of a Python file that has at least so many words and is no documentation: for files that collect
-    their sentences in lists."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def spoken(path: Path, root: Path, words: int = 5, function: str = "") -> list[Sentence]:
+    """Every text of a Python file, or of one function in it, that has at least so many words and is no documentation:
+    for files that collect their sentences in lists."""
+    tree: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
+    if function:
+        tree = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
     documentation = {
         id(node.body[0].value)
         for node in ast.walk(tree)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle import bounded, trace
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle import contents, store
 
 from tests.conftest import ROOT
 from tests.unit.roles.test_documents_defaults import trusted
@@ -44,7 +44,7 @@ def test_the_tags_and_what_they_do() -> None:
         assert f"--tags {tag}" in text
         assert tasks[tag]["winkube.node.win_k8s_collect_logs"] == {"hnstrace": tag.removeprefix("hnstrace_")}
         assert "never" in tasks[tag]["tags"], "not without being asked for"
-    assert trace.FILE in text and f"{trace.MAX_MB} MB" in text and "winkube_hnstrace_script" in text
+    assert contents.TRACE_FILE in text and f"{contents.TRACE_MAX_MB} MB" in text and "winkube_hnstrace_script" in text
 
 
 @pytest.mark.row("LG-02")
@@ -69,8 +69,8 @@ def test_how_to_see_more_of_the_kubelet() -> None:
 
 
 def test_limits_and_variables_are_those_of_the_code() -> None:
-    assert f"longer than {bounded.LIMIT // 1024} KB the first {bounded.HEAD // 1024} KB" in PAGE
-    assert f"the last {bounded.TAIL // 1024} KB" in PAGE
+    assert f"longer than {store.LIMIT // 1024} KB the first {store.HEAD // 1024} KB" in PAGE
+    assert f"the last {store.TAIL // 1024} KB" in PAGE
     given = PLAY["module_defaults"]["winkube.node.win_k8s_collect_logs"].values()
     used = set(re.findall(r"winkube_(?:logs|hnstrace)_\w+", " ".join(map(str, given))))
     assert used == set(re.findall(r"`(winkube_(?:logs|hnstrace)_\w+)[`:]", PAGE))

@@ -171,7 +171,7 @@ def variables_of_roles() -> set[str]:
 
 
 def variables_of_playbooks() -> set[str]:
-    return {name for path in (ROOT / "playbooks").glob("*.yml") for name in _VARIABLE.findall(text_of(path))}
+    return {name for path in (ROOT / "playbooks").rglob("*.yml") for name in _VARIABLE.findall(text_of(path))}
 
 
 def known_variables() -> set[str]:
@@ -202,14 +202,12 @@ def python_sentences() -> list[Sentence]:
     found += returned(UTILS / "verdict.py", ROOT)
     found += returned(UTILS / "engine" / "windows_path.py", ROOT)
     found += spoken(UTILS / "components" / "containerd" / "containerd_config.py", ROOT)
-    found += spoken(UTILS / "node_yaml" / "notices.py", ROOT)
+    found += spoken(UTILS / "node_yaml" / "reading.py", ROOT, function="credentials")
     return found + spoken(UTILS / "node_yaml" / "syntax.py", ROOT, words=8)
 
 
 def powershell_sentences() -> list[Sentence]:
-    files = [*(PLUGINS / "modules").glob("*.ps1"), *(UTILS / "node" / "runner").glob("*.ps1")]
-    files += [*(PLUGINS / "module_utils").glob("*.psm1"), UTILS / "node" / "hns.ps1"]
-    return [sentence for path in sorted(files) for sentence in thrown(path, ROOT)]
+    return [sentence for path in sorted((ROOT / "powershell").rglob("*.ps1")) for sentence in thrown(path, ROOT)]
 
 
 @pytest.mark.parametrize("find", [python_sentences, powershell_sentences])
@@ -224,7 +222,7 @@ def test_errors_page_has_every_sentence(find: object) -> None:
 @pytest.mark.parametrize(
     ("file", "at_least", "head"),
     [
-        ("verdict.py", 8, "an earlier change could not be taken back (batch <..>"),
+        ("verdict.py", 8, "an earlier change could not be rolled back (batch <..>"),
         ("components/source.py", 6, "<..>: the source <..> has no checksum."),
         ("engine/resources/directory.py", 1, "<..> should be a folder, but is <..>"),
         ("engine/resources/service.py", 1, "The service <..> is marked for deletion"),

@@ -1,4 +1,4 @@
-"""docs/push-your-build.md and playbooks/build_and_push.yml build with the commands of the documents, no others."""
+"""docs/push-your-build.md and playbooks/push.yml build with the commands of the documents, no others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "push-your-build.md").read_text(encoding="utf-8")
-BUILD, PUSH = yaml.safe_load((ROOT / "playbooks" / "build_and_push.yml").read_text(encoding="utf-8"))
+(BUILD,) = yaml.safe_load((ROOT / "playbooks" / "push.yml").read_text(encoding="utf-8"))
+ROUND = yaml.safe_load((ROOT / "playbooks" / "tasks" / "push_round.yml").read_text(encoding="utf-8"))
 
 CONTAINERD = "GOOS=windows make bin/containerd"
 KUBELET = "make WHAT=cmd/kubelet KUBE_BUILD_PLATFORMS=windows/amd64"
@@ -52,15 +53,14 @@ def test_kubelet_is_built_as_in_the_documents() -> None:
 
 @pytest.mark.row("PV-11", "PV-12")
 def test_the_playbook_runs_these_and_pushes_what_they_make() -> None:
-    (task,) = BUILD["tasks"]
-    made = task["ansible.builtin.command"]["argv"]
-    assert "winkube_builds[winkube_build_name].command" in made
-    assert "winkube_builds[winkube_build_name].environment" in task["environment"]
-    assert set(BUILD["vars"]["winkube_builds"]) == set(PUSH["vars"]["winkube_build_results"]) <= set(DAEMONS)
-    assert PUSH["ansible.builtin.import_playbook"] == "provision.yml"
-    (pushed,) = PUSH["vars"]["winkube_provisioners"]
-    assert pushed["overwrite"] is True
-    assert "winkube_build_dir" in pushed["sourceURL"] and "winkube_build_results" in pushed["sourceURL"]
-    results = PUSH["vars"]["winkube_build_results"]
+    made, push = ROUND[0]["winkube.node.k8s_windows_build"], ROUND[1]["block"][0]["winkube.node.win_k8s_provisioner"]
+    assert "winkube_builds[winkube_build_name].command" in made["command"]
+    assert "winkube_builds[winkube_build_name].environment" in made["environment"]
+    assert "winkube_builds[winkube_build_name].result" in made["result"]
+    assert set(BUILD["vars"]["winkube_builds"]) <= set(DAEMONS)
+    (pushed,) = push["provisioners"]
+    assert pushed["sourceURL"] == "{{ winkube_push_built.file.path }}", "the very file that was made"
+    results = {name: each["result"] for name, each in BUILD["vars"]["winkube_builds"].items()}
     assert results["containerd"] == MADE.partition("/")[0]
-    assert results["kubelet"] == "_output/local/bin/windows/amd64"
+    assert "$ ls " + results["kubelet"] in PAGE
+    assert pushed["overwrite"] is True

@@ -51,7 +51,7 @@ def test_the_general_page_comes_first_then_windows_then_logs_then_people() -> No
     ]
     places = [text.index(piece) for piece in order]
     assert places == sorted(places)
-    assert "Begin with the general page, <https://kubernetes.io/docs/tasks/debug/>" in page("TS-19")
+    assert "Begin with the general page, <https://kubernetes.io/docs/tasks/debug/>" in page("services.logs")
     assert report.as_markdown([]).index("https://kubernetes.io/docs/tasks/debug/") < report.as_markdown([]).index(
         "#sig"
     )
@@ -59,7 +59,7 @@ def test_the_general_page_comes_first_then_windows_then_logs_then_people() -> No
 
 @pytest.mark.row("TS-20")
 def test_where_help_is() -> None:
-    text = page("TS-20")
+    text = page("help")
     for piece in (
         "`#sig-windows` on the Kubernetes Slack",
         "https://slack.k8s.io",
@@ -73,7 +73,7 @@ def test_where_help_is() -> None:
 
 @pytest.mark.row("HP-06", "TS-07")
 def test_mac_spoofing_on_all_adapters_of_a_virtual_machine() -> None:
-    text = page("TS-07")
+    text = page("host.mac-spoofing")
     assert "MAC spoofing is enabled on all the machine's network adapters" in text
     assert "Set-VMNetworkAdapter -VMName <machine> -MacAddressSpoofing On" in text
 
@@ -81,21 +81,24 @@ def test_mac_spoofing_on_all_adapters_of_a_virtual_machine() -> None:
 @pytest.mark.parametrize(
     ("name", "pieces"),
     [
-        ("TS-03", ("sc.exe query kubelet", "sc.exe start kubelet", "blank behind the equals sign")),
-        ("TS-05", ("nssm.exe set kubelet AppStdout", "nssm.exe set kubelet AppStderr")),
-        ("TS-06", ("adjust the images", "version 1803")),
-        ("TS-08", ("no outbound rules for ICMP", "`curl`")),
-        ("TS-09", ("does not reach NodePorts of its own", "Other nodes and external clients do")),
-        ("TS-10", ("--hostname-override=$(hostname)",)),
-        ("TS-11", (r"Remove-Item C:\k\SourceVip.json", r"Remove-Item C:\k\SourceVipRequest.json")),
-        ("TS-13", ("FLANNEL_SUBNET=10.244.4.1/24", "First restart flanneld")),
-        ("TS-14", ("the host does not reach service addresses", "Windows pods do")),
-        ("TS-15", ('Get-HnsNetwork | ? Name -ieq "cbr0"', 'Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*"')),
-        ("TS-16", ("one DNS suffix", "`web.default` does not")),
-        ("TS-17", ("Kubernetes 1.15", "pause image 1.4.1", "wincat.exe")),
-        ("TS-18", ('SetEnvironmentVariable("HTTP_PROXY"', 'SetEnvironmentVariable("HTTPS_PROXY"', "Machine")),
-        ("TS-21", ("https://github.com/containerd/containerd/issues/9531", "containerd 1.7")),
-        ("OB-07", ("WIN32_EXIT_CODE and SERVICE_EXIT_CODE", "unchanged")),
+        ("services.state", ("sc.exe query kubelet", "sc.exe start kubelet", "blank behind the equals sign")),
+        ("services.output", ("nssm.exe set kubelet AppStdout", "nssm.exe set kubelet AppStderr")),
+        ("pod.stuck", ("adjust the images", "version 1803")),
+        ("traffic.outside", ("no outbound rules for ICMP", "`curl`")),
+        ("traffic.node-port", ("does not reach NodePorts of its own", "Other nodes and external clients do")),
+        ("kube-proxy.hostname-override", ("--hostname-override=$(hostname)",)),
+        ("node.earlier-life", (r"Remove-Item C:\k\SourceVip.json", r"Remove-Item C:\k\SourceVipRequest.json")),
+        ("flannel.lease", ("FLANNEL_SUBNET=10.244.4.1/24", "First restart flanneld")),
+        ("traffic.service-ip", ("the host does not reach service addresses", "Windows pods do")),
+        (
+            "host.adapter",
+            ('Get-HnsNetwork | ? Name -ieq "cbr0"', 'Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*"'),
+        ),
+        ("traffic.names", ("one DNS suffix", "`web.default` does not")),
+        ("pod.port-forward", ("Kubernetes 1.15", "pause image 1.4.1", "wincat.exe")),
+        ("host.proxy", ('SetEnvironmentVariable("HTTP_PROXY"', 'SetEnvironmentVariable("HTTPS_PROXY"', "Machine")),
+        ("pod.cpu-zero", ("https://github.com/containerd/containerd/issues/9531", "containerd 1.7")),
+        ("services.exit-codes", ("WIN32_EXIT_CODE and SERVICE_EXIT_CODE", "unchanged")),
     ],
 )
 def test_a_page_has_what_the_documents_say(name: str, pieces: tuple[str, ...]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.descriptor import dacl
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.existing import Existing
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.existing import Existing, dacl
 
 from tests.lab.machine.descriptor import encode
 from tests.lab.machine.node import SimulatedNode

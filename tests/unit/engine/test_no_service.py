@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import O
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, services_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.no_service import NoService
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import NoService
 
 FLANNELD: dict[str, Any] = {
     "name": "flanneld",

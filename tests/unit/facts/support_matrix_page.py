@@ -37,7 +37,11 @@ asked of the code that plans a node (`components/node_fit.py`, `facts/kubernetes
 |---|---|
 | yes, or a tag of the pause image | supported, and nothing is said |
 | warns | done, with a warning: nobody upstream tests this pair, or supports it fully |
-| the id of a row, such as VC-03 | refused by this requirement. `winkube_allow_unsupported_os` overrules VC-03 alone |
+| unsupported | refused: Kubernetes does not support it. `winkube_allow_unsupported_os: true` tries it all the same |
+| no node | refused, whatever is set: this Windows cannot be a Kubernetes node |
+| no image | refused: there is no pause image for this Windows |
+| refused | refused, whatever is set |
+| no | refused: this program does not run under this service manager |
 | ? | taken from a neighbouring version or concluded; unverified |
 
 What is behind each number is in [versions.md](versions.md), why a Windows is refused in
@@ -81,7 +85,7 @@ OTHERS = """\
 | runtime | Kubernetes | |
 |---|---|---|
 | Docker by dockershim | before 1.24 | out of scope: no role installs Docker, see [molecule.md](molecule.md) |
-| Docker by dockershim | 1.24 and newer | VC-10: it does not exist any more |
+| Docker by dockershim | 1.24 and newer | refused: it does not exist any more |
 | Mirantis Container Runtime | all | recognised, not installed: [windows-support.md](windows-support.md) |
 """
 
@@ -107,11 +111,11 @@ def host_cell(line: Line, build: int) -> str:
     machine = node_fit.Machine(build, LAST_REVISION)
     fit = node_fit.problems(machine, node_fit.Wanted(kubernetes=f"{line}.0"))
     if any("cannot be a Kubernetes node" in text for text in fit.refusals):
-        return "VC-07"
+        return "no node"
     if any("does not support" in text for text in fit.refusals):
-        return "VC-03"
+        return "unsupported"
     if fit.refusals:
-        return "VC-05"
+        return "no image"
     tag = kubernetes.pause_image(line, "kubernetes", build).rpartition(":")[2]
     support = [row for row in windows.HOST_SUPPORT if row.first <= line <= row.last and build in row.builds]
     image = next(each for each in kubernetes.PAUSE_IMAGES if each.tag == tag)
@@ -131,7 +135,7 @@ def pair_cell(kubernetes_line: Line, containerd_line: Line) -> str:
 
     verdict, _sentence = kubernetes.pair(kubernetes_line, newest(containerd_line))
     row = kubernetes.kubernetes_line(kubernetes_line)
-    word = {"fits": "yes", "untested": "warns", "refused": "CT-46"}[verdict]
+    word = {"fits": "yes", "untested": "warns", "refused": "refused"}[verdict]
     return f"{word}{doubt(verdict == 'fits' and row is not None and not row.containerd)}"
 
 
@@ -140,14 +144,14 @@ def network_cell(mode: str, build: int) -> str:
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OLDEST_BUILD, overlay_floor
 
     if build < OLDEST_BUILD:
-        return "VC-07" if mode == "l2bridge" or build != 17134 else "VC-07, NW-12"
+        return "no node"
     first = node_fit.problems(node_fit.Machine(build, 0), node_fit.Wanted(network_mode=mode)).refusals
     last = node_fit.problems(node_fit.Machine(build, LAST_REVISION), node_fit.Wanted(network_mode=mode)).refusals
     floor = overlay_floor(build)
     if last:
-        return "NW-12"
+        return "refused"
     if first and floor is not None:
-        return f"from 10.0.{build}.{floor.revision} ({floor.update}), before HP-08"
+        return f"from 10.0.{build}.{floor.revision} ({floor.update}), before that refused"
     return "yes"
 
 
@@ -160,7 +164,7 @@ def manager_cell(program: str, manager: str) -> str:
     try:
         definition(ServiceArgs(program, kind, program, manager, "C:\\x.exe", (), program, "C:\\", "C:\\nssm.exe"))
     except Refused:
-        return "FL-12" if program == "flanneld" else "SV-01"
+        return "no"
     return f"yes{', the default' if kind.managers[0] == manager else ''}{doubt(kind.unverified)}"
 
 
@@ -168,7 +172,7 @@ def page() -> str:
     """The whole page."""
     from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
     from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, windows
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import short_name
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import short_name
 
     hosts = list(reversed(list(releases())))
     runtimes = [row.line for row in reversed(containerd.RELEASE_LINES)]

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, kubernetes, nssm, windows
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import (
+    containerd,
+    kubernetes,
+    service_wrappers,
+    windows,
+)
 
 ENTRIES: tuple[Any, ...] = (
     *containerd.RELEASE_LINES,
@@ -13,7 +18,7 @@ ENTRIES: tuple[Any, ...] = (
     *kubernetes.PAUSE_IMAGES,
     *windows.WINDOWS_RELEASES,
     *windows.HOST_SUPPORT,
-    *nssm.RELEASES,
+    *service_wrappers.NSSM_RELEASES,
     *(daemon.kind for daemon in DAEMONS.values()),
 )
 

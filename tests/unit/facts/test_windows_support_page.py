@@ -52,7 +52,7 @@ def test_floors_of_features_on_the_page_and_in_the_linter() -> None:
 
 @pytest.mark.row("VC-21")
 def test_maturity() -> None:
-    said = section("How far the documents say each feature was")
+    said = section("How far Kubernetes' documentation said each feature was")
     assert said == [f"| {each.feature} | {each.stage} | {each.line} |" for each in windows.MATURITY]
     for each in windows.MATURITY:
         if each.gate is not None:

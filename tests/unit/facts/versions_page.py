@@ -23,7 +23,7 @@ INTRODUCTION = """\
 # Versions
 
 A question mark says: concluded or taken from a neighbouring version, not seen in a source. Everything else was read in
-the source or the documents of the release that the tables in `plugins/plugin_utils/facts` name.
+the source or the documentation of the release that the tables in `plugins/plugin_utils/facts` name.
 """
 
 KUBERNETES = """\

@@ -64,7 +64,7 @@ def started_within(node: SimulatedNode, seconds: int) -> list[float]:
 def test_a_batch_that_nothing_or_only_the_gate_is_left_of_is_finished_when_there_is_room(
     node: SimulatedNode, session: Session, fault: Fault, seconds: int, outcome: str
 ) -> None:
-    """Within the batch's time; later it is taken back."""
+    """Within the batch's time; later it is rolled back."""
     node.faults.arm(replace(fault))
     gate = [wait("service", 5, name="sshd", state="running")]
     first = apply(node, session, envelope([DIR, FILE], gate=gate, follow_s=30))

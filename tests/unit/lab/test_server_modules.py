@@ -31,8 +31,9 @@ def powershell(script: str) -> str:
 
 
 def test_the_batch_is_never_in_the_invocation(node: SimulatedNode) -> None:
-    result = answer(node, "winkube.node.node_apply", batch="c2VjcmV0")
+    result = answer(node, "winkube.node.node_apply", batch="c2VjcmV0", _ansible_verbosity=3)
     assert result["failed"]
+    assert "invocation" not in answer(node, "winkube.node.node_apply", batch="c2VjcmV0")
     assert result["invocation"] == {"module_args": {"batch": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"}}
 
 
@@ -42,11 +43,15 @@ def test_invocation_as_the_ansible_core_wants_it(node: SimulatedNode, flag: dict
 
 
 def test_options_are_checked(node: SimulatedNode) -> None:
-    unknown = answer(node, "winkube.node.node_probe", request="{}", colour="red")
+    unknown = answer(node, "ansible.windows.win_ping", data="x", colour="red")
     assert unknown["msg"] == (
-        "Unsupported parameters for (winkube.node.node_probe) module: colour. Supported parameters include: request"
+        "Unsupported parameters for (ansible.windows.win_ping) module: colour. Supported parameters include: data"
     )
-    assert answer(node, "winkube.node.node_probe")["msg"] == "missing required arguments: request"
+    assert answer(node, "ansible.windows.win_copy")["msg"] == "missing required arguments: dest"
+    ours = answer(node, "winkube.node.node_probe", request="{}", colour="red")
+    assert ours["msg"] == "Unsupported parameter colour: the module has the option request alone."
+    missing = answer(node, "winkube.node.node_apply")
+    assert missing["msg"] == "The batch could not be handled: The option batch is missing."
     assert "failed" not in answer(node, "ansible.windows.win_ping", x=1, _ansible_ignore_unknown_opts=True)
 
 

@@ -12,7 +12,7 @@ from tests.lab.server.whole import Wish, wishes
 
 ROOT = Path(__file__).resolve().parents[3]
 NODES = ROOT / "examples" / "nodes"
-SAMPLE = ROOT / "examples" / "documents" / "sample.yml"
+SAMPLE = ROOT / "examples" / "swdt" / "sample.yml"
 
 
 def test_nodes_that_name_a_release_and_nodes_without_a_file_get_a_cluster() -> None:

@@ -221,7 +221,7 @@ def test_a_shells_processes_die_with_it_and_not_before(lab: Lab, host: NodeHost)
 
 
 def test_a_shell_outlives_its_connection(lab: Lab, host: NodeHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when the first virtual switch is made: over SSH this is the end of the session, over WinRM it is not."""
+    """As when the external vSwitch is made: over SSH this is the end of the session, over WinRM it is not."""
 
     sent = threading.Event()
 

@@ -37,7 +37,7 @@ def waited(node: SimulatedNode) -> tuple[dict[str, Any], float]:
 
 
 def test_one_that_is_started_again_in_a_moment_has_not_ended(node: SimulatedNode) -> None:
-    """As the kubelet, which ends at boot until containerd's pipe is there: the batch was taken back."""
+    """As the kubelet, which ends at boot until containerd's pipe is there: the batch was rolled back."""
     node.services.set_failure("w", AGAIN)
     assert waited(node)[0] == {"changed": False}
 
@@ -68,3 +68,25 @@ def test_one_that_nobody_starts_again_has(node: SimulatedNode, failure: FailureA
         node.services.set_failure("w", failure)
     failed, seconds = waited(node)
     assert "it is stopped, its exit code 1067" in failed["failed"] and seconds < 10
+
+
+STRICT = {**WAIT, "ends_with_program": WORKER}
+
+
+def test_the_first_end_counts_where_the_program_is_named(node: SimulatedNode) -> None:
+    """A build that crashes was waited for as if its restart could make it better."""
+    node.services.set_failure("w", AGAIN)
+    assert node.run("C:\\Windows\\System32\\sc.exe", ["start", "w"]).exit_code == 0
+    crash(node, 5)
+    began = node.clock.now()
+    failed = execute_op(node, "wait", STRICT)
+    assert "w.exe has ended, its exit code 1" in failed["failed"]
+    assert node.clock.now() - began < 7
+
+
+def test_another_process_of_the_program_may_end(node: SimulatedNode) -> None:
+    """Such as one that only said its version."""
+    assert node.run("C:\\Windows\\System32\\sc.exe", ["start", "w"]).exit_code == 0
+    other, _result = node.start_program(WORKER, ["--run", "3"])
+    assert execute_op(node, "wait", STRICT) == {"changed": False}
+    assert not other.alive

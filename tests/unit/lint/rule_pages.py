@@ -96,7 +96,8 @@ def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterat
 
 
 def _part(rule: Rule, number: int, fixture: Mapping[str, Any]) -> Iterator[str]:
-    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook_text import fix_of, of_kinds, with_gaps
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.cli import fix_of, of_kinds
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import with_gaps
 
     case = next(
         each

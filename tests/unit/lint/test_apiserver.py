@@ -9,10 +9,8 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+
+from tests.corpus.upstream import ours, place
 
 from .judged import judged_pods
 from .test_rules import FIXTURES
@@ -21,26 +19,6 @@ pytestmark = pytest.mark.slow
 
 RECORDS = sorted((FIXTURES / "apiserver").glob("*.json"))
 ADMISSION_ROWS = tuple(f"LM-{number:02}" for number in range(1, 21))
-# Errors of ours that say "the API server rejects the pod", beside the fields of rules with an admission level.
-ALSO_REJECTED = {"SE-05", "WL-08", "WL-09", "WL-13"}
-# What the API server says of the mapping, we say of the field in it.
-THEIR_PLACE = {"spec.os.name": "spec.os"}
-
-
-def ours(pod: dict[str, Any], minor: int) -> set[str]:
-    """The fields that we say the API server rejects, as it names them."""
-    report = lint(live_documents([pod]), Profile(minor=minor))
-    named = set()
-    for found in report.found:
-        claims = found.rule.level.admission is not None or found.rule.id in ALSO_REJECTED
-        if claims and found.finding.severity is Severity.ERROR:
-            if found.finding.path.startswith("spec.nodeSelector"):
-                # Any label value is accepted; what WL-13 says of it is that no node has it.
-                continue
-            mixed = found.rule.id == "WL-09" and not found.finding.path.endswith("hostProcess")
-            # The API server says "spec" where we say which container does not fit.
-            named.add("spec" if mixed else THEIR_PLACE.get(found.finding.path, found.finding.path))
-    return named
 
 
 def verdicts(path: Any) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -60,7 +38,7 @@ def test_our_errors_are_exactly_what_the_api_server_rejects(path: Any, capsys: p
     assert {pod["metadata"]["name"] for pod in pods} == set(said), "record anew: tests/real/apiserver_judge/record.py"
     for pod in pods:
         name = pod["metadata"]["name"]
-        theirs = {error["field"] for error in said[name]["errors"]}
+        theirs = {place(error["field"]) for error in said[name]["errors"]}
         assert ours(pod, minor) == theirs, name
         fields["theirs"] |= theirs
         fields["ours"] |= ours(pod, minor)

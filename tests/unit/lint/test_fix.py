@@ -9,11 +9,11 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import FixedFile, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, Taint
 
 from .test_rules import CASES, text_of
 
-PROFILE = Profile()
+PROFILE = Profile(taint=Taint("os", "windows", "NoSchedule"), taint_told=True)
 
 
 def fixed(text: str, file: str = "f.yml") -> FixedFile:

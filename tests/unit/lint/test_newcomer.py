@@ -40,7 +40,7 @@ def test_a_file_that_is_no_manifest(folder: Path, content: bytes, sentence: str)
     (folder / "f.yml").write_bytes(content)
     code, out, err = run("f.yml")
     assert (code, out) == (cli.UNUSABLE, "")
-    assert err.startswith("workload_lint: f.yml") and sentence in err and err.count("\n") == 1
+    assert err.startswith("workload-lint: f.yml") and sentence in err and err.count("\n") == 1
 
 
 def test_a_folder_without_manifests_is_not_taken_for_a_clean_one(folder: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_folder_without_manifests_is_not_taken_for_a_clean_one(folder: Path) -
     (folder / "charts" / ".git" / "hidden.yml").write_text(TEXT, encoding="utf-8")
     code, _, err = run("charts")
     assert code == cli.UNUSABLE
-    assert err == "workload_lint: charts: there is no file in this folder that ends in .yaml, .yml, .json.\n"
+    assert err == "workload-lint: charts: there is no file in this folder that ends in .yaml, .yml, .json.\n"
 
 
 @pytest.mark.parametrize("content", ["", "---\n", "just: settings\n", "hello\n"])
@@ -105,7 +105,7 @@ def test_control_c_ends_it_without_a_traceback(tmp_path: Path) -> None:
         process.stdin.write(b"# a comment\n" * 100_000)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, b"", b"workload_lint: interrupted.\n")
+    assert (process.returncode, out, err) == (130, b"", b"workload-lint: interrupted.\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(many: Path) -> None:

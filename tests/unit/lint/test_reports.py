@@ -75,7 +75,7 @@ def test_json_says_id_severity_path_message_reason_and_remedy(folder: Path) -> N
         "mode": "l2bridge",
         "dsr": True,
         "builds": [17763, 20348],
-        "taint": "os=windows:NoSchedule",
+        "taint": None,
         "ip_families": [],
         "host_network_gate": False,
         "unknown_pods": "skip",
@@ -153,14 +153,15 @@ def test_exit_status(folder: Path, arguments: list[str], code: int) -> None:
     (folder / "information.yml").write_text(information.replace("LM-34", "LM-29"), encoding="utf-8")
     done = run(*arguments)
     assert done[0] == code
-    assert done[2].startswith("workload_lint: ") == (code == 2)
+    assert done[2].startswith("workload-lint: ") == (code == 2)
 
 
 @pytest.mark.row("LM-74")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("", {"profile": "1.37", "runtime": "containerd", "mode": "l2bridge", "dsr": False, "builds": []}),
+        ("", {"profile": "1.37", "runtime": "containerd", "mode": "l2bridge", "builds": []}),
+        ("", {"dsr": None, "taint": None}),
         ("--profile 1.22", {"profile": "1.22"}),
         ("--profile v1.33.4", {"profile": "1.33"}),
         ("--profile 1.23 --runtime docker", {"profile": "1.23", "runtime": "docker"}),
@@ -275,7 +276,7 @@ def test_explain_says_what_a_rule_is_about(name: str, ids: list[str]) -> None:
 
 def test_explain_of_an_unknown_rule_names_those_there_are() -> None:
     code, _, err = run("--explain", "LM-99")
-    assert code == cli.UNUSABLE and err.startswith("workload_lint: there is no rule 'LM-99'; there are LM-01, ")
+    assert code == cli.UNUSABLE and err.startswith("workload-lint: there is no rule 'LM-99'; there are LM-01, ")
 
 
 def test_the_version_is_the_collection_s() -> None:

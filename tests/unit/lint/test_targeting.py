@@ -38,6 +38,7 @@ def affinity(*terms: dict[str, Any]) -> dict[str, Any]:
 
 
 OS = "kubernetes.io/os"
+AKS = "kubernetes.azure.com/os-sku"
 
 
 @pytest.mark.row("SC-01", "LM-62")
@@ -66,6 +67,11 @@ OS = "kubernetes.io/os"
         ({"containers": [{"image": "mcr.microsoft.com/windows/nanoserver:ltsc2022"}]}, "windows", False),
         ({"tolerations": [{"key": "os", "operator": "Equal", "value": "windows"}]}, "windows", False),
         ({"tolerations": [{"operator": "Exists"}]}, "unknown", False),
+        ({"nodeSelector": {"kubernetes.azure.com/os-sku": "Windows2022"}}, "windows", True),
+        ({"nodeSelector": {"kubernetes.azure.com/os-sku": "Ubuntu"}}, "linux", True),
+        ({"nodeSelector": {"cloud.google.com/gke-os-distribution": "windows_ltsc"}}, "windows", True),
+        ({"nodeSelector": {"node.openshift.io/os_id": "Windows"}}, "windows", True),
+        (affinity({"key": AKS, "operator": "In", "values": ["Windows2022"]}), "windows", True),
         ({}, "unknown", False),
     ],
 )
@@ -80,9 +86,15 @@ def test_pods_that_do_not_say_can_count_as_windows() -> None:
 
 
 def test_the_build_comes_from_selector_or_runtime_class() -> None:
-    assert target({"runtimeClassName": "win"}).build == 20348
-    assert target({"nodeSelector": {"node.kubernetes.io/windows-build": "10.0.17763"}}).build == 17763
-    assert target({}).build is None
+    assert target({"runtimeClassName": "win"}).builds == (20348,)
+    assert target({"nodeSelector": {"node.kubernetes.io/windows-build": "10.0.17763"}}).builds == (17763,)
+    assert target({"nodeSelector": {"kubernetes.azure.com/os-sku": "Windows2022"}}).builds == (20348,)
+    build = "node.kubernetes.io/windows-build"
+    either = affinity({"key": build, "operator": "In", "values": ["10.0.17763", "10.0.20348"]})
+    assert target(either).builds == (17763, 20348)
+    one_term = affinity({"key": build, "operator": "In", "values": ["10.0.17763"]}, {"key": OS, "operator": "Exists"})
+    assert target(one_term).builds == ()
+    assert target({}).builds == ()
 
 
 @pytest.mark.row("SC-11", "SC-18")

@@ -136,8 +136,8 @@ def test_host_network_by_version_and_gate(profile: str, gate: bool, said: str) -
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ("ClusterFirstWithHostNet", ["E LM-28"]),
-        ("None", ["I LM-29"]),
+        ("ClusterFirstWithHostNet", ["W LM-28"]),
+        ("None", ["E WL-16", "I LM-29"]),
         ("Default", ["I LM-29"]),
         ("ClusterFirst", []),
     ],
@@ -161,7 +161,7 @@ def test_one_dns_suffix_and_not_two(searches: list[str], said: int) -> None:
 
 
 @pytest.mark.row("LM-34")
-@pytest.mark.parametrize(("seconds", "said"), [(0, True), (29, True), (30, False), (31, True)])
+@pytest.mark.parametrize(("seconds", "said"), [(0, False), (29, True), (30, False), (31, True)])
 @pytest.mark.parametrize(("runtime", "letter"), [("containerd", "I"), ("docker", "W")])
 def test_grace_period_other_than_the_default(seconds: int, said: bool, runtime: str, letter: str) -> None:
     patch = {"spec": {"terminationGracePeriodSeconds": seconds}}
@@ -226,7 +226,7 @@ def test_hyper_v_by_annotation_class_and_handler() -> None:
         handler: places("LM-60", several.of(several.runtime_class(handler), pod=named))
         for handler in ("runhcs-wcow-hypervisor", "runhcs-wcow-hypervisor-17763", "runhcs-wcow-process")
     }
-    both = ["E handler", "E spec.runtimeClassName"]
+    both = ["W handler", "W spec.runtimeClassName"]
     assert of_handler == {
         "runhcs-wcow-hypervisor": both,
         "runhcs-wcow-hypervisor-17763": both,
@@ -234,7 +234,7 @@ def test_hyper_v_by_annotation_class_and_handler() -> None:
     }
     unknown_class = {"spec": {"runtimeClassName": "windows-hypervisor"}}
     (found,) = [each for each in findings(unknown_class, {}) if each.rule == "LM-60"]
-    assert f"{found.severity.letter} {found.path}" == "E spec.runtimeClassName"
+    assert f"{found.severity.letter} {found.path}" == "W spec.runtimeClassName"
     assert found.message.startswith("RuntimeClass windows-hypervisor asks for Hyper-V isolation")
     text = several.of(several.runtime_class("runhcs-wcow-hypervisor"), pod=named)
     assert sorted(each.message.partition(" asks")[0] for each in findings(text, {}) if each.rule == "LM-60") == [

@@ -193,6 +193,7 @@ def test_taints_are_read_off_the_nodes_where_these_are_among_the_input() -> None
 
 # -- the taint ---------------------------------------------------------------------------------------------------------
 
+COMMON = "os=windows:NoSchedule"
 NO_EFFECT = {"key": "os", "value": "windows"}
 
 
@@ -215,11 +216,12 @@ NO_EFFECT = {"key": "os", "value": "windows"}
 )
 def test_a_windows_pod_needs_selector_and_toleration(tolerations: list[dict[str, str]], enough: bool) -> None:
     said = [] if enough else ["E spec.tolerations"]
-    assert places("SC-09", {"spec": {"tolerations": tolerations}}) == said
+    assert places("SC-09", {"spec": {"tolerations": tolerations}}, taint=COMMON) == said
+    assert places("SC-09", {"spec": {"tolerations": tolerations}}) == [], "nobody has said that there is a taint"
     assert places("SC-09", {"spec": {"tolerations": tolerations}}, taint="none") == []
     of_class = several.runtime_class(nodeSelector={OS: "windows"}, tolerations=tolerations)
     named = {"spec": {**BARE, "runtimeClassName": "mine"}}
-    assert places("SC-09", several.of(of_class, pod=named)) == said, "or its RuntimeClass has it"
+    assert places("SC-09", several.of(of_class, pod=named), taint=COMMON) == said, "or its RuntimeClass has it"
     assert all(
         "os=windows:NoSchedule: it stays Pending" in each.message
         for each in findings({"spec": {"tolerations": tolerations}}, {})

@@ -30,11 +30,14 @@ MOUNT = "spec.containers[0].volumeMounts[0]"
 @pytest.mark.parametrize("field", ["subPath", "subPathExpr"])
 def test_parts_of_a_volume_by_both_fields(field: str) -> None:
     """A part of a Secret is a row of its own, and nothing is said twice."""
-    for volume in (EMPTY, {"configMap": {"name": "c"}}):
-        patch = mounting(volume, **{field: "x"})
+    for volume, part in ((EMPTY, "x.json"), ({"configMap": {"name": "c"}}, "x")):
+        patch = mounting(volume, **{field: part})
         assert places("LM-38", patch) == [f"W {MOUNT}.{field}"]
         assert places("LM-38", patch, **DOCKER) == [f"E {MOUNT}.{field}"]
         assert places("LM-39", patch) == []
+    # A folder of a volume works with containerd.
+    assert places("LM-38", mounting(EMPTY, **{field: "x"})) == []
+    assert places("LM-38", mounting(EMPTY, **{field: "x"}), **DOCKER) == [f"E {MOUNT}.{field}"]
     patch = mounting(SECRET, **{field: "x"})
     assert places("LM-39", patch) == [f"W {MOUNT}.{field}"]
     assert places("LM-39", patch, **DOCKER) == [f"W {MOUNT}.{field}"]
@@ -76,7 +79,8 @@ def test_single_files_with_docker(volume: dict[str, Any], mount: dict[str, Any],
 )
 def test_writing_to_the_host(path: str, read_only: bool | None, flagged: bool) -> None:
     patch = mounting({"hostPath": {"path": path}}, **({} if read_only is None else {"readOnly": read_only}))
-    assert places("LM-40", patch) == ([f"W {MOUNT}.mountPath"] if flagged else [])
+    assert places("LM-40", patch, **DOCKER) == ([f"W {MOUNT}.mountPath"] if flagged else [])
+    assert places("LM-40", patch) == [], "with containerd the folder is the host's own"
     options = {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\SYSTEM"}}
     patch["spec"] |= {"hostNetwork": True, "securityContext": options}
     assert findings(patch, {}) == [], "a host process sees the host's own files"
@@ -357,12 +361,9 @@ TEMPLATE = {"ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": "Block"
         of_row(
             "LM-35", several.claimed(volumeMode="Block"), "volumeMode is Block and Pod default/web is for Windows; "
         ),
-        of_row("LM-38", mounting(EMPTY, subPath="x"), "subPath x: the documentation says that only whole volumes can "),
+        of_row("LM-38", mounting(EMPTY, subPath="x.y"), "subPath x.y: the documentation says that only whole "),
         of_row("LM-39", mounting(SECRET, subPath="x"), "subPath x of a Secret: not supported on Windows."),
-        of_row("LM-40", mounting({"hostPath": {"path": "C:\\o"}}), "hostPath C:\\o is mounted writable; "),
-        of_row(
-            "LM-46", mounting({"nfs": {"server": "n"}}), "volume v is of type nfs; NFS is not supported on Windows "
-        ),
+        of_row("LM-46", mounting({"nfs": {"server": "n"}}), "volume v is of type nfs; Windows nodes cannot mount NFS."),
         of_row("LM-46", mounting({"csi": {"driver": "nfs.x"}}), "the CSI driver nfs.x serves NFS; "),
         of_row("LM-46", several.claimed(NFS), "nfs.csi.k8s.io serves NFS and is used by Pod default/web; "),
         of_row(

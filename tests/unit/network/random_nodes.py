@@ -116,8 +116,8 @@ def healthy(random: Random) -> Node:
         node={},
         expect={
             "network_name": random.choice([network, ""]),
-            "network_type": random.choice([mode, ""]),
-            "adapter": random.choice([adapter, ""]),
+            "network_mode": random.choice([mode, ""]),
+            "interface_name": random.choice([adapter, ""]),
             "cluster_cidr": cluster_cidr,
             "service_cidr": service_cidr,
             "cluster_domain": "cluster.local",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import ClusterView, view_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import reads
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
-from ansible_collections.winkube.node.plugins.plugin_utils.network.check import findings_of, reads
-from ansible_collections.winkube.node.plugins.plugin_utils.network.cluster_view import ClusterView, view_of
-from ansible_collections.winkube.node.plugins.plugin_utils.network.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.network.finding import Finding
 
 from tests.unit.components.nodes import LAYOUT
 from tests.unit.network.random_nodes import Node, answers

@@ -14,9 +14,9 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cni_fix import fix
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cni_lint import RULES, Subject, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
-from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_fix import fix
-from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_lint import RULES, Subject, lint
 
 from tests.unit.network.random_nodes import CNI_CONF, healthy
 
@@ -104,67 +104,97 @@ def sdnoverlay(data: Object) -> None:
 
 
 # what is done to a right one, what is found, what is left after mending
+def block_rule(data: Object) -> None:
+    """Under apiVersion 2 hcsshim read it as an ACL without settings: what was to be blocked went through."""
+    rule = {"Type": "ACL", "Action": "Block", "Direction": "Out", "RemotePort": 80, "Protocol": 6, "Priority": 200}
+    data["delegate"]["policies"].append({"Name": "EndpointPolicy", "Value": rule})
+
+
+def rule_with_a_name(data: Object) -> None:
+    """ServiceName has no place under apiVersion 2: a rule that would be changed is left for a person."""
+    rule = {"Type": "ACL", "Action": "Block", "Direction": "Out", "ServiceName": "dns"}
+    data["delegate"]["policies"].append({"Name": "EndpointPolicy", "Value": rule})
+
+
+def port_mapping(data: Object) -> None:
+    rule = {"Type": "NAT", "Protocol": "tcp", "InternalPort": 80, "ExternalPort": 8080}
+    data["delegate"]["policies"].append({"Name": "EndpointPolicy", "Value": rule})
+
+
 CASES: list[tuple[Callable[[Object], object], list[str], list[str]]] = [
-    (old_exceptions, ["conf-old-form", "conf-exceptions"], []),
-    (wmco, ["conf-old-form", "conf-exceptions"], []),
-    (old_route, ["conf-old-form"], []),
-    (lower_type, ["conf-policy-case", "conf-exceptions"], []),
-    (lambda data: value(data).update(Type="outboundnat"), ["conf-policy-case", "conf-exceptions"], []),
-    (lambda data: value(data, 1).update(Type="SDNROUTE"), ["conf-policy-case"], []),
-    (lambda data: value(data, 1).update(Type="SDNRoutes"), ["conf-policy-unknown"], ["conf-policy-unknown"]),
+    (old_exceptions, ["cni.old-form", "cni.exceptions"], []),
+    (wmco, ["cni.old-form", "cni.exceptions"], []),
+    (old_route, ["cni.old-form"], []),
+    (lower_type, ["cni.policy-case", "cni.exceptions"], []),
+    (lambda data: value(data).update(Type="outboundnat"), ["cni.policy-case", "cni.exceptions"], []),
+    (lambda data: value(data, 1).update(Type="SDNROUTE"), [], []),
+    (lambda data: value(data, 1).update(Type="SDNRoutes"), ["cni.policy-unknown"], ["cni.policy-unknown"]),
     (lambda data: value(data, 1).update(Type="TierAcl"), [], []),
-    (lambda data: value(data, 1).update(Type="iov"), ["conf-policy-case"], []),
-    (lambda data: value(data, 1).update(Type="NetworkACL"), ["conf-policy-level"], ["conf-policy-level"]),
-    (lambda data: value(data, 1).update(Type="VSID"), ["conf-policy-level"], ["conf-policy-level"]),
-    (lambda data: value(data, 1).update(Type="NAT"), ["conf-policy-unknown"], ["conf-policy-unknown"]),
-    (lambda data: value(data).pop("Type"), ["conf-policy-skipped", "conf-exceptions"], ["conf-policy-skipped"]),
+    (lambda data: value(data, 1).update(Type="iov"), [], []),
+    (lambda data: value(data, 1).update(Type="NetworkACL"), ["cni.policy-level"], ["cni.policy-level"]),
+    (lambda data: value(data, 1).update(Type="VSID"), ["cni.policy-level"], ["cni.policy-level"]),
+    (lambda data: value(data, 1).update(Type="NAT"), ["cni.policy-unknown"], ["cni.policy-unknown"]),
+    (lambda data: value(data).pop("Type"), ["cni.policy-skipped", "cni.exceptions"], ["cni.policy-skipped"]),
     (
         lambda data: data["delegate"]["policies"][0].update(Name="Policy"),
-        ["conf-policy-skipped", "conf-exceptions"],
-        ["conf-policy-skipped", "conf-exceptions"],
+        ["cni.policy-skipped", "cni.exceptions"],
+        ["cni.policy-skipped", "cni.exceptions"],
     ),
     (
         lambda data: data["delegate"]["policies"][1].pop("Value"),
-        ["conf-policy-skipped"],
-        ["conf-policy-skipped"],
+        ["cni.policy-skipped"],
+        ["cni.policy-skipped"],
     ),
-    (under_additional_args, ["conf-policies-key", "conf-policies-key"], []),
-    (sdnbridge_with_policies, ["conf-policies-key", "conf-policies-key"], []),
-    (sdnoverlay, ["conf-provider-address"], []),
+    (under_additional_args, ["cni.policies-key", "cni.policies-key"], []),
+    (sdnbridge_with_policies, ["cni.policies-key", "cni.policies-key"], []),
+    (sdnoverlay, ["cni.no-provider-address"], []),
     (
         lambda data: data["delegate"].pop("apiVersion"),
-        ["conf-api-version", "conf-new-form", "conf-new-form", "conf-policy-unknown", "conf-exceptions"],
+        ["cni.dockershim-form", "cni.new-form", "cni.new-form", "cni.policy-unknown", "cni.exceptions"],
         [],
     ),
-    (lambda data: value(data)["Settings"]["Exceptions"].pop(), ["conf-exceptions"], []),
-    (lambda data: data["delegate"]["policies"].clear(), ["conf-exceptions"], []),
+    (lambda data: value(data)["Settings"]["Exceptions"].pop(), ["cni.exceptions"], []),
+    (lambda data: data["delegate"]["policies"].clear(), ["cni.exceptions"], []),
     (
         lambda data: value(data)["Settings"]["Exceptions"].append("pods"),
-        ["conf-exception-wrong"],
-        ["conf-exception-wrong"],
+        ["cni.exception-wrong"],
+        ["cni.exception-wrong"],
     ),
     (
         lambda data: value(data)["Settings"]["Exceptions"].append("0.0.0.0/0"),
-        ["conf-exception-all"],
-        ["conf-exception-all"],
+        ["cni.exception-all"],
+        ["cni.exception-all"],
     ),
-    (lambda data: data.update(cniVersion="2.0.0"), ["conf-cni-version"], []),
-    (lambda data: data.pop("cniVersion"), ["conf-cni-version"], []),
-    (lambda data: data.update(name="flannel.4096"), ["conf-name"], []),
-    (lambda data: data.pop("name"), ["conf-name"], []),
-    (lambda data: data["delegate"].update(type="l2bridge"), ["conf-plugin-unknown"], ["conf-plugin-unknown"]),
-    (lambda data: data.update(type="calico"), ["conf-plugin-unknown"], ["conf-plugin-unknown"]),
-    (lambda data: data.pop("type"), ["conf-plugin-unknown"], ["conf-plugin-unknown"]),
-    (lambda data: data["delegate"].update(dnsCapabilities={"dns": True}), ["conf-ignored-key"], []),
+    (lambda data: data.update(cniVersion="2.0.0"), ["cni.version"], []),
+    (lambda data: data.pop("cniVersion"), [], []),
+    (lambda data: data.update(name="flannel.4096"), ["cni.network-name"], []),
+    (block_rule, ["cni.policy-without-settings"], []),
+    (rule_with_a_name, ["cni.policy-without-settings"], ["cni.policy-without-settings"]),
+    (port_mapping, ["cni.policy-unknown", "cni.policy-without-settings"], []),
+    (
+        lambda data: value(data, 1)["Settings"].update(DestinationPrefix="<your service cidr>"),
+        ["cni.value-unfilled"],
+        ["cni.value-unfilled"],
+    ),
+    (
+        lambda data: value(data, 1)["Settings"].update(NeedEncap="true"),
+        ["cni.value-type"],
+        ["cni.value-type"],
+    ),
+    (lambda data: data.pop("name"), ["cni.network-name"], []),
+    (lambda data: data["delegate"].update(type="l2bridge"), ["cni.plugin-missing"], ["cni.plugin-missing"]),
+    (lambda data: data.update(type="calico"), ["cni.plugin-missing"], ["cni.plugin-missing"]),
+    (lambda data: data.pop("type"), ["cni.plugin-missing"], ["cni.plugin-missing"]),
+    (lambda data: data["delegate"].update(dnsCapabilities={"dns": True}), ["cni.ignored-key"], []),
     (
         lambda data: data["delegate"]["dns"].update(Search=["svc.cluster.local", "cluster.local"]),
-        ["conf-dns-search"],
-        ["conf-dns-search"],
+        ["cni.dns-search"],
+        ["cni.dns-search"],
     ),
     (
         lambda data: data["delegate"].update(ipam={"type": "azure-vnet-ipam"}),
-        ["conf-ipam", "conf-plugin-unknown"],
-        ["conf-ipam", "conf-plugin-unknown"],
+        ["cni.ipam", "cni.plugin-missing"],
+        ["cni.ipam", "cni.plugin-missing"],
     ),
 ]
 
@@ -184,7 +214,7 @@ def test_each_mistake_and_what_mending_leaves(
 
 def test_every_finding_is_shown_by_a_case() -> None:
     shown = {identity for _, found, _ in CASES for identity in found}
-    assert set(RULES) - shown == {"conf-json", "conf-key-twice", "conf-list", "conf-plugin-rare"}
+    assert set(RULES) - shown == {"cni.unreadable", "cni.key-twice", "cni.ending", "cni.plugin-rare"}
 
 
 def test_a_right_one_is_left_as_it_is() -> None:
@@ -196,36 +226,36 @@ def test_mending_keeps_order_and_indentation() -> None:
     data = conf()
     old_exceptions(data)
     mended = fix(json.dumps(data, indent=4), SUBJECT)
-    assert mended == json.dumps(conf(), indent=4) + "\n"
+    assert mended == json.dumps(conf(), indent=4)
 
 
 def test_comments_and_broken_json_are_named_by_line() -> None:
     """The documents' listing has comments."""
     text = '{\n  "name": "cbr0",\n  "ExceptionList": [\n    "10.244.0.0/16",  # Must match the subnet\n  ]\n}\n'
     (found,) = lint(text, SUBJECT)
-    assert (found.id, found.seen[:7]) == ("conf-json", "line 4,")
+    assert (found.id, found.seen[:7]) == ("cni.unreadable", "line 4,")
     assert fix(text, SUBJECT) == text
-    assert ids("[]") == ["conf-json"]
+    assert ids("[]") == ["cni.unreadable"]
 
 
 def test_a_key_twice_in_two_cases() -> None:
     text = json.dumps(conf()).replace('"apiVersion": 2', '"apiVersion": 2, "ApiVersion": 1')
-    assert "conf-key-twice" in ids(text)
+    assert "cni.key-twice" in ids(text)
 
 
 def test_the_ending_tells_one_from_many() -> None:
     listed = {"name": "cbr0", "cniVersion": "1.0.0", "plugins": [conf()]}
-    assert ids(listed) == ["conf-list"]
+    assert ids(listed) == ["cni.ending"]
     many = Subject("05-flannel.conflist", network_name="cbr0", cluster_cidr="10.244.0.0/16")
     assert ids(listed, many) == []
-    assert ids(conf(), many) == ["conf-list"]
+    assert ids(conf(), many) == ["cni.ending"]
 
 
 def test_without_the_folder_a_plugin_is_known_or_a_warning() -> None:
     data = conf()
     data["type"] = "mycni"
     alone = Subject("cni.conf")
-    assert ids(data, alone) == ["conf-plugin-rare"]
+    assert ids(data, alone) == ["cni.plugin-rare"]
     assert ids(conf(), alone) == []
 
 
@@ -270,7 +300,7 @@ def test_the_kubelet_gets_an_empty_resolv_conf(version: str) -> None:
 def test_dockershim_wants_the_old_form() -> None:
     data = conf()
     old = Subject("cni.conf", runtime="dockershim", cluster_cidr="10.244.0.0/16")
-    assert sorted(ids(data, old)) == ["conf-api-version"]
+    assert sorted(ids(data, old)) == ["cni.dockershim-form"]
     del data["delegate"]["apiVersion"]
     old_exceptions(data)
     old_route(data)

@@ -8,11 +8,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import ClusterView
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import counts_of, findings_of, left_out
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.network import parse
-from ansible_collections.winkube.node.plugins.plugin_utils.network.check import counts_of, findings_of, left_out
-from ansible_collections.winkube.node.plugins.plugin_utils.network.cluster_view import ClusterView
-from ansible_collections.winkube.node.plugins.plugin_utils.network.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Endpoint, Hns, Policy, Subnet
 
 from tests.unit.components.nodes import LAYOUT
@@ -97,12 +98,14 @@ def test_namespaces_and_policy_lists() -> None:
 
 def test_an_error_of_hns_is_a_sentence_with_its_code() -> None:
     answer = {"available": True, "networks": json.dumps(recorded("kubernetes-100962-error")), "endpoints": "[]"}
-    said = dict(parse.parse(answer).errors)
+    found = parse.parse(answer)
+    said = dict(found.errors)
     assert said["networks"] == (
         "HNS did not list its networks: An address provided is invalid or reserved. (0x803b002f)"
     )
-    assert said["namespaces"] == "nobody asked HNS for its namespaces"
-    assert "endpoints" not in said
+    assert found.unasked == ("namespaces", "policylists")
+    assert set(said) == {"networks"}
+    assert not found.knows("namespaces")
 
 
 @pytest.mark.parametrize("answer", ["{", '"text"', "3"])
@@ -176,7 +179,8 @@ def test_a_dump_alone_is_compared_with_itself() -> None:
         "policylists": "[]",
         "endpoints": json.dumps(twice),
     }
-    found = findings_of(Reading(parts={"hns": answer}), None, Expectations(LAYOUT))
-    assert [each.id for each in found] == ["endpoint-duplicate-address", *2 * ["endpoint-without-namespace"]]
-    assert left_out(None)
-    assert not left_out(ClusterView())
+    reading, expect = Reading(parts={"hns": answer}), Expectations(LAYOUT)
+    found = findings_of(reading, None, expect)
+    assert [each.id for each in found] == ["hns.endpoint-duplicate-address", *2 * ["hns.endpoint-without-namespace"]]
+    assert left_out(scene_of(reading, expect))
+    assert not left_out(scene_of(reading, expect, ClusterView()))

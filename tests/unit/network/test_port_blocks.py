@@ -5,14 +5,14 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.network.check import findings_in
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_in
 from ansible_collections.winkube.node.plugins.plugin_utils.network.port_blocks import (
     Ports,
     PortsError,
     free_blocks,
     parse,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.network.scene import scene_of
 
 from tests.unit.network.random_nodes import healthy
 from tests.unit.network.reading import expectations, reading_of
@@ -57,7 +57,7 @@ def test_blocks_between_excluded_ranges() -> None:
 def test_few_blocks_are_an_error_and_enough_are_none() -> None:
     node = healthy(Random(5))
     full = "".join(f"  {port}  {port}\n" for port in range(49152, 65536, 60))
-    for excluded, wanted in ((full, ["ports-exhausted"]), (EXCLUDED, [])):
+    for excluded, wanted in ((full, ["hns.ports-exhausted"]), (EXCLUDED, [])):
         ports = parse({"tcp_dynamic": DYNAMIC, "tcp_excluded": excluded})
         found = findings_in(scene_of(reading_of(node), expectations(node), None, (), ports))
         assert [each.id for each in found] == wanted

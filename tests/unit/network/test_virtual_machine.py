@@ -6,9 +6,9 @@ import json
 from random import Random
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_in
 from ansible_collections.winkube.node.plugins.plugin_utils.network import virtual_machine
-from ansible_collections.winkube.node.plugins.plugin_utils.network.check import findings_in
-from ansible_collections.winkube.node.plugins.plugin_utils.network.scene import scene_of
 
 from tests.unit.network.random_nodes import Node, healthy
 from tests.unit.network.reading import expectations, reading_of
@@ -21,14 +21,14 @@ def said(spoofing: str, *, mac: str = "00155DEB4000", machine: str = "vm-7") -> 
 
 def found(node: Node, text: str) -> list[tuple[str, str]]:
     scene = scene_of(reading_of(node), expectations(node), None, virtual_machine.parse(text))
-    return [(each.id, each.remedy) for each in findings_in(scene)]
+    return [(each.id, each.remedy.text) for each in findings_in(scene)]
 
 
 @pytest.mark.row("HP-06", "TS-07")
 def test_a_host_that_drops_what_pods_send_is_found_and_its_twin_is_not() -> None:
     node = healthy(Random(3))
     assert found(node, said("Off")) == [
-        ("mac-spoofing", "On the Hyper-V host: Set-VMNetworkAdapter -VMName vm-7 -MacAddressSpoofing On.")
+        ("host.mac-spoofing", "On the Hyper-V host: Set-VMNetworkAdapter -VMName vm-7 -MacAddressSpoofing On.")
     ]
     assert found(node, said("On")) == []
 
@@ -40,7 +40,7 @@ def test_other_machines_of_the_host_do_not_count() -> None:
     assert found(node, other) == []
     assert found(node, f"[{said('On')}, {other}]") == []
     by_name = said("Off", mac="", machine=node.name.upper())
-    assert [identity for identity, _ in found(node, by_name)] == ["mac-spoofing"]
+    assert [identity for identity, _ in found(node, by_name)] == ["host.mac-spoofing"]
 
 
 @pytest.mark.row("HP-06", "TS-07")

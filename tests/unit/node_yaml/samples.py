@@ -8,7 +8,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import docu
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "tests" / "fixtures" / "node_yaml"
-SAMPLE = (ROOT / "examples" / "documents" / "sample.yml").read_text(encoding="utf-8")
+SAMPLE = (ROOT / "examples" / "swdt" / "sample.yml").read_text(encoding="utf-8")
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 PLACE = variables.Place("node.yml", "/srv/nodes", "/srv/ann")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import notices, reading
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import reading
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import Scalar
 
 from .samples import SAMPLE, edited, node
@@ -15,7 +15,7 @@ VAULTED = "password: !vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3061"
 
 
 def warned(text: str, *, agent: bool = False, encrypted: bool = False) -> list[str]:
-    return [notice.located("node.yml") for notice in notices.credentials(node(text), agent=agent, encrypted=encrypted)]
+    return [notice.located("node.yml") for notice in reading.credentials(node(text), agent=agent, encrypted=encrypted)]
 
 
 @pytest.mark.row("NY-08", "SE-14")

@@ -75,8 +75,6 @@ def test_provisioners_that_are_no_list_of_mappings_are_refused() -> None:
     [
         ("1.29", "'1.29', which YAML reads as a number (1.30 would become 1.3),"),
         ("1.30", "'1.30', which YAML reads as the number 1.3,"),
-        ("1_0", "'1_0', which YAML reads as the number 10,"),
-        ("1", "'1', which YAML reads as a number,"),
     ],
 )
 def test_a_version_that_yaml_takes_for_a_number_has_to_be_quoted(value: str, found: str) -> None:
@@ -85,6 +83,24 @@ def test_a_version_that_yaml_takes_for_a_number_has_to_be_quoted(value: str, fou
         f"node.yml:23:18: found {found} for {ITEM}.version, wanted a version as text, such as 1.29.0; "
         f'put it in quotes: "{value}".'
     )
+
+
+@pytest.mark.row("NY-14")
+@pytest.mark.parametrize(
+    ("value", "found", "remedy"),
+    [
+        ("1_0", "'1_0', which YAML reads as the number 10,", ""),
+        ("1", "'1', which YAML reads as a number,", ""),
+        ("2", "'2', which YAML reads as a number,", ""),
+        ("1:30:00", "'1:30:00', which YAML reads as the number 5400,", "; write it with dots: 1.30.0"),
+        ("1:30", "'1:30', which YAML reads as the number 90,", "; write it with dots: 1.30"),
+    ],
+)
+def test_quotes_are_no_advice_where_the_text_would_be_wrong_as_well(value: str, found: str, remedy: str) -> None:
+    """Failed before: `version: 1` was to be written `"1"`, which was refused in the next run."""
+    line = the(edited(("version: 1.29.0", f"version: {value}")))
+    wanted = f"node.yml:23:18: found {found} for {ITEM}.version, wanted a version as text, such as 1.29.0{remedy}."
+    assert line == wanted
 
 
 @pytest.mark.row("NY-14")

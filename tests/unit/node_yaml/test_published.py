@@ -11,14 +11,7 @@ import jsonschema
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.node.ssh import KEEP_ALIVE
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import (
-    annotation_keys,
-    checks,
-    document,
-    schema,
-    tree,
-    variables,
-)
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import checks, document, schema, tree, variables
 
 from .samples import ROOT, SAMPLE, WHOLE, said
 
@@ -122,7 +115,7 @@ def test_the_page_lists_every_key_with_its_variable() -> None:
         (line,) = [line for line in INVENTORY.splitlines() if line.startswith(f"| `spec.{row.path}` |")]
         assert f"`{row.variable}`" in line
     own = {line.split("`")[1] for line in INVENTORY.splitlines() if line.startswith("| `spec.") and "| own" in line}
-    marked = {f"spec.{path}" for path in annotation_keys.paths()}
+    marked = {f"spec.{path}" for path in document.annotation_paths()}
     assert own == marked | {"spec.credentials.connection", "spec.credentials.shell"}
     rows = {line.split("`")[1] for line in INVENTORY.splitlines() if line.startswith("| `")}
     definitions = schema.node_schema()["$defs"]
@@ -150,7 +143,7 @@ def test_the_page_names_the_groups_and_how_a_file_stays_readable_for_swdt() -> N
     ):
         assert f"| `winkube_{group}` | {', '.join(f'`ansible_{each}`' for each in given)}" in INVENTORY
     assert "| `winkube_winrm_password` | `ansible_winrm_transport: ntlm` (nodes with a password) |" in INVENTORY
-    assert annotation_keys.PREFIX in INVENTORY
+    assert document.ANNOTATION_PREFIX in INVENTORY
     assert "EnableStrict" in INVENTORY
 
 

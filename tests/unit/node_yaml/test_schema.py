@@ -101,6 +101,33 @@ def test_a_missing_or_impossible_name_is_refused(new: str, place: str, found: st
 
 
 @pytest.mark.row("NY-03")
+@pytest.mark.parametrize("name", ["all", "All", "ungrouped", "localhost", "127.0.0.1"])
+def test_names_that_ansible_keeps_are_refused(name: str) -> None:
+    """Failed before: `all` ended in "creates a recursive dependency loop", `ungrouped` in a traceback, and a play for
+    `localhost` would have gone to the controller's settings."""
+    line = the(edited(("name: sample", f"name: {name}")))
+    assert line.startswith(f"node.yml:4:9: found '{name}' for metadata.name, which Ansible keeps for ")
+
+
+@pytest.mark.row("NY-26")
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("10.244.0.0/16,fd00:10:244::/56", None),
+        ("10.244.0.0/16, fd00:10:244::/56", None),
+        ("10.244.0.0/16,10.245.0.0/16", "which holds more than one network of one family"),
+        ("10.244.0.0/16,fd00::/56,fd01::/56", "which holds more than one network of one family"),
+        ("10.244.0.0/16,fd00:10:244::1/56", "in which 'fd00:10:244::1/56' is one which is an address in the network"),
+    ],
+)
+def test_two_families_are_taken_as_the_variable_takes_them(value: str, found: str | None) -> None:
+    """Failed before: winkube_cluster_cidr took two families, the key that becomes it refused them as no network."""
+    lines = said(edited(("clusterCIDR: 10.244.0.0/16", f"clusterCIDR: {value}"), text=WHOLE))
+    assert [found in line for line in lines if found] == ([True] if found else [])
+    assert bool(lines) == bool(found)
+
+
+@pytest.mark.row("NY-03")
 def test_a_name_that_two_documents_have_is_refused_without_regard_to_case() -> None:
     line = the(f"{SAMPLE}---\n{edited(('name: sample', 'name: SAMPLE'))}")
     assert (
@@ -129,7 +156,7 @@ def test_a_host_and_port_that_yaml_takes_for_a_number_is_explained() -> None:
     assert line.startswith(
         "node.yml:8:15: found '10:22', which YAML reads as the number 622, for spec.credentials.hostname"
     )
-    assert line.endswith('put it in quotes: "10:22".')
+    assert line.endswith("such as 192.168.122.220:22 or '[::1]:22'."), "10:22 is no address in quotes either"
 
 
 @pytest.mark.row("NY-06")
@@ -453,7 +480,7 @@ def test_every_value_of_a_choice_is_taken(old: str, new: str) -> None:
     [
         ("- name: kubelet", "- name: kube let", "found 'kube let' for spec.kubernetes.provisioners[0].name"),
         ("{name: grep", "{name: gr ep", "found 'gr ep' for spec.setup.chocoPackages[1].name"),
-        ("adapter: Ethernet", "adapter: ''", "found an empty value for spec.network.adapter"),
+        ("interfaceName: Ethernet", "interfaceName: ''", "found an empty value for spec.network.interfaceName"),
         (
             "logDir: C:\\k\\logs",
             "logDir: logs",
@@ -474,7 +501,7 @@ def test_names_and_folders_have_a_form(old: str, new: str, found: str) -> None:
         ("username: Administrator", "username: !vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3061"),
         ("    version: 2.3.7", "    checksum: '{{ sums.containerd }}'\n    version: 2.3.7"),
         ("    version: 2.3.7", "    sourceURL: '{{ mirror }}/containerd.zip'\n    version: 2.3.7"),
-        ("adapter: Ethernet", "adapter: !unsafe 'LAN {{ 1 }}'"),
+        ("interfaceName: Ethernet", "interfaceName: !unsafe 'LAN {{ 1 }}'"),
     ],
 )
 def test_where_templates_are_possible(old: str, new: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import files, source
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import source
 
 from .samples import FIXTURES, SAMPLE, edited
 
@@ -47,7 +47,7 @@ OTHERS = {
 def test_ours_are_claimed(name: str, tmp_path: Path) -> None:
     assert source.is_node_yaml(OURS[name])
     (tmp_path / "file").write_text(OURS[name], encoding="utf-8", newline="")
-    assert files.claims(tmp_path / "file")
+    assert source.claims(tmp_path / "file")
 
 
 @pytest.mark.row("NY-18")
@@ -55,7 +55,7 @@ def test_ours_are_claimed(name: str, tmp_path: Path) -> None:
 def test_others_are_left_alone(name: str, tmp_path: Path) -> None:
     assert not source.is_node_yaml(OTHERS[name])
     (tmp_path / "file").write_text(OTHERS[name], encoding="utf-8")
-    assert not files.claims(tmp_path / "file")
+    assert not source.claims(tmp_path / "file")
 
 
 @pytest.mark.row("NY-18")
@@ -86,8 +86,8 @@ def test_a_source_file_is_known_by_its_plugin(text: str, ours: bool) -> None:
 )
 def test_bytes(tmp_path: Path, data: bytes, claimed: bool) -> None:
     (tmp_path / "file").write_bytes(data)
-    assert files.claims(tmp_path / "file") == claimed
-    assert not files.claims(tmp_path / "none")
+    assert source.claims(tmp_path / "file") == claimed
+    assert not source.claims(tmp_path / "none")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_files_patterns_and_folders(folder: Path, pattern: str, names: list[str]) -> None:
-    found, problem = files.expand(pattern, folder)
+    found, problem = source.expand(pattern, folder)
     assert problem is None
     assert [str(path.relative_to(folder)) for path in found] == names
 
@@ -135,7 +135,20 @@ def test_files_patterns_and_folders(folder: Path, pattern: str, names: list[str]
 )
 def test_what_means_no_file_is_said(folder: Path, pattern: str, said: str) -> None:
     (folder / "empty").mkdir()
-    found, problem = files.expand(pattern, folder)
+    found, problem = source.expand(pattern, folder)
     assert found == []
     assert problem is not None
     assert said in problem
+
+
+@pytest.mark.row("NY-18")
+def test_below_a_folder_no_file_is_passed_over_that_may_be_a_node(folder: Path) -> None:
+    """Failed before: a link to nowhere (an unreadable file is the same to a program that opens it) and a file that was
+    emptied were left out without a word, and so was their node."""
+    (folder / "sub" / "gone.yml").symlink_to("nowhere.yml")
+    (folder / "sub" / "empty.yaml").write_text("\n", encoding="utf-8")
+    (folder / "sub" / "empty.txt").write_text("", encoding="utf-8")
+    (folder / "sub" / "linked.yml").symlink_to(folder / "group_vars")
+    found, problem = source.expand("sub", folder)
+    assert problem is None
+    assert [path.name for path in found] == ["c.json", "empty.yaml", "gone.yml"]

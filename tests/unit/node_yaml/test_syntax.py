@@ -77,7 +77,7 @@ def test_the_copy_without_nesting_is_refused_where_it_breaks() -> None:
         ),
         (r"c:\k\kubelet.exe", r'"c:\k\kubelet.exe"', "25:22", "a backslash in double quotes", "single quotes"),
         ("username: Administrator", "username: a\x07b", "7:16", "the character U+0007", "remove it"),
-        ("version: 1.29.0", "version: 2024-13-77", "23:18", "which YAML reads as a date", "put it in quotes"),
+        ("version: 1.29.0", "version: 2024-13-77", "23:18", "which YAML reads as a date", "wanted a version as text"),
     ],
 )
 def test_a_pitfall_has_a_sentence(old: str, new: str, place: str, found: str, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""Whether every name that a PowerShell file uses exists: functions, parameters, variables, exports."""
+"""Whether every name that a PowerShell file uses exists: functions, parameters, variables."""
 
 from __future__ import annotations
 
@@ -7,28 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tree_sitter import Node
 
-from tests.unit.powershell.source import SHARED, Function, Source, enclosing, read, text, variables, walk
+from tests.unit.powershell.source import Function, Source, enclosing, text, variables, walk
 
 AUTOMATIC = frozenset(
-    {"null", "true", "false", "_", "args", "psversiontable", "erroractionpreference", "progresspreference"}
+    {
+        "null",
+        "true",
+        "false",
+        "_",
+        "args",
+        "psversiontable",
+        "erroractionpreference",
+        "progresspreference",
+        "complex_args",
+    }
 )
-REQUIRES = re.compile(rb"^#AnsibleRequires -PowerShell \.(?:\.module_utils\.)?(_\w+)$", re.MULTILINE)
-
-
-def required(source: Source) -> set[str]:
-    """The stems of the psm1 files that a source says it needs."""
-    return {name.decode() for name in REQUIRES.findall(source.data)}
-
-
-def exports() -> dict[str, dict[str, Function]]:
-    """Stem of each psm1 -> the functions that it exports."""
-    return {path.stem: {name: _by_name(read(path))[name] for name in exported(read(path))} for path in SHARED}
-
-
-def exported(source: Source) -> list[str]:
-    """The names behind Export-ModuleMember, the last statement of a psm1."""
-    found = next(command for command in source.commands if command.name == "Export-ModuleMember")
-    return re.findall(r"'([\w-]+)'", text(found.node))
 
 
 def unknown_functions(source: Source, known: Mapping[str, Function]) -> Iterator[str]:

@@ -18,7 +18,6 @@ CMDLETS = frozenset(
     {
         "Add-Type",
         "ConvertTo-Json",
-        "Export-ModuleMember",
         "Get-CimInstance",
         "Get-DnsClient",
         "Get-NetIPAddress",
@@ -39,10 +38,10 @@ CMDLETS = frozenset(
 
 VOID_METHODS = frozenset(
     {
-        *("Close", "Connect", "CopyTo", "Delete", "DeleteSubKeyTree", "DeleteValue", "Dispose", "Emit", "ExitJson"),
-        *("FailJson", "FreeCoTaskMem", "FreeHGlobal", "SetImplementationFlags", "WriteIntPtr"),
+        *("Close", "Connect", "CopyTo", "Delete", "DeleteSubKeyTree", "DeleteValue", "Dispose", "Emit"),
+        *("FreeCoTaskMem", "FreeHGlobal", "SetImplementationFlags", "WriteIntPtr"),
         *("Flush", "Insert", "Kill", "Move", "Refresh", "Replace", "Restart", "SetAccessControl", "SetAttributes"),
-        *("SetSecurityDescriptorSddlForm", "SetValue", "Sleep", "Sort", "Write"),
+        *("SetSecurityDescriptorSddlForm", "SetValue", "Sleep", "Sort", "Write", "WriteLine"),
         *("AddRange", "RegisterProvider", "WriteAllBytes"),
     }
 )
@@ -95,8 +94,8 @@ def plain_text(source: Source) -> Iterator[str]:
 
 
 def strict_mode(source: Source) -> Iterator[str]:
-    """In the runner's pieces the head sets it for all."""
-    if "/runner/" in source.name and not source.name.endswith("00_head.ps1"):
+    """A program sets it at its begin, for all pieces."""
+    if "/shared/" in source.name or ("/runner/" in source.name and not source.name.endswith("00_head.ps1")):
         return
     if b"\nSet-StrictMode -Version 2.0\n" not in source.data:
         yield f"{source.name}:1: Set-StrictMode -Version 2.0 is missing"
@@ -162,7 +161,7 @@ def no_exit_and_no_last_status(source: Source) -> Iterator[str]:
     """`exit` ends Ansible's wrapper; $? and $LASTEXITCODE speak of whatever ran last."""
     for node in walk(source.root):
         if node.type == "flow_control_statement" and text(node).lower().startswith("exit"):
-            yield f"{source.at(node)}: exit; use ExitJson, FailJson or return"
+            yield f"{source.at(node)}: exit; use return or throw"
         if node.type == "variable" and text(node).upper() in DANGEROUS:
             yield f"{source.at(node)}: {text(node)}; use the process's ExitCode"
 

@@ -14,11 +14,17 @@ ROOT = Path(__file__).resolve().parents[3]
 COMMAND_NAMES = {"command_name", "command_name_expr"}
 _PARSER = Parser(Language(tree_sitter_powershell.language()))
 
-MODULES = sorted((ROOT / "plugins" / "modules").glob("*.ps1"))
-SHARED = sorted((ROOT / "plugins" / "module_utils").glob("*.psm1"))
-RUNNER = sorted((ROOT / "plugins" / "plugin_utils" / "node" / "runner").glob("*.ps1"))
-HNS = ROOT / "plugins" / "plugin_utils" / "node" / "hns.ps1"
+FOLDER = ROOT / "powershell"
+MODULES = [FOLDER / "node_apply.ps1", FOLDER / "node_probe.ps1"]
+SHARED = sorted((FOLDER / "shared").glob("*.ps1"))
+RUNNER = sorted((FOLDER / "runner").glob("*.ps1"))
+HNS = FOLDER / "hns.ps1"
 FILES = [*MODULES, *SHARED, *RUNNER, HNS]
+PROGRAMS = [
+    *(ROOT / "plugins" / "modules" / path.name for path in MODULES),
+    *(ROOT / "plugins" / "plugin_utils" / "node" / name for name in ("runner.ps1", "hns.ps1")),
+]
+"""What `make generate` makes of them: what is sent."""
 
 
 @dataclass(frozen=True)

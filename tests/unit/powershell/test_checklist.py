@@ -1,16 +1,14 @@
-"""Every .ps1 and .psm1 keeps to the rules of `rules.py`, and every rule can find what it looks for."""
+"""Every .ps1 keeps to the rules of `rules.py`, and every rule can find what it looks for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_text
 
 from tests.unit.powershell import names, rules
 from tests.unit.powershell.rules import RULES, Rule
-from tests.unit.powershell.source import FILES, HNS, MODULES, SHARED, Function, Source, commands, read, snippet
+from tests.unit.powershell.source import FILES, FOLDER, PROGRAMS, Source, commands, read, snippet
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +90,7 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
     rules.null_on_the_left: (["if ($x -eq $null) { $y = 1 }", "$z = $x -ne $null"], ["if ($null -eq $x) { $y = 1 }"]),
     rules.no_exit_and_no_last_status: (
         ["exit 1", "if ($?) { $x = 1 }", "$x = $LASTEXITCODE"],
-        ["return 1", "$module.ExitJson()"],
+        ["return 1", "throw 'no'"],
     ),
     rules.nothing_leaks: (
         ["$list.Add(1)", "$x", "'text'", "[System.IO.Directory]::CreateDirectory($x)", "function F { $h.Remove('a') }"],
@@ -149,48 +147,34 @@ def test_rule_finds_and_lets_pass(rule: Rule) -> None:
 
 
 def test_files_are_there_and_begin_as_they_should() -> None:
-    assert {path.name for path in MODULES} == {"node_probe.ps1", "node_apply.ps1"}
-    for path in MODULES:
-        assert read(path).data.decode().startswith("#!powershell\n\n" + LICENCE)
-        assert b"\n#AnsibleRequires -CSharpUtil Ansible.Basic\n" in read(path).data
+    assert {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.ps1")} == {
+        path.relative_to(FOLDER).as_posix() for path in FILES
+    }
     for path in FILES:
-        if path not in MODULES:
-            assert read(path).data.decode().startswith(LICENCE), path.name
+        assert read(path).data.decode().startswith(LICENCE), path.name
         assert read(path).data.endswith(b"\n")
         assert read(path).data.count(b"\n") <= 500, f"{path.name} is longer than 500 lines"
 
 
-def _runner() -> Source:
-    return Source("runner.ps1", runner_text().encode())
-
-
-def _known(source: Source) -> dict[str, Function]:
-    """What a module or psm1 may call: the exports of what it requires, directly. The runner has all in its own text."""
-    exports = names.exports()
-    return {name: function for stem in names.required(source) for name, function in exports[stem].items()}
-
-
-WHOLES = [*(read(path) for path in (*MODULES, *SHARED)), _runner()]
+WHOLES = [read(path) for path in PROGRAMS]
 
 
 @pytest.mark.parametrize("source", WHOLES, ids=lambda source: source.name)
 def test_every_name_exists(source: Source) -> None:
-    """Functions, their parameters and variables: strict mode finds these only when the line is reached."""
-    known: Mapping[str, Function] = _known(source)
+    """Functions, their parameters and variables: strict mode finds these only when the line is reached. The text
+    for HNS runs inside the runner."""
+    runner = next(each for each in WHOLES if each.name.endswith("runner.ps1"))
+    known = {function.name: function for function in runner.functions} if source.name.endswith("/hns.ps1") else {}
+    assert source.errors() == []
     assert list(names.unknown_functions(source, known)) == []
     assert list(names.unknown_variables(source)) == []
     assert list(names.used_before_defined(source)) == []
     assert list(names.leaked_results(source, known)) == []
 
 
-def test_every_name_of_the_text_for_hns_exists() -> None:
-    """It runs inside the runner; a query of HNS also inside a module, with what _Reading.psm1 has required there."""
-    source = read(HNS)
-    runner = {function.name: function for function in _runner().functions}
-    assert list(names.unknown_functions(source, runner)) == []
-    assert list(names.unknown_variables(source)) == []
-    assert list(names.leaked_results(source, runner)) == []
-    reading = next(read(path) for path in SHARED if path.stem == "_Reading")
+@pytest.mark.parametrize("module", [each for each in WHOLES if "/modules/" in each.name], ids=lambda each: each.name)
+def test_a_query_of_hns_finds_in_a_module_what_it_calls(module: Source) -> None:
+    source = next(each for each in WHOLES if each.name.endswith("/hns.ps1"))
     own = {function.name: function for function in source.functions}
     waiting = ["Read-NodeHns"]
     asked: set[str] = set()
@@ -198,7 +182,7 @@ def test_every_name_of_the_text_for_hns_exists() -> None:
         called = {command.name for command in commands(own[waiting.pop()].node) if "-Node" in command.name}
         waiting += [name for name in called - asked if name in own]
         asked |= called
-    assert asked - set(own) <= set(_known(reading))
+    assert asked - set(own) <= {function.name for function in module.functions}
 
 
 def test_nothing_is_unused() -> None:

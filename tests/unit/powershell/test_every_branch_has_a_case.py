@@ -97,7 +97,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
 
 def test_node_apply_knows_the_words_of_the_runner() -> None:
     """It refuses a batch for what is not in its own lists, before anything is done."""
-    source = next(read(path) for path in SHARED if path.name == "_State.psm1")
+    source = next(read(path) for path in SHARED if path.name == "state.ps1")
     function = next(item for item in source.functions if item.name == "Find-NodeUnknownWord")
     lists = dict(re.findall(r"\$(known|kinds) = @\(([^)]*)\)", text(function.node)))
     words = {name: set(re.findall(r"'(\w+)'", value)) for name, value in lists.items()}

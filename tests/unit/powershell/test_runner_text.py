@@ -1,55 +1,73 @@
-"""The runner as it is sent: whole, parseable, the same bytes each time."""
+"""What is sent to a node: whole, parseable, what it needs and no more, the same bytes each time."""
 
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import (
-    RUNNER,
-    SHARED_FILES,
-    runner_sha256,
-    runner_text,
-    without_export,
-)
+from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_sha256, runner_text
 
-from tests.unit.powershell.source import RUNNER as PIECES
-from tests.unit.powershell.source import SHARED, Source, read, text
+from tests.quality.powershell_programs import parts
+from tests.unit.powershell.source import FILES, PROGRAMS, RUNNER, SHARED, Source, read, snippet, text, walk
 
 
-def test_the_runner_is_all_pieces_in_order() -> None:
-    whole = runner_text()
-    names = [path.name for path in sorted(RUNNER.glob("*.ps1"))]
-    assert names[0] == "00_head.ps1" and names[-1] == "90_main.ps1"
-    places = [whole.index(read(path).data.decode()) for path in PIECES]
-    assert places == sorted(places)
-    assert whole.endswith("Invoke-NodeRunner -StateDir $StateDir\n")
-
-
-def test_its_first_statement_is_param_and_it_exports_nothing() -> None:
-    source = Source("runner.ps1", runner_text().encode())
-    assert source.errors() == []
-    assert text(source.root).lstrip().startswith("#")
+def test_the_first_statement_of_the_runner_is_param() -> None:
     first = next(line for line in runner_text().splitlines() if line and not line.startswith("#"))
     assert first == "param([string]$StateDir = '')"
-    assert "Export-ModuleMember" not in runner_text()
+    assert runner_text().endswith("Invoke-NodeRunner -StateDir $StateDir\n")
 
 
-def test_every_function_of_the_shared_files_is_in_it_once() -> None:
-    defined = [function.name for function in Source("runner.ps1", runner_text().encode()).functions]
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
+def test_a_program_has_each_function_once_and_no_comment_but_its_head(path: Path) -> None:
+    source = read(path)
+    defined = [function.name for function in source.functions]
     assert len(defined) == len(set(defined))
-    for path in SHARED:
-        assert {function.name for function in read(path).functions} <= set(defined), path.name
-    assert {path.name for path in SHARED} == set(SHARED_FILES)
+    comments = [text(node) for node in walk(source.root) if node.type == "comment"]
+    assert [each for each in comments if not source.data.decode().partition("\n\nparam")[0].count(each)][:1] == []
+    assert len(comments) <= 6
+
+
+def test_every_function_of_a_piece_is_sent_by_some_program() -> None:
+    sent = {function.name for path in PROGRAMS for function in read(path).functions}
+    assert {function.name for path in FILES for function in read(path).functions} == sent
+
+
+def test_what_a_program_does_not_reach_is_left_out() -> None:
+    """The probe reads; what writes journals and makes tasks would be a third of it."""
+    probe = {function.name for function in read(PROGRAMS[1]).functions}
+    assert "Read-NodeQueryList" in probe
+    assert probe.isdisjoint({"Register-NodeRunnerTask", "Enter-NodeLock", "New-NodeFolder"})
+    runner = {function.name for function in Source("runner.ps1", runner_text().encode()).functions}
+    assert runner >= {function.name for path in RUNNER for function in read(path).functions}
+    assert not runner >= {function.name for path in SHARED for function in read(path).functions}
 
 
 def test_sha256_is_of_the_bytes_that_are_sent() -> None:
     assert runner_sha256() == hashlib.sha256(runner_text().encode("utf-8")).hexdigest()
-    assert runner_text() is runner_text()
     assert runner_text().isascii() and "\r" not in runner_text()
 
 
-def test_a_shared_file_without_export_is_refused() -> None:
-    assert without_export("a\n\nExport-ModuleMember -Function @(\n 'x'\n)\n") == "a\n"
-    with pytest.raises(ValueError, match="Export-ModuleMember"):
-        without_export("function A { }\n")
+@pytest.mark.parametrize(
+    ("script", "sent"),
+    [
+        ("$x = 1 # why\n$y = 2\n", "$x = 1 # why\n$y = 2\n"),
+        ("$x = 1\n    # why\n    # more\n$y = 2\n", "$x = 1\n$y = 2\n"),
+        ("<#\nwhy\n#>\n$y = '# no comment'\n", "$y = '# no comment'\n"),
+        ("$x = @'\n# text\n\n    # more\n'@\n", "$x = @'\n# text\n\n    # more\n'@\n"),
+        (
+            "if ($x) {\n    if ($y) {\n        $z = 'a\n    b'\n    }\n}\n",
+            "if ($x) {\n if ($y) {\n  $z = 'a\n    b'\n }\n}\n",
+        ),
+        ("if ($x) {\n    # why\n    $y = 1\n}\n", "if ($x) {\n $y = 1\n}\n"),
+    ],
+)
+def test_comments_and_blanks_alone_are_left_out(script: str, sent: str) -> None:
+    """A line of a text that begins like a comment must stay."""
+    assert "".join(part.text for part in parts(snippet(script))) == sent
+
+
+@pytest.mark.parametrize("script", ['$x = "a $(1)\n# b"\n', '$x = "a $(1) # b"\n'])
+def test_what_the_grammar_takes_for_a_comment_inside_a_text_is_refused(script: str) -> None:
+    with pytest.raises(ValueError, match="sample:1: not understood"):
+        list(parts(snippet(script)))

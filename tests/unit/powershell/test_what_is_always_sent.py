@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import runner_text
 
-from tests.unit.powershell.source import HNS, MODULES, ROOT, SHARED, read
+from tests.unit.powershell.source import HNS, PROGRAMS, ROOT, read
 
 GENERAL = frozenset(
     (  # noqa: SIM905
@@ -46,8 +45,7 @@ def found(text: str, words: frozenset[str]) -> set[str]:
 
 
 def always() -> str:
-    texts = [read(path).data.decode("ascii") for path in (*MODULES, *SHARED)]
-    return "\n".join([*texts, runner_text()])
+    return "\n".join(read(path).data.decode("ascii") for path in PROGRAMS if path.name != "hns.ps1")
 
 
 def test_what_every_call_brings_calls_nothing_of_windows_by_its_address() -> None:

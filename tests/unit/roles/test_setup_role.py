@@ -79,7 +79,7 @@ def test_false_is_left_alone_and_said_and_off_is_a_switch_of_its_own() -> None:
     (said,) = arguments("rdp.yml", "ansible.builtin.debug")
     assert said["when"] == "not (winkube_setup__off or winkube_setup__on)"
     assert "is left as it is" in said["msg"] and "set winkube_setup_disable_rdp: true" in said["msg"]
-    (included,) = [task for task in tasks(ROLE / "tasks" / "main.yml") if "Remote Desktop up" in task["name"]]
+    (included,) = [task for task in tasks(ROLE / "tasks" / "main.yml") if "Remote Desktop" in task["name"]]
     assert included["when"] == "winkube_setup_enable_rdp is defined or winkube_setup__off"
 
 

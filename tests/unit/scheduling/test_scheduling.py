@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.filter.k8s_windows_iis import k8s_
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_images import IMAGE_NAMES, class_name
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import IMAGE_NAMES, class_name
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.images import image_build
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge, report, runtime_class
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_nodes
@@ -64,9 +64,9 @@ def with_config(config: str, *names: str) -> dict[str, Machine]:
 def test_ten_nodes_of_three_builds_get_three_runtime_classes_once(lab: Lab) -> None:
     cluster = opened(lab)
     assert converged(cluster, **with_config(CONFIG)) == [
-        "make the RuntimeClass windows-2019",
-        "make the RuntimeClass windows-2022",
-        "make the RuntimeClass windows-2025",
+        "create the RuntimeClass windows-2019",
+        "create the RuntimeClass windows-2022",
+        "create the RuntimeClass windows-2025",
         "taint the Node win10 with os=windows:NoSchedule",
         "taint the Node win9 with os=windows:NoSchedule",
     ]

@@ -19,8 +19,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.instructions
     difference,
     encoded,
     made,
+    parts,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.parts import parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,12 +6,12 @@ import hashlib
 import random
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from ansible_collections.winkube.node.plugins.action import win_k8s_provisioner
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.delivery import Delivery
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import (
@@ -196,11 +196,11 @@ def test_a_build_on_the_node_is_never_said_not_to_be_there(
     monkeypatch.setattr(provision, "staging", lambda item, layout: STAGING)
     origin = SimpleNamespace(build=SimpleNamespace(path=source, sha256=sha(new), size=len(new)))
     task: Any = SimpleNamespace(item=SimpleNamespace(name="kubelet"), origin=origin, staged=rf"{STAGING}\kubelet.exe")
-    action = win_k8s_provisioner.ActionModule.__new__(win_k8s_provisioner.ActionModule)
-    with action._prepared(task, "auto", LAYOUT, Reading()) as ready:
+    delivery = Delivery(cast("Any", None), LAYOUT, {})
+    with delivery._prepared(task, "auto", Reading()) as ready:
         assert ready.how == ("delta" if known else "whole")
         expected = sha(old)[:12] if known else sha(build(2))[:12]
         assert f"the build on the node (sha256 {expected})" in ready.why
     monkeypatch.setattr(provision, "bases", lambda task, reading: [])
-    with action._prepared(task, "auto", LAYOUT, Reading()) as ready:
+    with delivery._prepared(task, "auto", Reading()) as ready:
         assert (ready.how, ready.why) == ("whole", "there is no build on the node")

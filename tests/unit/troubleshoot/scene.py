@@ -15,9 +15,9 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
-from ansible_collections.winkube.node.plugins.plugin_utils.network.finding import Finding
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, network, table
+from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, table
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import (
     ClusterView,
     Evidence,
@@ -27,7 +27,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence
     Wanted,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.model import Answer
-from ansible_collections.winkube.node.plugins.plugin_utils.verify import verify, verify_network
 
 from tests.unit.components.nodes import LAYOUT
 
@@ -113,11 +112,10 @@ class Node:
             tuple(self.services),
             tuple(self.slices),
         )
-        findings = (
-            *verify.check_programs(self.layout, self.expected, first, second),
-            *verify_network.check_network(self.layout, self.expected, first, self.node),
-            *(() if self.no_cluster else verify_network.check_node(self.expected, self.node)),
-        )
+        known = None if self.no_cluster else view
+        logs = gather.log_texts(self.layout, self.expected, first, second)
+        expect = Expectations.of(self.layout, self.expected, self.wanted.cluster_domain)
+        findings = gather.table_findings(first, second, known, expect, self.expected, logs=logs)
         return Evidence(
             host="win1",
             layout=self.layout,
@@ -126,18 +124,12 @@ class Node:
             first=first,
             second=second,
             findings=findings,
-            logs=gather.log_texts(self.layout, self.expected, first, second),
-            cluster=None if self.no_cluster else view,
+            logs=logs,
+            cluster=known,
             no_cluster=self.no_cluster,
             now=NOW,
-            **({"network": self._network(first, second, view)} | self.more),
+            **self.more,
         )
-
-    def _network(self, first: Reading, second: Reading, view: ClusterView) -> tuple[Finding, ...]:
-        pod_cidr = ((self.node or {}).get("spec") or {}).get("podCIDR") or ""
-        expect = network.expectations(self.layout, self.expected, self.wanted.cluster_domain, pod_cidr)
-        known = None if self.no_cluster else gather.of_network(view, self.expected)
-        return network.lasting(first, second, known, expect) if self.expected.kubernetes else ()
 
     def answer(self, check: str) -> Answer:
         (found,) = (result for result in table.examine(self.evidence()) if result.check.id == check)
@@ -218,7 +210,9 @@ def _service(name: str) -> Parts:
 
 def conf(*exceptions: str, name: str = "cbr0") -> str:
     policy = {"Name": "EndpointPolicy", "Value": {"Type": "OutBoundNAT", "Settings": {"Exceptions": list(exceptions)}}}
-    return json.dumps({"name": name, "type": "flannel", "delegate": {"apiVersion": 2, "policies": [policy]}})
+    kind = "win-overlay" if name == "vxlan0" else "win-bridge"
+    delegate = {"type": kind, "apiVersion": 2, "policies": [policy]}
+    return json.dumps({"name": name, "type": "flannel", "delegate": delegate})
 
 
 def endpoint(address: str, **more: Any) -> Parts:

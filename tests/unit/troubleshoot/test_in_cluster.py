@@ -53,17 +53,26 @@ def evidence_of(lab: Cluster, **wanted: Any) -> Evidence:
     node = healthy()
     node.want(external=TARGET, **wanted)
     view = gather.cluster_view(cluster, "win1")
-    evidence = replace(node.evidence(), cluster=view, network=())
+    evidence = replace(node.evidence(), cluster=view)
     return replace(evidence, in_pod=gather.ask_pod(cluster, view, lambda name: traffic.in_pod(evidence, name)))
 
 
 def verdicts(lab: Cluster, **wanted: Any) -> dict[str, str]:
     evidence = evidence_of(lab, **wanted)
-    checks = [check for check in table.CHECKS if check.id in {"TS-06", "TS-08", "TS-14", "TS-16"}]
+    checks = [
+        check
+        for check in table.CHECKS
+        if check.id in {"pod.stuck", "traffic.outside", "traffic.service-ip", "traffic.names"}
+    ]
     return {one.check.id: one.answer.verdict for one in table.examine(evidence, checks)}
 
 
-HEALTHY = {"TS-06": "ok", "TS-08": "ok", "TS-14": "known_limitation", "TS-16": "known_limitation"}
+HEALTHY = {
+    "pod.stuck": "ok",
+    "traffic.outside": "ok",
+    "traffic.service-ip": "known_limitation",
+    "traffic.names": "known_limitation",
+}
 
 
 @pytest.mark.row("TS-08", "TS-14", "TS-16")
@@ -75,7 +84,12 @@ def test_a_pod_of_a_cluster_that_works(lab: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flow", "broken"), [("outbound", {"TS-08"}), ("dns", {"TS-16"}), ("service", {"TS-14", "TS-16"})]
+    ("flow", "broken"),
+    [
+        ("outbound", {"traffic.outside"}),
+        ("dns", {"traffic.names"}),
+        ("service", {"traffic.service-ip", "traffic.names"}),
+    ],
 )
 @pytest.mark.row("TS-08", "TS-14", "TS-16")
 def test_each_flow_that_is_broken_is_found_by_its_check(lab: Cluster, flow: str, broken: set[str]) -> None:
@@ -89,7 +103,7 @@ def test_a_pod_with_an_image_for_another_windows_is_stuck(lab: Cluster) -> None:
     lab.request("POST", "/api/v1/namespaces/default/pods", old)
     lab.advance(10)
     evidence = evidence_of(lab)
-    (result,) = (one for one in table.examine(evidence) if one.check.id == "TS-06")
+    (result,) = (one for one in table.examine(evidence) if one.check.id == "pod.stuck")
     assert result.answer.verdict == "broken", result
     assert "Pod default/old: container main is in" in result.answer.why
     assert "servercore:1809 is made for Windows Server 2019 (build 17763)" in result.answer.remedy

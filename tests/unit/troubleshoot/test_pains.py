@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import table
 
 from tests.unit.components.nodes import LAYOUT
@@ -85,20 +89,17 @@ def one_rule_gone(node: Node) -> None:
 @pytest.mark.parametrize(
     ("breaks", "overlay", "check", "piece"),
     [
-        (names_that_differ, False, "network", "cbr1"),
-        (no_lease, False, "TS-13", "flanneld has not launched correctly"),
-        (network_gone_after_a_restart, True, "TS-15", "There is no HNS network vxlan0"),
-        (network_gone_after_a_restart, False, "TS-12", "There is no HNS network cbr0"),
-        (address_lost, False, "TS-15", "has no IPv4 address but 169.254.x"),
-        (image_that_does_not_exist, False, "TS-06", "ImagePullBackOff (manifest unknown)"),
-        (flanneld_without_its_adapter, False, "TS-12", "flanneld has no --iface"),
-        (no_source_vip, True, "source-vip", "has no --source-vip"),
-        (vip_of_a_pod, True, "source-vip", "The pod default/thief has the source VIP"),
-        (other_folders, False, "cni-folders", r"reads CNI configurations in C:\etc\cni\net.d"),
-        (stale_endpoint, False, "TS-22", "HNS endpoints of no pod: 10.244.3.99"),
-        (duplicate_endpoint, True, "TS-22", POD_IP),
-        (rules_gone, True, "network", "rules"),
-        (one_rule_gone, False, "network", "10.97.14.2"),
+        (no_lease, False, "flannel.lease", "flanneld has not launched correctly"),
+        (network_gone_after_a_restart, True, "host.adapter", "There is no HNS network vxlan0"),
+        (network_gone_after_a_restart, False, "flannel.waits", "There is no HNS network cbr0"),
+        (address_lost, False, "host.adapter", "169.254."),
+        (image_that_does_not_exist, False, "pod.stuck", "ImagePullBackOff (manifest unknown)"),
+        (flanneld_without_its_adapter, False, "flannel.waits", "flanneld has no --iface"),
+        (no_source_vip, True, "kube-proxy.source-vip", "it has no --source-vip"),
+        (vip_of_a_pod, True, "kube-proxy.source-vip", "The pod default/thief has the source VIP"),
+        (other_folders, False, "containerd.cni-folders", r"reads CNI configurations in C:\etc\cni\net.d"),
+        (stale_endpoint, False, "hns.endpoints", "HNS endpoints of no pod: 10.244.3.99"),
+        (duplicate_endpoint, True, "hns.endpoints", POD_IP),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -112,22 +113,51 @@ def test_each_is_found_by_its_check(breaks: Breaks, overlay: bool, check: str, p
     assert answer.remedy
 
 
+@pytest.mark.parametrize(
+    ("breaks", "overlay", "identity"),
+    [
+        (names_that_differ, False, "cni.network-name"),
+        (rules_gone, True, "kube-proxy.no-rules"),
+        (one_rule_gone, False, "kube-proxy.rule-missing"),
+    ],
+)
+def test_what_the_table_of_checks_finds(breaks: Breaks, overlay: bool, identity: str) -> None:
+    assert healthy(overlay).evidence().of("*") == []
+    node = healthy(overlay)
+    breaks(node)
+    assert identity in [found.id for found in node.evidence().findings]
+
+
+def test_a_fault_is_told_once() -> None:
+    """An edited lease gave four findings with four remedies."""
+    node = healthy()
+    lease = base64.b64decode(node.parts[file_key(SUBNET_ENV)]["content"]).decode()
+    node.file(SUBNET_ENV, lease.replace("10.244.3.1", "10.244.9.1"))
+    evidence = node.evidence()
+    more = table.as_findings(table.examine(evidence), evidence.findings)
+    (cause,) = report_of((*evidence.findings, *more)).causes
+    assert (cause.finding.id, cause.finding.remedy.action) == ("flannel.subnet-env-stale", Action.CONVERGE)
+
+
 def test_a_stale_remote_endpoint_is_seen() -> None:
     node = healthy()
     remote: dict[str, Any] = endpoint("10.244.0.77", Name="Ethernet", IsRemoteEndpoint=True, Namespace=None)
     node.hns("endpoints", lambda found: [*found, remote])
-    assert any("endpoint-remote-stale" in line for line in node.answer("TS-22").seen)
+    assert any("hns.endpoint-remote-stale" in line for line in node.answer("hns.endpoints").seen)
 
 
 @pytest.mark.parametrize(
     ("message", "check"),
     [
-        ("Waiting for the Network to be created", "TS-12"),
-        ("open /run/flannel/subnet.env: no such file or directory", "TS-13"),
-        ("unable to create proxier: source-vip flag not set", "source-vip"),
-        ("container runtime network not ready: cni plugin not initialized", "cni-folders"),
-        ("hcs::CreateComputeSystem: The container operating system does not match the host operating system.", "TS-06"),
-        ("proxyconnect tcp: dial tcp: lookup proxy", "TS-18"),
+        ("Waiting for the Network to be created", "flannel.waits"),
+        ("open /run/flannel/subnet.env: no such file or directory", "flannel.lease"),
+        ("unable to create proxier: source-vip flag not set", "kube-proxy.source-vip"),
+        ("container runtime network not ready: cni plugin not initialized", "containerd.cni-folders"),
+        (
+            "hcs::CreateComputeSystem: The container operating system does not match the host operating system.",
+            "pod.stuck",
+        ),
+        ("proxyconnect tcp: dial tcp: lookup proxy", "host.proxy"),
         ("something else", None),
     ],
 )

@@ -49,15 +49,15 @@ def test_json_tells_a_machine() -> None:
     assert found["broken"] is True
     assert found["counts"]["unreachable"] == 1
     assert found["counts"]["broken"] == sum(one["verdict"] == "broken" for one in found["nodes"][1]["results"])
-    (result,) = (one for one in found["nodes"][1]["results"] if one["id"] == "OB-07")
-    assert result["page"] == "docs/troubleshooting/OB-07.md"
+    (result,) = (one for one in found["nodes"][1]["results"] if one["id"] == "services.exit-codes")
+    assert result["page"] == "docs/troubleshooting/services.exit-codes.md"
     assert "WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in result["why"]
     assert json.loads(report.as_json(NODES[:1]))["broken"] is False
 
 
 def test_markdown_has_the_worst_first_and_each_check_once() -> None:
     text = report.as_markdown(NODES)
-    assert text.startswith("# Troubleshooting report\n\nBegin with the general page, https://kubernetes.io/docs/tasks/")
+    assert text.startswith("# Diagnosis\n\nBegin with the general page, https://kubernetes.io/docs/tasks/")
     section = text.partition("\n## win1\n")[2].partition("\n## win3\n")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ") and "docs/troubleshooting/" in line]
     assert len(rows) == len(table.CHECKS)
@@ -148,3 +148,11 @@ def test_a_large_node_stays_readable() -> None:
     svg = draw(picture_of(node.evidence()), "win1")
     assert sum("10.244.3." in text and "/24" not in text for text in boxes(svg)) <= ROWS
     assert re.search(r"and \d+ more", svg)
+
+
+def test_a_message_is_told_what_it_means_or_that_it_is_not_known() -> None:
+    known = {"title": "HNS refuses a policy", "cause": "Because.", "remedy": "Mend it.", "command": ""}
+    node = {"host": "win1", "message": "0x803b000d", "results": [], "message_means": [known]}
+    assert "HNS refuses a policy. Because. Mend it." in report.as_markdown([node])
+    assert "HNS refuses a policy. Because. Mend it." in report.as_html([node])
+    assert "is not among those that are known" in report.as_markdown([node | {"message_means": []}])

@@ -1,4 +1,4 @@
-"""Services and their programs: rows TS-01 to TS-05 and OB-07."""
+"""Services and their programs: rows services.set-up to services.output and services.exit-codes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def not_ready(node: Node) -> None:
 @pytest.mark.parametrize(
     ("breaks", "piece"),
     [
-        (stopped, "The service kubelet is stopped"),
+        (stopped, "service kubelet: it is stopped"),
         (loops, "flanneld.exe was started again while it was watched"),
         (no_pipe, r"its pipe \\.\pipe\containerd-containerd is not there"),
-        (ill, "answers 503 stale, not 200"),
-        (not_ready, "Node win1 is not Ready (KubeletNotReady: no CNI)"),
+        (ill, "answers 503 stale; wanted 200"),
+        (not_ready, "Node win1: it is not Ready (KubeletNotReady: no CNI)"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -54,24 +54,24 @@ def not_ready(node: Node) -> None:
 def test_what_does_not_run_answer_or_count_as_ready(breaks: Callable[[Node], None], piece: str) -> None:
     node = healthy()
     breaks(node)
-    broken(node, "TS-01", piece)
+    broken(node, "services.set-up", piece)
 
 
 @pytest.mark.row("TS-01", "OB-01")
 def test_three_services_that_run_and_a_node_that_is_ready_are_what_is_seen() -> None:
     node = healthy()
-    answer = node.answer("TS-01")
+    answer = node.answer("services.set-up")
     assert answer.verdict == "ok"
     assert {"kubelet: running", "kube-proxy: running", "flanneld: running", "Node win1: Ready=True"} <= set(answer.seen)
     not_ready(node)
-    assert "Node win1: Ready=False" in node.answer("TS-01").seen
+    assert "Node win1: Ready=False" in node.answer("services.set-up").seen
 
 
 @pytest.mark.row("TS-01")
 def test_without_a_cluster_readiness_is_not_known() -> None:
     node = healthy()
     node.no_cluster = "winkube_cluster.kubeconfig is empty."
-    answer = node.answer("TS-01")
+    answer = node.answer("services.set-up")
     assert answer.verdict == "cannot_tell"
     assert answer.run == "kubectl get node win1"
     assert "winkube_cluster.kubeconfig is empty" in answer.why
@@ -79,8 +79,13 @@ def test_without_a_cluster_readiness_is_not_known() -> None:
 
 @pytest.mark.row("TS-02")
 def test_who_owns_each_service_is_told() -> None:
-    assert healthy().answer("TS-02").seen == ("containerd: sc", "kubelet: nssm", "flanneld: nssm", "kube-proxy: nssm")
-    assert healthy(overlay=True).answer("TS-02").seen[1] == "kubelet: kube-log-runner"
+    assert healthy().answer("services.outside").seen == (
+        "containerd: sc",
+        "kubelet: nssm",
+        "flanneld: nssm",
+        "kube-proxy: nssm",
+    )
+    assert healthy(overlay=True).answer("services.outside").seen[1] == "kubelet: kube-log-runner"
 
 
 def in_a_window(node: Node) -> None:
@@ -113,7 +118,13 @@ def without_service(node: Node) -> None:
 def test_a_process_outside_a_service_is_found(breaks: Callable[[Node], None], piece: str) -> None:
     node = healthy()
     breaks(node)
-    broken(node, "TS-02", f"Started outside a service: {piece}.", "(a window of start.ps1)", remedy="run site.yml")
+    broken(
+        node,
+        "services.outside",
+        f"Started outside a service: {piece}.",
+        "(a window of start.ps1)",
+        remedy="run site.yml",
+    )
 
 
 def disabled(node: Node) -> None:
@@ -138,7 +149,7 @@ def deleting(node: Node) -> None:
 def test_what_sc_says_of_a_service(breaks: Callable[[Node], None], piece: str, remedy: str) -> None:
     node = healthy()
     breaks(node)
-    broken(node, "TS-03", piece, remedy=remedy)
+    broken(node, "services.state", piece, remedy=remedy)
 
 
 @pytest.mark.row("TS-03", "SV-08")
@@ -148,9 +159,9 @@ def test_what_sc_says_of_a_service(breaks: Callable[[Node], None], piece: str, r
 def test_how_a_service_is_started_is_told_in_words(start: int, word: str) -> None:
     node = healthy()
     node.service("kubelet")["start"] = start
-    assert rf"kubelet: running, start {word}, runs C:\k\nssm.exe" in node.answer("TS-03").seen
+    assert rf"kubelet: running, start {word}, runs C:\k\nssm.exe" in node.answer("services.state").seen
     without_service(node)
-    assert "flanneld: no such service (sc.exe: 1060)" in node.answer("TS-03").seen
+    assert "flanneld: no such service (sc.exe: 1060)" in node.answer("services.state").seen
 
 
 @pytest.mark.parametrize(
@@ -179,7 +190,7 @@ def test_how_a_service_is_started_is_told_in_words(start: int, word: str) -> Non
 def test_arguments_that_drifted_are_named_flag_by_flag(service_name: str, old: str, new: str, sentence: str) -> None:
     node = healthy()
     node.line(service_name, lambda line: line.replace(old, new))
-    broken(node, "TS-04", sentence, remedy="Run site.yml")
+    broken(node, "services.arguments", sentence, remedy="Run site.yml")
 
 
 @pytest.mark.row("TS-04")
@@ -187,14 +198,14 @@ def test_what_the_user_chose_is_no_drift() -> None:
     node = healthy()
     node.line("kubelet", lambda line: line.replace("--v=6", "--v=2 --max-pods=40"))
     node.line("kubelet", lambda line: line.replace(r"C:\etc\kubernetes\kubelet.conf", "c:/etc/kubernetes/kubelet.conf"))
-    assert node.answer("TS-04").verdict == "ok", node.answer("TS-04")
+    assert node.answer("services.arguments").verdict == "ok", node.answer("services.arguments")
 
 
 @pytest.mark.row("TS-04")
 def test_arguments_in_a_script_cannot_be_told() -> None:
     node = healthy()
     node.service("kubelet")["nssm"]["Application"] = "powershell.exe"
-    answer = node.answer("TS-04")
+    answer = node.answer("services.arguments")
     assert (answer.verdict, answer.run) == ("cannot_tell", "nssm.exe dump kubelet")
 
 
@@ -204,14 +215,14 @@ def test_a_service_whose_output_goes_nowhere() -> None:
     node.layout = replace(node.layout, log_dir=r"D:\logs")
     node.service("kubelet")["nssm"] |= {"AppStdout": "", "AppStderr": ""}
     remedy = r"nssm.exe set kubelet AppStdout D:\logs\kubelet.log; nssm.exe set kubelet AppStderr D:\logs\kubelet.log"
-    broken(node, "TS-05", "What kubelet prints goes nowhere.", remedy=remedy)
+    broken(node, "services.output", "What kubelet prints goes nowhere.", remedy=remedy)
 
 
 @pytest.mark.row("TS-05")
 def test_under_sc_without_kube_log_runner_there_is_no_file() -> None:
     node = healthy(overlay=True)
     node.line("kubelet", lambda line: line.partition(r"kubelet.log ")[2])
-    answer = node.answer("TS-05")
+    answer = node.answer("services.output")
     assert answer.verdict == "broken"
     assert "kube-log-runner.exe then keeps what it prints" in answer.remedy
 
@@ -221,9 +232,9 @@ def test_exit_codes_are_shown_as_they_are() -> None:
     node = healthy()
     stopped(node)
     line = "kubelet: stopped, WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)"
-    broken(node, "OB-07", line)
-    assert line in node.answer("OB-07").seen
+    broken(node, "services.exit-codes", line)
+    assert line in node.answer("services.exit-codes").seen
     node.service("kubelet").update(exit_code=1077, service_exit_code=0)
-    assert node.answer("OB-07").verdict == "ok", "never started is no error"
+    assert node.answer("services.exit-codes").verdict == "ok", "never started is no error"
     node.service("kubelet").update(exit_code=-1073741515)
-    broken(node, "OB-07", "WIN32_EXIT_CODE -1073741515 (0xc0000135)")
+    broken(node, "services.exit-codes", "WIN32_EXIT_CODE -1073741515 (0xc0000135)")

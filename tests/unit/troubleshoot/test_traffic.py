@@ -1,4 +1,4 @@
-"""Where pods' traffic goes: rows TS-08, TS-09, TS-14, TS-16 and TS-18."""
+"""Where pods' traffic goes: outside, NodePorts, service addresses, names, proxies."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .scene import (
 def test_the_exceptions_on_the_disk_against_the_target() -> None:
     node = healthy()
     node.file(CNI_CONF, conf("10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24", "203.0.113.0/24"))
-    broken(node, "TS-08", "cover 203.0.113.7", remedy="winkube_exception_list")
+    broken(node, "traffic.outside", "cover 203.0.113.7", remedy="winkube_exception_list")
     node.want(external="203.0.114.1")
-    assert node.answer("TS-08").verdict == "ok"
+    assert node.answer("traffic.outside").verdict == "ok"
 
 
 @pytest.mark.parametrize("missing", ["10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"])
@@ -37,7 +37,12 @@ def test_the_exceptions_on_the_disk_against_the_target() -> None:
 def test_an_exception_that_is_missing(missing: str) -> None:
     node = healthy()
     node.file(CNI_CONF, conf(*({"10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"} - {missing})))
-    broken(node, "TS-08", f"traffic from pods to {missing} be translated", remedy="New pods get a changed cni.conf")
+    broken(
+        node,
+        "traffic.outside",
+        f"traffic from pods to {missing} is translated",
+        remedy="New pods get a changed cni.conf",
+    )
 
 
 @pytest.mark.row("TS-08")
@@ -45,9 +50,9 @@ def test_curl_in_a_pod_never_ping() -> None:
     node = healthy()
     said = dict.fromkeys(COMMANDS, Said(0)) | {"outside": Said(28, "curl: (28) Connection timed out")}
     node.more["in_pod"] = InPod("default/web", "", said)
-    broken(node, "TS-08", "does not reach http://203.0.113.7/", "28")
+    broken(node, "traffic.outside", "does not reach http://203.0.113.7/", "28")
     node.more["in_pod"] = InPod(why="no pod with a network of its own runs on this node")
-    answer = node.answer("TS-08")
+    answer = node.answer("traffic.outside")
     assert answer.verdict == "cannot_tell"
     assert answer.run == (
         "kubectl exec -n <namespace> <pod of this node> -- curl.exe --silent --show-error --insecure --output NUL "
@@ -55,7 +60,7 @@ def test_curl_in_a_pod_never_ping() -> None:
     )
     assert answer.remedy.endswith("Do not ping.")
     node.want(external="203.0.114.1")
-    assert node.answer("TS-08").run.endswith(" http://203.0.114.1/")
+    assert node.answer("traffic.outside").run.endswith(" http://203.0.114.1/")
 
 
 def node_port(node: Node) -> None:
@@ -68,13 +73,13 @@ def test_node_ports_are_tried_from_elsewhere() -> None:
     node = healthy()
     node_port(node)
     node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 30080): True}
-    answer = node.answer("TS-09")
+    answer = node.answer("traffic.node-port")
     assert answer.verdict == "known_limitation"
     assert "does not reach NodePorts of its own" in answer.why
     node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 30080): False}
-    broken(node, "TS-09", f"default/shop ({ADDRESS}:30080)", remedy="30000-32767")
+    broken(node, "traffic.node-port", f"default/shop ({ADDRESS}:30080)", remedy="30000-32767")
     node.more["ports"] = {(ADDRESS, 10250): False}
-    answer = node.answer("TS-09")
+    answer = node.answer("traffic.node-port")
     assert answer.verdict == "cannot_tell"
     assert answer.run == f"curl http://{ADDRESS}:30080/ on another host"
 
@@ -99,12 +104,12 @@ def test_which_node_ports_are_tried() -> None:
 @pytest.mark.row("TS-14")
 def test_the_host_never_reaches_service_addresses_but_its_pods_have_to() -> None:
     node = healthy()
-    assert node.answer("TS-14").verdict == "known_limitation"
+    assert node.answer("traffic.service-ip").verdict == "known_limitation"
     said = dict.fromkeys(COMMANDS, Said(0)) | {"service address": Said(7, "curl: (7) Failed to connect")}
     node.more["in_pod"] = InPod("default/web", "", said)
-    broken(node, "TS-14", "does not reach the service kubernetes (10.96.0.1) either")
+    broken(node, "traffic.service-ip", "does not reach the service kubernetes (10.96.0.1) either")
     node.more["in_pod"] = InPod(why="no pod")
-    assert node.answer("TS-14").verdict == "known_limitation"
+    assert node.answer("traffic.service-ip").verdict == "known_limitation"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,7 @@ def test_the_host_never_reaches_service_addresses_but_its_pods_have_to() -> None
 def test_three_kinds_of_names(said: dict[str, Said], verdict_: str, piece: str) -> None:
     node = healthy()
     node.more["in_pod"] = InPod("default/web", "", dict.fromkeys(COMMANDS, Said(0)) | said)
-    answer = node.answer("TS-16")
+    answer = node.answer("traffic.names")
     assert answer.verdict == verdict_, answer
     assert piece in answer.why
 
@@ -156,7 +161,7 @@ def old_endpoint(node: Node) -> None:
 def test_the_settings_of_dns(breaks: Callable[[Node], None], piece: str) -> None:
     node = healthy()
     breaks(node)
-    broken(node, "TS-16", piece)
+    broken(node, "traffic.names", piece)
 
 
 @pytest.mark.row("TS-16")
@@ -164,7 +169,7 @@ def test_several_servers_and_endpoints_of_which_nothing_is_said_are_no_fault() -
     node = healthy()
     node.line("kubelet", lambda line: line.replace("--cluster-dns=10.96.0.10", "--cluster-dns=10.96.0.10,8.8.8.8"))
     del node.slices[1]["endpoints"][0]["conditions"]
-    assert node.answer("TS-16").verdict == "ok", node.answer("TS-16")
+    assert node.answer("traffic.names").verdict == "ok", node.answer("traffic.names")
 
 
 PROXY = "http://proxy.example.com:80/"
@@ -174,17 +179,19 @@ PROXY = "http://proxy.example.com:80/"
 def test_a_proxy_that_the_machine_does_not_know() -> None:
     node = healthy()
     node.want(http_proxy=PROXY, https_proxy="http://user:secret@proxy.example.com:443/")
-    broken(node, "TS-18", f"HTTP_PROXY is not set, though this node is behind {PROXY}", remedy="restart the machine")
-    assert "secret" not in str(node.answer("TS-18"))
+    broken(
+        node, "host.proxy", f"HTTP_PROXY is not set, though this node is behind {PROXY}", remedy="restart the machine"
+    )
+    assert "secret" not in str(node.answer("host.proxy"))
     node.parts["variable:http_proxy"] = {"exists": True, "fingerprint": "HTTP_PROXY=sha256:0000000000000000"}
-    broken(node, "TS-18", f"HTTP_PROXY is not {PROXY}", "HTTPS_PROXY is not set", "http://proxy.example.com:443/")
+    broken(node, "host.proxy", f"HTTP_PROXY is not {PROXY}", "HTTPS_PROXY is not set", "http://proxy.example.com:443/")
 
 
 @pytest.mark.row("TS-18")
 def test_a_registry_that_is_not_reached() -> None:
     node = healthy()
     node.more["reached"] = {"https://registry.k8s.io/v2/": Said(1, "The remote name could not be resolved")}
-    broken(node, "TS-18", "does not reach https://registry.k8s.io/v2/", remedy="winkube_node_http_proxy")
+    broken(node, "host.proxy", "does not reach https://registry.k8s.io/v2/", remedy="winkube_node_http_proxy")
     node.more["reached"] = {}
-    answer = node.answer("TS-18")
+    answer = node.answer("host.proxy")
     assert (answer.verdict, answer.run) == ("cannot_tell", "curl.exe -v https://registry.k8s.io/v2/")

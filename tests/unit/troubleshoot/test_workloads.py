@@ -1,4 +1,4 @@
-"""Pods that do not start, images, port-forward, CPU figures: rows TS-06, TS-17, TS-21 and VC-17."""
+"""Pods that do not start, images, port-forward, CPU figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .scene import (
 def test_a_pod_that_is_stuck(reason: str) -> None:
     node = healthy()
     stuck(node, reason, "back-off 5m0s")
-    broken(node, "TS-06", f"Pod default/stuck: container main is in {reason} (back-off 5m0s).")
+    broken(node, "pod.stuck", f"Pod default/stuck: container main is in {reason} (back-off 5m0s).")
 
 
 @pytest.mark.row("TS-06")
@@ -46,17 +46,17 @@ def test_a_pod_that_waits_for_its_first_or_for_any_container() -> None:
     stuck(node, "CrashLoopBackOff")
     status = node.pods[-1]["status"]
     status["initContainerStatuses"] = [status["containerStatuses"].pop() | {"name": "setup"}]
-    broken(node, "TS-06", "Pod default/stuck: container setup is in CrashLoopBackOff.")
+    broken(node, "pod.stuck", "Pod default/stuck: container setup is in CrashLoopBackOff.")
     del status["initContainerStatuses"]
     node.events = [{"involvedObject": {"uid": "u-stuck"}, "message": "no space left."}]
     broken(
         node,
-        "TS-06",
+        "pod.stuck",
         "Pod default/stuck: Pending since 2026-11-21T08:00:00Z (no space left).",
         remedy="kubectl describe pod -n default stuck says more.",
     )
     node.want(pod_wait_s=3601)
-    assert node.answer("TS-06").verdict == "ok", "it has been there for an hour"
+    assert node.answer("pod.stuck").verdict == "ok", "it has been there for an hour"
 
 
 @pytest.mark.row("TS-06")
@@ -64,18 +64,18 @@ def test_a_young_pod_is_not_stuck_but_one_that_fails_is() -> None:
     node = healthy()
     stuck(node, "ContainerCreating")
     node.pods[-1]["status"]["startTime"] = "2026-11-21T08:58:00Z"
-    assert node.answer("TS-06").verdict == "ok"
+    assert node.answer("pod.stuck").verdict == "ok"
     node.want(pod_wait_s=60)
-    broken(node, "TS-06", "ContainerCreating")
+    broken(node, "pod.stuck", "ContainerCreating")
 
 
 @pytest.mark.row("TS-06")
 def test_a_container_that_restarts_over_and_over() -> None:
     node = healthy()
     node.pods[0]["status"]["containerStatuses"][0] |= {"restartCount": 5, "ready": False}
-    broken(node, "TS-06", "was restarted 5 times and is not ready")
+    broken(node, "pod.stuck", "was restarted 5 times and is not ready")
     node.pods[0]["status"]["containerStatuses"][0] |= {"restartCount": 4}
-    assert node.answer("TS-06").verdict == "ok"
+    assert node.answer("pod.stuck").verdict == "ok"
 
 
 @pytest.mark.row("TS-06")
@@ -83,11 +83,11 @@ def test_a_pause_image_that_does_not_run_on_this_windows() -> None:
     node = healthy(overlay=True)
     node.parts["system"]["os"]["build"] = 26100
     config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
-    assert node.answer("TS-06").verdict == "ok"
+    assert node.answer("pod.stuck").verdict == "ok"
     node.file(LAYOUT.containerd_config, config.replace("pause:3.10.2", "pause:3.5"))
     broken(
         node,
-        "TS-06",
+        "pod.stuck",
         "registry.k8s.io/pause:3.5 has no manifest for Windows Server 2025",
         remedy="Needed is registry.k8s.io/pause:3.10.2",
     )
@@ -103,16 +103,16 @@ def test_an_image_for_another_windows_is_to_be_adjusted() -> None:
             "message": "The container operating system does not match the host operating system.",
         }
     ]
-    broken(node, "TS-06", "does not match the host operating system", remedy="servercore:1803 is made for")
-    assert [check.id for check in table.about(node.events[0]["message"])] == ["TS-06"]
-    answer = node.answer("TS-06")
+    broken(node, "pod.stuck", "does not match the host operating system", remedy="servercore:1803 is made for")
+    assert [check.id for check in table.about(node.events[0]["message"])] == ["pod.stuck"]
+    answer = node.answer("pod.stuck")
     assert "(build 17134), the node is Windows Server 2022 and runs images of build 20348" in answer.remedy
     assert "have to be adjusted" in answer.remedy
     assert "kubectl describe" not in answer.remedy
     node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2025"
-    broken(node, "TS-06", remedy="servercore:ltsc2025 is made for Windows Server 2025 (build 26100)")
+    broken(node, "pod.stuck", remedy="servercore:ltsc2025 is made for Windows Server 2025 (build 26100)")
     node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2022"
-    assert "made for" not in node.answer("TS-06").remedy
+    assert "made for" not in node.answer("pod.stuck").remedy
 
 
 @pytest.mark.row("TS-17", "VC-15", "VC-24")
@@ -120,13 +120,13 @@ def test_port_forward_needs_wincat() -> None:
     node = healthy()
     config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
     node.file(LAYOUT.containerd_config, config.replace("pause:3.9", "pause:1.4.0"))
-    broken(node, "TS-17", "unable to do port forwarding: wincat not found", remedy="wincat.exe")
+    broken(node, "pod.port-forward", "unable to do port forwarding: wincat not found", remedy="wincat.exe")
     node.file(LAYOUT.containerd_config, config.replace("registry.k8s.io/pause:3.9", "mcr.microsoft.com/k/pause:1.4.1"))
-    assert node.answer("TS-17").verdict == "ok"
+    assert node.answer("pod.port-forward").verdict == "ok"
     node.want(kubernetes_version="1.14.10")
-    broken(node, "TS-17", "Kubernetes 1.14 cannot forward ports")
+    broken(node, "pod.port-forward", "Kubernetes 1.14 cannot forward ports")
     node.want(kubernetes_version="1.15.0")
-    assert node.answer("TS-17").verdict == "ok"
+    assert node.answer("pod.port-forward").verdict == "ok"
 
 
 @pytest.mark.row("TS-17")
@@ -134,16 +134,16 @@ def test_a_pause_image_of_ones_own_cannot_be_judged() -> None:
     node = healthy()
     config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
     node.file(LAYOUT.containerd_config, config.replace("registry.k8s.io/pause:3.9", "example.com/own:latest"))
-    assert node.answer("TS-17").verdict == "cannot_tell"
+    assert node.answer("pod.port-forward").verdict == "cannot_tell"
 
 
 @pytest.mark.row("TS-17")
 def test_the_message_leads_to_the_check() -> None:
     (found,) = table.about("error: unable to do port forwarding: wincat not found")
-    assert found.id == "TS-17"
+    assert found.id == "pod.port-forward"
     node = healthy()
     node.more["message"] = "unable to do port forwarding: wincat not found"
-    assert node.answer("TS-17").seen[0].startswith("your message: unable to do port")
+    assert node.answer("pod.port-forward").seen[0].startswith("your message: unable to do port")
 
 
 @pytest.mark.row("TS-21")
@@ -152,19 +152,19 @@ def test_cpu_usage_of_zero() -> None:
     text = "container burn of pod default/burn: 3 zero"
     link = "https://github.com/containerd/containerd/issues/9531"
     node.more["stats"] = Stats("1.7.11", (verdict("containerd", text, True, defect={"issue": link}),))
-    broken(node, "TS-21", text, remedy=link)
+    broken(node, "pod.cpu-zero", text, remedy=link)
 
 
 @pytest.mark.row("TS-21")
 def test_containerd_17_is_a_known_limitation_and_others_are_none() -> None:
     node = healthy()
     node.more["stats"] = Stats("1.7.11", (verdict("neither", "Nothing is wrong."),))
-    answer = node.answer("TS-21")
+    answer = node.answer("pod.cpu-zero")
     assert answer.verdict == "known_limitation"
     assert "containerd/issues/9531" in answer.why
     node.more["stats"] = Stats("2.3.7", (verdict("neither", "Nothing is wrong."),))
-    assert node.answer("TS-21").verdict == "ok"
+    assert node.answer("pod.cpu-zero").verdict == "ok"
     node.more["stats"] = Stats("2.3.7", (), "the kubelet serves no /stats/summary.")
-    answer = node.answer("TS-21")
+    answer = node.answer("pod.cpu-zero")
     assert answer.verdict == "cannot_tell"
     assert "no /stats/summary" in answer.why

@@ -50,7 +50,7 @@ def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.
         "changed": True,
         "failed": True,
         "msg": "smoke: no session.",
-        "steps": [{"text": "run pods", "state": "done"}],
+        "steps": [{"text": "ran pods", "state": "done"}],
     }
     both = {"smoke": Outcome(False, said="Smoke test, 1 checks."), "density": ClusterError("gone.")}
     assert done(monkeypatch, both, "density", "smoke")["msg"] == "density: gone.\nSmoke test, 1 checks."

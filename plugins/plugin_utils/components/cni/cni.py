@@ -16,11 +16,11 @@ from ...engine import windows_path
 from ...engine.batch import Batch, flatten
 from ...engine.reading import Expectation, Query, Reading, file_query, system_query
 from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import guarded_always
 from ...engine.resources.programs import Programs, Source
 from ...facts import cni as facts
 from ...facts.version import Version, VersionError
 from ..declaration import Component
-from ..folders import guarded_always
 from ..layout import Layout
 from . import cni_conf
 

@@ -11,26 +11,23 @@ goes to NUL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...engine import windows_path
 from ...engine.batch import Batch, Op, flatten
-from ...engine.reading import Expectation, Query, Reading, file_key, services_query, system_query
+from ...engine.reading import Expectation, Query, Reading, file_key, pipe_query, services_query, system_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import Directory
-from ...engine.resources.machine_path import MachinePath
+from ...engine.resources.directory import Directory, guarded
+from ...engine.resources.environment_variable import MachinePath
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
 from ...engine.resources.text_file import TextFile
-from ...engine.services.definition import Definition
 from ...engine.tools import wait_pipe, wait_run, wait_service
 from ...facts import containerd as facts
 from .. import nssm
 from ..declaration import Component, Daemon, ServiceKind
-from ..folders import guarded
 from ..layout import Layout
-from ..log_runner import Rotation
-from ..service import ServiceArgs, definition
+from ..service import Managed, service_of
 from . import containerd_config, crictl, defender, earlier_programs, images, registries, shim
 
 NAME = "containerd"
@@ -44,14 +41,13 @@ SERVICE = ServiceKind(
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerdArgs:
+class ContainerdArgs(Managed):
     """Arguments of win_containerd, checked and rendered.
 
     `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
     config.toml; `earlier` the folder from which an earlier installation's service runs it, empty if there is none;
-    `registries` the files of registries; `nssm` what brings nssm.exe in, if the manager is nssm; `has_ctr`
-    whether ctr.exe is beside containerd.exe already; `template` names the template in sentences; `mark` is the id of
-    the batch.
+    `registries` the files of registries; `has_ctr` whether ctr.exe is beside containerd.exe already; `template` names
+    the template in sentences; `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -59,14 +55,8 @@ class ContainerdArgs:
     archive: bool
     config: str
     settings: containerd_config.ContainerdSettings
-    manager: str = "registered"
     registries: tuple[Resource, ...] = ()
-    nssm: tuple[Resource, ...] = ()
-    rotation: Rotation = field(default_factory=Rotation)
     crictl: tuple[Resource, ...] = ()
-    environment: tuple[str, ...] = ()
-    start_timeout_s: int = 120
-    stop_timeout_s: int = 120
     has_ctr: bool = False
     defender: bool = False
     earlier: str = ""
@@ -114,7 +104,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
     earlier = (earlier_programs.EarlierPrograms(layout, args.earlier, brought, args.mark),) if args.earlier else ()
     return (
         *_folders(layout),
-        *args.nssm,
+        *args.tools,
         *earlier,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
         *args.crictl,
@@ -178,6 +168,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *defender.reads(layout),
         *shim.reads(layout),
         services_query((layout.containerd_service,)),
+        pipe_query(layout.containerd_pipe),
     )
 
 
@@ -212,58 +203,41 @@ def _destination(layout: Layout, member: str) -> str:
 
 def _service(args: ContainerdArgs, log_dir: str) -> Service:
     layout = args.layout
-    uses = {file_key(layout.containerd_config), *(file_key(path) for path in _paths(args))}
-    if args.manager == "nssm":
-        uses.add(file_key(layout.nssm))
-    return Service(
-        name=layout.containerd_service,
-        definition=_definition(args, log_dir),
-        uses=frozenset(uses),
-        ready=ready(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
-        start_timeout_s=args.start_timeout_s,
-        stop_timeout_s=args.stop_timeout_s,
-    )
-
-
-def _definition(args: ContainerdArgs, log_dir: str) -> Definition:
-    layout = args.layout
     renamed = layout.containerd_service.casefold() != NAME
-    return definition(
-        ServiceArgs(
-            component=NAME,
-            kind=SERVICE,
-            name=layout.containerd_service,
-            manager=args.manager,
-            program=layout.containerd_binary,
-            arguments=("--config", layout.containerd_config),
-            native_arguments=(
-                "--log-file",
-                layout.containerd_log,
-                *(("--service-name", layout.containerd_service) if renamed else ()),
-            ),
-            display_name="Containerd",
-            directory=log_dir,
-            nssm=layout.nssm,
-            log_file=layout.containerd_log,
-            rotation=args.rotation,
-            environment=args.environment,
-        )
+    return service_of(
+        NAME,
+        DAEMON,
+        layout,
+        args,
+        arguments=("--config", layout.containerd_config),
+        native_arguments=(
+            "--log-file",
+            layout.containerd_log,
+            *(("--service-name", layout.containerd_service) if renamed else ()),
+        ),
+        ready=ready(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
+        uses=(layout.containerd_config, *_paths(args)),
+        display_name="Containerd",
+        directory=log_dir,
+        log_file=layout.containerd_log,
     )
 
+
+DAEMON = Daemon(
+    service=lambda layout: layout.containerd_service,
+    program=lambda layout: layout.containerd_binary,
+    kind=SERVICE,
+    rank=0,
+    log=lambda layout: layout.containerd_log,
+    pipe=lambda layout: layout.containerd_pipe,
+)
 
 COMPONENT = Component(
     name=NAME,
     role="containerd",
     reads=reads,
     expected=lambda _expected: True,
-    daemon=Daemon(
-        service=lambda layout: layout.containerd_service,
-        program=lambda layout: layout.containerd_binary,
-        kind=SERVICE,
-        rank=0,
-        log=lambda layout: layout.containerd_log,
-        pipe=lambda layout: layout.containerd_pipe,
-    ),
+    daemon=DAEMON,
     settings=lambda layout: (layout.containerd_config, *registries.host_files(layout)),
     files=lambda layout: (crictl.config_path(layout),),
     tools=lambda layout: (layout.nssm, crictl.path(layout)),

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...engine import windows_path
+from ...engine.resource import Refused
 from ...facts import containerd as facts
 from ...facts.version import Version, VersionError
-from .containerd_toml import Document, equal
+from .containerd_toml import Document, equal, with_keys
 
-__all__ = ["ContainerdSettings", "check", "environment", "equal", "problems", "template_variables"]
+__all__ = ["ContainerdSettings", "check", "environment", "equal", "extended", "problems", "template_variables"]
 
 _PIPE = re.compile(r"\\\\\.\\pipe\\[^\\]+")
 
@@ -121,6 +122,17 @@ def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
         "snapshotter": settings.snapshotter,
         "default_runtime": settings.default_runtime,
     }
+
+
+def extended(text: str, extra: Mapping[str, Any]) -> str:
+    """The rendered text with the user's keys; a text that is not TOML as it is, for `check` to say so. Refused for a
+    value that TOML cannot say."""
+    try:
+        return with_keys(text, extra)
+    except tomllib.TOMLDecodeError:
+        return text
+    except ValueError as error:
+        raise Refused(f"winkube_containerd_config_extra: {error}; give text, numbers, true, false or lists.") from None
 
 
 def environment(settings: ContainerdSettings) -> dict[str, str]:

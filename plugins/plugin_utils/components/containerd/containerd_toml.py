@@ -5,11 +5,17 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
+import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from ...facts.cri_tcp import CLOSED
 
 Place = tuple[str, ...]
 
@@ -59,27 +65,107 @@ class Document:
 
 
 def equal(left: str, right: str) -> bool:
-    """Whether two texts are the same TOML: comments, order of keys, quoting and blank lines do not count.
+    """Whether two texts are the same TOML: comments, order of keys, quoting and blank lines do not count, nor keys that
+    say what holds without them.
 
     A text that is not TOML is equal to itself alone.
     """
     if left == right:
         return True
     try:
-        return _same(tomllib.loads(left), tomllib.loads(right))
+        return same_value(_without_defaults(tomllib.loads(left)), _without_defaults(tomllib.loads(right)))
     except tomllib.TOMLDecodeError:
         return False
 
 
-def _same(left: Any, right: Any) -> bool:
-    """Python holds 1, 1.0 and True for equal; TOML does not."""
+def with_keys(text: str, extra: Mapping[str, Any]) -> str:
+    """The text with the keys of `extra`: tables are merged, other values replaced, None takes a key away.
+
+    Comments are lost but for those at the top. TOMLDecodeError if the text is not TOML, ValueError for a value that
+    TOML cannot say.
+    """
+    if not extra:
+        return text
+    head = itertools.takewhile(lambda line: not line or line.startswith("#"), text.splitlines())
+    return "\n".join([*head, *_table((), _merged(tomllib.loads(text), extra))]) + "\n"
+
+
+def _merged(own: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(own)
+    for key, value in extra.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            present = merged.get(key)
+            merged[key] = _merged(present if isinstance(present, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _table(place: Place, table: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a table: its values, then the tables in it."""
+    values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    if place and (values or not table):
+        yield ""
+        yield f"[{'.'.join(map(_written_key, place))}]"
+    for key, value in values.items():
+        yield f"{_written_key(key)} = {_written(value)}"
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _table((*place, key), value)
+
+
+def _written_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+def _written(value: Any) -> str:
+    """A value as TOML has it; text in single quotes where that is possible, since Windows paths stay readable there."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return f"'{value}'" if value.isprintable() and "'" not in value else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_written_key(key)} = {_written(each)}' for key, each in value.items())}}}"
+    raise ValueError(f"{value!r} is nothing that TOML can say")
+
+
+def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
+    """Without values that are the default, such as a closed port leaves, and tables that have nothing else."""
+    for place, default in CLOSED.items():
+        tables: list[dict[str, Any]] = [data]
+        for name in place[:-1]:
+            found = tables[-1].get(name)
+            if not isinstance(found, dict):
+                break
+            tables.append(found)
+        if len(tables) < len(place) or not same_value(tables[-1].get(place[-1]), default):
+            continue
+        del tables[-1][place[-1]]
+        for depth in range(len(tables) - 1, 0, -1):
+            if not tables[depth]:
+                del tables[depth - 1][place[depth - 1]]
+    return data
+
+
+def same_value(left: Any, right: Any) -> bool:
+    """Python holds 1, 1.0 and True for equal; TOML does not. And nan is nan."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
-        return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
+        return left.keys() == right.keys() and all(same_value(value, right[key]) for key, value in left.items())
     if isinstance(left, list):
-        return len(left) == len(right) and all(map(_same, left, right))
-    return bool(left == right)
+        return len(left) == len(right) and all(map(same_value, left, right))
+    # TOML has nan, which equals nothing.
+    both_nan = isinstance(left, float) and isinstance(right, float) and math.isnan(left) and math.isnan(right)
+    return both_nan or bool(left == right)
 
 
 def _keys(text: str) -> Iterator[tuple[int, Place]]:

@@ -90,9 +90,9 @@ class Exclusions:
             ops.append(_remove({"path": KEY}))
         if not ops:
             return None
-        verb = "exclude from" if self.wanted else "give back to"
+        verb = "add to" if self.wanted else "remove from"
         return Change(
-            text=f"{verb} Microsoft Defender: {', '.join(said) or 'the lists'}",
+            text=f"{verb} the exclusions of Microsoft Defender: {', '.join(said) or 'the lists'}",
             before="" if self.wanted else "".join(f"{each}\n" for each in said),
             after="".join(f"{each}\n" for each in said) if self.wanted else "",
             prepare=tuple(ops) if self.wanted else (),

@@ -93,7 +93,7 @@ class Images:
         )
         note = Op("record", {"path": _receipt(self.layout), "source": {"images": everything}, "files": []})
         return Change(
-            text=f"pull {', '.join(missing)}" if missing else f"note that {', '.join(unknown)} is there already",
+            text=f"pull {', '.join(missing)}" if missing else f"record that {', '.join(unknown)} is there already",
             before="".join(f"{image}\n" for image in sorted(present & set(unknown))),
             after="".join(f"{image}\n" for image in unknown),
             commit=tuple(self._pull(image) for image in missing),

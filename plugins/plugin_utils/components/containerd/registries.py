@@ -23,9 +23,9 @@ from urllib.parse import urlsplit
 from ...engine import windows_path
 from ...engine.reading import Query, Reading, file_query
 from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import guarded_always
 from ...facts import containerd as facts
 from ...facts.version import Version
-from ..folders import guarded_always
 from ..layout import Layout
 from .containerd_toml import Document
 from .registry_files import RECEIPT_LIMIT, HostFile, MadeFiles, recorded_paths

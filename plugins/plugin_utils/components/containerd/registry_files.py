@@ -149,7 +149,7 @@ class MadeFiles:
         )
 
     def _text(self, there: list[str]) -> str:
-        return f"remove {', '.join(there)}" if there else "note which files of registries were made here"
+        return f"remove {', '.join(there)}" if there else "record which files of registries were created here"
 
     def _aside(self, path: str) -> Op:
         target = windows_path.join(self.backup, f"{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}.gone")

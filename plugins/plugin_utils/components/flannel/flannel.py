@@ -10,32 +10,28 @@ and pods that start earlier fail with "network not found".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ...engine import windows_path
 from ...engine.batch import Op
-from ...engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query
+from ...engine.reading import Query, Reading, file_query, merge_queries, services_query
 from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import guarded, guarded_always
 from ...engine.resources.hns_network import HnsNetwork, NoHnsNetwork
-from ...engine.resources.late_file import LateFile
-from ...engine.resources.no_service import NoService, runs
 from ...engine.resources.programs import Programs, Source
-from ...engine.resources.service import ACTIVE, Service
-from ...engine.resources.text_file import TextFile
+from ...engine.resources.service import Service
+from ...engine.resources.text_file import LateFile, TextFile
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
 from ...facts.firewall import VXLAN_RULE
 from ...facts.version import Version, VersionError
-from .. import daemon_sets, inbound, networks, nssm
+from .. import inbound, networks, nssm
 from ..cni import cni_conf
 from ..declaration import Component, Daemon, ServiceKind
-from ..folders import guarded, guarded_always
 from ..layout import Layout
-from ..log_runner import Rotation
 from ..networks import Management
-from ..service import ServiceArgs, definition
+from ..service import Managed, service_of
 from . import flannel_conf, subnet_env, virtual_switch
 
 NAME = "flannel"
@@ -45,19 +41,19 @@ SERVICE = ServiceKind(
     native_flag=None,
     why="flanneld does not speak to the service control manager: under sc.exe it would be killed after 30 seconds "
     "(Windows error 1053).",
-    source="the documents register it with nssm only; flannel v0.28.4 main.go waits for signals alone, and a build of "
-    "it for Windows has no svc.Run (tests/windows/test_services.py)",
+    source="kubernetes.io v1.22 registers it with nssm only; flannel v0.28.4 main.go waits for signals alone, and a "
+    "build of it for Windows has no svc.Run (tests/windows/test_services.py)",
 )
 
 NOTICE = "for new pods; existing pods keep the old policy"
 
 
 @dataclass(frozen=True, slots=True)
-class FlannelArgs:
+class FlannelArgs(Managed):
     """Arguments of win_flannel, checked and rendered.
 
     `conf` is the rendered cni.conf, `network` the HNS network that flanneld makes, `net_conf` where net-conf.json lies
-    on the node, `switch` what makes the first virtual switch, `notices` what is said besides. `mark` is the id of the
+    on the node, `switch` what makes the external vSwitch, `notices` what is said besides. `mark` is the id of the
     batch.
     """
 
@@ -69,19 +65,14 @@ class FlannelArgs:
     management: Management
     conf: str
     switch: tuple[HnsNetwork | NoHnsNetwork, ...]
-    manager: str = "nssm"
-    nssm: tuple[Resource, ...] = ()
-    rotation: Rotation = field(default_factory=Rotation)
     network: str = ""
     net_conf: str = facts.NET_CONF
-    start_timeout_s: int = 180
-    stop_timeout_s: int = 60
     notices: tuple[Resource, ...] = ()
     mark: str = ""
 
 
 def arguments(args: FlannelArgs) -> tuple[str, ...]:
-    """flanneld's command line: the documents' four in their order, then what differs from flanneld's own defaults."""
+    """flanneld's command line: the four of kubernetes.io, v1.22, in their order, then what is no default."""
     layout = args.layout
     found = [
         f"--kubeconfig-file={layout.flanneld_kubeconfig}",
@@ -118,7 +109,7 @@ def desired(args: FlannelArgs) -> tuple[Resource, ...]:
     return (
         *_folders(layout, args.net_conf),
         *args.switch,
-        *args.nssm,
+        *args.tools,
         _programs(layout, args.source, args.mark),
         TextFile(
             args.net_conf,
@@ -140,7 +131,12 @@ def desired(args: FlannelArgs) -> tuple[Resource, ...]:
 def lease(args: FlannelArgs) -> subnet_env.Lease:
     """subnet.env as it has to be."""
     return subnet_env.Lease(
-        args.layout, args.layout.flanneld_service, _ipv4(args.cluster_cidr), args.mode, args.management.adapter.mtu
+        args.layout,
+        args.layout.flanneld_service,
+        _ipv4(args.cluster_cidr),
+        args.mode,
+        args.management.adapter.mtu,
+        args.network,
     )
 
 
@@ -197,93 +193,6 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-# -- the cluster -------------------------------------------------------------------------------------------------------
-
-
-def node_problem(node: Mapping[str, Any] | None, name: str, cluster: str) -> str | None:
-    """Why flanneld could not get a lease: it wants the Node, with a podCIDR."""
-    if node is None:
-        return (
-            f"The cluster has no Node '{name}' (winkube_node_name): the kubelet has not registered it, or under "
-            "another name. The role join does that before flannel; a Node that was deleted comes back when the machine "
-            "joins anew."
-        )
-    spec = node.get("spec") or {}
-    found = [str(each) for each in spec.get("podCIDRs") or [spec.get("podCIDR")] if each]
-    if not found:
-        return (
-            f"The Node '{name}' has no podCIDR, so flanneld would end with 'pod cidr not assigned': the controller "
-            "manager needs --allocate-node-cidrs and a --cluster-cidr with room for one more node."
-        )
-    pods = networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))
-    own = networks.ipv4(networks.ranges(",".join(found), f"the podCIDR of the Node '{name}'"))
-    if not any(each.subnet_of(cover) for each in own for cover in pods):
-        return (
-            f"The Node '{name}' has the podCIDR {', '.join(found)}, which does not lie in winkube_cluster_cidr "
-            f"{cluster}."
-        )
-    return None
-
-
-def beside_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> str | None:
-    """Why a service cannot be: flannel of the cluster's own runs on this node."""
-    found = daemon_sets.running(sets, NAME, daemon_sets.labels_of(node, name))
-    if not found:
-        return None
-    return (
-        f"The DaemonSet {', '.join(found)} runs flannel on this node; a service {PROGRAM} beside it would fight over "
-        "the same network. Take winkube_cni_managed_by: cluster, or keep the DaemonSet off this node."
-    )
-
-
-def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
-    """Our own service taken away, now that the network is the cluster's. cni.conf stays: containerd takes the first
-    file by name, and those of DaemonSets begin with a number."""
-    name, program = layout.flanneld_service, layout.flanneld_binary
-    if reading.service(name) is None or runs(name, program, reading):
-        return (NoService(name, program),)
-    return ()
-
-
-def cluster_managed_problems(
-    layout: Layout,
-    reading: Reading,
-    sets: Iterable[Mapping[str, Any]] | None,
-    node: Mapping[str, Any] | None,
-    name: str,
-) -> tuple[str, ...]:
-    """What is wrong where the cluster shall bring flannel: no DaemonSet that would run here (`sets` None: nobody can
-    tell), or a service of somebody else's that runs."""
-    problems = []
-    ours, program = layout.flanneld_service, layout.flanneld_binary
-    service = reading.service(ours)
-    if service is not None and service.get("state") in ACTIVE and not runs(ours, program, reading):
-        problems.append(
-            f"The service {ours} runs on this node, but winkube_cni_managed_by is cluster: the two would fight over "
-            f"the same network. It does not run {program}, so it is somebody else's: stop and remove it, sc.exe stop "
-            f"{ours}, sc.exe delete {ours}."
-        )
-    labels = daemon_sets.labels_of(node, name)
-    if sets is not None and not any(daemon_sets.running(sets, word, labels) for word in NETWORKS):
-        problems.append(
-            f"winkube_cni_managed_by is cluster, but no DaemonSet of a network ({', '.join(NETWORKS)}) runs on this "
-            "node: pods would never get an address. Install one that has a Windows part, or take service."
-        )
-    for what, (daemon_set, path) in daemon_sets.cni_folders(sets or (), NETWORKS, labels).items():
-        option = f"winkube_cni_{what}_dir"
-        present = layout.cni_bin_dir if what == "bin" else layout.cni_conf_dir
-        if not windows_path.same(path, present):
-            problems.append(
-                f"winkube_cni_managed_by is cluster, and the DaemonSet {daemon_set} writes to {path}, but containerd "
-                f"on this node looks in {present}: pods would never get an address. Set {option} to {path}."
-            )
-    return tuple(problems)
-
-
-NETWORKS = ("flannel", "calico", "antrea", "ovn")
-"""Parts of names of the DaemonSets of networks that have a Windows part."""
-
-
 # -- the parts ---------------------------------------------------------------------------------------------------------
 
 
@@ -314,50 +223,38 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 
 def _service(args: FlannelArgs) -> Service:
     layout = args.layout
-    return Service(
-        name=layout.flanneld_service,
-        definition=definition(
-            ServiceArgs(
-                component=PROGRAM,
-                kind=SERVICE,
-                name=layout.flanneld_service,
-                manager=args.manager,
-                program=layout.flanneld_binary,
-                arguments=arguments(args),
-                display_name=layout.flanneld_service,
-                directory=layout.flannel_dir,
-                nssm=layout.nssm,
-                log_file=windows_path.join(layout.log_dir, f"{PROGRAM}.log"),
-                rotation=args.rotation,
-                environment=(f"NODE_NAME={args.node_name}",),
-            )
-        ),
-        uses=frozenset(
-            file_key(path) for path in (layout.flanneld_binary, args.net_conf, layout.nssm, subnet_env.path(layout))
-        ),
+    made = service_of(
+        PROGRAM,
+        DAEMON,
+        layout,
+        args,
+        arguments=arguments(args),
         ready=ready(args),
-        start_timeout_s=args.start_timeout_s,
-        stop_timeout_s=args.stop_timeout_s,
-        retries=True,  # it ends as long as its Node has no podCIDR
+        environment=(f"NODE_NAME={args.node_name}",),
+        uses=(args.net_conf, subnet_env.path(layout)),
+        directory=layout.flannel_dir,
     )
+    return replace(made, retries=True)  # it ends as long as its Node has no podCIDR
 
 
 def _ipv4(cluster: str) -> str:
     return str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
 
 
+DAEMON = Daemon(
+    service=lambda layout: layout.flanneld_service,
+    program=lambda layout: layout.flanneld_binary,
+    kind=SERVICE,
+    rank=1,
+    of_cluster=True,
+)
+
 COMPONENT = Component(
     name=PROGRAM,
     role="flannel",
     reads=reads,
     expected=lambda expected: expected.flannel,
-    daemon=Daemon(
-        service=lambda layout: layout.flanneld_service,
-        program=lambda layout: layout.flanneld_binary,
-        kind=SERVICE,
-        rank=1,
-        of_cluster=True,
-    ),
+    daemon=DAEMON,
     settings=lambda layout: (conf_path(layout), subnet_env.path(layout)),
     files=lambda layout: (layout.flanneld_kubeconfig,),
     tools=lambda layout: (layout.nssm,),

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from ...engine import windows_path
 from ...engine.batch import Op, as_base64
 from ...engine.reading import Query, Reading, file_key, file_query, services_query
-from ...engine.resource import Change
+from ...engine.resource import Change, Refused
+from .. import networks
 from ..layout import Layout
 
 DEFAULT_FOLDER = r"C:\run\flannel"
@@ -112,6 +113,7 @@ class Lease:
     cluster: str
     mode: str
     mtu: int
+    network: str = ""
 
     @property
     def label(self) -> str:
@@ -120,7 +122,8 @@ class Lease:
 
     def reads(self) -> tuple[Query, ...]:
         """The file, and whether flanneld runs."""
-        return (query(self.layout), services_query((self.service,)))
+        asked = (networks.hns_query(),) if self.network else ()
+        return (query(self.layout), services_query((self.service,)), *asked)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
@@ -133,9 +136,9 @@ class Lease:
         if not found.get("exists"):
             if reading.service(self.service) is None:
                 return None
-            return Change(text=f"let {self.service} write {self.label}, which is missing", touches=key)
+            return Change(text=f"have {self.service} write {self.label}, which is missing", touches=key)
         text = reading.text(self.label) or ""
-        wrong = self.problems(text)
+        wrong = self.problems(text) or self._other_range(text, reading)
         if not wrong:
             return None
         back = Op("write", {"path": self.label, "content": as_base64(text.encode())})
@@ -150,3 +153,15 @@ class Lease:
     def problems(self, text: str) -> tuple[str, ...]:
         """What does not fit this node, one clause each."""
         return problems(text, cluster=self.cluster, mode=self.mode, mtu=self.mtu)
+
+    def _other_range(self, text: str, reading: Reading) -> tuple[str, ...]:
+        """That the lease is not the range of the network that flanneld has made of it."""
+        try:
+            known = networks.hns_networks(reading) if self.network else None
+        except Refused:
+            return ()
+        own = next((each for each in known or () if each.name.casefold() == self.network.casefold()), None)
+        subnet = parse(text).subnet
+        if own is None or not own.prefixes or str(subnet.network) in own.prefixes:
+            return ()
+        return (f"FLANNEL_SUBNET is {subnet}, but the HNS network {own.name} has {', '.join(own.prefixes)}",)

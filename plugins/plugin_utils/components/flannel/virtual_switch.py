@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first virtual switch on a node's adapter, made on purpose, with the adapter's addresses saved.
+"""The external vSwitch on a node's adapter, made on purpose, with the adapter's addresses saved.
 
 A placeholder network `External` of flannel's type makes the switch and keeps it: with it there, flanneld's own network
 comes and goes without a loss of connection, also after a reboot, which does away with flannel's vxlan network. A
@@ -149,7 +149,7 @@ def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
 
 
 def batch(resource: HnsNetwork, server: ApiServer | None, reading: Reading, component: str) -> Batch | None:
-    """The network in a batch of its own, which the node finishes or takes back while nobody can reach it; None where
+    """The network in a batch of its own, which the node finishes or rolls back while nobody can reach it; None where
     it is there.
 
     It counts as made when the adapter has its addresses, HNS a management address, and the API server answers.

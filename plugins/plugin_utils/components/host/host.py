@@ -8,19 +8,20 @@ Any user can make `C:\\k` first and would own it, and services run programs from
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from ...engine import windows_path
+from ...engine.batch import Op
 from ...engine.reading import Query, Reading, system_query
-from ...engine.resource import Refused, Resource
-from ...engine.resources.computer_name import ComputerName
+from ...engine.resource import Change, Refused, Resource
+from ...engine.resources.directory import guarded_always
 from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
 from .. import log_limit, networks
 from ..declaration import Component
-from ..folders import guarded_always
 from ..layout import Layout
-from . import gmsa, host_checks, node_fit
+from . import host_checks, node_fit
 
 NAME = "host"
 
@@ -61,16 +62,16 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class HostArgs:
-    """Arguments of win_k8s_host. `interface` is the adapter of the node's address, `address` that address (empty: the
-    first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such accounts.
-    `limits` are those of the services' `logs`, kept only where scheduled tasks may be made (`scheduled`); `mark` is the
-    id of the batch."""
+    """Arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that address
+    (empty: the first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such
+    accounts. `limits` are those of the services' `logs`, kept only where scheduled tasks may be made (`scheduled`);
+    `mark` is the id of the batch."""
 
     layout: Layout
     wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
     computer_name: str = ""
     proxy: Proxy = field(default_factory=Proxy)
-    interface: str = "Ethernet"
+    interface_name: str = "Ethernet"
     address: str = ""
     page_file_mb: int = 0
     require_encryption: bool = False
@@ -103,7 +104,7 @@ def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
         containers(layout),
         *((ComputerName(args.computer_name),) if args.computer_name else ()),
         *args.proxy.variables(_subnet(args, reading)),
-        *((gmsa.Preconditions(),) if args.gmsa else ()),
+        *((host_checks.GmsaPreconditions(),) if args.gmsa else ()),
         *((_logs(args),) if args.scheduled else ()),
     )
 
@@ -120,7 +121,7 @@ def check(args: HostArgs, reading: Reading) -> Findings:
     refusals = [*host_checks.rights(system), *fit.refusals]
     warnings = [*fit.warnings, *host_checks.restart(system), *host_checks.page_file(reading, args.page_file_mb)]
     if args.gmsa:
-        warnings += gmsa.warnings(machine, reading)
+        warnings += host_checks.gmsa_warnings(machine, reading)
     reminders: list[str] = []
     if args.wanted.kubernetes:
         refusals += _adapter(args, reading)
@@ -153,7 +154,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 def _adapter(args: HostArgs, reading: Reading) -> tuple[str, ...]:
     try:
-        networks.management(reading, interface=args.interface, address=args.address)
+        networks.management(reading, interface_name=args.interface_name, address=args.address)
     except Refused as refused:
         return refused.sentences
     return ()
@@ -162,7 +163,7 @@ def _adapter(args: HostArgs, reading: Reading) -> tuple[str, ...]:
 def _subnet(args: HostArgs, reading: Reading) -> str:
     """The network of the node's own address; empty where no Kubernetes is wanted and the adapter is not there."""
     try:
-        return networks.management(reading, interface=args.interface, address=args.address).subnet
+        return networks.management(reading, interface_name=args.interface_name, address=args.address).subnet
     except Refused:
         return ""
 
@@ -174,3 +175,74 @@ COMPONENT = Component(
     expected=lambda _expected: True,
     folders=lambda layout: (layout.root, layout.log_dir),
 )
+
+
+# The machine's name, in force after a restart.
+
+COMPUTER_NAME_KEY = r"HKLM\SYSTEM\CurrentControlSet\Control\ComputerName"
+PENDING_NAME = Query(
+    "registry:computer-name", "registry", (("path", rf"{COMPUTER_NAME_KEY}\ComputerName"), ("name", "ComputerName"))
+)
+"""The name after the next start."""
+ACTIVE_NAME = Query(
+    "registry:active-computer-name",
+    "registry",
+    (("path", rf"{COMPUTER_NAME_KEY}\ActiveComputerName"), ("name", "ComputerName")),
+)
+"""The name that the machine answers to now."""
+
+_NAME = re.compile(r"(?!\d+$)(?!-)[A-Za-z0-9-]{1,15}(?<!-)")
+"""Source: learn.microsoft.com, Naming conventions in Active Directory for computers: 15 characters, letters, digits
+and hyphens, not digits alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputerName:
+    """The machine is called `name`."""
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """What is changed."""
+        return "the machine's name"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The name now and after the next start."""
+        return (PENDING_NAME, ACTIVE_NAME)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Rename the machine, and ask for a restart as long as it is not called so. Refused for what is no name."""
+        if not _NAME.fullmatch(self.name):
+            raise Refused(
+                f"'{self.name}' cannot be the name of a Windows machine: wanted are up to 15 letters, digits and "
+                "hyphens, not digits alone, no hyphen at either end."
+            )
+        pending, active = (str(reading.parts[query.key].get("value") or "") for query in (PENDING_NAME, ACTIVE_NAME))
+        if self._is(pending) and self._is(active):
+            return None
+        reboot = f"the machine is called {self.name}"
+        if self._is(pending):
+            return Change(text="", reboot=reboot)
+        now = {"exists": True, "type": "string", "value": self.name}
+        undo = (Op("computer_name", {"name": pending}),) if pending else ()
+        return Change(
+            text=f"rename the machine from {active or pending} to {self.name}",
+            before=f"{pending}\n",
+            after=f"{self.name}\n",
+            prepare=(Op("computer_name", {"name": self.name}).undone_by(*undo),),
+            predicted={
+                PENDING_NAME.key: now,
+                ACTIVE_NAME.key: now,
+                "system": {**reading.parts.get("system", {}), "computer_name": self.name},
+            },
+            state=self.reads(),
+            reboot=reboot,
+        )
+
+    def _is(self, found: str) -> bool:
+        return found.casefold() == self.name.casefold()

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ...engine import security, windows_path
 from ...engine.reading import Query, Reading, file_key, file_query
+from ...engine.resource import Change
+from ...facts.windows import COMPARTMENT_KEY, COMPARTMENT_NAMESPACE, GMSA_ENOUGH_FROM, gmsa_floor
 from ..layout import Layout
+from .node_fit import Machine
 
 MEMORY = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
 PAGE_FILES = Query("registry:page-files", "registry", (("path", MEMORY), ("name", "PagingFiles")))
@@ -112,3 +116,56 @@ def _volume(layout: Layout) -> str:
 
 def _secret_folders(layout: Layout) -> tuple[str, ...]:
     return (layout.kubernetes_dir, windows_path.join(layout.kubelet_dir, "pki"))
+
+
+# Whether containers on this machine can use a group Managed Service Account (gMSA): the Windows that it takes, and the
+# registry value. Nothing is changed: which accounts a node may use is decided in Active Directory.
+
+NAMESPACE_QUERY = Query(
+    "registry:compartment-namespace", "registry", (("path", COMPARTMENT_KEY), ("name", COMPARTMENT_NAMESPACE))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GmsaPreconditions:
+    """Reads what `warnings` judges; never a change."""
+
+    label: str = "gMSA"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The registry value."""
+        return (NAMESPACE_QUERY,)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Nothing."""
+        return None
+
+
+def gmsa_warnings(machine: Machine, reading: Reading) -> Iterator[str]:
+    """What keeps containers of containerd from network shares with a gMSA; one sentence each."""
+    floor = gmsa_floor(machine.build)
+    if floor is not None and machine.revision < floor.revision:
+        yield (
+            f"winkube_gmsa is true, but with containerd a gMSA cannot reach network shares on {machine.name}: it needs "
+            f"{floor.update} or a later update, 10.0.{floor.build}.{floor.revision}. Update Windows."
+        )
+    elif floor is None and machine.build < GMSA_ENOUGH_FROM:
+        yield (
+            f"winkube_gmsa is true, and whether containers of containerd can reach network shares with a gMSA on "
+            f"{machine.name} is not known here."
+        )
+    found = reading.parts.get(NAMESPACE_QUERY.key)
+    if found is not None and machine.build < GMSA_ENOUGH_FROM and _number(found.get("value")) != 1:
+        yield (
+            f"winkube_gmsa is true, but {COMPARTMENT_NAMESPACE} in {COMPARTMENT_KEY} is not 1: containers reach a "
+            f"share by its address alone, not by its name. Set it (reg add {COMPARTMENT_KEY} /v "
+            f"{COMPARTMENT_NAMESPACE} /t REG_DWORD /d 1) and make the pods anew."
+        )
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None

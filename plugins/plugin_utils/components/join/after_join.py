@@ -3,21 +3,98 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """After the join, in the cluster: the Node is waited for, its certificate request, labels and taints looked after.
 
-Nothing of this is taken back: the machine has joined.
+Nothing of this is rolled back: the machine has joined.
 """
 
 from __future__ import annotations
 
 import base64
+import ipaddress
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...cluster.client import Clock, Cluster, Object, wait_for
-from ...cluster.documents import request
+from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
+from ...engine.reading import Reading
 from ..kubelet import tainting
-from . import csr, node_object
+from ..kubelet.kubelet import config_file
+from ..layout import Layout
+from . import node_object
+from .join import is_there
+
+# Whether a kubelet's request for a serving certificate may be approved: only for what the node really is.
+#
+# Kubernetes itself approves no serving certificates, since it cannot know which names and addresses are a node's.
+# Source: kubernetes.io, Certificate Signing Requests, signer kubernetes.io/kubelet-serving.
+
+SIGNER = "kubernetes.io/kubelet-serving"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+_GROUPS = frozenset({"system:nodes", "system:authenticated"})
+_USAGES = (
+    frozenset({"digital signature", "server auth"}),
+    frozenset({"digital signature", "key encipherment", "server auth"}),
+)
+"""With an elliptic key, and with an RSA key. Source: kubernetes pkg/apis/certificates/helpers.go."""
+_NAMES = frozenset({"Hostname", "InternalDNS", "ExternalDNS"})
+_ADDRESSES = frozenset({"InternalIP", "ExternalIP"})
+
+
+def is_pending(csr: Mapping[str, Any], node: str) -> bool:
+    """Whether this is a request of `node` for a serving certificate that nobody has decided yet."""
+    spec, status = csr.get("spec") or {}, csr.get("status") or {}
+    decided = any(item.get("type") in {"Approved", "Denied", "Failed"} for item in status.get("conditions") or ())
+    mine = spec.get("signerName") == SIGNER and spec.get("username") == f"system:node:{node}"
+    return mine and not decided and not status.get("certificate")
+
+
+def request_problems(csr: Mapping[str, Any], request: Request, node: Mapping[str, Any]) -> list[str]:
+    """Why `csr`, whose request is `request`, is not approved for the Node object `node`: one half sentence each."""
+    spec = csr.get("spec") or {}
+    name = str(node["metadata"]["name"])
+    known = (node.get("status") or {}).get("addresses") or ()
+    names = {str(item.get("address")).lower() for item in known if item.get("type") in _NAMES}
+    addresses = {_address(item.get("address")) for item in known if item.get("type") in _ADDRESSES}
+    said = []
+    user = f"system:node:{name}"
+    if spec.get("username") != user:
+        said.append(f"the user is {spec.get('username')}, not {user}")
+    if request.common_name != user:
+        said.append(f"it is for the name '{request.common_name}', not {user}")
+    if absent := sorted(_GROUPS.difference(spec.get("groups") or ())):
+        said.append(f"the user is not in {' and '.join(absent)}")
+    if request.organizations != ("system:nodes",):
+        said.append(f"it is for the groups '{', '.join(request.organizations)}', not system:nodes alone")
+    if frozenset(spec.get("usages") or ()) not in _USAGES:
+        said.append(f"the usages are {', '.join(spec.get('usages') or ()) or 'none'}, not those of a server")
+    if not request.names and not request.addresses:
+        said.append("it names neither a host nor an address")
+    said += [f"{other} is neither a host's name nor an address" for other in request.others]
+    said += [f"{wanted} is no name of the node" for wanted in request.names if wanted.lower() not in names]
+    said += [f"{wanted} is no address of the node" for wanted in request.addresses if _address(wanted) not in addresses]
+    return said
+
+
+def approval(csr: Mapping[str, Any], node: str) -> dict[str, Any]:
+    """The patch for `<PATH>/<name>/approval`."""
+    condition = {
+        "type": "Approved",
+        "status": "True",
+        "reason": "WinkubeNodeVerified",
+        "message": f"User, groups, usages, names and addresses are those of the Node {node}.",
+    }
+    present = (csr.get("status") or {}).get("conditions") or ()
+    return {"status": {"conditions": [*present, condition]}}
+
+
+def _address(text: object) -> str:
+    try:
+        return str(ipaddress.ip_address(str(text)))
+    except ValueError:
+        return str(text)
+
 
 CSR_S = 30
 """How long a new node's request for a serving certificate is waited for, in seconds."""
@@ -36,6 +113,20 @@ class Expected:
     pod_cidr: bool = True
     serving_csr: bool = False
     timeout_s: int = 0
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], layout: Layout, reading: Reading, *, joins: bool) -> Expected:
+        """From the options of win_k8s_join; a Node that has just joined is waited for."""
+        system = reading.parts.get("system", {}).get("os") or {}
+        return cls(
+            name=options["node_name"],
+            architecture=str(system.get("architecture") or ""),
+            build=reading.build,
+            taints=tuple(options["taints"]),
+            pod_cidr=options["wait_for_pod_cidr"],
+            serving_csr=_wants_serving_certificate(layout, reading),
+            timeout_s=options["node_timeout"] if joins else 0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +181,7 @@ def _certificates(
         label = str(found["metadata"]["name"])
         try:
             asked = request(base64.b64decode(str((found.get("spec") or {}).get("request") or "")))
-            problems = csr.problems(found, asked, node)
+            problems = request_problems(found, asked, node)
         except ClusterError as error:
             problems = [str(error).rstrip(".")]
         if problems:
@@ -99,14 +190,14 @@ def _certificates(
                 f"it (kubectl describe csr {label}) and deny it if nobody can say whose it is."
             )
             continue
-        cluster.patch(f"{csr.PATH}/{label}/approval", csr.approval(found, expected.name))
+        cluster.patch(f"{REQUESTS}/{label}/approval", approval(found, expected.name))
         steps.append(f"approve the serving certificate of {expected.name} ({label})")
     return steps, warnings
 
 
 def _requests(cluster: Cluster, expected: Expected, clock: Clock) -> list[Object]:
     def pending() -> list[Object] | None:
-        return [item for item in cluster.items(csr.PATH) if csr.pending(item, expected.name)] or None
+        return [item for item in cluster.items(REQUESTS) if is_pending(item, expected.name)] or None
 
     if not expected.serving_csr or not expected.timeout_s:
         return pending() or []
@@ -142,3 +233,9 @@ def _taints(cluster: Cluster, expected: Expected, node: Object) -> tuple[Object,
         else:
             return patched or node, steps
     return node, ()
+
+
+def _wants_serving_certificate(layout: Layout, reading: Reading) -> bool:
+    """Whether kubeadm's KubeletConfiguration has the kubelet ask the cluster for its serving certificate."""
+    text = reading.text(config_file(layout)) if is_there(config_file(layout), reading) else None
+    return re.search(r"(?m)^serverTLSBootstrap:\s*true\s*$", text or "") is not None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,127 @@ from typing import Any
 from ...cluster.client import Clock, Cluster, wait_for
 from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.endpoint import endpoint
-from ...cluster.objects import make, missing
+from ...cluster.error import ClusterError
 from ...engine.resource import Refused
 from ..layout import Layout
-from . import accounts, kubeconfig
+from . import kubeconfig
+
+# Objects that are made in the cluster if they are not there, and are otherwise left as they are.
+
+CONFLICT = 409
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An object by its collection's path and its body."""
+
+    collection: str
+    body: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """metadata.name."""
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return f"{self.collection}/{self.name}"
+
+    @property
+    def label(self) -> str:
+        """For people: `ServiceAccount winkube-flanneld`."""
+        return f"{self.body['kind']} {self.name}"
+
+
+def missing(cluster: Cluster, objects: Iterable[Wanted]) -> tuple[Wanted, ...]:
+    """Those that are not there."""
+    return tuple(wanted for wanted in objects if cluster.get(wanted.path) is None)
+
+
+def make(cluster: Cluster, objects: Iterable[Wanted]) -> None:
+    """Make them; another host's task may have made one a moment ago."""
+    for wanted in objects:
+        try:
+            cluster.create(wanted.collection, wanted.body)
+        except ClusterError as error:
+            if error.status != CONFLICT:
+                raise
+
+
+# What flanneld and kube-proxy may do in the cluster: a ServiceAccount each, with a token that does not expire.
+
+FLANNELD = "winkube-flanneld"
+KUBE_PROXY = "winkube-kube-proxy"
+NAMESPACE = "kube-system"
+
+_SERVICE_ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
+_SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_GROUP = "rbac.authorization.k8s.io"
+
+FLANNELD_RULES: tuple[Mapping[str, Any], ...] = (
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+)
+"""Source: flannel v0.26.1 Documentation/kube-flannel.yml, ClusterRole flannel."""
+
+KUBE_PROXY_ROLE = "system:node-proxier"
+"""Source: kubernetes.io, Using RBAC Authorization, Core component roles."""
+
+
+def token_path(account: str) -> str:
+    """Where the token of `account` is."""
+    return f"{_SECRETS}/{account}-token"
+
+
+def objects(account: str) -> tuple[Wanted, ...]:
+    """All that `account` (FLANNELD or KUBE_PROXY) needs in the cluster, in the order in which it is made."""
+    role = (_role(account),) if account == FLANNELD else ()
+    return (_account(account), *role, _binding(account, account if role else KUBE_PROXY_ROLE), _token(account))
+
+
+def _account(name: str) -> Wanted:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return Wanted(_SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+
+
+def _role(name: str) -> Wanted:
+    body = {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": [dict(rule) for rule in FLANNELD_RULES],
+    }
+    return Wanted(f"{_RBAC}/clusterroles", body)
+
+
+def _binding(name: str, role: str) -> Wanted:
+    body = {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
+    }
+    return Wanted(f"{_RBAC}/clusterrolebindings", body)
+
+
+def _token(account: str) -> Wanted:
+    """Since 1.24 a ServiceAccount has no token of its own accord: it is asked for by a Secret."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": f"{account}-token",
+            "namespace": NAMESPACE,
+            "annotations": {"kubernetes.io/service-account.name": account},
+        },
+        "type": "kubernetes.io/service-account-token",
+    }
+    return Wanted(_SECRETS, body)
+
 
 TOKEN_S = 30
 """How long the controller manager may take to fill in a ServiceAccount's token, in seconds."""
@@ -45,8 +162,8 @@ def identities(
     steps: list[str] = []
     found: list[Identity] = []
     programs = (
-        ("flanneld", accounts.FLANNELD, layout.flanneld_kubeconfig, layout.flanneld_service),
-        ("kube_proxy", accounts.KUBE_PROXY, layout.kube_proxy_kubeconfig, layout.kube_proxy_service),
+        ("flanneld", FLANNELD, layout.flanneld_kubeconfig, layout.flanneld_service),
+        ("kube_proxy", KUBE_PROXY, layout.kube_proxy_kubeconfig, layout.kube_proxy_service),
     )
     for option, account, path, service in programs:
         wanted = options[option]
@@ -79,19 +196,19 @@ def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
 
 
 def _of_account(cluster: Cluster, account: str, api_server: str, *, check: bool, clock: Clock) -> tuple[list[str], str]:
-    absent = missing(cluster, accounts.objects(account))
-    steps = [f"make in the cluster: {', '.join(item.label for item in absent)}"] if absent else []
+    absent = missing(cluster, objects(account))
+    steps = [f"create in the cluster: {', '.join(item.label for item in absent)}"] if absent else []
     if check and absent:
         return steps, LATER
     make(cluster, absent)
 
     def token() -> str | None:
-        data = (cluster.get(accounts.token_path(account)) or {}).get("data") or {}
+        data = (cluster.get(token_path(account)) or {}).get("data") or {}
         return base64.b64decode(str(data.get("token") or "")).decode() or None
 
     sentence = (
         f"the cluster gave the ServiceAccount {account} no token within {TOKEN_S} s: kube-controller-manager fills it "
-        f"into the Secret {account}-token in {accounts.NAMESPACE}."
+        f"into the Secret {account}-token in {NAMESPACE}."
     )
     found = wait_for(clock, TOKEN_S, token, sentence)
     where = endpoint(cluster, api_server)

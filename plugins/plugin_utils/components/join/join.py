@@ -19,10 +19,10 @@ from typing import Any, Literal
 from ...engine import windows_path
 from ...engine.reading import Query, Reading, file_key, file_query, services_query
 from ...engine.resource import Refused, Resource
+from ...engine.resources.directory import guarded
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.text_file import READ_LIMIT
 from ..declaration import Component
-from ..folders import guarded
 from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
 from ..layout import Layout
 from . import node_object

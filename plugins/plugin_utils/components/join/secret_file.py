@@ -64,7 +64,7 @@ class SecretFile:
         write = Op("write", args, secrets=("content",))
         if same:
             return Change(
-                text=f"lock {self.path} ({', '.join(strangers)} may read it)",
+                text=f"restrict access to {self.path} (readable by {', '.join(strangers)})",
                 before=f"{found.get('sddl')}\n",
                 after=f"{SDDL}\n",
                 commit=(write,),
@@ -72,7 +72,7 @@ class SecretFile:
                 state=(query,),
             )
         restarts = self._restarts(reading, there)
-        and_then = f", and restart {self.read_by}" if restarts else ""
+        and_then = f", with a restart of {self.read_by}" if restarts else ""
         return Change(
             text=f"{'rewrite' if there else 'write'} {self.what}, {self.path}{and_then}",
             before=f"sha256 {str(found.get('sha256'))[:12]}\n" if there else "absent\n",

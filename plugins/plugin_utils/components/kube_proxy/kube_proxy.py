@@ -6,27 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...engine import windows_path
 from ...engine.batch import Op
-from ...engine.reading import Query, Reading, file_key, services_query
-from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import Directory
-from ...engine.resources.no_service import NoService, runs
+from ...engine.reading import Query, Reading, file_key, http_query, services_query
+from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
+from ...engine.resources.directory import Directory, guarded
 from ...engine.resources.programs import Programs, Source
-from ...engine.resources.service import ACTIVE, RUNNING, Service
+from ...engine.resources.service import ACTIVE, RUNNING, NoService, Service, runs
 from ...engine.tools import wait_service
-from .. import answers, daemon_sets, log_runner, nssm
+from .. import daemon_sets, healthz, log_runner, nssm
 from ..declaration import Component, Daemon, ServiceKind
-from ..dependencies import Dependencies
-from ..folders import guarded
-from ..healthz import healthy
+from ..healthz import LOOPBACK, healthy
 from ..layout import Layout
-from ..notice import Notice
-from ..relies_on import ReliesOn, whole
-from ..service import ServiceArgs, definition
+from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
 from .kube_proxy_args import KubeProxySettings, arguments, environment
 
@@ -35,7 +30,8 @@ SERVICE = ServiceKind(
     managers=("nssm", "sc"),
     native_flag="--windows-service",
     why="kube-proxy does not make its own service.",
-    source="kubernetes v1.27.0 cmd/kube-proxy/app/init_windows.go; the documents' --service is no flag of it",
+    source="kubernetes v1.27.0 cmd/kube-proxy/app/init_windows.go; it has no --service",
+    wrapped=True,
 )
 HEALTHZ_PORT = kube_proxy_args.HEALTHZ_PORT
 NETWORK_MODES = ("l2bridge", "overlay")
@@ -45,24 +41,16 @@ plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
 
 
 @dataclass(frozen=True, slots=True)
-class KubeProxyArgs:
+class KubeProxyArgs(Managed):
     """Arguments of win_kube_proxy, checked.
 
-    `environment` are variables besides KUBE_NETWORK; `tools` bring in what keeps the log: nssm.exe or
-    kube-log-runner.exe; `depends_on` are services; `reads_vip` is what the source VIP was found by; `mark` is the id
+    `environment` are variables besides KUBE_NETWORK; `reads_vip` is what the source VIP was found by; `mark` is the id
     of the batch.
     """
 
     layout: Layout
     source: Source
     settings: KubeProxySettings
-    manager: str = "nssm"
-    tools: tuple[Resource, ...] = ()
-    rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
-    environment: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    start_timeout_s: int = 120
-    stop_timeout_s: int = 120
     notices: tuple[Notice, ...] = ()
     reads_vip: tuple[Query, ...] = ()
     mark: str = ""
@@ -84,7 +72,7 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
         *_folders(layout),
         *args.tools,
         _programs(layout, args.source, args.mark),
-        ReliesOn(layout.kube_proxy_kubeconfig, (whole(layout.kube_proxy_kubeconfig), *args.reads_vip)),
+        ReliesOn(layout.kube_proxy_kubeconfig, (whole_file(layout.kube_proxy_kubeconfig), *args.reads_vip)),
         service,
         Dependencies(service, args.depends_on),
         *args.notices,
@@ -92,7 +80,7 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
 
 
 def network_name(network_mode: str) -> str:
-    """The HNS network of a mode as the documents name it."""
+    """The HNS network of a mode, as kubernetes.io names it."""
     return kube_proxy_args.NETWORKS[mode(network_mode)]
 
 
@@ -148,16 +136,17 @@ def refuse_beside(daemon_set: str, node: str) -> None:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments; the source VIP of the documents'
-    network."""
+    """What `desired` needs to know for this layout, whatever its other arguments; the source VIP of overlay's
+    usual network."""
     resources: tuple[Resource, ...] = (*_folders(layout), _programs(layout, Source("", None, ""), ""))
     return (
         *(query for resource in resources for query in resource.reads()),
-        whole(layout.kube_proxy_kubeconfig),
+        whole_file(layout.kube_proxy_kubeconfig),
         *source_vip.reads(source_vip.VipArgs(layout, kube_proxy_args.NETWORKS["overlay"], CNI_DATA_DIR)),
         *nssm.reads(layout),
         *log_runner.reads(layout),
         services_query((layout.kube_proxy_service,)),
+        http_query(healthz.url_of((LOOPBACK, kube_proxy_args.HEALTHZ_PORT)), layout.kube_proxy_service),
     )
 
 
@@ -170,33 +159,14 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 
 
 def _service(args: KubeProxyArgs) -> Service:
-    layout = args.layout
-    uses = {file_key(layout.kube_proxy_binary)}
-    uses.add(file_key(layout.nssm if args.manager == "nssm" else layout.log_runner))
-    made = definition(
-        ServiceArgs(
-            component=NAME,
-            kind=SERVICE,
-            name=layout.kube_proxy_service,
-            manager=args.manager,
-            program=layout.kube_proxy_binary,
-            arguments=arguments(args.settings),
-            display_name=layout.kube_proxy_service,
-            directory=windows_path.parent(layout.kube_proxy_binary),
-            nssm=layout.nssm,
-            log_file=windows_path.join(layout.log_dir, "kube-proxy.log"),
-            environment=(*environment(args.settings), *args.environment),
-            log_runner=layout.log_runner if args.manager == "sc" else "",
-            rotation=args.rotation,
-        )
-    )
-    return Service(
-        name=layout.kube_proxy_service,
-        definition=made,
-        uses=frozenset(uses),
+    return service_of(
+        NAME,
+        DAEMON,
+        args.layout,
+        args,
+        arguments=arguments(args.settings),
         ready=(_ready(args),),
-        start_timeout_s=args.start_timeout_s,
-        stop_timeout_s=args.stop_timeout_s,
+        environment=environment(args.settings),
     )
 
 
@@ -211,22 +181,24 @@ def _ready(args: KubeProxyArgs) -> Op:
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-    return answers.url(answers.kube_proxy(answers.arguments(found, layout.kube_proxy_binary) or ()))
+    return healthz.url_of(healthz.kube_proxy(healthz.started_with(found, layout.kube_proxy_binary) or ()))
 
+
+DAEMON = Daemon(
+    service=lambda layout: layout.kube_proxy_service,
+    program=lambda layout: layout.kube_proxy_binary,
+    kind=SERVICE,
+    rank=4,
+    of_cluster=True,
+    healthz=_healthz,
+)
 
 COMPONENT = Component(
     name=NAME,
     role="kube_proxy",
     reads=reads,
     expected=lambda expected: expected.kube_proxy,
-    daemon=Daemon(
-        service=lambda layout: layout.kube_proxy_service,
-        program=lambda layout: layout.kube_proxy_binary,
-        kind=SERVICE,
-        rank=4,
-        of_cluster=True,
-        healthz=_healthz,
-    ),
+    daemon=DAEMON,
     settings=lambda layout: (source_vip.source_vip_json(layout),),
     files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
     tools=lambda layout: (layout.nssm, layout.log_runner),

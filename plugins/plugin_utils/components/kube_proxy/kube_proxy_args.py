@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From what is wanted of a kube-proxy to its arguments and environment, per release; and whether a line would start.
 
-The arguments come in the order of the documents' own command lines (kubernetes.io, Windows in Kubernetes, v1.22,
+The arguments come in the order of kubernetes.io's own command lines (Windows in Kubernetes, v1.22,
 "Register kube-proxy.exe": l2bridge / host-gw and overlay / vxlan); what those do not have follows.
 """
 
@@ -23,7 +23,7 @@ from ..flag_check import CommandLine, contradictions, gate_problems, line_proble
 Mode = Literal["l2bridge", "overlay"]
 
 NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
-"""The HNS network of each mode, as the documents name it."""
+"""The HNS network of each mode. Source: kubernetes.io, Windows in Kubernetes, v1.22."""
 
 PROXY_MODE = "kernelspace"
 """The one mode for Windows that every release has; userspace went with 1.26."""
@@ -44,7 +44,7 @@ _BESIDE_CONFIG = frozenset(
 class KubeProxySettings:
     """What a kube-proxy is to do.
 
-    `network` is the name of the HNS network, empty for the one of the documents; `source_vip` is for overlay only and
+    `network` is the name of the HNS network, empty for that of NETWORKS; `source_vip` is for overlay only and
     is one address of `pod_cidr`, the node's own range (empty: not compared). `extra` comes last, as it is.
     """
 

@@ -63,7 +63,7 @@ def reads(args: VipArgs) -> tuple[Query, ...]:
 
 
 def source_vip_json(layout: Layout) -> str:
-    """Where the documents' script keeps the address."""
+    """Where register-svc.ps1 (microsoft/SDN) keeps the address."""
     return windows_path.join(layout.root, "SourceVip.json")
 
 

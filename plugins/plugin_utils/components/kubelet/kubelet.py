@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...engine import security, windows_path
 from ...engine.batch import Op
-from ...engine.reading import Query, Reading, file_key, services_query
-from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import Directory, with_parents
+from ...engine.reading import Query, Reading, file_key, http_query, services_query
+from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
+from ...engine.resources.directory import Directory, guarded, with_parents
 from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
@@ -27,26 +27,22 @@ from ...engine.resources.text_file import READ_LIMIT, TextFile
 from ...engine.tools import wait_service
 from ...facts.firewall import KUBELET_RULE
 from ...facts.kubelet_flags import KUBELET
-from .. import answers, inbound, log_runner, networks, nssm
+from .. import healthz, inbound, log_runner, networks, nssm
 from ..declaration import Component, Daemon, ServiceKind
-from ..dependencies import Dependencies
 from ..flag_check import read
-from ..folders import guarded
-from ..healthz import healthy, of_kubelet, port_of_kubelet
+from ..healthz import KUBELET_PORT, LOOPBACK, healthy, of_kubelet, port_of_kubelet
 from ..layout import Layout
-from ..notice import Notice
-from ..relies_on import ReliesOn, whole
-from ..service import ServiceArgs, definition
+from ..service import Dependencies, Managed, service_of
 from . import kubelet_check
-from .kubelet_args import DROP_IN_NAME, KubeletSettings, arguments, configuration
-from .reserved import PROCESSORS
+from .kubelet_args import DROP_IN_NAME, PROCESSORS, KubeletSettings, arguments, configuration
 
 NAME = "kubelet"
 SERVICE = ServiceKind(
     managers=("nssm", "sc"),
     native_flag="--windows-service",
     why="The kubelet does not make its own service.",
-    source="kubernetes v1.27.0 cmd/kubelet/app/options/osflags_windows.go; the documents' --service is no flag of it",
+    source="kubernetes v1.27.0 cmd/kubelet/app/options/osflags_windows.go; it has no --service",
+    wrapped=True,
 )
 ROOT_DIR = r"C:\var\lib\kubelet"
 """Where a kubelet keeps its things unless it is told otherwise. Source: kubernetes v1.37.1
@@ -54,13 +50,13 @@ cmd/kubelet/app/options/options.go, defaultRootDir (`/var/lib/kubelet`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class KubeletArgs:
+class KubeletArgs(Managed):
     """Arguments of win_kubelet, checked.
 
     `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
     whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
-    it. `sources` may reach its port; nobody named is everybody, None leaves the firewall alone. `tools` bring in what
-    keeps the log: nssm.exe or kube-log-runner.exe; `depends_on` are services; `mark` is the id of the batch.
+    it. `sources` may reach its port; nobody named is everybody, None leaves the firewall alone. `mark` is the id of
+    the batch.
     """
 
     layout: Layout
@@ -71,13 +67,6 @@ class KubeletArgs:
     config: Mapping[str, Any] = field(default_factory=dict)
     ca_pem: str = ""
     sources: tuple[Network, ...] | None = None
-    manager: str = "nssm"
-    tools: tuple[Resource, ...] = ()
-    rotation: log_runner.Rotation = field(default_factory=log_runner.Rotation)
-    environment: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    start_timeout_s: int = 240
-    stop_timeout_s: int = 120
     notices: tuple[Notice, ...] = ()
     mark: str = ""
 
@@ -222,16 +211,17 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         networks.adapters_query(),
         PROCESSORS,
         services_query((layout.kubelet_service,)),
+        http_query(healthz.url_of((LOOPBACK, str(KUBELET_PORT))), layout.kubelet_service),
     )
 
 
 def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
     """What the join leaves on the node and a kubelet's command line depends on."""
     return (
-        whole(config_file(layout), READ_LIMIT),
-        whole(env_file(layout), READ_LIMIT),
-        whole(layout.kubelet_kubeconfig),
-        whole(ca_file(layout)),
+        whole_file(config_file(layout), READ_LIMIT),
+        whole_file(env_file(layout), READ_LIMIT),
+        whole_file(layout.kubelet_kubeconfig),
+        whole_file(ca_file(layout)),
     )
 
 
@@ -282,37 +272,12 @@ def _same_json(left: str, right: str) -> bool:
 
 
 def _service(args: KubeletArgs) -> Service:
-    layout, settings = args.layout, args.settings
-    uses = {file_key(layout.kubelet_binary)}
-    if settings.uses_drop_in:
-        uses.add(file_key(windows_path.join(settings.drop_in_dir, DROP_IN_NAME)))
-    uses.add(file_key(layout.nssm if args.manager == "nssm" else layout.log_runner))
-    made = definition(
-        ServiceArgs(
-            component=NAME,
-            kind=SERVICE,
-            name=layout.kubelet_service,
-            manager=args.manager,
-            program=layout.kubelet_binary,
-            arguments=command_arguments(args),
-            display_name=layout.kubelet_service,
-            directory=windows_path.parent(layout.kubelet_binary),
-            nssm=layout.nssm,
-            log_file=windows_path.join(layout.log_dir, "kubelet.log"),
-            environment=args.environment,
-            log_runner=layout.log_runner if args.manager == "sc" else "",
-            rotation=args.rotation,
-        )
+    settings = args.settings
+    drop_in = (windows_path.join(settings.drop_in_dir, DROP_IN_NAME),) if settings.uses_drop_in else ()
+    made = service_of(
+        NAME, DAEMON, args.layout, args, arguments=command_arguments(args), ready=_ready(args), uses=drop_in
     )
-    return Service(
-        name=layout.kubelet_service,
-        definition=made,
-        uses=frozenset(uses),
-        ready=_ready(args),
-        start_timeout_s=args.start_timeout_s,
-        stop_timeout_s=args.stop_timeout_s,
-        run=args.configured,
-    )
+    return replace(made, run=args.configured)
 
 
 def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
@@ -333,23 +298,25 @@ def _ready(args: KubeletArgs) -> tuple[Op, ...]:
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
-    argv = answers.arguments(found, layout.kubelet_binary) or ()
-    return answers.url(answers.kubelet(argv, text_of(config_file(layout), reading)))
+    argv = healthz.started_with(found, layout.kubelet_binary) or ()
+    return healthz.url_of(healthz.kubelet(argv, text_of(config_file(layout), reading)))
 
+
+DAEMON = Daemon(
+    service=lambda layout: layout.kubelet_service,
+    program=lambda layout: layout.kubelet_binary,
+    kind=SERVICE,
+    rank=3,
+    of_cluster=True,
+    healthz=_healthz,
+)
 
 COMPONENT = Component(
     name=NAME,
     role="kubelet",
     reads=reads,
     expected=lambda expected: expected.kubernetes,
-    daemon=Daemon(
-        service=lambda layout: layout.kubelet_service,
-        program=lambda layout: layout.kubelet_binary,
-        kind=SERVICE,
-        rank=3,
-        of_cluster=True,
-        healthz=_healthz,
-    ),
+    daemon=DAEMON,
     settings=lambda layout: (config_file(layout), env_file(layout)),
     tools=lambda layout: (layout.nssm, layout.log_runner),
     folders=lambda layout: (layout.kubernetes_dir, windows_path.join(layout.kubernetes_dir, "manifests")),

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From what is wanted of a kubelet to its argument list and its KubeletConfiguration drop-in, per release.
 
-The arguments come in the order of the documents' own command line (kubernetes.io, Windows in Kubernetes, v1.22,
+The arguments come in the order of kubernetes.io's own command line (Windows in Kubernetes, v1.22,
 "Register kubelet.exe"); what that line does not have follows. A setting goes either into the arguments or into the
 drop-in, never into both.
 """
@@ -14,9 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...engine.reading import Query, Reading
+from ...engine.resource import Refused
+from ...engine.resources.environment_variable import ENVIRONMENT_KEY
 from ...facts import feature_gates
 from ...facts.flag_table import normalized
 from ...facts.kubelet_flags import KUBELET
+from ...facts.quantity import reserved_cpu
 from ...facts.version import Line, Version
 from ..flag_check import render_gates
 
@@ -248,3 +252,33 @@ def _taint(text: str) -> dict[str, str]:
     pair, _colon, effect = text.rpartition(":")
     key, _equals, value = pair.partition("=")
     return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
+
+
+# What a node keeps back for itself: quantities, or of its CPU a share.
+
+PROCESSORS = Query("registry:processors", "registry", (("path", ENVIRONMENT_KEY), ("name", "NUMBER_OF_PROCESSORS")))
+"""The machine's logical processors; on Windows Server 2019 with more than 64, those of one processor group.
+
+Source: learn.microsoft.com, NUMBER_OF_PROCESSORS environment variable may show incorrect values.
+"""
+
+
+def reserved(option: str, given: Mapping[str, Any], reading: Reading) -> dict[str, str]:
+    """By resource, as the kubelet takes it: a share of the CPU (`10%`) becomes millicores of this node.
+
+    Refused for a share of 100 % and more, and where the node does not say how many processors it has.
+    """
+    found = {str(resource): str(value) for resource, value in given.items()}
+    share = found.get("cpu", "")
+    if not share.strip().endswith("%"):
+        return found
+    processors = str((reading.parts.get(PROCESSORS.key) or {}).get("value", ""))
+    if not processors.isdecimal():
+        raise Refused(
+            f"{option}: cpu: {share}: the node does not say how many processors it has (NUMBER_OF_PROCESSORS of the "
+            "machine's environment is not there); write cores (0.5) or millicores (500m)."
+        )
+    try:
+        return found | {"cpu": reserved_cpu(share, int(processors))}
+    except ValueError as error:
+        raise Refused(f"{option}: cpu: {error}") from error

@@ -9,16 +9,57 @@ It works when its pipes are there. A driver that runs as a HostProcess container
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ...engine import windows_path
 from ...engine.batch import Op
 from ...engine.reading import pipe_query
 from ...engine.resource import Refused
 from ...engine.tools import wait_pipe
-from ...facts import csi_proxy as facts
 from ...facts.version import Line, Version, VersionError
 from ..declaration import Daemon, ServiceKind
 from ..program_service import Option, Recipe, Values, declare
+
+# csi-proxy: its groups of operations, each of which is a named pipe, and its command line.
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group and the version of its API that a release from 1.0 on serves; `default` whether drivers in use need
+    it, so that it is waited for."""
+
+    name: str
+    version: str
+    default: bool
+    source: str
+
+    @property
+    def pipe(self) -> str:
+        """The name of the pipe, without the prefix that all pipes have."""
+        return f"csi-proxy-{self.name}-{self.version}"
+
+
+_API = "kubernetes-csi/csi-proxy client/api/{}/api.proto"
+
+GROUPS: tuple[Group, ...] = (
+    Group("disk", "v1", True, _API.format("disk/v1")),
+    Group("filesystem", "v1", True, _API.format("filesystem/v1")),
+    Group("smb", "v1", True, _API.format("smb/v1")),
+    Group("volume", "v1", True, _API.format("volume/v1")),
+    Group("iscsi", "v1alpha1", False, _API.format("iscsi/v1alpha1")),
+    Group("system", "v1alpha1", False, _API.format("system/v1alpha1")),
+)
+
+SERVICE = "csiproxy"
+"""Source: kubernetes-csi.github.io/docs/csi-proxy.html, Deployment (sc.exe create csiproxy)."""
+
+KUBELET_PATH = "-kubelet-path"
+"""Since 1.0.0; before, -kubelet-csi-plugins-path and -kubelet-pod-path. Source: the same page, Usage."""
+
+ARCHIVE_MEMBER = "bin/csi-proxy.exe"
+"""In the archive csi-proxy-v<version>.tar.gz. Source: AKS' staging/cse/windows, Install of csi-proxy, and
+csi-driver-smb docs/install-driver-on-windows, which both unpack it."""
+
 
 FIRST = Line(1, 0)
 """The first line with stable groups and -kubelet-path. Source: kubernetes-csi.github.io/docs/csi-proxy.html."""
@@ -27,11 +68,11 @@ FIRST = Line(1, 0)
 def pipes(groups: Iterable[str]) -> tuple[str, ...]:
     """The pipes of these groups, by their names; of those that drivers in use need if none is named. Refused for a
     group that does not exist."""
-    known = {group.name: group for group in facts.GROUPS}
+    known = {group.name: group for group in GROUPS}
     named = tuple(groups)
     if wrong := [name for name in named if name not in known]:
         raise Refused(f"csi-proxy: groups: {', '.join(wrong)}: there are only {', '.join(known)}.")
-    chosen = [known[name] for name in named] or [group for group in facts.GROUPS if group.default]
+    chosen = [known[name] for name in named] or [group for group in GROUPS if group.default]
     return tuple(group.pipe for group in chosen)
 
 
@@ -55,7 +96,7 @@ DECLARATION = declare(
     "csi-proxy",
     "csi_proxy",
     Daemon(
-        service=lambda _layout: facts.SERVICE,
+        service=lambda _layout: SERVICE,
         program=lambda layout: windows_path.join(layout.root, "csi-proxy.exe"),
         kind=ServiceKind(
             managers=("sc", "nssm"),
@@ -72,7 +113,7 @@ DECLARATION = declare(
         title="CSI proxy",
         version="1.2.1",
         no_url="The project publishes no programs; name the archive or the csi-proxy.exe that you trust",
-        member=facts.ARCHIVE_MEMBER,
+        member=ARCHIVE_MEMBER,
         options=(
             Option(
                 "groups",
@@ -82,10 +123,10 @@ DECLARATION = declare(
                 elements="str",
             ),
         ),
-        arguments=lambda layout, _values: (f"{facts.KUBELET_PATH}={layout.kubelet_dir}",),
+        arguments=lambda layout, _values: (f"{KUBELET_PATH}={layout.kubelet_dir}",),
         log_arguments=lambda log: (f"-log_file={log}", "-logtostderr=false"),
         check=check,
         ready=_ready,
-        queries=tuple(pipe_query(group.pipe) for group in facts.GROUPS),
+        queries=tuple(pipe_query(group.pipe) for group in GROUPS),
     ),
 )

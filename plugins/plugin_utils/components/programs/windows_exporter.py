@@ -15,9 +15,9 @@ from typing import Any
 from ...engine import windows_path
 from ...engine.batch import Op
 from ...engine.reading import Reading
-from ...engine.services.log import argument
-from ..answers import arguments
+from ...engine.services.existing import argument
 from ..declaration import Daemon, ServiceKind
+from ..healthz import started_with
 from ..layout import Layout
 from ..program_service import Option, Recipe, Values, declare
 
@@ -43,7 +43,7 @@ def _ready(values: Values, seconds: int) -> tuple[Op, ...]:
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-    words = arguments(found, _program(layout))
+    words = started_with(found, _program(layout))
     if words is None:
         return ""
     address = argument(" ".join(words), ADDRESS) or f":{PORT}"

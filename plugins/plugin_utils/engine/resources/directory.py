@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder, and who may write to it."""
+"""A folder, and who may write to it and to what is above it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import security, windows_path
@@ -15,7 +15,7 @@ from ..resource import Change, Refused, Resource
 
 
 def with_parents(*directories: Directory) -> tuple[Directory, ...]:
-    """`directories`, and every folder above them, outermost first: what is made step by step can be taken back step
+    """`directories`, and every folder above them, outermost first: what is made step by step can be rolled back step
     by step."""
     wanted = {windows_path.key(directory.path): directory for directory in directories}
     for directory in directories:
@@ -76,7 +76,7 @@ class Directory:
         found = reading.file(self.path)
         if not found.get("exists"):
             op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
-            return self._change(f"make the folder {self.path}", "absent", op, {"entries": []})
+            return self._change(f"create the folder {self.path}", "absent", op, {"entries": []})
         if found.get("kind") != "directory":
             what = "a link or junction" if found.get("kind") == "link" else "a file"
             raise Refused(
@@ -90,7 +90,7 @@ class Directory:
         if complaint is None:
             return None
         op = Op("mkdir", self._args()).undone_by(Op("mkdir", {"path": self.path, "sddl": present}))
-        text = f"take the folder {self.path} out of other hands ({complaint})"
+        text = f"secure the folder {self.path} ({complaint})"
         return self._change(text, present, op, found)
 
     def _args(self) -> dict[str, str]:
@@ -120,3 +120,41 @@ class Directory:
             predicted={file_key(windows_path.key(self.path)): after},
             state=(query,),
         )
+
+
+# Folders that services run programs from, with every folder above them.
+#
+# On a fresh Windows any user may make folders in `C:\`, and rename those that inherit from there: whoever may rename
+# `C:\run` puts another `C:\run\flannel` in the place of the protected one. So it takes the whole way up to the drive.
+
+_WINDOWS_OWN = frozenset({"program files", "program files (x86)", "programdata", "users", "windows"})
+"""Folders right below the drive whose access lists Windows itself has set, and that are never touched."""
+
+
+def guarded(*paths: str) -> tuple[Directory, ...]:
+    """`paths` and what is above them: only administrators write there. Below Windows' own folders the access list is
+    what those hand down."""
+    everything = [path for given in paths for path in _upwards(given)]
+    return with_parents(*(_guarded(path) for path in everything))
+
+
+def guarded_always(*paths: str) -> tuple[Directory, ...]:
+    """As `guarded`, and `paths` themselves have an access list of their own wherever they lie."""
+    above = [path for given in paths for path in _upwards(windows_path.parent(given))]
+    own = (Directory(path, sddl=security.ADMINS_WRITE) for path in paths)
+    return with_parents(*(_guarded(path) for path in above), *own)
+
+
+def _guarded(path: str) -> Directory:
+    return Directory(path, sddl=None if _is_windows_own(path) else security.ADMINS_WRITE)
+
+
+def _is_windows_own(path: str) -> bool:
+    return windows_path.key(path).split("\\")[1] in _WINDOWS_OWN
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """`path` and what is above it, without the drive."""
+    while windows_path.parent(path) != path:
+        yield path
+        path = windows_path.parent(path)

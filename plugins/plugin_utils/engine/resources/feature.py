@@ -63,7 +63,7 @@ class Feature:
         if reading.text(self.note) == note:
             return Change(text="", reboot=reboot)
         return Change(
-            text=f"turn on the Windows feature {self.name}",
+            text=f"enable the Windows feature {self.name}",
             before=f"without {', '.join(absent)}\n",
             after=f"with {', '.join(self.services)}\n",
             prepare=(

@@ -150,7 +150,7 @@ class FirewallRule:
         who = ", ".join(map(shown, self.networks)) or "everybody"
         return Change(
             text=(
-                f"let {who} reach {self.protocol} port {self.port} ({self.label})"
+                f"allow {who} to reach {self.protocol} port {self.port} ({self.label})"
                 if self.wanted
                 else f"remove {self.label}"
             ),

@@ -111,9 +111,9 @@ class HnsNetwork(_Network):
         switch = f"vEthernet ({self.adapter})"
         note = noted(self.adapter)
         settle = self.addresses.settled(switch, wait_s=self.wait_s)
-        who = f"have {self.maker} make" if self.maker else "make"
+        who = f"have {self.maker} create" if self.maker else "create"
         return Change(
-            text=f"{who} the first virtual switch on {self.adapter} (HNS network {self.name}); every connection to the "
+            text=f"{who} the external vSwitch on {self.adapter} (HNS network {self.name}); every connection to the "
             "machine breaks for up to a minute",
             before="absent\n",
             after=f"{json.dumps(self.request, indent=2, sort_keys=True) if self.request else self.maker}\n",

@@ -15,11 +15,49 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import staging as places
 from .. import windows_path
 from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
+from ..security import ADMINS_ONLY
+
+# Where new files wait until they are renamed in: always on the drive that they are for.
+#
+# A rename cannot cross drives; what Windows does instead is a copy under the real name, half a file if it is cut.
+# Source: Microsoft, MoveFileEx, MOVEFILE_COPY_ALLOWED. In its new folder a file gets what that hands on (op `move`).
+
+FOLDER = ".winkube-staging"
+
+
+def staging(state_dir: str, destination: str, name: str) -> str:
+    """The folder `name` for what shall become `destination`: in the state folder, or beside it on its drive."""
+    if destination[:2].casefold() == state_dir[:2].casefold():
+        return windows_path.join(state_dir, "staging", name)
+    return windows_path.join(windows_path.parent(destination), FOLDER, name)
+
+
+def make_staging(folder: str) -> tuple[Op, ...]:
+    """The folder that `staging` names; outside of the state folder it is one that only administrators can write."""
+    ops = [Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "recurse": True}))]
+    if above := _above(folder):
+        closed = Op("mkdir", {"path": above, "sddl": ADMINS_ONLY})
+        ops.insert(0, closed.undone_by(Op("remove", {"path": above, "only_if_empty": True})))
+    return tuple(ops)
+
+
+def drop_staging(folder: str) -> tuple[Op, ...]:
+    """Take it away with what is left in it."""
+    ops = [Op("remove", {"path": folder, "recurse": True, "in_use_ok": True})]
+    if above := _above(folder):
+        ops.append(Op("remove", {"path": above, "only_if_empty": True}))
+    return tuple(ops)
+
+
+def _above(folder: str) -> str:
+    """The folder around it that `make` closes, empty if the state folder is around it."""
+    above = windows_path.parent(folder)
+    return above if windows_path.name(above) == FOLDER else ""
+
 
 PE = "4d5a"
 GZIP = "1f8b"
@@ -90,7 +128,7 @@ class Programs:
     @property
     def staging(self) -> str:
         """Where this batch puts what it downloads."""
-        return places.staging(self.state_dir, self.label, f"{self.owner}-{self.mark}")
+        return staging(self.state_dir, self.label, f"{self.owner}-{self.mark}")
 
     @property
     def is_archive(self) -> bool:
@@ -140,7 +178,7 @@ class Programs:
 
     def stage(self) -> tuple[Op, ...]:
         """Download, check and unpack beside everything; nothing in use is touched."""
-        ops = list(places.make(self.staging))
+        ops = list(make_staging(self.staging))
         target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.label))
         fetch: dict[str, Any] = {"url": self.source.url, "path": target, "sha256": self.source.sha256}
         fetch["magic"] = [GZIP, ZIP] if self.is_archive else [PE]
@@ -196,7 +234,7 @@ class Programs:
             + "".join(f"{path} {self._after(path, reading)}\n" for path in swaps),
             prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
             commit=tuple(commit),
-            finish=(self._record(reading), *places.drop(self.staging)),
+            finish=(self._record(reading), *drop_staging(self.staging)),
             touches=frozenset(file_key(path) for path in swaps),
             predicted=self._predicted(),
             state=self.reads(),
@@ -204,7 +242,7 @@ class Programs:
 
     def _text(self, swaps: tuple[str, ...]) -> str:
         if not swaps:
-            return f"note where {self.owner} {self.source.version} came from (the files on the node are the same)"
+            return f"record where {self.owner} {self.source.version} came from (the files on the node are the same)"
         word = "" if self.source.sha256 else ", not verified"
         return f"install {self.owner} {self.source.version} from {self.source.url}{word}"
 

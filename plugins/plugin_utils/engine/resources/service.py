@@ -1,24 +1,39 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Windows service: defined as wanted, running, and restarted only when something it uses has changed."""
+"""A Windows service: defined as wanted, running, and restarted only when something it uses has changed; or
+not there."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from .. import command_line, windows_path
 from ..batch import Op, flatten
-from ..reading import Expectation, Query, Reading, confidential_query, service_key, services_query
+from ..reading import (
+    Expectation,
+    Query,
+    Reading,
+    confidential_query,
+    http_query,
+    pipe_query,
+    service_key,
+    services_query,
+)
 from ..resource import Change, Refused
 from ..services.definition import Definition
-from ..services.existing import Existing, queries
-from ..services.log import log_file
+from ..services.existing import Existing, log_file, queries
 from ..tools import halt, start_ops, stop_ops, wait_gone
 
 RUNNING = "running"
 STOPPED = "stopped"
 ACTIVE = frozenset({"running", "start_pending", "continue_pending", "paused", "pause_pending"})
 """States in which a service counts as started: nssm shows `paused` while it waits to start a crashing program again."""
+
+_BY = {"nssm": " with nssm", "sc": " with sc.exe", "registered": ""}
+"""How a manager stands behind a new service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +44,8 @@ class Service:
     `ready` are the waits that
     decide whether a start has worked. Without `run` it is only defined, since somebody else owns its first start: it is
     never started, and stopped if it runs and something it uses changes. One that `retries` ends until what it needs is
-    there, and is started again: its end says nothing.
+    there, and is started again: its end says nothing. Where the `first_end` of its program counts, it is not waited for
+    to be started again. `stays` are waits for the end of the batch alone, behind `ready`: no dependant waits for them.
     """
 
     name: str
@@ -40,6 +56,8 @@ class Service:
     stop_timeout_s: int = 120
     run: bool = True
     retries: bool = False
+    first_end: bool = False
+    stays: tuple[Op, ...] = ()
 
     @property
     def label(self) -> str:
@@ -65,9 +83,9 @@ class Service:
         after = self.definition.predicted() | {"state": RUNNING if self.run else STOPPED}
         if found is None:
             return Change(
-                text=f"make the service {self.name} ({self.definition.manager})",
+                text=f"register the service {self.name}{_BY[self.definition.manager]}",
                 before="absent\n",
-                after=f"{self.definition.command}\n",
+                after=f"{command_line.listed(self.definition.command).lstrip()}\n",
                 define=self.definition.create(),
                 predicted={service_key(self.name): after},
             )
@@ -84,8 +102,8 @@ class Service:
             after["state"] = found.get("state")
         return Change(
             text=f"change {', '.join(difference.setting for difference in differences)} of the service {self.name}",
-            before="".join(f"{difference.setting}: {difference.before}\n" for difference in differences),
-            after="".join(f"{difference.setting}: {difference.after}\n" for difference in differences),
+            before="".join(_setting(difference.setting, difference.before) for difference in differences),
+            after="".join(_setting(difference.setting, difference.after) for difference in differences),
             define=flatten(difference.ops for difference in differences),
             at_once=at_once,
             predicted={service_key(self.name): {**found, **after}},
@@ -96,8 +114,8 @@ class Service:
         the old one again."""
         return Change(
             text=f"convert the service {self.name} from {_way(present.manager)} to {_way(self.definition.manager)}",
-            before=f"{_way(present.manager)}: {present.found.get('image_path')}\n",
-            after=f"{_way(self.definition.manager)}: {self.definition.command}\n",
+            before=_setting(_way(present.manager), command_line.listed(str(present.found.get("image_path") or ""))),
+            after=_setting(_way(self.definition.manager), command_line.listed(self.definition.command)),
             define=(*present.remove(), *self.definition.create()),
             predicted={service_key(self.name): after},
         )
@@ -111,6 +129,29 @@ class Service:
         """Whether the service runs now."""
         found = reading.service(self.name)
         return found is not None and found.get("state") == RUNNING
+
+    def asks(self) -> tuple[tuple[Query, dict[str, Any]], ...]:
+        """What tells whether it is ready without waiting for it, and the answer of one that is."""
+        found: list[tuple[Query, dict[str, Any]]] = []
+        for op in self.ready:
+            if op.args.get("for") == "pipe":
+                found.append((pipe_query(str(op.args["name"])), {"exists": True}))
+            elif op.args.get("for") == "http":
+                found.append((http_query(str(op.args["url"]), self.name), {"status": op.args["status"]}))
+        return tuple(found)
+
+    def unready(self, reading: Reading) -> str:
+        """Why it is not ready although it runs, as far as that was read; empty if it is."""
+        for query, wanted in self.asks():
+            answer = reading.parts.get(query.key)
+            if not isinstance(answer, Mapping) or all(
+                answer.get(name, value) == value for name, value in wanted.items()
+            ):
+                continue
+            if query.op == "pipe":
+                return f"its pipe {dict(query.args)['name']} is not there"
+            return f"{dict(query.args)['url']} answers {answer.get('status') or 'nothing'}"
+        return ""
 
     def dependants(self, reading: Reading) -> tuple[str, ...]:
         """Running services that depend on this one, also through others, in the order in which they can be stopped."""
@@ -144,7 +185,8 @@ class Service:
         """A wait for what the service does, which ends with the service and says how that ended."""
         if wait.op != "wait":
             return wait
-        more = {"ends_with": "" if self.retries else self.name, "log": self.log}
+        program = self.definition.program if self.first_end else ""
+        more = {"ends_with": "" if self.retries else self.name, "ends_with_program": program, "log": self.log}
         return replace(wait, args={**wait.args, **{name: value for name, value in more.items() if value}})
 
     def relies_on(self, reading: Reading) -> Expectation:
@@ -153,6 +195,11 @@ class Service:
         query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
         there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)
         return Expectation(query, there)
+
+
+def _setting(name: str, value: str) -> str:
+    """A line of the diff; a value of several lines begins below its name."""
+    return f"{name}:{value}\n" if value.startswith("\n") else f"{name}: {value}\n"
 
 
 def _way(manager: str) -> str:
@@ -202,3 +249,78 @@ def dependants_of(name: str, reading: Reading, states: frozenset[str] | None = N
 
     visit(name)
     return tuple(ordered)
+
+
+# A service that should not be there, such as one whose work a DaemonSet does now.
+
+
+def runs(name: str, program: str, reading: Reading) -> bool:
+    """Whether there is a service `name` that runs `program`, by itself or under nssm."""
+    found = reading.service(name)
+    return found is not None and windows_path.same(Existing(found).program, program)
+
+
+@dataclass(frozen=True, slots=True)
+class NoService:
+    """There is no service `name`. If `program` is given, only one that runs it is removed; another of that name is
+    somebody else's and is refused."""
+
+    name: str
+    program: str = ""
+    stop_timeout_s: int = 120
+    start_timeout_s: int = 120
+
+    @property
+    def label(self) -> str:
+        """The service by name."""
+        return f"service {self.name}"
+
+    def reads(self) -> tuple[Query, ...]:
+        """All services of interest: dependants are found among them."""
+        return (services_query((self.name,)),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """The values of its environment, for the undo."""
+        return queries(self.name) if reading.service(self.name) is not None else ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Stop the service and remove it; the undo makes it again and starts it. Refused if something needs it."""
+        found = reading.service(self.name)
+        if found is None:
+            return None
+        if found.get("deleting"):
+            raise deleting(self.name)
+        present = Existing.of(found, reading)
+        if self.program and not runs(self.name, self.program, reading):
+            raise Refused(
+                f"The service {self.name} should not be there any more, but it runs {present.program}, not "
+                f"{self.program}: it is somebody else's. Remove it yourself, or give it another name."
+            )
+        if dependants := running_dependants(self.name, reading):
+            raise Refused(
+                f"The service {self.name} should not be there any more, but {', '.join(dependants)} depends on it. "
+                "Take the dependency away first (sc.exe config <service> depend= /)."
+            )
+        return Change(
+            text=f"remove the service {self.name}",
+            before=f"{found.get('image_path')}\n",
+            after="absent\n",
+            commit=(*self._stop(present), *present.remove()),
+            predicted={service_key(self.name): None},
+            state=(services_query((self.name, *(reading.parts.get("services") or ()))),),
+        )
+
+    def relies_on(self, reading: Reading) -> Expectation:
+        """That the service is there, or not, and runs the program it ran when it was read."""
+        found = reading.service(self.name)
+        query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
+        there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)
+        return Expectation(query, there)
+
+    def _stop(self, present: Existing) -> tuple[Op, ...]:
+        if present.found.get("state") not in ACTIVE:
+            return ()
+        first, *rest = present.stop(self.stop_timeout_s)
+        start, *waits = start_ops(self.name, self.start_timeout_s)
+        ran = present.found.get("state") == RUNNING
+        return (first.undone_by(start, *(waits if ran else ())), *rest)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A service as it was found: taken away whole, and made again as it was.
+"""A service as it was found: where it logs; taken away whole, and made again as it was; or left as it is.
 
 It is made again by sc.exe and in the registry, also where nssm runs it: a service of nssm is one whose ImagePath is
 nssm.exe and whose settings are values under Parameters. So it takes no nssm.exe that may be gone.
@@ -9,8 +9,10 @@ nssm.exe and whose settings are values under Parameters. So it takes no nssm.exe
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from .. import command_line, windows_path
@@ -31,7 +33,7 @@ from ..tools import (
     wait_run,
     wait_service,
 )
-from .descriptor import dacl
+from .definition import Difference
 from .native import SERVICES_KEY, recovery_of, set_recovery, set_variables, start_word
 
 WINDOWS = "c:\\windows\\"
@@ -198,3 +200,101 @@ def _parameter(key: str, name: str, value: Any, values: Mapping[str, Any]) -> tu
         return (Op("registry_set", {**place, "value": str(value)}),)
     kind = "dword" if isinstance(value, int) else "multi_string" if isinstance(value, list) else "expand_string"
     return (Op("registry_set", {"path": key, "name": name, "type": kind, "value": value}),)
+
+
+# Who may do what with a service: the security descriptor in its registry key, as the text that sc.exe sdset takes.
+
+# Source: [MS-DTYP] 2.4.6 SECURITY_DESCRIPTOR, 2.4.5 ACL, 2.4.4 ACE, 2.4.2 SID; 2.5.1 the text form (SDDL).
+_KINDS = {0: "A", 1: "D"}
+_ACE_FLAGS = ((0x01, "OI"), (0x02, "CI"), (0x04, "NP"), (0x08, "IO"), (0x10, "ID"))
+_ACL_FLAGS = ((0x1000, "P"), (0x0100, "AR"), (0x0400, "AI"))
+
+
+def dacl(descriptor: bytes) -> str | None:
+    """`D:(A;;0x2009d;;;S-1-5-11)..`; None for what has no such list, has other entries than allowed and denied ones,
+    or is damaged."""
+    try:
+        control, place = struct.unpack_from("<2xH12xI", descriptor)
+        if place == 0:
+            return None
+        (count,) = struct.unpack_from("<4xH2x", descriptor, place)
+        at, entries = place + 8, []
+        for _entry in range(count):
+            kind, flags, size, rights = struct.unpack_from("<BBHI", descriptor, at)
+            if kind not in _KINDS or size < 16:
+                return None
+            words = "".join(word for bit, word in _ACE_FLAGS if flags & bit)
+            entries.append(f"({_KINDS[kind]};{words};{rights:#x};;;{_sid(descriptor, at + 8)})")
+            at += size
+    except struct.error:
+        return None
+    return f"D:{''.join(word for bit, word in _ACL_FLAGS if control & bit)}{''.join(entries)}"
+
+
+def _sid(data: bytes, at: int) -> str:
+    revision, count = struct.unpack_from("<BB", data, at)
+    high, low = struct.unpack_from(">HI", data, at + 2)
+    parts = struct.unpack_from(f"<{count}I", data, at + 8)
+    return "-".join(str(part) for part in ("S", revision, (high << 32) | low, *parts))
+
+
+# A service that somebody else has made: it is stopped and started, and its definition is left alone.
+
+
+@dataclass(frozen=True, slots=True)
+class AsFound:
+    """The service in `found`, as the probe listed it; `program` is the one whose process is its work."""
+
+    found: Mapping[str, Any]
+    program: str
+
+    @property
+    def manager(self) -> str:
+        """`nssm` or `sc`."""
+        return Existing(self.found).manager
+
+    @property
+    def command(self) -> str:
+        """The command line that the service manager has."""
+        return str(self.found.get("image_path") or "")
+
+    def owns(self, found: Mapping[str, Any]) -> bool:
+        """Whoever made it."""
+        return True
+
+    def create(self) -> tuple[Op, ...]:
+        """Never: it was there when the plan was made."""
+        raise Refused(f"The service {self.found.get('name')} is gone; it has to be made before it can be provisioned.")
+
+    def environment_differs(self, found: Mapping[str, Any]) -> bool:
+        """Whatever it has is right."""
+        return False
+
+    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
+        """None."""
+        return ()
+
+    def predicted(self) -> dict[str, Any]:
+        """The service as it is, but for its state."""
+        return {name: value for name, value in self.found.items() if name != "state"}
+
+
+# Where a service's program writes to, by the service itself.
+
+
+def log_file(service: Mapping[str, Any]) -> str:
+    """nssm's AppStderr (the programs of Kubernetes log there), else the command line's --log-file; empty if there is
+    neither. `service` is one as the probe reports it."""
+    nssm = service.get("nssm")
+    if nssm:
+        return str(nssm.get("AppStderr") or nssm.get("AppStdout") or "")
+    return argument(str(service.get("image_path") or ""), "log-file")
+
+
+def argument(line: str, wanted: str) -> str:
+    """The value of `--wanted=value` or `--wanted value` on a command line; empty if it is not there."""
+    for word, following in pairwise((*command_line.split(f"x {line}")[1:], "")):
+        name, equals, value = word.partition("=")
+        if name.startswith("-") and name.lstrip("-") == wanted:
+            return value if equals else following
+    return ""

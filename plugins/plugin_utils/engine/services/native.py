@@ -95,7 +95,8 @@ class Native:
         before = str(found.get("image_path", ""))
         if not command_line.same(command_line.split(before), list(self.words)):
             op = self._config("binPath=", self.command).undone_by(self._config("binPath=", before))
-            differences.append(Difference("command line", before, self.command, (op,)))
+            lists = (command_line.listed(before), command_line.listed(self.command))
+            differences.append(Difference("command line", *lists, (op,)))
         start = found.get("start")
         if start != AUTOMATIC or found.get("delayed"):
             op = self._config("start=", "auto").undone_by(self._config("start=", start_word(found)))

@@ -108,7 +108,8 @@ class Nssm:
                 continue
             back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
             ops = (self._set(setting, wanted).undone_by(back),)
-            differences.append(Difference(setting, _text(old), _text(wanted), ops, at_once=setting in _AT_ONCE))
+            shown = (_shown(setting, old), _shown(setting, wanted))
+            differences.append(Difference(setting, *shown, ops, at_once=setting in _AT_ONCE))
         for setting in ("AppStdout", "AppStderr"):
             old = present.get(setting)
             if setting not in self._settings() and old:
@@ -192,6 +193,13 @@ def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:
     if setting in {"Application", "AppDirectory", "AppStdout", "AppStderr"}:
         return old is not None and windows_path.same(str(old), str(wanted))
     return str(old) == str(wanted)
+
+
+def _shown(setting: str, value: Setting | None) -> str:
+    """For the diff. `x` stands for the program: Windows splits its name by other rules than the arguments."""
+    if setting != "AppParameters" or not value:
+        return _text(value)
+    return command_line.listed(f"x {value}").removeprefix("\n  x")
 
 
 def _text(value: Setting | None) -> str:

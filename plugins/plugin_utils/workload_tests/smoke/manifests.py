@@ -20,13 +20,13 @@ import yaml
 
 from ...cluster import run_namespace
 from ...engine.resource import Refused
-from ...facts.windows_images import image_names
+from ...facts.windows import image_names
 from ...scheduling.runtime_class import Taint
 
 Object = dict[str, Any]
 
 WEB, PEER, PEER_NAMES = "win-webserver", "winkube-peer", "winkube-peers"
-"""The Services: the documents' own, one for UDP, and the headless one that gives the peer a name."""
+"""The Services: that of Kubernetes' guide, one for UDP, and the headless one that gives the peer a name."""
 LABEL = "winkube.node/smoke"
 """On the Namespace of a run: it is the smoke test's."""
 PULL_SECRET = "winkube-smoke-pull"
@@ -95,7 +95,7 @@ def _document(kind: str) -> Object:
 
 
 def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:
-    """The documents' Deployment with the image of the build; one pod for each node, two at least."""
+    """The guide's Deployment with the image of the build; one pod for each node, two at least."""
     made = copy.deepcopy(documents)
     several = len(wish.builds) > 1
     if several:

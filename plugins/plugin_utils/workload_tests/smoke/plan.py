@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which checks there are: the documents' seven, the matrix of supported flows, and what stands in for Linux-only tests.
+"""Which checks there are: kubernetes.io's seven, the matrix of supported flows, and what replaces Linux-only tests.
 
 Everything that is not run is in the plan with its reason. Source of the flows and limitations: kubernetes.io, Windows
 containers in Kubernetes (Networking; Troubleshooting) and Guide for scheduling Windows containers; of the names in
@@ -34,7 +34,7 @@ GROUPS = {
     "reserved": "resources kept back for the node",
 }
 SEVEN = ("pods", "node-to-pod", "pod-to-pod", "service", "discovery", "inbound", "outbound")
-"""The seven checks of the documents, in their order: a to g."""
+"""The seven checks of kubernetes.io's guide for Windows, in their order: a to g."""
 
 FLOWS = (
     "Pod -> Pod (IP)",

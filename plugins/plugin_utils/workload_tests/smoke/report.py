@@ -48,7 +48,7 @@ def summary(report: Report) -> str:
 
 def table(report: Report) -> str:
     """For a person: the seven checks, the flows, each check, and what to do about those that are broken."""
-    lines = ["The documents' seven checks"]
+    lines = ["The seven checks of Kubernetes' guide for Windows"]
     for letter, group in zip("abcdefg", SEVEN, strict=True):
         lines.append(f"  {letter}  {GROUPS[group]:<24}{MARKS[report.of_group(group)]}")
     lines += ["", f"{'Supported flows':<34}{'TCP':<14}UDP"]

@@ -53,7 +53,7 @@ def _start(context: Context, options: Options) -> Outcome:
     cluster, now = context.cluster(), datetime.now(UTC)
     namespace = options["namespace"] or f"winkube-smoke-{secrets.token_hex(3)}"
     if context.check_mode:
-        return Outcome(True, (f"make the namespace {namespace}, run the checks, delete it",), {"commands": []})
+        return Outcome(True, (f"run the checks in the namespace {namespace} of their own",), {"commands": []})
     swept = context.sweep(cluster, manifests.LABEL, now)
     settings = _settings(context, options, namespace)
     load = workload.Workload(cluster, settings, context.clock, lambda: datetime.now(UTC))

@@ -13,9 +13,9 @@ from .model import Answer, Check, Finding
 from .plan import GROUPS
 
 BANNER = "<H1>Windows Container Web Server</H1>"
-"""What the documents' web server says."""
+"""What the guide's web server says."""
 REMEDIES = {
-    "nodes": "Look at the Node's conditions, then run playbooks/verify.yml and playbooks/troubleshoot.yml.",
+    "nodes": "Look at the Node's conditions, then run playbooks/verify.yml and playbooks/diagnose.yml.",
     "pods": "kubectl describe pod tells the reason. For pods that stay in ContainerCreating or cannot be pulled: the "
     "pause image and the image have to be of the node's build, and the node has to reach the registry.",
     "node-to-pod": "Look whether flanneld runs on the Linux node too and has a route or an FDB entry for the Windows "

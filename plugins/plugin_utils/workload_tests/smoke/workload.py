@@ -64,7 +64,7 @@ class Workload:
         for path, item in created:
             self._cluster.create(path, item)
         images = sorted({manifests.image(wish, build) for build in wish.builds})
-        return (f"make the namespace {settings.namespace} with {len(created)} objects, images {', '.join(images)}",)
+        return (f"create the namespace {settings.namespace} with {len(created)} objects, images {', '.join(images)}",)
 
     def _wish(self) -> manifests.Wish:
         settings = self._settings

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds on the controller; documented in modules/k8s_windows_build.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils.argument_spec import of_module, plain
+from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.provision import local_build, provision_source
+
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """k8s_windows_build."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Wait where that is wanted, build, look at what was made."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_build"))[1])
+        if self._task.check_mode:
+            nothing = {"built": False, "seconds": 0.0, "output": "", "stamp": ""}
+            return result | nothing | {"changed": True, "msg": f"{options['name']}: would be built"}
+        try:
+            return result | self._built(options)
+        except Refused as refused:
+            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
+
+    def _built(self, options: dict[str, Any]) -> dict[str, Any]:
+        folder = Path(options["directory"]).expanduser()
+        if not folder.is_dir():
+            raise Refused(f"directory: {folder} is no folder on the controller.")
+
+        def look() -> str:
+            return local_build.stamp(folder, options["endings"])
+
+        name, seen = options["name"], look()
+        if options["watch"]:
+            if options["since"] == seen:
+                display.display(f"{name}: waiting for a change below {folder} (Ctrl-C ends)")
+            seen = local_build.changed(look, options["since"], options["settle"])
+        made = local_build.make(options["command"], folder, {k: str(v) for k, v in options["environment"].items()})
+        told = {"seconds": made.seconds, "output": made.output, "stamp": seen, "changed": made.code == 0}
+        if made.code != 0:
+            why = f"{name}: the build ended with exit code {made.code} after {made.seconds} s:\n{made.output}"
+            if options["watch"]:
+                display.display(why, color="red")
+            return told | {"built": False, "msg": why, "failed": not options["watch"]}
+        found = provision_source.newest(name, folder / options["result"])
+        if found is None:
+            raise Refused(f"{name}: the build ended well, but there is none at {folder / options['result']}.")
+        about = local_build.about(found, folder)
+        return told | {"built": True, "file": about, "msg": local_build.sentence(name, about, made.seconds)}

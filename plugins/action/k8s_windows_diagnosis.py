@@ -1,0 +1,70 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the report about all nodes; documented in modules/k8s_windows_diagnosis.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ..plugin_utils.argument_spec import of_module, plain
+from ..plugin_utils.troubleshoot import report
+from ..plugin_utils.troubleshoot.model import BROKEN
+
+
+class ActionModule(ActionBase):
+    """k8s_windows_diagnosis."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The files; nothing fails because of what is in them."""
+        super().run(tmp, task_vars)
+        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_diagnosis"))[1])
+        nodes = [_node(name, result) for name, result in sorted(options["results"].items())]
+        folder = Path(options["directory"]).expanduser()
+        if not folder.is_absolute():
+            folder = Path(self._loader.get_basedir()) / folder
+        texts = {
+            "report.md": report.as_markdown(nodes),
+            "report.html": report.as_html(nodes),
+            "report.json": report.as_json(nodes),
+        }
+        try:
+            changed = [name for name, text in texts.items() if self._write(folder / name, text)]
+        except OSError as error:
+            raise AnsibleActionFail(
+                f"directory: the report cannot be written to {folder}: {error.strerror or error}. Name a folder on the "
+                "controller that you may write to."
+            ) from error
+        counts = report.counts(nodes)
+        return {
+            "changed": bool(changed),
+            "files": {name.partition(".")[2]: str(folder / name) for name in texts},
+            "counts": counts,
+            "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get(BROKEN)],
+            "msg": f"{folder / 'report.html'}: {', '.join(f'{number} {name}' for name, number in counts.items())}",
+            "steps": [{"text": f"{node['host']}: {report.headline(node)}", "state": "found"} for node in nodes],
+        }
+
+    def _write(self, path: Path, text: str) -> bool:
+        """Whether the file differs; written unless this is check mode."""
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            return False
+        if not self._task.check_mode:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return True
+
+
+def _node(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """A node's part of the report; what came of a task that failed or did not run is a sentence."""
+    if "results" not in result:
+        why = str(result.get("msg") or "the task gave no result").strip()
+        return {"host": name, "error": why}
+    kept = ("windows", "message", "message_means", "counts", "services", "picture", "results", "causes", "said")
+    return {"host": name, **{key: result[key] for key in kept if key in result}}

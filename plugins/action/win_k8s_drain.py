@@ -1,0 +1,45 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Empties a node; documented in modules/win_k8s_drain.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils import drain
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.engine.sentences import as_steps
+from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.node_action import NodeAction
+from ..plugin_utils.run_id import RUN_ID
+
+
+class ActionModule(NodeAction):
+    """win_k8s_drain."""
+
+    module = "win_k8s_drain"
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """Cordoned and empty; what was on it is told, for whoever changes the machine next."""
+        try:
+            cluster = Cluster.open(options["cluster"])
+            if cluster is None:
+                raise Refused(
+                    f"The Node {options['node_name']} cannot be drained, since the controller has no way to the "
+                    "cluster: name its kubeconfig in winkube_cluster.kubeconfig."
+                )
+            node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.rules(options))
+            pods = node.evictable()
+            if self._task.check_mode:
+                return _result(node.planned(), True, pods)
+            return _result(node.cordon_and_drain(), False, pods)
+        except ClusterError as error:
+            raise NodeError(f"drain: {error}") from error
+
+
+def _result(steps: tuple[str, ...], planned: bool, pods: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"changed": bool(steps), "steps": as_steps(steps, planned=planned), "pods": pods}

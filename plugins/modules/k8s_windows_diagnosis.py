@@ -1,0 +1,71 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of k8s_windows_diagnosis; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: k8s_windows_diagnosis
+short_description: Writes what was found on Windows nodes as one report
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Takes what M(winkube.node.win_k8s_diagnose) returned for each node and writes C(report.md), C(report.html) and
+    C(report.json) on the controller.
+  - The HTML file holds a picture of each node's adapters, HNS networks, endpoints and services, and needs nothing
+    besides itself.
+attributes:
+  check_mode:
+    support: full
+    description: Says whether the files would differ.
+  diff_mode:
+    support: none
+    description: The report is a report.
+  idempotent:
+    support: full
+    description: Files that say the same are left alone.
+  async:
+    support: none
+    description: It runs on the controller.
+  platform:
+    support: full
+    platforms: all
+    description: It runs on the controller, whatever the host of the task is.
+options:
+  results:
+    description: For each host what the task returned. One without results was not reached; its C(msg) says why.
+    type: dict
+    required: true
+  directory:
+    description: The folder on the controller. A relative one counts from the folder of the playbook.
+    type: path
+    required: true
+seealso:
+  - module: winkube.node.win_k8s_diagnose
+"""
+
+EXAMPLES = r"""
+- name: Write the report
+  winkube.node.k8s_windows_diagnosis:
+    results:
+      win1: "{{ hostvars['win1'].troubleshoot }}"
+    directory: ./troubleshooting
+  run_once: true
+"""
+
+RETURN = r"""
+files:
+  description: The report's files on the controller, by C(md), C(html) and C(json).
+  returned: always
+  type: dict
+counts:
+  description: How many answers of each kind over all nodes, and how many nodes were not reached.
+  returned: always
+  type: dict
+broken:
+  description: The hosts on which something is broken.
+  returned: always
+  type: list
+  elements: str
+"""

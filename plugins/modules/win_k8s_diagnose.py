@@ -1,0 +1,250 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_k8s_diagnose; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_k8s_diagnose
+short_description: Says what is wrong with a Windows node, why, and which command mends it
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Everything that verify and M(winkube.node.hns_check) look at, and the node's pods, their traffic and logs. What
+    follows from another finding stands beneath it in RV(causes), and each cause has its remedy.
+  - Looks twice at the node, O(watch) seconds apart, once at the cluster, and tries what can be tried. Each question of
+    the troubleshooting sections of Kubernetes' pages for Windows gets a verdict with a reason, what was seen, and a
+    remedy. C(docs/troubleshooting) of the collection has a page for each.
+  - Changes nothing. In one running pod of the node C(curl.exe) and C(Resolve-DnsName) are run, unless
+    O(exec_in_pods=false); with a proxy, C(curl.exe) is run on the node.
+  - The playbook C(winkube.node.diagnose) runs it on all nodes and writes one report.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.cluster
+  - winkube.node.expected
+  - winkube.node.components
+attributes:
+  check_mode:
+    support: full
+    description: It only reads; registries are not asked through a proxy.
+  diff_mode:
+    support: none
+    description: It changes nothing.
+  idempotent:
+    support: full
+    description: It only reads.
+  platform:
+    support: full
+    platforms: windows
+    description: The nodes are Windows.
+options:
+  join:
+    description: How the node joined its cluster; decides which arguments the kubelet should have.
+    type: str
+    choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
+    default: kubeadm
+  dns_service_ip:
+    description: The address of the cluster's DNS service, empty if not known.
+    type: str
+    default: ''
+  cluster_domain:
+    description: The cluster's DNS domain.
+    type: str
+    default: cluster.local
+  pause_image_source:
+    description: Where the pause image comes from that is named as the one needed.
+    type: str
+    choices: [kubernetes, microsoft]
+    default: kubernetes
+  http_proxy:
+    description:
+      - Secret. The proxy that the node is behind; empty if there is none.
+    type: str
+    default: ''
+  https_proxy:
+    description:
+      - Secret. The same for https.
+    type: str
+    default: ''
+  registries:
+    description: Registries, by host name or URL, that the node has to reach.
+    type: list
+    elements: str
+    default: []
+  target:
+    description: An address or URL outside the cluster that pods have to reach. It is asked with C(curl.exe), never with
+      C(ping), since Windows pods have no outbound rules for ICMP.
+    type: str
+    default: ''
+  pod_wait:
+    description: Seconds after which a pod that is still being created counts as stuck.
+    type: int
+    default: 300
+  exec_in_pods:
+    description: Whether commands may be run in one of the node's pods. If not, what cannot be seen is said, with the
+      command to run by hand.
+    type: bool
+    default: true
+  stats_samples:
+    description: How often kubelet's summary is asked for CPU figures; V(0) leaves it out.
+    type: int
+    default: 3
+  stats_interval:
+    description: Seconds between two of them.
+    type: int
+    default: 2
+  hyperv_adapters:
+    description: What C(Get-VMNetworkAdapter) says on the Hyper-V hosts, as objects with C(VMName), C(Name),
+      C(MacAddress) and C(MacAddressSpoofing). Leave it out if there is no Hyper-V host in the inventory.
+    type: list
+    elements: dict
+  message:
+    description: An error message of yours; the checks that it leads to are named.
+    type: str
+    default: ''
+  checks:
+    description: The ids of the checks that are asked, such as V(pod.stuck); empty for all.
+    type: list
+    elements: str
+    default: []
+  watch:
+    description: Seconds between the two looks. A program that ends again and again is seen if it ends in between.
+    type: int
+    default: 10
+  fail_on:
+    description: The severity of findings from which on the task fails.
+    type: str
+    choices: [error, warning, never]
+    default: error
+seealso:
+  - module: winkube.node.k8s_windows_diagnosis
+  - module: winkube.node.win_k8s_node_check
+  - module: winkube.node.k8s_windows_cri_info
+"""
+
+EXAMPLES = r"""
+- name: Ask everything
+  winkube.node.win_k8s_diagnose:
+    node_name: win1
+    kubernetes_version: 1.37.0
+    cluster: {kubeconfig: ~/.kube/config}
+    target: https://www.example.com/
+    fail_on: never
+  register: troubleshoot
+
+- name: What does this message mean?
+  winkube.node.win_k8s_diagnose:
+    node_name: win1
+    kubernetes_version: 1.37.0
+    message: "unable to do port forwarding: wincat not found"
+"""
+
+RETURN = r"""
+causes:
+  description: The findings that no other explains, errors first, each as M(winkube.node.hns_check) returns it, with
+    C(consequences), the findings that follow from it.
+  returned: when the task does not fail
+  type: list
+  elements: dict
+said:
+  description: The same for people, a line each - what is wrong, what mends it, what is fine.
+  returned: when the task does not fail
+  type: list
+  elements: str
+  sample:
+    - "The pod network is not there. network cbr0: it is not there; there are: External; wanted a network of this name."
+    - "    ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network"
+results:
+  description: One answer per check. Not returned by a task that fails.
+  returned: when the task does not fail
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The check.
+      type: str
+    title:
+      description: The question.
+      type: str
+    verdict:
+      description: V(ok), V(broken), V(known_limitation) (it cannot work, and why) or V(cannot_tell) (and why).
+      type: str
+    why:
+      description: The reason, in sentences.
+      type: str
+    seen:
+      description: What was looked at, a line each.
+      type: list
+      elements: str
+    remedy:
+      description: What to do.
+      type: str
+    run:
+      description: A command for a person, where the check could not look itself.
+      type: str
+    page:
+      description: The check's page in the collection.
+      type: str
+  sample:
+    - id: kube-proxy.hostname-override
+      title: vNICs and HNS endpoints of containers are being deleted
+      verdict: ok
+      why: kube-proxy knows the node's name (--hostname-override=win1).
+      seen: ["kube-proxy: --v=4 --proxy-mode=kernelspace --hostname-override=win1"]
+      remedy: ''
+      run: ''
+      page: docs/troubleshooting/kube-proxy.hostname-override.md
+broken:
+  description: The ids of all errors.
+  returned: always
+  type: list
+  elements: str
+counts:
+  description: How many answers of each kind.
+  returned: always
+  type: dict
+host:
+  description: The inventory's name of the node.
+  returned: always
+  type: str
+windows:
+  description: Its Windows.
+  returned: when the task does not fail
+  type: str
+message:
+  description: O(message).
+  returned: when the task does not fail
+  type: str
+leads_to:
+  description: The ids of findings and questions that O(message) leads to.
+  returned: when the task does not fail
+  type: list
+  elements: str
+message_means:
+  description:
+    - What O(message) is known for, the most particular first, with its id, title, cause, remedy, and the command that
+      carries the remedy out. Empty for a message that is not known.
+    - The page C(docs/messages.md) lists them.
+  returned: when the task does not fail
+  type: list
+  elements: dict
+services:
+  description: The services with their exit codes as Windows has them, a line each.
+  returned: when the task does not fail
+  type: list
+  elements: str
+  sample: ["kubelet: running, WIN32_EXIT_CODE 0 (0x0), SERVICE_EXIT_CODE 0 (0x0)"]
+picture:
+  description: The adapters, HNS networks, endpoints and services, and what hangs on what, for the report.
+  returned: when the task does not fail
+  type: dict
+winkube:
+  description: How it was read.
+  returned: always
+  type: dict
+  contains:
+    calls:
+      description: Remote calls this task made.
+      type: int
+"""

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of win_k8s_drain; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: win_k8s_drain
+short_description: Cordons and drains a Windows node
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Before something that this collection does not do itself, such as Windows updates. Modules of components drain by
+    themselves where C(winkube_drain) is on.
+  - PodDisruptionBudgets are kept, pods of DaemonSets stay. Pods that nothing makes anew, or that keep data in an
+    C(emptyDir), stop it before it begins, as in C(kubectl drain). A node that does not get empty in time is
+    uncordoned, and the task fails.
+  - That it was us is noted on the Node, in the annotation C(winkube.node/cordoned-by);
+    M(winkube.node.win_k8s_uncordon) lets pods come back.
+  - Asks the cluster only; makes no remote call to the node.
+extends_documentation_fragment:
+  - winkube.node.node
+  - winkube.node.cluster
+attributes:
+  check_mode:
+    support: full
+    description: Says what it would do.
+  diff_mode:
+    support: none
+    description: There is nothing to show but the steps.
+  idempotent:
+    support: full
+    description: Run again, it changes nothing.
+  platform:
+    support: full
+    platforms: windows
+    description: The nodes are Windows; the work happens on the controller.
+options:
+  node_name:
+    description: The name of the Node. One that the cluster does not know is no failure.
+    type: str
+    required: true
+  timeout:
+    description: Seconds in which the node has to be empty.
+    type: int
+    default: 600
+  grace_period:
+    description: Seconds that each pod gets to end; below 0 what the pod itself says.
+    type: int
+    default: -1
+  force:
+    description: Whether pods that nothing makes anew are deleted.
+    type: bool
+    default: false
+  delete_emptydir_data:
+    description: Whether pods that keep data in an C(emptyDir) are evicted.
+    type: bool
+    default: false
+seealso:
+  - module: winkube.node.win_k8s_uncordon
+"""
+
+EXAMPLES = r"""
+- name: Empty the node before its updates
+  winkube.node.win_k8s_drain:
+    node_name: win1
+    cluster: {kubeconfig: ~/.kube/config}
+  register: drained
+
+- name: Let pods come back
+  winkube.node.win_k8s_uncordon:
+    node_name: win1
+    cluster: {kubeconfig: ~/.kube/config}
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or in check mode would be done.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: cordoned win1, state: done}, {text: drained win1 (3 pods), state: done}]
+pods:
+  description: The pods that were on the node and had to go, or in check mode would have to.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    namespace:
+      description: Its namespace.
+      type: str
+    name:
+      description: Its name.
+      type: str
+    images:
+      description: The images of its containers.
+      type: list
+      elements: str
+    build:
+      description: The Windows build that its nodeSelector wants, such as V(10.0.20348); empty for none.
+      type: str
+"""

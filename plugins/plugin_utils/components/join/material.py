@@ -1,0 +1,143 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""With what a node joins its cluster, by each of the ways, and whether it could: the user's files, or a token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...cluster import endpoint as endpoints
+from ...cluster.client import Cluster
+from ...cluster.documents import kubeconfig as read_kubeconfig
+from ...cluster.documents import public_key_sha256
+from ...engine.reading import Reading
+from ...engine.resource import Refused, Resource
+from ...facts.version import Version
+from ..layout import Layout
+from . import join, kubeconfig, node_object
+from .identities import users_kubeconfig
+from .join_configuration import JoinSettings, join_configuration
+from .joining import Joining
+from .secret_file import SecretFile
+
+Options = Mapping[str, Any]
+"""The options of win_k8s_join, checked."""
+
+
+def check_possible(cluster: Cluster | None, options: Options, layout: Layout, reading: Reading) -> None:
+    """Refused before anything is done where the join could not work."""
+    join.check_places(layout, options["join"], reading)
+    if cluster is None:
+        own = {"kubeconfig": options["kubeconfig_source"], "bootstrap_kubeconfig": options["bootstrap_source"]}
+        if not own.get(options["join"]):
+            raise _no_cluster(options)
+        if options["state"] == "rejoined":
+            raise Refused(
+                "A node is joined anew only with the cluster's API at hand, for its old Node object has to go: set "
+                "winkube_cluster.kubeconfig to a kubeconfig on the controller."
+            )
+    elif not node_object.has_ready_linux(cluster.nodes()):
+        raise Refused(
+            f"The cluster {cluster.server} has no Linux node that is Ready: its own pods (DNS among them) run on "
+            "Linux only, and Windows nodes cannot do without them. Add one before, or find out why it is not Ready."
+        )
+
+
+def material(
+    cluster: Cluster | None, options: Options, layout: Layout, version: Version, token: Callable[[Cluster], str]
+) -> Joining:
+    """What the node joins with; `token` makes one in the cluster, where it takes one. Refused where the join could not
+    work."""
+    name = options["node_name"]
+    made = Joining(
+        layout=layout,
+        way=options["join"],
+        node_name=name,
+        mark="",
+        anew=options["state"] == "rejoined",
+        start_timeout_s=options["start_timeout"],
+    )
+    if options["join"] == "kubeconfig":
+        return _brought(cluster, made, options, "kubeconfig_source")
+    if options["join"] == "bootstrap_kubeconfig" and options["bootstrap_source"]:
+        return _brought(cluster, made, options, "bootstrap_source")
+    if cluster is None:
+        raise _no_cluster(options)
+    where = endpoints.endpoint(cluster, options["api_server"])
+    if options["join"] == "kubeadm" and not where.published:
+        raise Refused(
+            "The cluster has no ConfigMap kube-public/cluster-info, which kubeadm finds it by: it was not made by "
+            "kubeadm. Set winkube_join: bootstrap_kubeconfig."
+        )
+    if not where.ca_pem:
+        raise Refused(
+            f"Neither cluster-info nor {options['cluster']['kubeconfig']} says by which CA {where.server} is to be "
+            "trusted: use a kubeconfig with certificate-authority-data."
+        )
+    made_token = token(cluster)
+    if options["join"] == "bootstrap_kubeconfig":
+        text = kubeconfig.with_token(where.server, where.ca_pem, "tls-bootstrap-token-user", made_token)
+        return replace(made, kubeconfig=text, ca_pem=where.ca_pem)
+    settings = JoinSettings(
+        version=version,
+        node_name=name,
+        pipe=layout.containerd_pipe,
+        api_server=where.host_and_port,
+        token=made_token,
+        ca_hash=public_key_sha256(where.ca_pem),
+        taints=tuple(options["taints"]),
+        kubelet_extra_args={str(key): str(value) for key, value in options["kubelet_extra_args"].items()},
+    )
+    return replace(made, configuration=join_configuration(settings), token=made_token)
+
+
+def _brought(cluster: Cluster | None, made: Joining, options: Options, option: str) -> Joining:
+    """With a file of the user's; the kubelet knows its callers by the CA in it, else by the cluster's."""
+    text = _users_file(options, option)
+    ca_pem = read_kubeconfig(text, options[option]).ca_pem
+    if not ca_pem and cluster is not None:
+        ca_pem = endpoints.endpoint(cluster, options["api_server"]).ca_pem
+    if not ca_pem:
+        raise Refused(
+            f"{option}: {options[option]} has no certificate-authority-data, and the kubelet knows its callers by "
+            "the cluster's CA: put it into that file (kubectl config view --raw --flatten), or set "
+            "winkube_cluster.kubeconfig."
+        )
+    return replace(made, kubeconfig=text, ca_pem=ca_pem)
+
+
+def without_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str]:
+    """The old Node object is deleted: kubeadm joins no machine whose Node is Ready."""
+    path = f"/api/v1/nodes/{name}"
+    if cluster is None or cluster.get(path) is None:
+        return []
+    if not check:
+        cluster.delete(path)
+    return [f"delete the Node {name}"]
+
+
+def own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[Resource, ...]:
+    """On a node that has joined with a kubeconfig of the user's, that file as it is now."""
+    if options["join"] != "kubeconfig" or not options["kubeconfig_source"]:
+        return ()
+    text = _users_file(options, "kubeconfig_source")
+    service = layout.kubelet_service
+    return (SecretFile(layout.kubelet_kubeconfig, text, layout.backup(mark), "the kubelet's kubeconfig", service),)
+
+
+def _users_file(options: Options, option: str) -> str:
+    """A kubeconfig on the controller that shall go to the node. Refused if it must not."""
+    path = options[option]
+    if not path:
+        raise Refused(f"join: {options['join']} needs {option}, a kubeconfig on the controller.")
+    return users_kubeconfig(path, option, allow_admin=options["allow_cluster_admin"])
+
+
+def _no_cluster(options: Options) -> Refused:
+    return Refused(
+        f"{options['node_name']} has not joined, and a join by {options['join']} needs the cluster's API "
+        "for its token: set winkube_cluster.kubeconfig to a kubeconfig on the controller."
+    )

@@ -1,0 +1,129 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The config.toml from before the port was opened, kept on the node: closing gives it back, byte for byte, where nobody
+has changed the file since."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Op, as_base64
+from ..engine.reading import CONFIDENTIAL, Query, Reading
+from ..engine.resource import Change
+from .edit import Listener, edited
+
+LIMIT = 512 * 1024
+
+
+NAME = "cri-tcp-before.json"
+
+
+def query(layout: Layout) -> Query:
+    """config.toml may hold what nobody else is to see, such as a registry's password: it gets into no fact."""
+    path = windows_path.join(layout.state_dir, NAME)
+    return Query(f"{CONFIDENTIAL}cri-tcp-before", "file", (("path", path), ("content_limit", LIMIT)))
+
+
+def before(layout: Layout, reading: Reading) -> str | None:
+    """The text from before the port was opened; None if there is none, or the file has been changed since."""
+    found = _document(layout, reading)
+    present = reading.file(layout.containerd_config).get("sha256")
+    if found is None or not present or found.get("opened") != present:
+        return None
+    try:
+        return base64.b64decode(str(found.get("before"))).decode("utf-8")
+    except ValueError:
+        return None
+
+
+def is_closed(text: str) -> bool:
+    """Whether a file can be given back when the port is closed: closing would change nothing in it."""
+    return edited(text, None) == text
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`opened` is the text that config.toml gets by opening the port, None where it is closed."""
+
+    layout: Layout
+    backup: str
+    opened: str | None
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return "config.toml from before"
+
+    def reads(self) -> tuple[Query, ...]:
+        """What is kept."""
+        return (query(self.layout),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing besides."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Keep the present file, or the one that is kept, or forget it."""
+        there = _document(self.layout, reading)
+        wanted = self._wanted(reading)
+        if wanted == there:
+            return None
+        asked, path = query(self.layout), windows_path.join(self.layout.state_dir, NAME)
+        if wanted is None:
+            removed = {asked.key: {"exists": False, "kind": None}}
+            return Change(text="", finish=(Op("remove", {"path": path}),), predicted=removed, state=(asked,))
+        backup = windows_path.join(self.backup, NAME)
+        data = json.dumps(wanted).encode()
+        args: dict[str, Any] = {"path": path, "content": as_base64(data)}
+        undo = Op("remove", {"path": path})
+        if there is not None:
+            args["backup"] = backup
+            undo = Op("restore", {"path": path, "backup": backup})
+        write = Op("write", args, secrets=("content",)).undone_by(undo)
+        left = {"exists": True, "kind": "file", "size": len(data), "content": args["content"]}
+        return Change(
+            text="",
+            prepare=(Op("mkdir", {"path": self.backup}), write),
+            predicted={asked.key: left},
+            state=(asked,),
+        )
+
+    def _wanted(self, reading: Reading) -> dict[str, Any] | None:
+        if self.opened is None:
+            return None
+        config = reading.file(self.layout.containerd_config)
+        present = reading.text(self.layout.containerd_config)
+        there = _document(self.layout, reading)
+        valid = there is not None and there.get("opened") == config.get("sha256")
+        if present == self.opened:
+            return there if valid else None
+        content = (there or {}).get("before") if valid else None
+        if content is None and present is not None and is_closed(present):
+            content = config.get("content")
+        if content is None:
+            return None
+        opened = hashlib.sha256(self.opened.encode()).hexdigest()
+        return {"schema": 1, "opened": opened, "before": content}
+
+
+def _document(layout: Layout, reading: Reading) -> dict[str, Any] | None:
+    found = reading.parts.get(query(layout).key) or {}
+    try:
+        parsed = json.loads(base64.b64decode(found.get("content") or ""))
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def closed(text: str, listener: Listener | None, layout: Layout, reading: Reading, made: tuple[str, ...]) -> str:
+    """What the file becomes, opened or closed. `text` is the present one."""
+    if listener is None and (kept := before(layout, reading)) is not None:
+        return kept
+    return edited(text, listener, layout.containerd_config, made)

@@ -1,0 +1,17 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a node, why, and what mends it: one table of checks over one scene.
+
+    scene = scene_of(reading, Expectations.of(layout, expected), cluster)      scene.py: what was read, parsed once
+    report = diagnose(scene, HNS_CHECK)                                        table.py: CHECKS, the selections, Report
+    report.causes[0].finding.id                                                finding.py: Finding, Remedy, Action
+
+- A check (check.py) yields `Seen(subject, seen, wanted)`; the table gives it an id, texts, a remedy, what it explains.
+- `VERIFY`, `HNS_CHECK` and `DIAGNOSE` are selections: the same fault has the same id and the same remedy in each.
+- `report.causes` are the roots, each with its consequences; `report.findings` all; `report.lines(host)` for a terminal.
+- Without a node: `Reading(parts={"hns": {"available": True, "networks": "<JSON>", ..}})` and `Expectations(layout)`.
+- A remedy is data: what carries it out (`Action`), on what, and what it cuts off. `Action.ADVICE` is for a person.
+"""
+
+from __future__ import annotations

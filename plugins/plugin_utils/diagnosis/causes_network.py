@@ -1,0 +1,218 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What logs alone tell of HNS, flannel, CNI plugins and rules."""
+
+from __future__ import annotations
+
+from .check import Check
+from .checks_logs import said
+
+CHECKS: tuple[Check, ...] = (
+    said(
+        "hns.name-exists",
+        "HNS says that a network of this name is there",
+        "A network of that name was made before. Where HNS lists none of it, its data still has it: it "
+        "was removed while HNS could not finish, or the machine went down meanwhile.",
+        "Remove a network of that name if HNS lists one (hnsdiag list networks). If there is none: "
+        "restart the service hns (pods lose their endpoints), then flanneld. If it comes back: drain the "
+        "node, stop hns, move C:\\ProgramData\\Microsoft\\Windows\\HNS\\HNS.data away and restart the "
+        "machine; that removes all networks.",
+    ),
+    said(
+        "hns.no-free-adapter",
+        "HNS finds no adapter to put the network on",
+        "Every adapter already has a virtual switch of another kind, the name given is not that of a "
+        "physical adapter (a vEthernet, a VPN, a team, or a name cut at its space), or only a wireless "
+        "one has the address.",
+        "Compare the name with Get-NetAdapter; set winkube_interface_name; remove networks of another "
+        "type that hold the adapter (Docker's transparent or l2bridge networks, an old External).",
+    ),
+    said(
+        "hns.network-refused",
+        "HNS refuses the network that was asked for",
+        "The adapter is a vEthernet of a switch that is there already, its range overlaps another "
+        "network's, or this build does not know a setting: since flannel 0.24.1 an overlay names its "
+        "adapter, which a placeholder network has turned into a vEthernet.",
+        "List the networks (hnsdiag list networks): remove the ones that nobody uses on this adapter, "
+        "the placeholder External of an overlay among them, then start flanneld again.",
+    ),
+    said(
+        "hns.switch-in-use",
+        "The virtual switch cannot be changed",
+        "Another network, a virtual machine or an endpoint uses the switch or the object.",
+        "Remove what refers to it first (endpoints before their network), or restart the machine.",
+    ),
+    said(
+        "hns.adapter-slow",
+        "An adapter took too long to come back",
+        "Making a virtual switch takes the adapter away for some seconds; drivers, teaming or an agent "
+        "of a security product make it longer.",
+        "Start the program again. If it happens each time, look at the adapter's driver and at what "
+        "filters it (Get-NetAdapterBinding).",
+    ),
+    said(
+        "hns.no-switch-extension",
+        "An extension of the virtual switch is not there",
+        "The network needs a driver (VFP, Open vSwitch) that is not installed or was not enabled on the switch.",
+        "Install or repair what brings the extension (Antrea: ovs-vswitchd; VFP: the feature "
+        "Containers), then make the network anew.",
+    ),
+    said(
+        "hns.endpoint-exists",
+        "An endpoint that should be made is there already",
+        "It was left by a sandbox whose removal failed, or the CNI plugin was called twice for one sandbox.",
+        "Delete the pod. If its successor fails as well: drain the node, restart the service hns, then kube-proxy.",
+    ),
+    said(
+        "hns.endpoint-gone",
+        "An endpoint that a program needs is gone",
+        "HNS was restarted, the network was made anew, or a kube-proxy under another name took the pod's "
+        "endpoint for a remote one and deleted it.",
+        "Start kube-proxy again (with the Node's name), then delete the pods whose endpoints are gone.",
+    ),
+    said(
+        "hns.endpoints-lost",
+        "HNS lost the endpoints of running pods",
+        "The service hns was restarted: pods go on without a network, and no CNI plugin makes endpoints "
+        "for pods that run.",
+        "Delete the pods of this node (kubectl delete pod), or drain and uncordon it; each successor gets an endpoint.",
+    ),
+    said(
+        "hns.element-not-found",
+        "HNS does not find what the endpoint needs",
+        "The network was lost or made anew with a restart while the CNI plugin goes by its memory of it, "
+        "or the adapter below it is gone.",
+        "Compare hnsdiag list networks with cni.conf. Make the network anew (flannel: start flanneld "
+        "again; Azure: remove azure-vnet.json and restart kubelet), then delete the pods.",
+    ),
+    said(
+        "hns.address-refused",
+        "HNS refuses an address",
+        "It is outside the network's range, reserved (the gateway, the first ones), or in use by another "
+        "endpoint: often a source VIP of an old range.",
+        "Compare the address with the network's range. For kube-proxy run site.yml with the tag "
+        "kube_proxy, which reserves a source VIP; for pods delete the pod.",
+    ),
+    said(
+        "hns.policy-refused",
+        "HNS refuses a policy",
+        "A policy in cni.conf is not of the form that its apiVersion wants, has a value that was never "
+        "filled in, or is of no type that an endpoint has; for a rule: the Service's or the source "
+        "address is not usable.",
+        "Check cni.conf (diagnose and cni_conf_check name the place, and the latter mends it), then delete the pods.",
+    ),
+    said(
+        "hns.namespace-refused",
+        "An endpoint and a pod's namespace do not come together",
+        "The sandbox has gone meanwhile, or the endpoint is in a namespace already: cni.conf of "
+        "dockershim's form (no apiVersion 2) makes endpoints without one.",
+        "Set apiVersion 2 in cni.conf for containerd, then delete the pods.",
+    ),
+    said(
+        "kube-proxy.rule-exists",
+        "kube-proxy makes a rule that HNS has already",
+        "HNS was restarted and restored its rules while kube-proxy believed them gone.",
+        "Start kube-proxy again: it reads HNS' rules at its start. If it goes on: restart the service "
+        "hns, then kube-proxy.",
+    ),
+    said(
+        "kube-proxy.rule-port-taken",
+        "A port of a rule is in use",
+        "A rule without endpoints was left behind, a program of the host listens on the node port, or "
+        "the health check's port is forwarded on Windows Server 2019.",
+        "Look who has the port (netstat -ano); remove the stale rule (hnsdiag delete loadbalancers <id>) "
+        "and start kube-proxy again.",
+    ),
+    said(
+        "kube-proxy.rule-reference",
+        "A rule leads to endpoints that HNS does not have",
+        "kube-proxy knows endpoints that went with a restart of HNS or were deleted.",
+        "Start kube-proxy again.",
+    ),
+    said(
+        "kube-proxy.rule-target-gone",
+        "HNS does not find the port or policy of a rule",
+        "The network was made anew under kube-proxy, or Windows is older than overlay needs (1809 with KB4489899).",
+        "Start kube-proxy again after the network is there.",
+    ),
+    said(
+        "hns.not-supported",
+        "This Windows cannot do what was asked of HNS",
+        "The build is older than the setting (DSR, overlay, IPv6), or the setting is not for this kind of network.",
+        "Install the newest cumulative update; take the setting away that the build does not know.",
+    ),
+    said(
+        "flannel.no-net-conf",
+        "flanneld has no net-conf.json that it can read",
+        "The file is not where --net-config-path says, is no JSON, or its folder does not let flanneld in.",
+        "Run site.yml with the tag flannel.",
+    ),
+    said(
+        "flannel.node-name",
+        "flanneld does not know which Node it is",
+        "The variable NODE_NAME is not set, or is not the Node's name.",
+        "Run site.yml with the tag flannel, which gives the service NODE_NAME.",
+    ),
+    said(
+        "flannel.etcd",
+        "flanneld looks for etcd instead of the cluster",
+        "It was started without --kube-subnet-mgr.",
+        "Run site.yml with the tag flannel, or add --kube-subnet-mgr to its arguments.",
+    ),
+    said(
+        "flannel.forwarding",
+        "flanneld cannot set up the host's adapter",
+        "IPv4 is not bound to the adapter, or the adapter went away while it was set.",
+        "Look whether Get-NetIPInterface -AddressFamily IPv4 has the adapter (Enable-NetAdapterBinding "
+        "-ComponentID ms_tcpip), then start flanneld again.",
+    ),
+    said(
+        "flannel.public-ip",
+        "flanneld sees a NAT between the node and the others",
+        "--public-ip differs from the interface's address, which host-gw cannot work with.",
+        "Take --public-ip away, or use vxlan.",
+    ),
+    said(
+        "cni.addresses-used-up",
+        "No address is free in the node's range",
+        "Addresses of pods that went while the plugin could not work stay reserved below "
+        "\\var\\lib\\cni\\networks, or the range is too small for so many pods.",
+        "Remove the files of addresses that no pod has, or lower maxPods.",
+    ),
+    said(
+        "cni.address-taken",
+        "An address is handed out already",
+        "Two sandboxes or the source VIP ask for one address: a reservation below \\var\\lib\\cni\\networks "
+        "outlived its holder.",
+        "Remove the file with that address below \\var\\lib\\cni\\networks if nobody has it.",
+    ),
+    said(
+        "cni.azure-state",
+        "Azure's plugin goes by a state that is not so any more",
+        "azure-vnet.json remembers networks and addresses that went with a restart.",
+        "Cordon the node, stop kubelet, remove azure-vnet.json and azure-vnet-ipam.json, restart the machine.",
+    ),
+    said(
+        "cni.eks-address",
+        "Amazon's CNI got no address for the pod",
+        "Nothing in the cluster hands out vpc.amazonaws.com/PrivateIPv4Address: Windows support is not "
+        "enabled (the VPC resource controller's role lacks AmazonEKSVPCResourceController, or the "
+        "ConfigMap amazon-vpc-cni lacks enable-windows-ipam), or the pod has no nodeSelector for Windows.",
+        "Enable Windows support for the cluster, give pods kubernetes.io/os: windows, and delete the pods that wait.",
+    ),
+    said(
+        "cni.calico-endpoint",
+        "Calico waits for its own endpoint",
+        "Calico_ep or the network Calico was not made: the node has no block of addresses yet, "
+        "strictAffinity is off, or an older network holds the adapter.",
+        "Set strictAffinity (calicoctl ipam configure --strictaffinity=true), remove networks of other "
+        "CNIs, and start Calico on the node again.",
+    ),
+    said(
+        "cni.antrea-uplink",
+        "Antrea cannot use its uplink",
+        "Open vSwitch does not run or its extension is off, or another HNS network holds the adapter.",
+        "Remove other networks on the adapter, start ovsdb-server and ovs-vswitchd, then antrea-agent.",
+    ),
+)

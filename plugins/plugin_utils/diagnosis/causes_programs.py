@@ -1,0 +1,165 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What logs alone tell of programs that do not start, of the cluster and of joining it."""
+
+from __future__ import annotations
+
+from .check import Check
+from .checks_logs import said
+
+REJOIN_IT = "Let the node join again: playbooks/repair.yml -e winkube_repair=rejoin; drain it first."
+
+CHECKS: tuple[Check, ...] = (
+    said(
+        "host.not-elevated",
+        "A program has no rights to do it",
+        "It does not run as an administrator or as SYSTEM, or a folder's ACL leaves SYSTEM out.",
+        "Run the service as LocalSystem (sc.exe config <service> obj= LocalSystem); run tools in an elevated session.",
+    ),
+    said(
+        "start.unknown-flag",
+        "A program does not know one of its arguments",
+        "The argument was removed in the release that was swapped in, is misspelt, or belongs to another "
+        "program; kubeadm-flags.env may have it (--pod-infra-container-image is gone in 1.35).",
+        "Run site.yml with the service's tag: it leaves out what the release does not know. Look into "
+        "C:\\var\\lib\\kubelet\\kubeadm-flags.env too.",
+    ),
+    said(
+        "start.feature-gate",
+        "A feature gate is unknown or locked in this release",
+        "Gates are removed some releases after they are done; a locked one may not be set to another value.",
+        "Take the gate out of the arguments or the configuration.",
+    ),
+    said(
+        "start.kubelet-config",
+        "kubelet's configuration cannot be used",
+        "The file is not there (the node has not joined yet), has a key that this release does not know, "
+        "or a value that Windows does not have (cgroups, enforceNodeAllocatable).",
+        "Join the node (site.yml with the tag join), or mend the key that the line names.",
+    ),
+    said(
+        "start.client-ca",
+        "kubelet does not find the cluster's CA file",
+        "The path in its configuration is taken from the drive's root or kubelet's folder, and the file "
+        "lies elsewhere.",
+        "Put ca.crt where the line says, or write a full path (C:/etc/kubernetes/pki/ca.crt) into clientCAFile.",
+    ),
+    said(
+        "start.no-login",
+        "kubelet has no way to log in",
+        "kubelet.conf is not there or its certificate has run out, and there is no bootstrap kubeconfig: "
+        "the join was not finished, or the node was off too long.",
+        REJOIN_IT,
+    ),
+    said(
+        "cluster.certificate-time",
+        "A certificate is not valid at this time",
+        "The node's clock is wrong, or a certificate has run out.",
+        "Compare the clock (w32tm /query /status); if it is right, renew the certificate (rejoin for kubelet's).",
+    ),
+    said(
+        "cluster.wrong-ca",
+        "A certificate is not of the expected CA",
+        "A kubeconfig of another cluster, an old CA after the cluster was made anew, or a proxy that opens TLS.",
+        REJOIN_IT,
+    ),
+    said(
+        "cluster.denied",
+        "The cluster does not let the program do it",
+        "Its token or certificate is not accepted, or it has no role: another node's name, a deleted "
+        "Node, flanneld without its ClusterRole.",
+        "Compare the name in the message with the Node's; run site.yml with the tags join, flannel and kube_proxy.",
+    ),
+    said(
+        "start.runtime-pipe",
+        "kubelet does not reach containerd",
+        "containerd does not run, listens on another pipe, or kubelet was given another endpoint.",
+        "Look at containerd's service and log; compare its address with --container-runtime-endpoint.",
+    ),
+    said(
+        "start.runtime-api",
+        "containerd does not speak kubelet's CRI",
+        "The CRI plugin is disabled or failed in config.toml, or containerd is older than 1.6 (kubelet "
+        "1.26 and newer want CRI v1).",
+        "Look for 'skip loading plugin' in containerd's log; run site.yml with the tag containerd.",
+    ),
+    said(
+        "start.port-in-use",
+        "A port that the program listens on is taken",
+        "Another process of the same service still runs, or Windows has reserved the port (excludedportrange).",
+        "netstat -ano shows who has it; netsh interface ipv4 show excludedportrange tcp what is reserved.",
+    ),
+    said(
+        "start.node-ip",
+        "kubelet's --node-ip is none of the host's addresses",
+        "The host's address has changed, or the argument was copied.",
+        "Run site.yml with the tag kubelet, or give the host its address back.",
+    ),
+    said(
+        "cluster.unreachable",
+        "The API server cannot be reached",
+        "No route, a firewall, a wrong address in the kubeconfig, a name that DNS does not know, or a proxy setting.",
+        "curl.exe -k https://<address>:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
+    ),
+    said(
+        "start.ends-at-once",
+        "A service is paused by nssm",
+        "Its program ended right after each start, so that nssm waits ever longer.",
+        "Read the end of the program's log for the reason, mend it, then start the service again.",
+    ),
+    said(
+        "start.timeout",
+        "A service did not answer Windows in time",
+        "The program was registered as a service without --windows-service or log-runner, or takes more than 30 s.",
+        "Run site.yml with the service's tag, which registers it rightly.",
+    ),
+    said(
+        "start.kube-proxy-gate",
+        "kube-proxy needs a feature gate for this network",
+        "An overlay network or DSR needs WinOverlay or WinDSR in this old release.",
+        "Run site.yml with the tag kube_proxy, which sets the gates that the release needs.",
+    ),
+    said(
+        "host.disk-full",
+        "The disk is full",
+        "Images, logs or a dump have filled the drive.",
+        "Free space (crictl rmi --prune), or move containerd's root to a larger drive.",
+    ),
+    said(
+        "start.containerd-config",
+        "containerd refuses its configuration",
+        "config.toml is no TOML, of a version that this containerd does not know, or has keys of another version.",
+        "Run site.yml with the tag containerd; containerd.exe config dump says what it reads.",
+    ),
+    said(
+        "start.containerd-twice",
+        "containerd's pipe or database is in use",
+        "Another containerd runs: started by hand, by Docker, or not yet ended.",
+        "Stop the other one; then start the service.",
+    ),
+    said(
+        "join.token",
+        "The join's token is not valid",
+        "Tokens end after 24 hours.",
+        "Make a new one on the control plane (kubeadm token create) and join again.",
+    ),
+    said(
+        "join.ca-hash",
+        "The cluster's CA is not the expected one",
+        "The hash is of another cluster, or its CA was changed.",
+        "Take the hash anew (kubeadm token create --print-join-command).",
+    ),
+    said(
+        "join.leftovers",
+        "Something of an earlier join is there",
+        "Files, a running kubelet or a Ready Node of that name.",
+        REJOIN_IT,
+    ),
+    said(
+        "join.not-admin",
+        "kubeadm does not see that it is an administrator",
+        "Up to 1.30 it cannot tell for SYSTEM; or the session is not elevated.",
+        "Take kubeadm 1.31 or newer, or run it elevated as a user.",
+    ),
+)

@@ -1,0 +1,286 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of HNS's endpoints: addresses, namespaces, pods."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ..components.networks import uncovered
+from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
+from .check import Check, Needs, Seen, inside, listed, ranges
+from .finding import ERROR, WARNING
+from .remedies import REMOVE_ENDPOINTS, advice
+from .scene import Scene
+
+_CONTAINER = re.compile(r"[0-9a-f]{8,}", re.IGNORECASE)
+"""What a pod's endpoint has in its name, whichever CNI made it: its container's id. One without it may be somebody's
+own, which nobody should be told to delete."""
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+def suffix_problem(suffixes: tuple[str, ...], domain: str) -> str:
+    """What is wrong with an endpoint's DNS suffixes: the first, the one that Windows appends, is
+    `<namespace>.svc.<cluster domain>`. Empty if nothing is, or there are none."""
+    if not suffixes or not domain:
+        return ""
+    head, _dot, tail = suffixes[0].partition(".")
+    if tail.casefold() == f"svc.{domain}".casefold() and _NAMESPACE.fullmatch(head):
+        return ""
+    own = [each.casefold() for each in suffixes]
+    if not any("svc" in each.split(".") or f".{each}".endswith(f".{domain.casefold()}") for each in own):
+        return ""  # a pod with dnsPolicy Default has the host's suffixes, whatever they are
+    return f"its first DNS suffix is {suffixes[0]}"
+
+
+def _pods(scene: Scene) -> Iterator[Endpoint]:
+    return (each for each in scene.hns.endpoints if scene.is_pods(each))
+
+
+def _duplicate(scene: Scene) -> Iterator[Seen]:
+    holders: dict[tuple[str, str], list[Endpoint]] = defaultdict(list)
+    for each in scene.hns.endpoints:
+        for address in each.addresses:
+            holders[each.network, address].append(each)
+    for (_network, address), found in holders.items():
+        if len(found) > 1:
+            yield Seen(f"address {address}", f"{len(found)} endpoints have it: {listed(e.label for e in found)}", "one")
+
+
+def _without_namespace(scene: Scene) -> Iterator[Seen]:
+    """The hosts' own endpoints, remote ones and the source VIP have none by design; one with a container was made for
+    dockershim."""
+    if not scene.hns.knows("endpoints", "namespaces", "networks"):
+        return
+    for each in _pods(scene):
+        if not scene.hns.attached(each) and not each.containers and _CONTAINER.search(each.name):
+            yield Seen(each.label, "it is in no namespace", "a pod's namespace")
+
+
+def _namespace_gone(scene: Scene) -> Iterator[Seen]:
+    if not scene.hns.knows("endpoints", "namespaces"):
+        return
+    known = {each.id for each in scene.hns.namespaces}
+    for each in scene.hns.endpoints:
+        if each.namespace and each.namespace not in known:
+            yield Seen(each.label, f"its namespace {each.namespace[:8]} is not there", "a namespace that is there")
+
+
+def _network_gone(scene: Scene) -> Iterator[Seen]:
+    if not scene.hns.knows("endpoints", "networks"):
+        return
+    for each in scene.hns.endpoints:
+        if each.network and scene.hns.network_of(each) is None:
+            yield Seen(each.label, f"its network {each.network_name or each.network[:8]} is not there", "a network")
+
+
+def _outside(scene: Scene) -> Iterator[Seen]:
+    for each in _pods(scene):
+        home = scene.hns.network_of(each)
+        if home is None or not home.prefixes:
+            continue
+        wrong = [one for one in each.addresses if not inside(one, home.prefixes)]
+        if wrong and len(wrong) == len(each.addresses):
+            yield Seen(
+                each.label, f"it lies outside {listed(home.prefixes)} of {home.name}", "an address of its network"
+            )
+
+
+def _not_attached(scene: Scene) -> Iterator[Seen]:
+    for each in scene.hns.endpoints:
+        if each.state in {DETACHED, DEGRADED, DESTROYED}:
+            yield Seen(each.label, f"its state is {STATES[each.state]}", "attached")
+
+
+def _translated(scene: Scene) -> Iterator[Seen]:
+    needed = [
+        str(each) for each in ranges(f"{scene.expect.cluster_cidr},{scene.expect.service_cidr}") if each.version == 4
+    ]
+    for endpoint in _pods(scene):
+        rules = [each for each in endpoint.policies if each.type == "OutBoundNAT"]
+        if not needed or not rules:
+            continue
+        exceptions = [one for each in rules for one in each.exceptions if ranges(one)]
+        missing = uncovered([str(each) for one in exceptions for each in ranges(one)], needed)
+        if missing:
+            yield Seen(
+                endpoint.label,
+                f"its traffic to {listed(missing)} is translated; its exceptions are: {listed(exceptions)}",
+                "exceptions that cover pods and services",
+            )
+
+
+def _unfilled(scene: Scene) -> Iterator[Seen]:
+    """A policy with what a template left behind: HNS takes it, and the endpoint does not come up."""
+    for each in scene.hns.endpoints:
+        wrong = [
+            text for rule in each.policies for text in (*rule.exceptions, rule.prefix) if text and not ranges(text)
+        ]
+        if wrong:
+            yield Seen(
+                each.label, f"a policy of it says {listed(dict.fromkeys(wrong))}", "networks such as 10.96.0.0/12"
+            )
+
+
+def _dns_suffix(scene: Scene) -> Iterator[Seen]:
+    for each in _pods(scene):
+        problem = suffix_problem(each.dns_suffixes, scene.expect.cluster_domain)
+        if problem:
+            yield Seen(each.label, problem, f"<namespace>.svc.{scene.expect.cluster_domain}")
+
+
+def _remote_stale(scene: Scene) -> Iterator[Seen]:
+    cluster = scene.cluster
+    if cluster is None:
+        return
+    for each in scene.hns.endpoints:
+        if each.remote and each.addresses and not set(each.addresses) & cluster.behind:
+            # flannel's and Calico's own remote endpoints stand for ranges, not for pods
+            if scene.expect.cluster_cidr and not any(
+                inside(one, ranges(scene.expect.cluster_cidr)) for one in each.addresses
+            ):
+                continue
+            yield Seen(each.label, "no EndpointSlice has its address", "an address behind a Service")
+
+
+def _pod_without(scene: Scene) -> Iterator[Seen]:
+    cluster = scene.cluster
+    if cluster is None or not scene.hns.knows("endpoints"):
+        return
+    own = {address for each in scene.hns.endpoints if not each.remote for address in each.addresses}
+    for pod in cluster.pods:
+        if pod.address not in own:
+            yield Seen(f"pod {pod.name}", f"HNS has no endpoint with its address {pod.address}", "one")
+
+
+def _without_pod(scene: Scene) -> Iterator[Seen]:
+    cluster = scene.cluster
+    if cluster is None or cluster.node is None:
+        return
+    known = {pod.address for pod in cluster.pods}
+    for each in _pods(scene):
+        if each.addresses and not set(each.addresses) & known:
+            yield Seen(each.label, "no pod of this node has its address", "a pod")
+
+
+CHECKS = (
+    Check(
+        "hns.endpoint-duplicate-address",
+        ERROR,
+        "Two endpoints have one address",
+        "A remote endpoint was left behind when a pod of this node got its address, or an endpoint outlived its pod.",
+        REMOVE_ENDPOINTS,
+        _duplicate,
+        "Azure/AKS#5653",
+        explains=("traffic.*",),
+    ),
+    Check(
+        "hns.endpoint-without-namespace",
+        WARNING,
+        "An endpoint belongs to no pod",
+        "The pod ended while the CNI plugin or HNS could not work, or the machine was restarted.",
+        advice("If no pod has this address: hnsdiag delete endpoints <id>. It keeps an address of the node's range."),
+        _without_namespace,
+        "microsoft/Windows-Containers#631",
+    ),
+    Check(
+        "hns.endpoint-namespace-gone",
+        WARNING,
+        "An endpoint's namespace is gone",
+        "The pod's sandbox was removed without its network, as after a restart of the machine or of containerd.",
+        advice("If no pod has this address: hnsdiag delete endpoints <id>."),
+        _namespace_gone,
+        "microsoft/Windows-Containers#631",
+    ),
+    Check(
+        "hns.endpoint-network-gone",
+        ERROR,
+        "An endpoint's network is gone",
+        "The network was removed or made anew under pods.",
+        advice("Delete the pod; its successor gets an endpoint of the new network."),
+        _network_gone,
+    ),
+    Check(
+        "hns.endpoint-outside-range",
+        ERROR,
+        "An endpoint's address is not of its network",
+        "The network was made anew with another range while pods were there.",
+        advice("Delete the pod; its successor gets an address of the new range."),
+        _outside,
+    ),
+    Check(
+        "hns.endpoint-not-attached",
+        WARNING,
+        "An endpoint is detached or degraded",
+        "HNS could not plug it into the virtual switch, or took it out.",
+        advice("Delete the pod; if many endpoints are like this, drain the node and restart it."),
+        _not_attached,
+        "projectcalico/calico#12795",
+        explains=("traffic.*", "pod.*"),
+    ),
+    Check(
+        "hns.endpoint-translated",
+        ERROR,
+        "A pod's traffic inside the cluster is translated",
+        "cni.conf had other exceptions when the pod was started, or keys that the plugin passes over in silence.",
+        advice("Check cni.conf (cni_conf_check), then delete the pod: the policy of a pod that runs stays."),
+        _translated,
+        "projectcalico/node#954",
+        explains=("traffic.*",),
+    ),
+    Check(
+        "hns.endpoint-policy-unfilled",
+        ERROR,
+        "An endpoint's policy has a value that is no network",
+        "A template of the CNI's configuration was not filled in: HNS makes the endpoint and cannot attach it.",
+        advice("Write the cluster's networks into the CNI's configuration, then delete the pods."),
+        _unfilled,
+        "containerd/containerd#5729",
+        explains=("hns.endpoint-*", "hns.namespace-refused", "traffic.*", "pod.*"),
+    ),
+    Check(
+        "hns.endpoint-dns-suffix",
+        WARNING,
+        "A pod's names are looked up in the wrong domain",
+        "cni.conf's dns.Search is not svc.<cluster domain>, or a plugin left the namespace out.",
+        advice("Set the cluster's domain in cni.conf, then delete the pod."),
+        _dns_suffix,
+        explains=("traffic.*",),
+    ),
+    Check(
+        "hns.endpoint-remote-stale",
+        WARNING,
+        "A remote endpoint stands for a pod that is gone",
+        "kube-proxy did not remove it: its rule could not be deleted, or kube-proxy was stopped meanwhile.",
+        advice("Start kube-proxy again; if it stays: hnsdiag delete endpoints <id>."),
+        _remote_stale,
+        "microsoft/Windows-Containers#631",
+        needs=Needs.CLUSTER,
+    ),
+    Check(
+        "hns.pod-without-endpoint",
+        ERROR,
+        "A pod has no endpoint",
+        "The endpoint was deleted under it: by a kube-proxy that runs under another name (--hostname-override), by a "
+        "clean-up, or with a restart of HNS.",
+        advice("Give kube-proxy the Node's name (site.yml with the tag kube_proxy), then delete the pod."),
+        _pod_without,
+        "kubernetes/kubernetes#131387",
+        explains=("traffic.*", "pod.*"),
+        needs=Needs.CLUSTER,
+    ),
+    Check(
+        "hns.endpoint-without-pod",
+        WARNING,
+        "An endpoint is there, its pod is not",
+        "The pod was removed while the CNI plugin could not work.",
+        advice("hnsdiag delete endpoints <id>, and remove the address's file below \\var\\lib\\cni\\networks."),
+        _without_pod,
+        "microsoft/Windows-Containers#631",
+        needs=Needs.CLUSTER,
+    ),
+)

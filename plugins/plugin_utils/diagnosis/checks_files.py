@@ -1,0 +1,492 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of files and arguments that have to fit each other: cni.conf, net-conf.json, subnet.env, services."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..components.flannel import subnet_env
+from ..components.networks import Adapter, uncovered
+from ..facts.cni_plugins import TRANSLATES_NODES
+from ..facts.flannel import BACKENDS, PORT, VNI
+from .check import Check, Needs, Seen, inside, listed, ranges
+from .finding import ERROR
+from .remedies import CNI, FLANNEL_FILES, KUBE_PROXY, LAUNCH_FLANNELD, RESTART_FLANNELD, advice
+from .scene import Scene, argument
+
+NET_CONF, SUBNET_ENV = "net-conf.json", "subnet.env"
+
+DELEGATES = {
+    "win-bridge": "l2bridge",
+    "sdnbridge": "l2bridge",
+    "win-overlay": "overlay",
+    "sdnoverlay": "overlay",
+}
+"""The type of network that a plugin needs. Sources: containernetworking/plugins plugins/main/windows,
+microsoft/windows-container-networking README."""
+
+
+def _conf_network(scene: Scene) -> Iterator[Seen]:
+    conf = scene.cni_conf
+    if conf is None or not scene.hns.knows("networks"):
+        return
+    if scene.hns.network(conf.name) is None:
+        there = listed(each.name for each in scene.hns.networks)
+        yield Seen(
+            scene.cni_file,
+            f"its name is {conf.name or 'missing'}, HNS has the networks {there}",
+            "an HNS network's name",
+        )
+    elif scene.expect.network_name and conf.name.casefold() != scene.expect.network_name.casefold():
+        yield Seen(scene.cni_file, f"its name is {conf.name}", scene.expect.network_name)
+
+
+def _plugin_missing(scene: Scene) -> Iterator[Seen]:
+    if scene.programs is None or scene.cni_conf is None:
+        return
+    there = {each.casefold() for each in scene.programs}
+    wanted = [one.type for each in scene.cni_conf.plugins for one in (each, each.worker)]
+    for kind in dict.fromkeys(each for each in wanted if each):
+        if f"{kind}.exe".casefold() not in there:
+            folder = scene.expect.layout.cni_bin_dir
+            yield Seen(
+                scene.cni_file,
+                f"there is no {kind}.exe in {folder}, which has: {listed(scene.programs)}",
+                f"{kind}.exe",
+            )
+
+
+def _bridge_endpoint(scene: Scene) -> Iterator[Seen]:
+    """`<network>_ep` in the host's own compartment, by which the host reaches its pods."""
+    network, conf = scene.pod_network, scene.cni_conf
+    if network is None or network.type != "l2bridge" or conf is None or not scene.hns.knows("endpoints"):
+        return
+    if not scene.expect.flannel or all(each.type != "flannel" for each in conf.plugins):
+        return
+    name = f"{network.name}_ep"
+    own = [each for each in scene.hns.endpoints if each.name.casefold() == name.casefold()]
+    if not own:
+        yield Seen(f"endpoint {name}", "it is not there", "the host's endpoint in the pod network")
+    elif network.prefixes and not any(inside(one, network.prefixes) for each in own for one in each.addresses):
+        yield Seen(
+            f"endpoint {name}", f"its address is {listed(own[0].addresses)}", f"one in {listed(network.prefixes)}"
+        )
+    elif scene.adapters is not None and not any(
+        each.is_virtual and each.physical.casefold() == name.casefold() for each in scene.adapters
+    ):
+        yield Seen(f"endpoint {name}", f"the host has no adapter vEthernet ({name})", "attached to the host")
+
+
+def _conf_delegate(scene: Scene) -> Iterator[Seen]:
+    network = scene.pod_network
+    if network is None or scene.cni_conf is None:
+        return
+    for worker in scene.cni_conf.workers:
+        needs = DELEGATES.get(worker.type)
+        if needs and needs != network.type:
+            yield Seen(scene.cni_file, f"the plugin {worker.type} needs an {needs} network", f"one for {network.type}")
+
+
+def _conf_exceptions(scene: Scene) -> Iterator[Seen]:
+    conf = scene.cni_conf
+    if conf is None or not conf.workers or any(each.type not in DELEGATES for each in conf.workers):
+        return
+    own = () if all(DELEGATES[each.type] in TRANSLATES_NODES for each in conf.workers) else _host_subnet(scene)
+    needed = [*ranges(scene.expect.cluster_cidr), *ranges(scene.expect.service_cidr), *own]
+    found = [str(each) for one in conf.exceptions() for each in ranges(one)]
+    missing = uncovered(found, [str(each) for each in needed if each.version == 4])
+    if missing:
+        yield Seen(
+            scene.cni_file,
+            f"its exceptions are {listed(found)}: traffic from pods to {listed(missing)} is translated",
+            "exceptions that cover pods, services and, but for overlay, the host's own network",
+        )
+
+
+def _host_subnet(scene: Scene) -> Iterator[ipaddress.IPv4Network]:
+    own = _host_address(scene)
+    for adapter in scene.adapters or ():
+        for address, prefix in adapter.addresses:
+            if address == own and not ipaddress.IPv4Address(address).is_link_local:
+                yield ipaddress.IPv4Network(f"{address}/{prefix}", strict=False)
+
+
+def _host_address(scene: Scene) -> str:
+    """The expected one, else the pod network's management address if the host has it."""
+    network = scene.pod_network
+    wanted = scene.expect.management_ip or (network.management_ip if network else "")
+    return wanted if any(wanted == own for own in _own(scene.adapters)) else ""
+
+
+def _own(adapters: tuple[Adapter, ...] | None) -> list[str]:
+    return [address for each in adapters or () for address, _length in each.addresses]
+
+
+def _conf_provider(scene: Scene) -> Iterator[Seen]:
+    network = scene.pod_network
+    if network is None or network.type != "overlay" or scene.cni_conf is None or not scene.adapters:
+        return
+    for address in scene.cni_conf.provider_addresses():
+        if address not in _own(scene.adapters):
+            yield Seen(
+                scene.cni_file,
+                f"ProviderAddress is {address}, the host has {listed(_own(scene.adapters))}",
+                "the host's own address",
+            )
+
+
+def _backend(scene: Scene) -> Mapping[str, Any]:
+    found = (scene.net_conf or {}).get("Backend")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _flannel_name(scene: Scene) -> str:
+    """What flanneld calls its network. Source: flannel pkg/backend, hostgw_windows.go and vxlan_windows.go."""
+    backend = _backend(scene)
+    if name := str(backend.get("Name") or ""):
+        return name
+    return f"flannel.{backend.get('VNI', VNI)}" if backend.get("Type") == "vxlan" else "cbr0"
+
+
+def _net_conf_name(scene: Scene) -> Iterator[Seen]:
+    if scene.net_conf is None or _backend(scene).get("Type") not in {each.type for each in BACKENDS.values()}:
+        return
+    name = _flannel_name(scene)
+    if scene.cni_conf is not None and scene.cni_conf.name.casefold() != name.casefold():
+        yield Seen(NET_CONF, f"flanneld calls its network {name}, cni.conf says {scene.cni_conf.name}", "one name")
+    elif scene.expect.network_name and scene.expect.network_name.casefold() != name.casefold():
+        yield Seen(NET_CONF, f"flanneld calls its network {name}", scene.expect.network_name)
+
+
+def _net_conf_backend(scene: Scene) -> Iterator[Seen]:
+    network = scene.pod_network
+    wanted = scene.expect.network_mode or (network.type if network else "")
+    backend = _backend(scene)
+    if scene.net_conf is None or wanted not in BACKENDS:
+        return
+    if backend.get("Type") != BACKENDS[wanted].type:
+        yield Seen(
+            NET_CONF, f"the backend is {backend.get('Type') or 'missing'}", f"{BACKENDS[wanted].type} for {wanted}"
+        )
+
+
+def _net_conf_vxlan(scene: Scene) -> Iterator[Seen]:
+    backend = _backend(scene)
+    if backend.get("Type") != "vxlan":
+        return
+    vni, port = backend.get("VNI", VNI), backend.get("Port", PORT)
+    if not isinstance(vni, int) or vni < VNI:
+        yield Seen(NET_CONF, f"VNI is {vni}", f"{VNI} or more")
+    elif scene.expect.vni and vni != scene.expect.vni:
+        yield Seen(NET_CONF, f"VNI is {vni}", str(scene.expect.vni))
+    if port != PORT:
+        yield Seen(NET_CONF, f"Port is {port}", str(PORT))
+    for key in ("DirectRouting", "GBP"):
+        if backend.get(key):
+            yield Seen(NET_CONF, f"{key} is true", f"no {key}: flanneld on Windows does not start with it")
+
+
+def _net_conf_network(scene: Scene) -> Iterator[Seen]:
+    wanted = [each for each in ranges(scene.expect.cluster_cidr) if each.version == 4]
+    found = ranges(str((scene.net_conf or {}).get("Network") or ""))
+    if wanted and found and not set(found) <= set(wanted):
+        yield Seen(NET_CONF, f"Network is {listed(found)}", f"{listed(wanted)}, the pods' network")
+
+
+def _no_lease(scene: Scene) -> Iterator[Seen]:
+    if scene.expect.flannel and scene.content(subnet_env.path(scene.layout)) == "":
+        yield Seen(
+            SUBNET_ENV, f"there is no {subnet_env.path(scene.layout)}: flanneld has no lease", "flanneld's lease"
+        )
+
+
+def _lease_invalid(scene: Scene) -> Iterator[Seen]:
+    """What flanneld would not have written, whatever the node's range is."""
+    text = scene.content(subnet_env.path(scene.layout)) if scene.expect.flannel else None
+    if not text:
+        return
+    cluster = [each for each in ranges(scene.expect.cluster_cidr) if each.version == 4]
+    try:
+        lease = subnet_env.parse(text)
+    except subnet_env.SubnetEnvError as error:
+        yield Seen(SUBNET_ENV, str(error), "the four rows that flanneld writes")
+        return
+    if cluster and lease.network != cluster[0]:
+        yield Seen(SUBNET_ENV, f"FLANNEL_NETWORK is {lease.network}", str(cluster[0]))
+    if not lease.subnet.network.subnet_of(lease.network):
+        yield Seen(SUBNET_ENV, f"FLANNEL_SUBNET is {lease.subnet}", f"a range in FLANNEL_NETWORK {lease.network}")
+
+
+def _lease_stale(scene: Scene) -> Iterator[Seen]:
+    """Against the Node's podCIDR; where that is not known, against the network that flanneld has made of it."""
+    network = scene.pod_network
+    if scene.lease is None:
+        return
+    if scene.pod_cidr:
+        if not inside(str(scene.lease.subnet.ip), ranges(scene.pod_cidr)):
+            yield Seen(
+                SUBNET_ENV, f"FLANNEL_SUBNET is {scene.lease.subnet}", f"one within the podCIDR {scene.pod_cidr}"
+            )
+    elif network is not None and network.prefixes and scene.lease.subnet.network not in network.prefixes:
+        yield Seen(
+            SUBNET_ENV,
+            f"FLANNEL_SUBNET is {scene.lease.subnet}, network {network.name} has {listed(network.prefixes)}",
+            "one range",
+        )
+
+
+def _proxy_network(scene: Scene) -> Iterator[Seen]:
+    """--network-name, else KUBE_NETWORK. Source: kubernetes pkg/proxy/winkernel/proxier.go getNetworkName."""
+    network = scene.pod_network
+    if scene.kube_proxy is None or network is None:
+        return
+    given = argument(scene.kube_proxy, "network-name")
+    if given:
+        if given.casefold() != network.name.casefold():
+            yield Seen("kube-proxy", f"--network-name is {given}", network.name)
+        return
+    by_env = scene.env_of_kube_proxy("KUBE_NETWORK", network.name)
+    if by_env is False:
+        yield Seen("kube-proxy", "KUBE_NETWORK in its environment is another name", network.name)
+    elif by_env is None and not argument(scene.kube_proxy, "config"):
+        yield Seen("kube-proxy", "neither --network-name nor KUBE_NETWORK names a network", network.name)
+
+
+def _proxy_vip(scene: Scene) -> Iterator[Seen]:
+    network = scene.pod_network
+    if scene.kube_proxy is None or network is None or network.type != "overlay" or argument(scene.kube_proxy, "config"):
+        return
+    if not scene.source_vip:
+        yield Seen("kube-proxy", "it has no --source-vip", "an address of the node's range")
+    elif network.prefixes and not inside(scene.source_vip, network.prefixes):
+        yield Seen("kube-proxy", f"--source-vip is {scene.source_vip}", f"an address in {listed(network.prefixes)}")
+
+
+def _proxy_vip_taken(scene: Scene) -> Iterator[Seen]:
+    vip = scene.source_vip
+    if not vip or scene.cluster is None:
+        return
+    for pod in scene.cluster.pods:
+        if pod.address == vip:
+            yield Seen(
+                "kube-proxy", f"--source-vip {vip} is the address of pod {pod.name}", "an address that is reserved"
+            )
+
+
+def _proxy_host(scene: Scene) -> Iterator[Seen]:
+    wanted = scene.expect.node_name
+    if scene.kube_proxy is None or not wanted or argument(scene.kube_proxy, "config"):
+        return
+    given = argument(scene.kube_proxy, "hostname-override")
+    if given.casefold() != wanted.casefold():
+        yield Seen("kube-proxy", f"--hostname-override is {given or 'missing'}", wanted)
+
+
+def _proxy_cidr(scene: Scene) -> Iterator[Seen]:
+    given = argument(scene.kube_proxy or (), "cluster-cidr")
+    wanted = scene.expect.cluster_cidr
+    if given and wanted and not set(ranges(given)) <= set(ranges(wanted)):
+        yield Seen("kube-proxy", f"--cluster-cidr is {given}", wanted)
+
+
+def _flanneld_iface(scene: Scene) -> Iterator[Seen]:
+    given = argument(scene.flanneld or (), "iface")
+    if not given or scene.adapters is None:
+        return
+    names = {name.casefold() for each in scene.adapters for name in (each.name, each.physical)}
+    if given not in _own(scene.adapters) and given.casefold() not in names:
+        yield Seen(
+            "flanneld", f"--iface is {given}; the host has {listed(_own(scene.adapters))}", "an address of the host"
+        )
+
+
+CHECKS = (
+    Check(
+        "cni.network-name",
+        ERROR,
+        "cni.conf names another network",
+        "net-conf.json, cni.conf and HNS have to use one name; flannel's default was mixed with a given name.",
+        FLANNEL_FILES,
+        _conf_network,
+        "MicrosoftDocs/Virtualization-Documentation#1013",
+        explains=("flannel.net-conf-name", "pod.*"),
+    ),
+    Check(
+        "cni.plugin-missing",
+        ERROR,
+        "A program that cni.conf names is not there",
+        "The folders of containerd, of the plugins and of cni.conf differ, or the type is misspelt.",
+        CNI,
+        _plugin_missing,
+        "microsoft/windows-container-networking#70",
+        explains=("pod.*", "node.not-ready"),
+    ),
+    Check(
+        "flannel.bridge-endpoint",
+        ERROR,
+        "The host has no endpoint in its own pod network",
+        "After a restart flanneld could not attach it again (0x803b0014), or it is of an old range.",
+        RESTART_FLANNELD,
+        _bridge_endpoint,
+        "flannel-io/flannel#1391",
+        explains=("traffic.*",),
+    ),
+    Check(
+        "cni.plugin-type",
+        ERROR,
+        "cni.conf's plugin is for another type of network",
+        "The node was switched between l2bridge and overlay.",
+        FLANNEL_FILES,
+        _conf_delegate,
+        explains=("pod.*",),
+    ),
+    Check(
+        "cni.exceptions",
+        ERROR,
+        "Traffic inside the cluster is translated",
+        "A network is missing among OutBoundNAT's exceptions (ExceptionList; Settings.Exceptions under apiVersion 2).",
+        FLANNEL_FILES,
+        _conf_exceptions,
+        "projectcalico/node#954",
+        explains=("hns.endpoint-translated", "traffic.*"),
+    ),
+    Check(
+        "cni.provider-address",
+        ERROR,
+        "cni.conf has an address that is not the host's",
+        "The host's address has changed, or the file comes from another node.",
+        FLANNEL_FILES,
+        _conf_provider,
+        explains=("traffic.*", "pod.*"),
+    ),
+    Check(
+        "flannel.net-conf-name",
+        ERROR,
+        "flanneld calls its network otherwise",
+        "Backend.Name in net-conf.json is missing or not cni.conf's name; flannel's own are flannel.<VNI> and cbr0.",
+        FLANNEL_FILES,
+        _net_conf_name,
+        "microsoft/SDN#320",
+        explains=("kube-proxy.network-name", "hns.no-network"),
+    ),
+    Check(
+        "flannel.net-conf-backend",
+        ERROR,
+        "flanneld has another backend",
+        "The cluster's flannel and the node's network mode differ.",
+        FLANNEL_FILES,
+        _net_conf_backend,
+        explains=("hns.no-network", "flannel.*"),
+    ),
+    Check(
+        "flannel.net-conf-vxlan",
+        ERROR,
+        "flanneld on Windows cannot use these settings of vxlan",
+        "Linux' defaults (VNI 1, port 8472) were left in net-conf.json.",
+        advice(
+            "Set VNI 4096 and Port 4789 in flannel's ConfigMap, on Linux nodes too, and start flannel again on each."
+        ),
+        _net_conf_vxlan,
+        "MicrosoftDocs/Virtualization-Documentation#1013",
+        explains=("hns.no-network", "hns.network-vni"),
+    ),
+    Check(
+        "flannel.net-conf-network",
+        ERROR,
+        "net-conf.json has another network for pods",
+        "It was copied from another cluster, or the cluster's was changed.",
+        FLANNEL_FILES,
+        _net_conf_network,
+        explains=("flannel.stopped", "flannel.crashes"),
+    ),
+    Check(
+        "flannel.no-subnet-env",
+        ERROR,
+        "flanneld has no lease",
+        "flanneld did not come up to where it writes subnet.env, or somebody removed the file.",
+        LAUNCH_FLANNELD,
+        _no_lease,
+        explains=("node.not-ready", "kube-proxy.*", "pod.*"),
+    ),
+    Check(
+        "flannel.subnet-env-invalid",
+        ERROR,
+        "flanneld's lease cannot be used",
+        "Somebody has edited subnet.env, or it comes from another cluster.",
+        FLANNEL_FILES,
+        _lease_invalid,
+        explains=("flannel.subnet-env-stale", "pod.*"),
+    ),
+    Check(
+        "flannel.subnet-env-stale",
+        ERROR,
+        "flanneld's lease is of another range than the node",
+        "Somebody has edited subnet.env, or it is of an earlier life of the node.",
+        FLANNEL_FILES,
+        _lease_stale,
+        "microsoft/SDN#371",
+        explains=("hns.endpoint-outside-range", "kube-proxy.source-vip", "kube-proxy.rule-source-vip", "pod.*"),
+    ),
+    Check(
+        "kube-proxy.network-name",
+        ERROR,
+        "kube-proxy looks for another network",
+        "--network-name or KUBE_NETWORK is not what HNS has: kube-proxy waits, or makes no rules.",
+        KUBE_PROXY,
+        _proxy_network,
+        "kubernetes/kubernetes#101680",
+        explains=("kube-proxy.*", "traffic.*"),
+    ),
+    Check(
+        "kube-proxy.source-vip",
+        ERROR,
+        "kube-proxy has no usable source VIP",
+        "Overlay networks need an address of the node's range that no pod gets.",
+        KUBE_PROXY,
+        _proxy_vip,
+        "kubernetes/kubernetes#78338",
+        explains=("kube-proxy.rule-source-vip", "kube-proxy.no-rules", "kube-proxy.crashes", "traffic.*"),
+    ),
+    Check(
+        "kube-proxy.source-vip-taken",
+        ERROR,
+        "A pod has kube-proxy's source VIP",
+        "The address was not reserved with host-local, or the reservation's file was removed.",
+        advice("Run site.yml with the tag kube_proxy, then delete the pod."),
+        _proxy_vip_taken,
+        "kubernetes/kubernetes#123014",
+        needs=Needs.CLUSTER,
+    ),
+    Check(
+        "kube-proxy.hostname-override",
+        ERROR,
+        "kube-proxy runs under another name",
+        "Without --hostname-override it takes the machine's name: it deletes endpoints of pods as remote ones.",
+        KUBE_PROXY,
+        _proxy_host,
+        explains=("hns.pod-without-endpoint", "hns.endpoint-*"),
+    ),
+    Check(
+        "kube-proxy.cluster-cidr",
+        ERROR,
+        "kube-proxy has another network for pods",
+        "--cluster-cidr was copied from another cluster.",
+        KUBE_PROXY,
+        _proxy_cidr,
+        explains=("traffic.*",),
+    ),
+    Check(
+        "flannel.iface",
+        ERROR,
+        "flanneld looks for an address that the host does not have",
+        "The host's address has changed, or --iface was copied from another node.",
+        FLANNEL_FILES,
+        _flanneld_iface,
+        "MicrosoftDocs/Virtualization-Documentation#1013",
+        explains=("flannel.*", "hns.no-network"),
+    ),
+)

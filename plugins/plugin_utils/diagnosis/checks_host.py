@@ -1,0 +1,331 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the host: HNS and its services, adapters and their addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from itertools import chain
+
+from ..components.networks import Adapter
+from ..network.model import POD_TYPES, Network
+from ..network.port_blocks import BLOCK
+from .check import Check, Seen, listed
+from .finding import ERROR, WARNING
+from .remedies import FLANNEL_FILES, LAUNCH_FLANNELD, RESTART_KUBE_PROXY, START_HNS, START_VMCOMPUTE, advice, converge
+from .scene import COMPUTE_SERVICE, HNS_SERVICE, Scene
+
+DISABLED = 4
+"""Start type. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
+
+
+def _absent(scene: Scene) -> Iterator[Seen]:
+    if not scene.hns.available:
+        yield Seen("HNS", "there is none on this machine", "the Host Network Service of the feature Containers")
+
+
+def _unreadable(scene: Scene) -> Iterator[Seen]:
+    for kind, sentence in scene.hns.errors:
+        yield Seen(f"HNS {kind}", sentence.rstrip("."), "a list")
+
+
+def _service_hns(scene: Scene) -> Iterator[Seen]:
+    if scene.services is None or not scene.hns.available:
+        return
+    found = scene.service(HNS_SERVICE)
+    if found is None:
+        yield Seen("service hns", "it is not there", "installed and running")
+    elif found.get("state") != "running":
+        yield Seen("service hns", f"it is {found.get('state')}", "running")
+
+
+def _service_vmcompute(scene: Scene) -> Iterator[Seen]:
+    """It is started when it is needed: stopped is wrong only while pods are there."""
+    if scene.services is None or not scene.hns.available:
+        return
+    found = scene.service(COMPUTE_SERVICE)
+    if found is None:
+        yield Seen("service vmcompute", "it is not there", "installed")
+    elif found.get("start") == DISABLED:
+        yield Seen("service vmcompute", "it is disabled", "started when it is needed")
+    elif found.get("state") != "running":
+        pods = [each for each in scene.hns.endpoints if scene.is_pods(each) and scene.hns.attached(each)]
+        if pods:
+            yield Seen("service vmcompute", f"it is {found.get('state')} with {len(pods)} endpoints of pods", "running")
+
+
+def _adapter_missing(scene: Scene) -> Iterator[Seen]:
+    wanted = scene.expect.interface_name.casefold()
+    if not wanted or scene.adapters is None:
+        return
+    if not any(each.physical.casefold() == wanted for each in scene.adapters):
+        there = sorted({each.physical for each in scene.adapters if not _of_endpoint(scene, each)})
+        yield Seen(
+            f"adapter {scene.expect.interface_name}",
+            f"it is not there; there are: {listed(there)}",
+            "an adapter of this name",
+            advice(f"Set winkube_interface_name to the one that has the host's address: {listed(there)}."),
+        )
+
+
+def _of_endpoint(scene: Scene, adapter: Adapter) -> bool:
+    """Whether `vEthernet (..)` is an endpoint's or an internal network's, not one on a NIC."""
+    names = {each.name.casefold() for each in scene.hns.endpoints}
+    names |= {each.name.casefold() for each in scene.hns.networks if each.type not in POD_TYPES}
+    return adapter.is_virtual and adapter.physical.casefold() in names
+
+
+def _switched(scene: Scene) -> Iterator[Network]:
+    """The networks on adapters of the host, one for each adapter."""
+    seen: set[str] = set()
+    for each in scene.hns.networks:
+        if each.type in POD_TYPES and each.adapter and each.adapter.casefold() not in seen:
+            seen.add(each.adapter.casefold())
+            yield each
+
+
+def _virtual(scene: Scene, name: str) -> Adapter | None:
+    """`vEthernet (<name>)`."""
+    own = (each for each in scene.adapters or () if each.is_virtual)
+    return next((each for each in own if each.physical.casefold() == name.casefold()), None)
+
+
+def _vethernet_missing(scene: Scene) -> Iterator[Seen]:
+    if not scene.adapters:
+        return
+    for network in _switched(scene):
+        if network.type != "transparent" and _virtual(scene, network.adapter) is None:
+            names = listed(each.name for each in scene.adapters)
+            yield Seen(
+                f"vEthernet ({network.adapter})",
+                f"it is not there, though network {network.name} is on {network.adapter}; there are: {names}",
+                "the host's adapter on the virtual switch",
+            )
+
+
+def _address_lost(scene: Scene) -> Iterator[Seen]:
+    for network in _switched(scene):
+        adapter = _virtual(scene, network.adapter)
+        if adapter is None or any(not _link_local(own) for own, _length in adapter.addresses):
+            continue
+        has = listed(own for own, _length in adapter.addresses)
+        yield Seen(f"adapter {adapter.name}", f"its addresses are: {has}", "the host's address")
+
+
+def _address_lost_unnamed(scene: Scene) -> Iterator[Seen]:
+    """Where HNS names no adapter for its switch: no adapter of the host has an address of its own left."""
+    unnamed = [each for each in scene.hns.networks if each.type in POD_TYPES and not each.adapter and each.prefixes]
+    virtual = [each for each in scene.adapters or () if each.is_virtual and not _of_endpoint(scene, each)]
+    if not unnamed or not virtual or any(True for _network in _switched(scene)):
+        return
+    own = [
+        address for each in scene.adapters or () if not _of_endpoint(scene, each) for address, _length in each.addresses
+    ]
+    if not any(not _link_local(each) for each in own):
+        yield Seen(f"adapter {virtual[0].name}", f"its addresses are: {listed(own)}", "the host's address")
+
+
+def _link_local(address: str) -> bool:
+    return ipaddress.ip_address(address).is_link_local
+
+
+def _management_missing(scene: Scene) -> Iterator[Seen]:
+    network = scene.pod_network
+    if network is not None and network.type in {"l2bridge", "overlay"} and not network.management_ip:
+        yield Seen(f"network {network.name}", "it has no management address", "the host's address")
+
+
+def _management_stale(scene: Scene) -> Iterator[Seen]:
+    if scene.adapters is None:
+        return
+    own = {address for each in scene.adapters for address, _length in each.addresses}
+    for network in scene.hns.networks:
+        if network.type in POD_TYPES and network.management_ip and network.management_ip not in own:
+            yield Seen(
+                f"network {network.name}",
+                f"its management address is {network.management_ip}, the host has {listed(sorted(own))}",
+                "an address of the host",
+            )
+    wanted = scene.expect.management_ip
+    if wanted and wanted not in own:
+        yield Seen("host", f"its addresses are {listed(sorted(own))}", f"{wanted} among them")
+
+
+def _hns_restarted(scene: Scene) -> Iterator[Seen]:
+    times = dict(scene.started)
+    hns, proxy = times.get(HNS_SERVICE, ""), times.get(scene.expect.layout.kube_proxy_service, "")
+    if scene.expect.kube_proxy and hns and proxy and hns > proxy:
+        yield Seen(
+            "service hns", f"it was started {hns}, kube-proxy before that, {proxy}", "kube-proxy started after it"
+        )
+
+
+def _port_blocks(scene: Scene) -> Iterator[Seen]:
+    for each in scene.ports:
+        if each.free < LOW_BLOCKS:
+            yield Seen(
+                f"dynamic {each.protocol.upper()} ports",
+                f"{each.free} blocks of {BLOCK} are free in {each.start}-{each.end}",
+                f"at least {LOW_BLOCKS}",
+            )
+
+
+def _mac_spoofing(scene: Scene) -> Iterator[Seen]:
+    """By the adapters' addresses, else by the machine's name."""
+    own = [each for each in scene.vm_adapters if each.mac and each.mac in scene.macs]
+    name = scene.expect.node_name.casefold()
+    for each in own or [one for one in scene.vm_adapters if name and one.machine.casefold() == name]:
+        if not each.spoofing:
+            yield Seen(
+                f"adapter {each.name} of the virtual machine {each.machine}",
+                "MAC address spoofing is off",
+                "on",
+                advice(f"On the Hyper-V host: Set-VMNetworkAdapter -VMName {each.machine} -MacAddressSpoofing On."),
+            )
+
+
+LOW_BLOCKS = 10
+"""Below so many, new endpoints and rules soon fail; the number is this check's own."""
+
+CHECKS = (
+    Check(
+        "hns.absent",
+        ERROR,
+        "There is no HNS",
+        "The feature Containers is not installed, or the machine was not restarted since.",
+        converge(
+            "host", text="Install the feature Containers and restart the machine.", cuts_off="The machine restarts."
+        ),
+        _absent,
+        explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
+    ),
+    Check(
+        "hns.unreadable",
+        ERROR,
+        "HNS does not answer",
+        "The service hangs or does not run, or the user is no administrator.",
+        advice(
+            "Look at the service hns and at the event log Microsoft-Windows-Host-Network-Service-Admin; restart the "
+            "machine if it hangs."
+        ),
+        _unreadable,
+        explains=("hns.no-network", "flannel.*", "kube-proxy.*", "node.not-ready"),
+    ),
+    Check(
+        "hns.stopped",
+        ERROR,
+        "The service hns does not run",
+        "Somebody stopped it, or it crashed; endpoints are lost with it.",
+        START_HNS,
+        _service_hns,
+        explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
+    ),
+    Check(
+        "hns.vmcompute-stopped",
+        ERROR,
+        "The service vmcompute cannot do its work",
+        "The feature Containers is not whole, or somebody stopped or disabled the service.",
+        START_VMCOMPUTE,
+        _service_vmcompute,
+        explains=("pod.*",),
+    ),
+    Check(
+        "host.no-adapter",
+        ERROR,
+        "The adapter that the pod network should be on is not there",
+        "The host's adapter is not called Ethernet, or was renamed.",
+        advice("Set winkube_interface_name."),
+        _adapter_missing,
+        explains=("hns.*", "flannel.*", "kube-proxy.*", "node.not-ready", "node.address"),
+    ),
+    Check(
+        "hns.no-host-adapter",
+        ERROR,
+        "The host has no adapter on the virtual switch",
+        "The switch was made without it or somebody removed it: the host cannot be reached through that adapter.",
+        advice("Drain the node, remove the network, restart the machine and run site.yml with the tag flannel."),
+        _vethernet_missing,
+        "Azure/acs-engine#4001",
+        explains=(
+            "hns.management-address-stale",
+            "flannel.iface",
+            "cni.provider-address",
+            "kube-proxy.rule-source-vip",
+            "host.address",
+            "node.address",
+            "node.not-ready",
+        ),
+    ),
+    Check(
+        "host.address-lost",
+        ERROR,
+        "The host's address was lost",
+        "Making the external vSwitch took the static address from the adapter, or no DHCP server answered.",
+        advice(
+            "Give the adapter its address, gateway and DNS servers back (netsh interface ipv4 set address), then start "
+            "flanneld and kube-proxy again."
+        ),
+        lambda scene: chain(_address_lost(scene), _address_lost_unnamed(scene)),
+        "kubernetes-sigs/sig-windows-tools#162",
+        explains=(
+            "hns.management-address-stale",
+            "hns.no-management-address",
+            "flannel.*",
+            "cni.provider-address",
+            "kube-proxy.*",
+            "host.address",
+            "node.*",
+        ),
+    ),
+    Check(
+        "hns.no-management-address",
+        ERROR,
+        "The pod network has no management address",
+        "HNS has not learnt the host's address: flanneld waits for the network to be created.",
+        LAUNCH_FLANNELD,
+        _management_missing,
+        "MicrosoftDocs/Virtualization-Documentation#1013",
+        explains=("flannel.*", "kube-proxy.*", "node.not-ready"),
+    ),
+    Check(
+        "hns.management-address-stale",
+        ERROR,
+        "HNS knows the host by an address that it does not have",
+        "The host's address has changed since the network was made.",
+        FLANNEL_FILES,
+        _management_stale,
+        explains=("flannel.iface", "cni.provider-address", "node.address", "kube-proxy.*"),
+    ),
+    Check(
+        "hns.restarted",
+        WARNING,
+        "HNS was restarted under kube-proxy",
+        "With HNS its endpoints and rules were lost; kube-proxy may try for ever to make rules that it believes to be "
+        "there (0xb7).",
+        RESTART_KUBE_PROXY,
+        _hns_restarted,
+        "kubernetes/kubernetes#139519",
+        explains=("kube-proxy.*",),
+    ),
+    Check(
+        "host.mac-spoofing",
+        ERROR,
+        "The hypervisor drops what pods send",
+        "Pods have MAC addresses of their own; a virtual machine may send with its own alone unless that is allowed.",
+        advice("On the Hyper-V host: Set-VMNetworkAdapter -VMName <machine> -MacAddressSpoofing On."),
+        _mac_spoofing,
+        explains=("traffic.*", "pod.*"),
+    ),
+    Check(
+        "hns.ports-exhausted",
+        ERROR,
+        "Too few free ports are left",
+        "Each endpoint and rule takes a block of 64 ports; leaked blocks come back with a restart of the machine only.",
+        advice("Drain the node and restart it; a larger range (netsh int ipv4 set dynamicportrange) only puts it off."),
+        _port_blocks,
+        "Azure/AKS#1375",
+        explains=("hns.endpoint-*", "kube-proxy.*", "pod.*"),
+    ),
+)

@@ -1,0 +1,172 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the Node object: there, Ready, labelled, with its address and a range, without the taints of trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..components import networks
+from ..engine.resource import Refused
+from .check import Area, Check, Needs, Object, Seen
+from .finding import ERROR, WARNING
+from .remedies import REJOIN, advice, converge
+from .scene import Scene
+
+NOT_READY_TAINTS = (
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/network-unavailable",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+)
+"""Taints that the cluster itself puts on a node that pods should not come to.
+
+Source: kubernetes.io/docs/reference/labels-annotations-taints.
+"""
+
+
+def _subject(scene: Scene) -> str:
+    return f"Node {scene.expect.node_name}"
+
+
+def _absent(scene: Scene) -> Iterator[Seen]:
+    if scene.node is None and scene.expected is not None and scene.expected.kubernetes:
+        yield Seen(_subject(scene), "the cluster has none of this name", "one")
+
+
+def _nodes(scene: Scene) -> Iterator[Object]:
+    if scene.node is not None and scene.expected is not None:
+        yield scene.node
+
+
+def _not_ready(scene: Scene) -> Iterator[Seen]:
+    for node in _nodes(scene):
+        conditions = (node.get("status") or {}).get("conditions") or ()
+        ready = next((one for one in conditions if one.get("type") == "Ready"), None)
+        if ready is None or ready.get("status") != "True":
+            said = ready or {}
+            why = f"{said.get('reason') or 'no condition'}: {said.get('message') or 'nothing was said'}"
+            yield Seen(_subject(scene), f"it is not Ready ({why.rstrip('.')})", "Ready")
+
+
+def _labels(scene: Scene) -> Iterator[Seen]:
+    for node in _nodes(scene):
+        label = ((node.get("metadata") or {}).get("labels") or {}).get("kubernetes.io/os")
+        if label != "windows":
+            yield Seen(_subject(scene), f"its label kubernetes.io/os is {label or 'not there'}", "windows")
+
+
+def _taints(scene: Scene) -> Iterator[Seen]:
+    for node in _nodes(scene):
+        taints = (node.get("spec") or {}).get("taints") or ()
+        found = [str(taint.get("key")) for taint in taints if taint.get("key") in NOT_READY_TAINTS]
+        if found:
+            yield Seen(_subject(scene), f"it has the taint {', '.join(found)}", "none of them")
+
+
+def _cordoned(scene: Scene) -> Iterator[Seen]:
+    for node in _nodes(scene):
+        if (node.get("spec") or {}).get("unschedulable"):
+            yield Seen(_subject(scene), "it is cordoned: no new pod comes to it", "uncordoned")
+
+
+def _no_pod_cidr(scene: Scene) -> Iterator[Seen]:
+    for node in _nodes(scene):
+        if scene.expect.flannel and not (node.get("spec") or {}).get("podCIDR"):
+            yield Seen(_subject(scene), "it has no podCIDR", "a range for its pods")
+
+
+def _address(scene: Scene) -> Iterator[Seen]:
+    """Whether the cluster knows the node by its own address: the API server looks for the kubelet there."""
+    for node in _nodes(scene):
+        addresses = (node.get("status") or {}).get("addresses") or ()
+        reported = [str(each.get("address")) for each in addresses if each.get("type") == "InternalIP"]
+        try:
+            own = networks.management(
+                scene.first, interface_name=scene.interface_name, address=scene.expect.management_ip
+            ).address
+        except Refused:
+            return
+        if own not in reported:
+            yield Seen(_subject(scene), f"its InternalIP is {', '.join(reported) or 'missing'}", own)
+
+
+CHECKS = (
+    Check(
+        "node.absent",
+        ERROR,
+        "The cluster has no Node of this name",
+        "The kubelet did not register, or somebody deleted the Node.",
+        REJOIN,
+        _absent,
+        explains=("hns.network-pod-cidr", "flannel.*"),
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.no-pod-cidr",
+        ERROR,
+        "The Node has no podCIDR",
+        "The controller manager gives none, or its range is used up: flannel cannot give pods addresses.",
+        advice("Give the controller manager --allocate-node-cidrs=true and a --cluster-cidr with room left."),
+        _no_pod_cidr,
+        explains=("flannel.*", "hns.no-network", "hns.no-host-adapter", "kube-proxy.*", "node.not-ready"),
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.address",
+        ERROR,
+        "The cluster knows the node by another address",
+        "The kubelet has another --node-ip, or none: logs, exec and metrics go astray.",
+        converge("kubelet", text="Give the kubelet the node's address (--node-ip) and restart it."),
+        _address,
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.not-ready",
+        ERROR,
+        "The Node is not Ready",
+        "The kubelet says why in its condition and its log.",
+        advice("Read the kubelet's log, and the condition's message above."),
+        _not_ready,
+        explains=("node.taint", "pod.*"),
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.label",
+        ERROR,
+        "The Node is not labelled as Windows",
+        "Another machine may have registered under this name: no pod for Windows comes to it.",
+        advice("Look at the Node's addresses: another machine may have registered under this name."),
+        _labels,
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.taint",
+        ERROR,
+        "The cluster keeps pods away from the node",
+        "It puts such a taint on a node that is in trouble.",
+        advice("kubectl describe node says why."),
+        _taints,
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.cordoned",
+        WARNING,
+        "The Node is cordoned",
+        "Somebody, or an interrupted run, has cordoned it.",
+        advice("kubectl uncordon, when you are done."),
+        _cordoned,
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+)

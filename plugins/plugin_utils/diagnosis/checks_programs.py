@@ -1,0 +1,289 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of services and their programs, the same for each component that has one.
+
+A running service proves little: containerd runs before its pipe is there, nssm says RUNNING while the program crashes
+again and again. So each program is held to what it does: answers, stays the same process, writes its log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from ..components import registry
+from ..components.containerd import shim
+from ..components.declaration import Component
+from ..cri_tcp import expiry
+from ..engine import windows_path
+from ..engine.reading import file_key, pipe_query
+from . import programs
+from .check import Area, Check, Seen
+from .finding import ERROR, WARNING, Action, Remedy
+from .programs import Program
+from .remedies import advice, converge
+from .scene import Scene
+
+DISABLED = 4
+"""Start type. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
+
+
+def exit_line(service: Mapping[str, Any]) -> str:
+    """A service's exit codes in the words of `sc.exe query`, unchanged."""
+    win32, own = int(service.get("exit_code") or 0), int(service.get("service_exit_code") or 0)
+    return (
+        f"{service.get('name')}: {service.get('state')}, WIN32_EXIT_CODE {win32} (0x{win32 & 0xFFFFFFFF:x}), "
+        f"SERVICE_EXIT_CODE {own} (0x{own & 0xFFFFFFFF:x})"
+    )
+
+
+def _program(component: Component, scene: Scene) -> Program | None:
+    """The program, if this node has to have it and services were read."""
+    if scene.expected is None or scene.services is None:
+        return None
+    found = programs.programs(scene.layout, scene.expected)
+    return next((each for each in found if each.component.name == component.name), None)
+
+
+def _missing(component: Component, scene: Scene) -> Iterator[Seen]:
+    program = _program(component, scene)
+    if program is not None and scene.second.service(program.service) is None:
+        yield Seen(f"service {program.service}", "there is none", "one")
+
+
+def _there(component: Component, scene: Scene) -> Iterator[tuple[Program, Mapping[str, Any]]]:
+    program = _program(component, scene)
+    found = scene.second.service(program.service) if program is not None else None
+    if program is not None and found is not None:
+        yield program, found
+
+
+def _evidence(program: Program, found: Mapping[str, Any], scene: Scene) -> tuple[str, ...]:
+    lines = [line.strip() for line in scene.logs.get(program.service, "").splitlines() if line.strip()]
+    return (exit_line(found), *lines[-3:], programs.log_of(program, scene.first).advice)
+
+
+def _disabled(component: Component, scene: Scene) -> Iterator[Seen]:
+    for program, found in _there(component, scene):
+        if found.get("start") == DISABLED:
+            yield Seen(f"service {program.service}", "it is disabled", "started with the machine")
+
+
+def _stopped(component: Component, scene: Scene) -> Iterator[Seen]:
+    for program, found in _there(component, scene):
+        state = str(found.get("state"))
+        if state in {"running", "paused"} or found.get("start") == DISABLED:
+            continue
+        code = found.get("service_exit_code") or found.get("exit_code") or 0
+        seen = f"it is {state} (its last exit code was {code})"
+        yield Seen(f"service {program.service}", seen, "running", evidence=_evidence(program, found, scene))
+
+
+def _crashes(component: Component, scene: Scene) -> Iterator[Seen]:
+    """nssm's pause, and a program that is gone or another one in the second look."""
+    for program, found in _there(component, scene):
+        evidence = _evidence(program, found, scene)
+        name = windows_path.name(program.binary)
+        if found.get("state") == "paused":
+            yield Seen(
+                f"service {program.service}",
+                "it is paused: its program ended at once, and nssm waits before it tries again",
+                "running",
+                evidence=evidence,
+            )
+        elif found.get("state") == "running" and isinstance(scene.second.parts.get("processes"), list):
+            before, after = programs.process(program, scene.first), programs.process(program, scene.second)
+            if after is None or (before is not None and before["pid"] != after["pid"]):
+                was = "does not" if after is None else "was started again while it was watched"
+                seen = f"it says that it runs, but {name} {was}: it ends again and again"
+                yield Seen(f"service {program.service}", seen, "one process that stays", evidence=evidence)
+
+
+def _at_work(component: Component, scene: Scene) -> Iterator[tuple[Program, Mapping[str, Any]]]:
+    for program, found in _there(component, scene):
+        if found.get("state") == "running" and not any(_crashes(component, scene)):
+            yield program, found
+
+
+def _no_pipe(component: Component, scene: Scene) -> Iterator[Seen]:
+    for program, found in _at_work(component, scene):
+        pipe = scene.second.parts.get(pipe_query(program.pipe).key) if program.pipe else None
+        if pipe is not None and not pipe.get("exists"):
+            seen = rf"its pipe \\.\pipe\{program.pipe} is not there"
+            yield Seen(f"service {program.service}", seen, "the pipe", evidence=_evidence(program, found, scene))
+
+
+def _unhealthy(component: Component, scene: Scene) -> Iterator[Seen]:
+    for program, found in _at_work(component, scene):
+        url = programs.healthz(program, scene.layout, scene.first)
+        answer = scene.second.parts.get(f"http:{url}") if url else None
+        if answer is not None and answer.get("status") != 200:
+            yield Seen(
+                f"service {program.service}", _ill(url, answer), "200", evidence=_evidence(program, found, scene)
+            )
+
+
+def _ill(url: str, answer: Mapping[str, Any]) -> str:
+    if error := str(answer.get("error") or "").strip():
+        return f"{url} does not answer: {error.rstrip('.')}"
+    return f"{url} answers {answer.get('status')} {str(answer.get('body', '')).strip()[:200]}".rstrip()
+
+
+def _log(component: Component, scene: Scene) -> Iterator[tuple[Program, str, Mapping[str, Any]]]:
+    for program, _found in _at_work(component, scene):
+        path = programs.log_of(program, scene.first).file
+        if path and file_key(path) in scene.second.parts:
+            yield program, path, scene.second.parts[file_key(path)]
+
+
+def _no_log(component: Component, scene: Scene) -> Iterator[Seen]:
+    for program, path, found in _log(component, scene):
+        if not found.get("exists") or not found.get("size"):
+            seen = f"it runs, but its log {path} is {'empty' if found.get('exists') else 'not there'}"
+            yield Seen(f"service {program.service}", seen, "what it prints in a file")
+
+
+def _log_old(component: Component, scene: Scene) -> Iterator[Seen]:
+    """A log that is older than the process is not that process's. Windows may note the time of an open file late, so
+    this is a warning."""
+    for program, path, found in _log(component, scene):
+        process = programs.process(program, scene.second)
+        if found.get("size") and process and str(found.get("written", "")) < str(process.get("started", "")):
+            seen = f"{path} was last written {found.get('written')}, before it was started"
+            yield Seen(f"service {program.service}", seen, "lines of this process")
+
+
+def _shim(scene: Scene) -> Iterator[Seen]:
+    if scene.expected is None:
+        return
+    if path := shim.stranger(scene.layout, scene.first):
+        yield Seen("containerd", f"it runs pods by {path}, the first in the machine's Path", "its own shim")
+
+
+def _left_open(scene: Scene) -> Iterator[Seen]:
+    """CRI over TCP whose time was over, and what the node could not do about it by itself."""
+    if scene.expected is not None and (said := expiry.finding(scene.layout, scene.first)):
+        yield Seen("CRI over TCP", said.removesuffix(expiry.REMEDY).strip().rstrip("."), "closed")
+
+
+FOLLOW = {
+    "containerd": ("kubelet.*", "node.not-ready", "node.taint", "pod.*", "cri-tcp.*"),
+    "kubelet": ("node.*", "pod.*"),
+    "flannel": (
+        *("hns.no-network", "hns.no-management-address", "hns.network-range", "flannel.no-subnet-env", "cni.absent"),
+        *("hns.no-host-adapter", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
+    ),
+    "kube_proxy": ("kube-proxy.no-rules", "kube-proxy.rule-*", "traffic.*"),
+}
+"""What follows where a program does not run, by the component's role."""
+
+_READS_LOG = "The end of its log says why; see the evidence."
+
+
+def checks_of(component: Component) -> tuple[Check, ...]:
+    """The checks of one component that has a program."""
+    role = component.role
+    label, name = role.replace("_", "-"), component.name
+    made = converge(role, text=f"Install {name} and its service.")
+    again = converge(role, text=f"Set up the service of {name} again and start it.")
+    restart = Remedy(f"Restart {name}.", Action.RESTART, (role,))
+    start = Remedy(f"Start {name}. If it stops again, the end of its log says why.", Action.RESTART, (role,))
+    look_at = advice(f"Read the end of its log; after a change of its arguments run site.yml with the tag {role}.")
+    follow = (*FOLLOW.get(role, ()), f"{label}.*")
+
+    def check(
+        kind: str,
+        severity: str,
+        title: str,
+        cause: str,
+        remedy: Remedy,
+        look: Callable[[Component, Scene], Iterator[Seen]],
+        explains: tuple[str, ...] = follow,
+    ) -> Check:
+        own = tuple(each for each in explains if each != f"{label}.{kind}")
+        return Check(
+            f"{label}.{kind}",
+            severity,
+            title,
+            cause,
+            remedy,
+            partial(look, component),
+            explains=own,
+            area=Area.PROGRAMS,
+        )
+
+    daemon = component.daemon
+    no_pipe = check(
+        "no-pipe",
+        ERROR,
+        f"{name} runs, but its pipe is not there",
+        "A plugin did not start, or its configuration names another address.",
+        again,
+        _no_pipe,
+    )
+    unhealthy = check("unhealthy", ERROR, f"{name} does not say that it is healthy", _READS_LOG, restart, _unhealthy)
+    return (
+        check(
+            "not-installed",
+            ERROR,
+            f"There is no service of {name}",
+            "It was not installed, or somebody removed it.",
+            made,
+            _missing,
+        ),
+        check(
+            "disabled",
+            ERROR,
+            f"{name} is disabled",
+            "Somebody disabled the service: it does not start.",
+            again,
+            _disabled,
+        ),
+        check("stopped", ERROR, f"{name} does not run", "Somebody stopped it, or it ended.", start, _stopped),
+        check("crashes", ERROR, f"{name} ends again and again", _READS_LOG, look_at, _crashes),
+        *((no_pipe,) if daemon is not None and daemon.pipe is not None else ()),
+        *((unhealthy,) if daemon is not None and daemon.healthz is not None else ()),
+        check(
+            "no-log",
+            WARNING,
+            f"{name} writes no log",
+            "Its service has no file for what it prints, or the disk is full.",
+            again,
+            _no_log,
+            (),
+        ),
+        check(
+            "log-old",
+            WARNING,
+            f"The log of {name} is older than its process",
+            "The service logs elsewhere, or the disk is full.",
+            advice("Look whether the service logs elsewhere, or the disk is full."),
+            _log_old,
+            (),
+        ),
+    )
+
+
+CHECKS = (
+    *(check for each in registry.COMPONENTS if each.daemon is not None for check in checks_of(each)),
+    Check(
+        "containerd.other-shim",
+        WARNING,
+        "containerd runs pods by another release's shim",
+        "The first one in the machine's Path is taken, not the one beside containerd.exe.",
+        advice(shim.REMEDY),
+        _shim,
+        area=Area.PROGRAMS,
+    ),
+    Check(
+        "cri-tcp.left-open",
+        WARNING,
+        "CRI over TCP was not closed when its time was over",
+        "The node could not close it by itself.",
+        advice(expiry.REMEDY),
+        _left_open,
+        area=Area.PROGRAMS,
+    ),
+)

@@ -1,0 +1,58 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node's network should be, as the arguments of hns_check say; what is empty is not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..components.expected import Expected
+from ..components.layout import Layout
+
+NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
+"""flannel's network in each mode, where it has no name of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """`network_name` and `network_mode` (`l2bridge`, `overlay`, ..) are the pod network's, `vni` the overlay's,
+    `subnet` the node's own range of pod addresses, `interface_name` the physical adapter's name.
+
+    CIDRs may hold two families, with a comma. With `flannel` false the files of flannel and cni.conf are another CNI's
+    and are not compared; with `kube_proxy` false kube-proxy is no service of the host.
+    """
+
+    layout: Layout
+    network_name: str = ""
+    network_mode: str = ""
+    vni: int = 0
+    subnet: str = ""
+    interface_name: str = ""
+    management_ip: str = ""
+    cluster_cidr: str = ""
+    service_cidr: str = ""
+    cluster_domain: str = ""
+    node_name: str = ""
+    flannel: bool = True
+    kube_proxy: bool = True
+
+    @classmethod
+    def of(cls, layout: Layout, expected: Expected, domain: str = "") -> Expectations:
+        """By what the node is expected to be; `domain` is the cluster's. Nothing is expected of another CNI's."""
+        flannel = expected.flannel
+        name = expected.network_name or NETWORKS.get(expected.network_mode, "")
+        return cls(
+            layout=layout,
+            network_name=name if flannel else "",
+            network_mode=expected.network_mode if flannel else "",
+            interface_name=expected.interface_name if flannel else "",
+            management_ip=expected.management_ip,
+            cluster_cidr=expected.cluster_cidr,
+            service_cidr=expected.service_cidr,
+            cluster_domain=domain,
+            node_name=expected.node_name,
+            flannel=flannel,
+            kube_proxy=expected.kube_proxy,
+        )

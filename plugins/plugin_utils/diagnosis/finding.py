@@ -1,0 +1,146 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One thing that is wrong with a node, and what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+ERROR, WARNING, NEVER = "error", "warning", "never"
+
+SEVERITIES = (ERROR, WARNING)
+"""Most severe first. An error: what should work does not, or will not. A warning: it may."""
+
+
+class Action(StrEnum):
+    """What carries out a remedy."""
+
+    ADVICE = "advice"
+    """A person: there is no command for it, or none that was proven to mend it."""
+    CONVERGE = "converge"
+    """site.yml with the tags of these roles."""
+    RESTART = "restart"
+    """repair.yml: these services are started, again if they run, those that lean on them too."""
+    NETWORK = "network"
+    """repair.yml: flanneld is launched until its network and its lease are there."""
+    REJOIN = "rejoin"
+    """repair.yml: what is left of the node's earlier life goes, and it joins again."""
+    SWITCH = "switch"
+    """repair.yml removes our networks of the other mode, then site.yml makes those of the wanted one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What mends a finding. `text` says it in a sentence or two, for people; `action` does it, on the roles or services
+    `on`; `options` are extra variables of the playbook. `cuts_off` says in a sentence what stops working meanwhile."""
+
+    text: str
+    action: Action = Action.ADVICE
+    on: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    cuts_off: str = ""
+
+    def command(self, host: str) -> str:
+        """The command that carries it out on a host of the inventory; empty for advice."""
+        variables = dict(self.options)
+        match self.action:
+            case Action.ADVICE:
+                return ""
+            case Action.CONVERGE:
+                playbooks = f"winkube.node.site --tags {','.join(self.on)}"
+            case Action.SWITCH:
+                playbooks = "winkube.node.repair winkube.node.site"
+                variables = {"winkube_repair": "network", "winkube_repair_switch_mode": "true"} | variables
+            case _:
+                playbooks = "winkube.node.repair"
+                variables = {"winkube_repair": self.action.value} | variables
+        if self.action == Action.RESTART:
+            variables["winkube_repair_services"] = ",".join(self.on)
+        said = "".join(f" -e {name}={value}" for name, value in variables.items())
+        return f"ansible-playbook {playbooks} --limit {host}{said}"
+
+    def as_advice(self) -> Remedy:
+        """The same for a person to decide about, with the command, if there is one, in its text."""
+        if self.action == Action.ADVICE:
+            return self
+        command = self.command("<host>")
+        return replace(
+            self, text=f"{self.text} Not proven in the lab: '{command}'.", action=Action.ADVICE, on=(), options=()
+        )
+
+    def as_data(self, host: str) -> dict[str, str]:
+        """As modules return it."""
+        return {
+            "text": self.text,
+            "action": self.action.value,
+            "command": self.command(host),
+            "cuts_off": self.cuts_off,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`id` is the check's, the same from release to release. `title` says what is wrong, `subject` is what was looked
+    at, such as `endpoint 8995..`; `seen` and `wanted` what it is and what it should be (`wanted` may be empty); `cause`
+    why that comes about; `evidence` are lines that were read; `source` the public thread or upstream file that shows
+    the fault; `explains` the ids, or patterns of ids (`kube-proxy.*`), of findings that follow from this one."""
+
+    id: str
+    severity: str
+    title: str
+    subject: str
+    seen: str
+    wanted: str
+    cause: str
+    remedy: Remedy
+    evidence: tuple[str, ...] = ()
+    source: str = ""
+    explains: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What was seen and what was wanted, one sentence."""
+        return f"{self.subject}: {self.seen}{f'; wanted {self.wanted}' if self.wanted else ''}."
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, why, and what to do about it, for a person."""
+        return " ".join(part for part in (self.text, self.cause, self.remedy.text) if part)
+
+    def as_data(self, host: str = "") -> dict[str, Any]:
+        """As modules return it, with the remedy's command for a host of the inventory."""
+        return {
+            "id": self.id,
+            "severity": self.severity,
+            "title": self.title,
+            "subject": self.subject,
+            "seen": self.seen,
+            "wanted": self.wanted,
+            "cause": self.cause,
+            "remedy": self.remedy.as_data(host),
+            "evidence": list(self.evidence),
+            "source": self.source,
+            "explains": list(self.explains),
+        }
+
+    def with_evidence(self, *lines: str) -> Finding:
+        """The same with more lines that were read."""
+        return replace(self, evidence=(*self.evidence, *lines))
+
+
+def worst(findings: Iterable[Finding]) -> str:
+    """The highest severity among them, empty without findings."""
+    found = {each.severity for each in findings}
+    return next((severity for severity in SEVERITIES if severity in found), "")
+
+
+def fails(findings: Iterable[Finding], fail_on: str) -> bool:
+    """Whether the findings reach `fail_on`: `error`, `warning` or `never`."""
+    if fail_on == NEVER:
+        return False
+    counted = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return any(each.severity in counted for each in findings)

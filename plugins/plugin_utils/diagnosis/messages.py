@@ -1,0 +1,149 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Searches the ends of logs, and what a person pastes, for the messages that are known (facts/messages_*.py).
+
+    for hit in search({"kubelet": text}):        # by service
+        print(hit.finding, hit.lines)
+    about("hcnCreateEndpoint failed in Win32: ... (0x803b000d)")     # ("hns.policy-refused",)
+
+A log tells of earlier times as well: a line counts if the program has not said since that the thing works, and if it is
+not much older than the log's last line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..facts import messages_programs, messages_windows
+from ..facts.message import Message
+
+MESSAGES: tuple[Message, ...] = (*messages_windows.MESSAGES, *messages_programs.MESSAGES)
+"""The first one that fits a line is taken: what is particular stands before what is general."""
+
+LINES = 3
+"""So many lines are kept of a hit: the last ones."""
+WIDTH = 400
+"""So many characters of a line."""
+RECENT = timedelta(minutes=15)
+"""What is older than the log's last line by more than this is over. The number is this module's own: kubelet and
+kube-proxy try again within 5 minutes at the latest (kubernetes pkg/kubelet/pod_workers.go, maxBackoff)."""
+
+OVER: Mapping[str, re.Pattern[str]] = {
+    "kubelet": re.compile(r"Successfully registered node|status as it just became ready|event=\"NodeReady\"", re.I),
+    "flanneld": re.compile(r"Wrote subnet file|Running backend|Backend is running", re.I),
+    "containerd": re.compile(r"containerd successfully booted", re.I),
+    "kube-proxy": re.compile(r"Hns Network loaded|load ?balancer (?:policy )?resource created|Created Hns load", re.I),
+}
+"""After such a line of a program, what it said of its start before is over. Sources: kubernetes pkg/kubelet
+kubelet_node_status.go, kubelet.go; flannel main.go; containerd cmd/containerd/command/main.go; kubernetes
+pkg/proxy/winkernel/proxier.go, hns.go."""
+
+_KLOG = re.compile(r"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
+_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")
+
+_COMPILED = tuple((re.compile(each.pattern, re.IGNORECASE), each) for each in MESSAGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a log says: the id of the finding that it leads to, whose log, the last lines, and how many there are."""
+
+    finding: str
+    program: str
+    lines: tuple[str, ...]
+    count: int
+    source: str
+
+
+def known(text: str) -> Message | None:
+    """The first message of the table that fits."""
+    said = plain(text)
+    return next((message for pattern, message in _COMPILED if pattern.search(said)), None)
+
+
+def plain(text: str) -> str:
+    """Without the quoting of a log inside of a log, and without the zeros of UTF-16."""
+    text = text.replace("\x00", "")
+    while '\\"' in text or "\\\\" in text:
+        text = text.replace('\\"', '"').replace("\\\\", "\\")
+    return text
+
+
+def about(text: str) -> tuple[str, ...]:
+    """The findings that a pasted message leads to, the most particular first; none for a message that is not known. A
+    message of several lines may have been broken anywhere."""
+    parts = [text, " ".join(text.split()), *text.splitlines()]
+    found = [message for part in parts if part.strip() and (message := known(part)) is not None]
+    ranked = sorted(found, key=MESSAGES.index)
+    return tuple(dict.fromkeys(each.finding for each in ranked))
+
+
+def search(logs: Mapping[str, str]) -> tuple[Hit, ...]:
+    """What the ends of logs say, in the order of the table's findings."""
+    hits = [hit for program, text in logs.items() for hit in _of_log(program, text)]
+    order = [each.finding for each in MESSAGES]
+    return tuple(sorted(hits, key=lambda hit: order.index(hit.finding)))
+
+
+def _of_log(program: str, text: str) -> Iterator[Hit]:
+    lines = [line.strip() for line in text.replace("\x00", "").splitlines() if line.strip()]
+    last = next((moment for line in reversed(lines) if (moment := _moment(line))), None)
+    started = _last(lines, OVER.get(_program(program)))
+    found: dict[str, tuple[Message, list[str]]] = {}
+    for number, line in enumerate(lines):
+        message = known(line)
+        if message is None or (number < started and _of_start(message)):
+            continue
+        if message.early and number < len(lines) - 1 - _NEAR:
+            continue
+        moment = _moment(line)
+        if last is not None and moment is not None and timedelta() <= last - moment and last - moment > RECENT:
+            continue
+        found.setdefault(message.finding, (message, []))[1].append(line)
+    for finding, (message, said) in found.items():
+        shown = tuple(each[:WIDTH] for each in dict.fromkeys(said[-LINES:]))
+        yield Hit(finding, program, shown, len(said), message.source)
+
+
+_NEAR = 40
+"""What a healthy program says early counts only if it stands among this many last lines: kubelet says every 5 seconds
+that there is no network (kubernetes pkg/kubelet/kubelet.go, updateRuntimeUp)."""
+
+_RUNNING = ("hns.", "container.", "image.", "kube-proxy.rule", "cni.")
+"""Findings that come up while a program runs: a good start does not say that they are over."""
+
+
+def _of_start(message: Message) -> bool:
+    return message.early or not message.finding.startswith(_RUNNING)
+
+
+def _program(service: str) -> str:
+    """The program behind a service's name, by the name; the service's own name if that does not tell."""
+    folded = service.casefold()
+    return next((name for name in OVER if name in folded or name.replace("-", "") in folded), folded)
+
+
+def _last(lines: Iterable[str], pattern: re.Pattern[str] | None) -> int:
+    found = [number for number, line in enumerate(lines) if pattern is not None and pattern.search(line)]
+    return found[-1] if found else -1
+
+
+def _moment(line: str) -> datetime | None:
+    """When a line was written: klog's (which knows no year) or an ISO time anywhere in its beginning."""
+    if found := _KLOG.match(line):
+        month, day, hour, minute, second = (int(each) for each in found.groups())
+        return _at(2000, month, day, hour, minute, second)
+    if found := _STAMP.search(line[:80]):
+        return _at(*(int(each) for each in found.groups()))
+    return None
+
+
+def _at(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, hour, minute, second)
+    except ValueError:
+        return None

@@ -1,0 +1,352 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that the checks look at, out of a reading: parsed once, None or empty for what was not read."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from ..components import networks
+from ..components.cni.cni_conf import FILE
+from ..components.expected import Expected
+from ..components.flannel import subnet_env
+from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
+from ..components.healthz import started_with
+from ..components.layout import Layout
+from ..components.networks import Adapter
+from ..engine import windows_path
+from ..engine.environment import fingerprint
+from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query
+from ..engine.resource import Refused
+from ..facts.flannel import NET_CONF
+from ..network.conf import Conf, ConfError, chosen, decode, load
+from ..network.model import Endpoint, Hns, Network
+from ..network.parse import KINDS, parse
+from ..network.port_blocks import Ports
+from ..network.virtual_machine import VmAdapter, plain
+from .cluster_view import ClusterView
+from .expectations import Expectations
+
+HNS_SERVICE, COMPUTE_SERVICE = "hns", "vmcompute"
+"""Services of the feature Containers. Source: docs/protocol.md; Windows' own service names."""
+
+LIMIT = 64 * 1024
+
+CONF_FILES = (
+    FILE,
+    *("0-containerd-nat.conf", "0-containerd-nat.json", "07-flannel.conflist", "10-antrea.conflist"),
+    *("10-azure.conflist", "10-calico.conf", "10-calico.conflist", "10-flannel.conf", "10-flannel.conflist"),
+    *("azure.conflist", "nat.conf", "vpc-bridge.conf"),
+)
+"""CNI configurations by the names that one meets, so that the one that containerd takes is read with everything else.
+Sources: sig-windows-tools (Install-Containerd.ps1, hostprocess/flannel, hostprocess/calico), rancher/rke2 pkg/windows,
+antrea build/yamls/windows, Azure/AgentBaker, awslabs/amazon-eks-ami, containerd script/setup/install-cni-windows."""
+
+Object = Mapping[str, Any]
+"""A JSON object as the API or HNS returns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What was read and what is wanted.
+
+    `adapters` is None where they could not be read. `cni_file` is the CNI configuration that containerd takes,
+    `cni_text` its text (None: not read, empty: not there), `cni_conf` what it says, `cni_problem` why it says nothing.
+    `net_conf` is the parsed file, None where it is absent or no JSON; `conf_files` are the names beside `cni_file`,
+    `programs` those in the plugins' folder (None if that was not read). `pod_network` is the network that the pods are
+    in, as far as that can be told.
+
+    `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
+    which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service. `node` is
+    the Node object, `asked` whether the cluster was asked for it; `cluster` also has Services, EndpointSlices and pods.
+    """
+
+    expect: Expectations
+    hns: Hns
+    first: Reading = field(default_factory=Reading)
+    second: Reading = field(default_factory=Reading)
+    expected: Expected | None = None
+    logs: Mapping[str, str] = field(default_factory=dict)
+    node: Object | None = None
+    asked: bool = False
+    adapters: tuple[Adapter, ...] | None = None
+    services: Mapping[str, Mapping[str, Any]] | None = None
+    cni_file: str = FILE
+    cni_text: str | None = None
+    cni_conf: Conf | None = None
+    cni_problem: str = ""
+    conf_files: tuple[str, ...] = ()
+    programs: tuple[str, ...] | None = None
+    net_conf: Mapping[str, Any] | None = None
+    lease: SubnetEnv | None = None
+    kube_proxy: tuple[str, ...] | None = None
+    kube_proxy_env: tuple[str, ...] = ()
+    flanneld: tuple[str, ...] | None = None
+    started: tuple[tuple[str, str], ...] = ()
+    ports: tuple[Ports, ...] = ()
+    cluster: ClusterView | None = None
+    macs: frozenset[str] = frozenset()
+    vm_adapters: tuple[VmAdapter, ...] = ()
+
+    @property
+    def layout(self) -> Layout:
+        """Where things are."""
+        return self.expect.layout
+
+    @property
+    def interface_name(self) -> str:
+        """The adapter that the node's address is on."""
+        return self.expected.interface_name if self.expected is not None else self.expect.interface_name
+
+    def content(self, path: str) -> str | None:
+        """The text of a file; empty if it is not there, None if it was not read."""
+        if not isinstance(self.first.parts.get(file_key(path)), Mapping):
+            return None
+        return self.first.text(path) or ""
+
+    @property
+    def pod_cidr(self) -> str:
+        """The Node's, empty where it is not known."""
+        return str(((self.node or {}).get("spec") or {}).get("podCIDR") or "")
+
+    @property
+    def pod_network(self) -> Network | None:
+        """By the name that is expected, else that in cni.conf, else the only one of a pod network's type."""
+        for name in (self.expect.network_name, self.cni_conf.name if self.cni_conf else ""):
+            if name:
+                return self.hns.network(name)
+        found = [each for each in self.hns.networks if each.type in {"l2bridge", "overlay"} and each.name != "External"]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def source_vip(self) -> str:
+        """The address in kube-proxy's --source-vip."""
+        return argument(self.kube_proxy or (), "source-vip")
+
+    def service(self, name: str) -> Mapping[str, Any] | None:
+        """As listed; None if it is not there, or services were not read."""
+        return (self.services or {}).get(name.casefold())
+
+    def is_pods(self, endpoint: Endpoint) -> bool:
+        """Whether an endpoint should be a pod's: not a remote one, no gateway of the host (`cbr0_ep`, `Calico_ep`,
+        `VIPEndpoint`), not the source VIP, and in a network that pods are in."""
+        home = self.hns.network_of(endpoint)
+        if endpoint.remote or self.is_hosts(endpoint) or self.source_vip in endpoint.addresses:
+            return False
+        if any(self._vip(address) for address in endpoint.addresses):
+            return False
+        return home is None or home.type in {"l2bridge", "overlay", "l2tunnel", "transparent"}
+
+    def is_hosts(self, endpoint: Endpoint) -> bool:
+        """Whether the host itself is attached by it: by its name, or since the host has an adapter of its name, or
+        its address."""
+        own = {address for each in self.adapters or () for address, _length in each.addresses}
+        virtual = {each.physical.casefold() for each in self.adapters or () if each.is_virtual}
+        return (
+            host_endpoint(endpoint.name) or endpoint.name.casefold() in virtual or bool(own & set(endpoint.addresses))
+        )
+
+    def _vip(self, address: str) -> bool:
+        """Whether a rule uses it as its source VIP, which tells where kube-proxy is no service."""
+        return any(balancer.source_vip == address for _list, balancer in self.hns.balancers())
+
+    def env_of_kube_proxy(self, name: str, value: str) -> bool | None:
+        """Whether the service's variable has this value; None where it has no such variable. Readings keep fingerprints
+        in place of values."""
+        own = [each for each in self.kube_proxy_env if each.partition("=")[0].upper() == name]
+        return None if not own else any(fingerprint(each) == fingerprint(f"{name}={value}") for each in own)
+
+
+def host_endpoint(name: str) -> bool:
+    """Whether an endpoint's name is one that the host itself is attached by, or that kube-proxy's endpoints have, which
+    gives none: HNS calls those Ethernet.
+
+    Sources: flannel pkg/backend/hostgw/hostgw_windows.go (`<network>_ep`), Calico node/pkg/startup (`Calico_ep`),
+    openshift windows-machine-config-operator (`VIPEndpoint`), microsoft/SDN Kubernetes/windows start-kubelet.ps1
+    (`cbr0`), windows-container-networking (`bridge_gw`), moby daemon/network (`ingress-endpoint`), kubernetes
+    pkg/proxy/winkernel/hns.go createEndpoint.
+    """
+    folded = name.casefold()
+    return folded.endswith("_ep") or folded in {"", "ethernet", "vipendpoint", "cbr0", "bridge_gw", "ingress-endpoint"}
+
+
+def argument(argv: Sequence[str], wanted: str) -> str:
+    """The value of `--wanted=value` or `--wanted value` among arguments, the last one; empty without."""
+    found = ""
+    for word, following in pairwise((*argv, "")):
+        name, equals, value = word.partition("=")
+        if name.startswith("-") and name.lstrip("-") == wanted:
+            found = value if equals else following
+    return found
+
+
+def reads(expect: Expectations) -> tuple[Query, ...]:
+    """What has to be read for a scene."""
+    layout = expect.layout
+    queries = [
+        networks.hns_query(*KINDS),
+        networks.adapters_query(),
+        services_query((HNS_SERVICE, COMPUTE_SERVICE, layout.kube_proxy_service, layout.flanneld_service)),
+        Query("processes", "processes", (("names", ("svchost.exe", windows_path.name(layout.kube_proxy_binary))),)),
+        subnet_env.query(layout),
+        *(file_query(windows_path.join(layout.cni_conf_dir, name), content_limit=LIMIT) for name in CONF_FILES),
+        file_query(NET_CONF, content_limit=LIMIT),
+        file_query(layout.cni_conf_dir, entries=True),
+        file_query(layout.cni_bin_dir, entries=True),
+    ]
+    return merge_queries(queries)
+
+
+def scene_of(
+    reading: Reading,
+    expect: Expectations,
+    cluster: ClusterView | None = None,
+    vm_adapters: tuple[VmAdapter, ...] = (),
+    ports: tuple[Ports, ...] = (),
+    *,
+    second: Reading | None = None,
+    expected: Expected | None = None,
+    logs: Mapping[str, str] | None = None,
+    node: Object | None = None,
+    asked: bool = False,
+) -> Scene:
+    """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
+    Hyper-V host says of its machines, `ports` what netsh says on the node; the rest as in Scene."""
+    layout = expect.layout
+    names = (_entries(reading, layout.cni_conf_dir) or ()) if expect.flannel else ()
+    file = chosen(names) or FILE
+    cni_text, cni_conf, cni_problem = _cni(reading, layout, file) if expect.flannel else (None, None, "")
+    services = _services(reading)
+    proxy, daemon = _service(services, layout.kube_proxy_service), _service(services, layout.flanneld_service)
+    return Scene(
+        expect=expect,
+        hns=parse(reading.parts.get(networks.HNS)),
+        first=reading,
+        second=second or reading,
+        expected=expected,
+        logs=logs or {},
+        node=node if node is not None or cluster is None else cluster.node,
+        asked=asked or cluster is not None,
+        adapters=_adapters(reading),
+        services=services,
+        cni_file=file,
+        cni_text=cni_text,
+        cni_conf=cni_conf,
+        cni_problem=cni_problem,
+        conf_files=names,
+        programs=_entries(reading, layout.cni_bin_dir) if expect.flannel else None,
+        net_conf=_json(_text(reading, _net_conf_path(daemon, layout))) if expect.flannel else None,
+        lease=_lease(_text(reading, subnet_env.path(layout))) if expect.flannel else None,
+        kube_proxy=started_with(proxy, layout.kube_proxy_binary) if proxy and expect.kube_proxy else None,
+        kube_proxy_env=_environment(proxy) if proxy and expect.kube_proxy else (),
+        flanneld=started_with(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
+        started=tuple(_started(reading, services, layout)),
+        cluster=cluster,
+        macs=frozenset(plain(str(each.get("mac") or "")) for each in listed_adapters(reading)),
+        vm_adapters=vm_adapters,
+        ports=ports,
+    )
+
+
+def listed_adapters(reading: Reading) -> tuple[Mapping[str, Any], ...]:
+    """The adapters as the probe lists them; none where they could not be read."""
+    found = reading.parts.get(networks.ADAPTERS)
+    return tuple(each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()
+
+
+def _services(reading: Reading) -> Mapping[str, Mapping[str, Any]] | None:
+    if not isinstance(reading.parts.get("services"), list):
+        return None
+    return {str(each["name"]).casefold(): each for each in reading.services()}
+
+
+def _service(services: Mapping[str, Mapping[str, Any]] | None, name: str) -> Mapping[str, Any] | None:
+    return (services or {}).get(name.casefold())
+
+
+def _environment(service: Mapping[str, Any]) -> tuple[str, ...]:
+    nssm = service.get("nssm") or {}
+    own = (*(service.get("environment") or ()), *(nssm.get("AppEnvironmentExtra") or ()))
+    return tuple(str(each) for each in own)
+
+
+def _adapters(reading: Reading) -> tuple[Adapter, ...] | None:
+    try:
+        return networks.adapters(reading)
+    except Refused:
+        return None
+
+
+def _text(reading: Reading, path: str) -> str | None:
+    return reading.text(path) if isinstance(reading.parts.get(file_key(path)), Mapping) else None
+
+
+def _entries(reading: Reading, path: str) -> tuple[str, ...] | None:
+    found = reading.parts.get(file_key(path))
+    names = found.get("entries") if isinstance(found, Mapping) else None
+    return tuple(str(each) for each in names) if isinstance(names, list) else None
+
+
+def _net_conf_path(daemon: Mapping[str, Any] | None, layout: Layout) -> str:
+    given = argument(started_with(daemon, layout.flanneld_binary) or (), "net-config-path") if daemon else ""
+    return given if given and not windows_path.problem(given) else NET_CONF
+
+
+def _cni(reading: Reading, layout: Layout, name: str) -> tuple[str | None, Conf | None, str]:
+    """The text of a CNI configuration, what it says, and why it says nothing."""
+    path = windows_path.join(layout.cni_conf_dir, name)
+    if not isinstance(reading.parts.get(file_key(path)), Mapping):
+        return None, None, ""
+    found = reading.file(path)
+    if not found.get("exists"):
+        return "", None, ""
+    content = found.get("content")
+    if content is None:
+        return None, None, ""
+    try:
+        text = decode(base64.b64decode(content))
+    except ConfError as error:
+        return None, None, str(error)
+    try:
+        return text, load(name, text), ""
+    except ConfError as error:
+        return text, None, str(error)
+
+
+def _json(text: str | None) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _lease(text: str | None) -> SubnetEnv | None:
+    try:
+        return subnet_env.parse(text) if text else None
+    except SubnetEnvError:
+        return None
+
+
+def _started(
+    reading: Reading, services: Mapping[str, Mapping[str, Any]] | None, layout: Layout
+) -> list[tuple[str, str]]:
+    """When HNS and kube-proxy were started, by service: the first by its service's process, the second by its name,
+    since nssm's process is not its own."""
+    listed = reading.parts.get("processes")
+    processes: list[Mapping[str, Any]] = listed if isinstance(listed, list) else []
+    pid = (_service(services, HNS_SERVICE) or {}).get("pid")
+    name = windows_path.name(layout.kube_proxy_binary).casefold()
+    found = [(HNS_SERVICE, str(each.get("started") or "")) for each in processes if pid and each.get("pid") == pid]
+    found += [
+        (layout.kube_proxy_service, str(each.get("started") or ""))
+        for each in processes
+        if str(each.get("name") or "").casefold() == name
+    ]
+    return found

@@ -1,0 +1,258 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All checks of a node, the selections from them, and what a person has to know of it: causes before consequences.
+
+    scene = scene_of(reading, Expectations(layout, network_name="vxlan0"), cluster)
+    report = diagnose(scene, selection=HNS_CHECK)
+    for cause in report.causes:           # roots first; cause.consequences follow from it
+        print(cause.finding.sentence, cause.finding.remedy.command("win1"))
+    print(report.fine)
+
+`verify`, `hns_check` and `diagnose` are selections of the one table: a fault has the same id and the same remedy in
+each. What a scene does not have (a file that was not read, a cluster that was not asked) is not checked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..engine.reading import Reading
+from ..engine.resource import Refused
+from ..network.model import Hns
+from . import (
+    causes_network,
+    causes_pods,
+    causes_programs,
+    checks_balancers,
+    checks_cni,
+    checks_endpoints,
+    checks_files,
+    checks_host,
+    checks_network,
+    checks_node,
+    checks_programs,
+)
+from .check import Area, Check
+from .checks_logs import with_logs
+from .cluster_view import ClusterView
+from .expectations import Expectations
+from .finding import ERROR, SEVERITIES, Action, Finding, Remedy
+from .scene import Scene, scene_of
+
+PROVEN = frozenset(
+    {
+        *("*.stopped", "*.disabled", "*.not-installed"),
+        *("hns.vmcompute-stopped", "hns.no-network", "hns.network-pod-cidr", "node.absent"),
+        *("flannel.net-conf-name", "flannel.net-conf-backend", "flannel.net-conf-network", "flannel.mtu"),
+        *("flannel.bridge-endpoint", "kube-proxy.cluster-cidr"),
+        *("kube-proxy.rule-twice", "node.address"),
+        *("flannel.no-subnet-env", "flannel.subnet-env-stale", "flannel.subnet-env-invalid", "flannel.iface"),
+        *("cni.absent", "cni.unreadable", "cni.exceptions", "cni.network-name", "cni.plugin-type"),
+        *("cni.plugin-missing", "kube-proxy.hostname-override", "kube-proxy.network-name", "kube-proxy.no-rules"),
+    }
+)
+"""The findings whose remedy's command tests/integration/test_remedies.py runs on a node that was broken so. The remedy
+of any other is advice: what it says may mend it, and nobody has tried."""
+
+
+def _as_tried(check: Check) -> Check:
+    proven = any(fnmatchcase(check.id, pattern) for pattern in PROVEN)
+    return check if proven else replace(check, remedy=check.remedy.as_advice())
+
+
+_ALL: tuple[Check, ...] = (
+    *causes_programs.CHECKS,
+    *checks_programs.CHECKS,
+    *checks_host.CHECKS,
+    *causes_network.CHECKS,
+    *checks_network.CHECKS,
+    *checks_cni.CHECKS,
+    *checks_files.CHECKS,
+    *checks_endpoints.CHECKS,
+    *checks_balancers.CHECKS,
+    *causes_pods.CHECKS,
+    *checks_node.CHECKS,
+)
+CHECKS: tuple[Check, ...] = tuple(_as_tried(each) for each in _ALL)
+"""In the order in which one thing rests on the other."""
+
+KNOWN: Mapping[str, Check] = {check.id: check for check in CHECKS}
+
+
+def remedy_of(identity: str) -> Remedy:
+    """What mends the findings of a check. Refused for what is advice for a person, and for an id that there is not."""
+    check = KNOWN.get(identity)
+    if check is None:
+        near = get_close_matches(identity, KNOWN, 3)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
+        raise Refused(f"finding: there is no finding '{identity}'{meant}")
+    if check.remedy.action == Action.ADVICE:
+        raise Refused(f"What mends {identity} ({check.title}) is for a person to do: {check.remedy.text}")
+    return check.remedy
+
+
+Selection = frozenset[Area]
+
+VERIFY: Selection = frozenset({Area.PROGRAMS, Area.NETWORK, Area.NODE})
+HNS_CHECK: Selection = frozenset({Area.NETWORK})
+DIAGNOSE: Selection = frozenset(Area)
+
+FINE = {
+    Area.PROGRAMS: "services and programs",
+    Area.NETWORK: "the network",
+    Area.NODE: "the Node object",
+    Area.WORKLOADS: "pods and their traffic",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A finding that no other explains, and those that follow from it, in the order of the table."""
+
+    finding: Finding
+    consequences: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`causes` are the roots, errors first; `fine` is one sentence about what was looked at without a finding."""
+
+    causes: tuple[Cause, ...]
+    fine: str
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All of them, errors first, causes before what follows from them."""
+        found = [each for cause in self.causes for each in (cause.finding, *cause.consequences)]
+        return tuple(sorted(found, key=lambda each: SEVERITIES.index(each.severity)))
+
+    def lines(self, host: str) -> tuple[str, ...]:
+        """For a terminal: a sentence for each cause and the command that mends it; no ids."""
+        said: list[str] = []
+        for cause in self.causes:
+            one = cause.finding
+            said.append(f"{one.title}. {one.text} {one.cause}")
+            if command := one.remedy.command(host):
+                said += [f"    {one.remedy.text}", f"    {command}"]
+                said += [f"    Meanwhile: {one.remedy.cuts_off}"] if one.remedy.cuts_off else []
+            else:
+                said.append(f"    To do: {one.remedy.text}")
+            if cause.consequences:
+                titles = dict.fromkeys(each.title for each in cause.consequences)
+                said.append(f"    It explains: {'; '.join(titles)}.")
+        return (*said, *((self.fine,) if self.fine else ()))
+
+    def as_data(self, host: str) -> list[dict[str, Any]]:
+        """The causes as modules return them, each with what follows from it."""
+        return [
+            cause.finding.as_data(host) | {"consequences": [each.as_data(host) for each in cause.consequences]}
+            for cause in self.causes
+        ]
+
+
+def diagnose(scene: Scene, selection: Selection = DIAGNOSE) -> Report:
+    """What is wrong with the node, by the checks of the selection."""
+    looked = _looked_at(scene, selection)
+    return report_of(findings_in(scene, looked), looked)
+
+
+def _looked_at(scene: Scene, selection: Selection) -> Selection:
+    """Less what a node without Kubernetes does not have."""
+    alone = scene.expected is not None and not scene.expected.kubernetes
+    return selection & {Area.PROGRAMS} if alone else selection
+
+
+def report_of(findings: Iterable[Finding], selection: Selection = DIAGNOSE) -> Report:
+    """The same of findings that are known already."""
+    found = tuple(findings)
+    under: dict[int, list[Finding]] = {}
+    roots = [_root(each, found) for each in found]
+    own = {id(each) for each, root in zip(found, roots, strict=True) if root is each}
+    causes = []
+    for each, root in zip(found, roots, strict=True):
+        if id(root) in own and root is not each:
+            under.setdefault(id(root), []).append(each)
+        else:  # nothing explains it, or only what it explains itself
+            causes.append(each)
+    bad = {KNOWN[each.id].area for each in found if each.id in KNOWN}
+    fine = [text for area, text in FINE.items() if area in selection and area not in bad]
+    return Report(
+        tuple(Cause(each, tuple(under.get(id(each), ()))) for each in causes),
+        f"Without a finding: {', '.join(fine)}." if fine else "",
+    )
+
+
+def _root(finding: Finding, found: tuple[Finding, ...]) -> Finding:
+    """The finding that everything up to this one follows from; itself if no other explains it. Who explains stands as
+    severe or more: an error does not follow from a warning."""
+    seen = {finding.id}
+    current = finding
+    while True:
+        above = next((each for each in found if each.id not in seen and _stands_above(each, current, found)), None)
+        if above is None:
+            return current
+        seen.add(above.id)
+        current = above
+
+
+def _stands_above(one: Finding, other: Finding, found: tuple[Finding, ...]) -> bool:
+    """Of two that explain each other the first in the table's order stands above, so that one of them is left."""
+    if not _explains(cause=one, other=other):
+        return False
+    mutual = _explains(cause=other, other=one)
+    return not mutual or found.index(one) < found.index(other)
+
+
+def _explains(cause: Finding, other: Finding) -> bool:
+    if cause.id == other.id or (other.severity == ERROR and cause.severity != ERROR):
+        return False
+    if cause.id in other.explains and other.id not in cause.explains:
+        return False  # the other names this one, which names it by a pattern at most
+    return any(fnmatchcase(other.id, pattern) for pattern in cause.explains)
+
+
+def findings_of(reading: Reading, cluster_view: ClusterView | None, expectations: Expectations) -> tuple[Finding, ...]:
+    """What is wrong with the network, errors first, else in the order of CHECKS.
+
+    `reading` has the answers to `reads(expectations)`; what is missing in it, and without `cluster_view` what needs the
+    cluster, is not checked.
+    """
+    return findings_in(scene_of(reading, expectations, cluster_view), HNS_CHECK)
+
+
+def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding, ...]:
+    """What the checks of a selection find in a scene, errors first."""
+    chosen = {check.id: check for check in CHECKS if check.area in selection}
+    found = [finding for check in CHECKS if check.area in selection for finding in check.findings(scene)]
+    order = {identity: number for number, identity in enumerate(chosen)}
+    everything = with_logs(found, scene, chosen)
+    return tuple(sorted(everything, key=lambda each: (SEVERITIES.index(each.severity), order[each.id])))
+
+
+def left_out(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[str, ...]:
+    """The ids of checks that could not be made, since the cluster was not asked."""
+    return tuple(check.id for check in CHECKS if check.area in selection and not check.can(scene))
+
+
+def counts_of(hns: Hns, findings: Iterable[Finding] = ()) -> dict[str, int]:
+    """How many there are of what HNS manages, and how many findings of each severity."""
+    local = [each for each in hns.endpoints if not each.remote]
+    kinds = Counter(kind for each in hns.policy_lists for kind in each.types)
+    severities = Counter(each.severity for each in findings)
+    return {
+        "networks": len(hns.networks),
+        **{f"networks_{kind}": count for kind, count in sorted(Counter(each.type for each in hns.networks).items())},
+        "endpoints": len(hns.endpoints),
+        "endpoints_local": len(local),
+        "endpoints_remote": len(hns.endpoints) - len(local),
+        "namespaces": len(hns.namespaces),
+        "policy_lists": len(hns.policy_lists),
+        **{f"policies_{kind.casefold()}": count for kind, count in sorted(kinds.items())},
+        **{f"{severity}s": severities[severity] for severity in SEVERITIES},
+    }

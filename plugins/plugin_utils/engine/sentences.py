@@ -1,0 +1,69 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step says: the plan has it as an order ("install containerd"), a result as what was or would be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+PAST = {
+    "add": "added",
+    "allow": "allowed",
+    "cancel": "cancelled",
+    "change": "changed",
+    "create": "created",
+    "convert": "converted",
+    "delete": "deleted",
+    "enable": "enabled",
+    "end": "ended",
+    "exclude": "excluded",
+    "forget": "forgot",
+    "have": "had",
+    "install": "installed",
+    "join": "joined",
+    "label": "labelled",
+    "leave": "left",
+    "limit": "limited",
+    "make": "made",
+    "move": "moved",
+    "pull": "pulled",
+    "record": "recorded",
+    "register": "registered",
+    "relaunch": "relaunched",
+    "remove": "removed",
+    "rename": "renamed",
+    "restart": "restarted",
+    "restrict": "restricted",
+    "rewrite": "rewrote",
+    "run": "ran",
+    "schedule": "scheduled",
+    "secure": "secured",
+    "set": "set",
+    "skip": "skipped",
+    "start": "started",
+    "stop": "stopped",
+    "swap": "swapped",
+    "taint": "tainted",
+    "wait": "waited",
+    "write": "wrote",
+    "acknowledge": "acknowledged",
+    "approve": "approved",
+    "burn": "burned",
+    "cordon": "cordoned",
+    "drain": "drained",
+    "uncordon": "uncordoned",
+}
+"""The verbs that steps begin with. A step has one verb; what else happens is said with nouns."""
+
+
+def as_steps(orders: Iterable[str], *, planned: bool) -> list[dict[str, str]]:
+    """`[{text, state}]` of a result: "would install nssm 2.24", `planned`; "installed nssm 2.24", `done`."""
+    state = "planned" if planned else "done"
+    return [{"text": f"would {order}" if planned else done(order), "state": state} for order in orders]
+
+
+def done(order: str) -> str:
+    """The order once it has been carried out."""
+    verb, blank, rest = order.partition(" ")
+    return f"{PAST[verb]}{blank}{rest}" if verb in PAST else f"did {order}"

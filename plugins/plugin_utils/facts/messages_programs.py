@@ -1,0 +1,283 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What flanneld, CNI plugins, kubelet, kube-proxy, containerd and kubeadm say when something is wrong (message.py)."""
+
+from __future__ import annotations
+
+from .message import Message
+
+MESSAGES: tuple[Message, ...] = (
+    Message(
+        "node.no-pod-cidr",
+        r"node \S+ pod cidr not assigned",
+        "flannel-io/flannel pkg/subnet/kube/kube.go; kubernetes-sigs/sig-windows-tools#345",
+    ),
+    Message(
+        "flannel.net-conf-network",
+        "specified in the flannel net config doesn't contain",
+        "flannel-io/flannel pkg/subnet/kube/kube.go",
+    ),
+    Message(
+        "flannel.net-conf-vxlan",
+        "invalid VXLAN backend config",
+        "flannel-io/flannel pkg/backend/vxlan/vxlan_windows.go",
+    ),
+    Message(
+        "flannel.no-net-conf",
+        r"failed to read net conf|error parsing subnet config|net-conf\.json' is denied",
+        "flannel-io/flannel pkg/subnet/kube/kube.go; kubernetes-sigs/sig-windows-tools#316",
+    ),
+    Message(
+        "flannel.net-conf-backend",
+        "unknown backend type|Error fetching backend",
+        "flannel-io/flannel pkg/backend/manager.go; kubernetes/kubernetes#86482",
+    ),
+    Message(
+        "flannel.iface",
+        "Could not find valid interface matching|Failed to find (?:any valid )?interface to use|"
+        "no interface with given IP found|unable to find default gateway interface|no IPv4 "
+        "address found for given interface",
+        "flannel-io/flannel#944",
+    ),
+    Message(
+        "flannel.node-name",
+        "env variables POD_NAME and POD_NAMESPACE must be set|error retrieving pod spec for|node "
+        "name not present in pod spec",
+        "flannel-io/flannel pkg/subnet/kube/kube.go",
+    ),
+    Message(
+        "flannel.etcd",
+        r"Couldn't fetch network config|dial tcp 127\.0\.0\.1:(?:2379|4001)",
+        "flannel-io/flannel main.go",
+    ),
+    Message(
+        "flannel.public-ip",
+        "PublicIP differs from interface IP",
+        "flannel-io/flannel pkg/backend/hostgw/hostgw_windows.go",
+    ),
+    Message(
+        "cluster.unreachable",
+        "Timed out waiting for node controller sync|error waiting for nodeController to sync|"
+        "timeout contacting kube-api",
+        "flannel-io/flannel pkg/subnet/kube/kube.go",
+    ),
+    Message(
+        "flannel.no-subnet-env",
+        r"loadFlannelSubnetEnv failed|open \S*subnet\.env: |failed to load flannel '?subnet\.env",
+        "flannel-io/cni-plugin flannel_windows.go, flannel.go",
+    ),
+    Message(
+        "cni.plugin-missing",
+        r"failed to find plugin \\*\"?[\w.-]+\\*\"? in path",
+        "rancher/rke2#7793",
+    ),
+    Message(
+        "cni.version",
+        "incompatible CNI versions|unsupported CNI (?:result )?version",
+        "kubernetes-sigs/sig-windows-tools#266",
+    ),
+    Message(
+        "cni.absent",
+        "NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized|No networks "
+        "found in|no network config found in",
+        "containerd/go-cni errors.go; kubernetes-sigs/sig-windows-tools#351",
+        early=True,
+    ),
+    Message(
+        "cni.unreadable",
+        "failed to load CNI config|error parsing configuration|network type not found in|has no "
+        "networks, skipping|invalid cni config|failed to load netconf|error loading CNI config",
+        "containerd/go-cni opts.go; containernetworking/cni libcni/conf.go",
+    ),
+    Message(
+        "cni.unreadable",
+        "'delegate' dictionary is (?:not present|missing)|'delegate' dictionary must not have",
+        "flannel-io/cni-plugin flannel.go",
+    ),
+    Message(
+        "cni.addresses-used-up",
+        "no IP addresses available in (?:range set|network)|no IP addresses available",
+        "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
+    ),
+    Message(
+        "cni.address-taken",
+        r"duplicate allocation is not allowed|requested IP address \S+ is not available",
+        "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
+    ),
+    Message(
+        "cni.addresses-used-up",
+        "IPAM plugin return(?:ed|) is missing (?:valid )?IP|IPAM plugin return is missing",
+        "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
+    ),
+    Message(
+        "cni.eks-address",
+        r"vpc\.amazonaws\.com/PrivateIPv4Address",
+        "aws/containers-roadmap#240",
+    ),
+    Message(
+        "cni.calico-endpoint",
+        "Calico_ep|Waiting for (?:hns )?network.*Calico|(?:unable|failed) to create hns network calico",
+        "projectcalico/calico#8219",
+    ),
+    Message(
+        "cni.antrea-uplink",
+        "Failed to set the uplink port|failed to add uplink port|OVS Extension.{0,40}(?:fail|not)",
+        "antrea-io/antrea#1458",
+    ),
+    Message(
+        "cni.azure-state",
+        r"\[(?:cni-net|net|azure-vnet)\].*(?:Failed to (?:create|allocate|attach)|not found)|"
+        "azure-vnet.*(?:no available addresses|network not found)",
+        "Azure/azure-container-networking#283",
+    ),
+    Message(
+        "start.unknown-flag",
+        r"unknown (?:shorthand )?flag|flag provided but not defined|unknown command \"?[^\"]+\"? "
+        r"for \"?kube",
+        "antrea-io/antrea#6109; kubernetes/kubernetes#133778",
+    ),
+    Message(
+        "start.feature-gate",
+        "unrecognized feature gate|cannot set feature gate|feature is locked to",
+        "kubernetes/component-base featuregate/feature_gate.go",
+    ),
+    Message(
+        "start.client-ca",
+        r"unable to load client CA (?:file|provider)|open \S*ca\.crt: The system cannot find",
+        "kubernetes-sigs/sig-windows-tools#72",
+    ),
+    Message(
+        "start.no-login",
+        "unable to load bootstrap kubeconfig|unable to read existing bootstrap client config|"
+        "existing bootstrap client certificate.*is expired|"
+        "failed to run Kubelet: .*bootstrap",
+        "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go",
+    ),
+    Message(
+        "start.kubelet-config",
+        "failed to load kubelet config file|failed to (?:validate|set) kubelet configuration|"
+        "invalid configuration: .*(?:cgroups|EnforceNodeAllocatable|enforce-node-allocatable)|"
+        "strict decoding error|failed to decode.*KubeletConfiguration",
+        "kubernetes/kubernetes cmd/kubelet/app/server.go",
+    ),
+    Message(
+        "start.kubelet-config",
+        "invalid configuration: (?!no configuration)|node allocatable enforcement",
+        "kubernetes/kubernetes pkg/kubelet/apis/config/validation; kubernetes/kubernetes#79936",
+    ),
+    Message(
+        "start.runtime-api",
+        r"unknown service runtime\.v1|CRI v1 runtime API is not implemented",
+        "kubernetes/kubernetes cri-client pkg/remote_runtime.go; containerd/containerd docs/cri",
+    ),
+    Message(
+        "start.runtime-pipe",
+        r"pipe[\\/]+(?:containerd-containerd|docker_engine|dockershim)\S*:? .*(?:cannot find the "
+        "file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|container runtime is "
+        "(?:down|not running)|Cannot connect to the Docker daemon",
+        "containerd/containerd#9437",
+    ),
+    Message(
+        "start.port-in-use",
+        "bind: Only one usage of each socket address|bind: An attempt was made to access a "
+        r"socket in a way forbidden|Port \d+ is in use",
+        "learn.microsoft.com WSAEADDRINUSE (10048), WSAEACCES (10013)",
+    ),
+    Message(
+        "start.node-ip",
+        "not found in the host's network interfaces|failed to validate nodeIP",
+        "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
+    ),
+    Message(
+        "cluster.certificate-time",
+        "x509: certificate has expired or is not yet valid",
+        "Go crypto/x509 verify.go (CertificateInvalidError)",
+    ),
+    Message(
+        "cluster.wrong-ca",
+        "x509: certificate signed by unknown authority|x509: certificate is valid for .*, not ",
+        "Go crypto/x509 verify.go",
+    ),
+    Message(
+        "node.absent",
+        "Failed to retrieve node info: nodes|Unable to (?:update|retrieve) node status.*nodes? "
+        r"\S+ not found|failed to (?:get|patch) node \S+.*not found",
+        "kubernetes/kubernetes pkg/util/node/node.go",
+    ),
+    Message(
+        "cluster.denied",
+        r"is forbidden: (?:User|node) |is not allowed to modify node|: Unauthorized\b|the server "
+        "has asked for the client to provide credentials|You must be logged in to the server|"
+        "connection is unauthorized",
+        "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
+    ),
+    Message(
+        "kube-proxy.network-name",
+        "KUBE_NETWORK and network-flag not initialized",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message(
+        "start.kube-proxy-gate",
+        "Win(?:Overlay|DSR) feature gate not enabled",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message(
+        "kubelet.unhealthy",
+        r"localhost:10248/healthz|127\.0\.0\.1:10248/healthz|The kubelet is not (?:healthy|"
+        "running)|It seems like the kubelet isn't running",
+        "kubernetes-sigs/sig-windows-tools#229",
+    ),
+    Message(
+        "start.ends-at-once",
+        "Unexpected status SERVICE_PAUSED|throttl(?:ed|ing) .*restart",
+        "nssm service.cpp (SERVICE_PAUSED)",
+    ),
+    Message(
+        "start.timeout",
+        "StartService FAILED 1053|did not respond to the start or control request in a timely fashion",
+        "kubernetes/kubernetes#125119",
+    ),
+    Message(
+        "start.containerd-config",
+        "failed to load TOML|toml: |expected containerd config version|containerd: (?:invalid|"
+        "unsupported) config|unsupported config version",
+        "containerd/containerd cmd/containerd/server/config/config.go",
+    ),
+    Message(
+        "start.containerd-twice",
+        r"failed to (?:get|create) listener.*pipe|open \\\\\.\\pipe\\containerd\S*: Access is "
+        "denied|All pipe instances are busy|waiting for response from boltdb|"
+        r"meta\.db.*(?:timeout|being used)",
+        "containerd/containerd cmd/containerd/command/main.go",
+    ),
+    Message(
+        "join.token",
+        r"could not find a JWS signature|token id \S+ is invalid|invalid bootstrap token|Failed "
+        "to request cluster-info",
+        "kubernetes/kubernetes cmd/kubeadm/app/discovery/token/token.go",
+    ),
+    Message(
+        "join.ca-hash",
+        r"none of the public keys \S+ are pinned|cluster CA found in cluster-info ConfigMap is "
+        "invalid",
+        "kubernetes/kubernetes cmd/kubeadm/app/discovery/token/token.go",
+    ),
+    Message(
+        "join.not-admin",
+        "user is not running as (?:administrator|root)|ERROR IsPrivilegedUser",
+        "kubernetes/kubernetes#108140",
+    ),
+    Message(
+        "join.leftovers",
+        "ERROR (?:FileAvailable|DirAvailable|Port)-?|already exists in the cluster",
+        "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
+    ),
+    Message(
+        "cluster.unreachable",
+        r"dial tcp \S+: (?:i/o timeout|connectex: .*|connect: .*refused)|dial tcp: lookup \S+: no "
+        "such host|net/http: TLS handshake timeout|no route to host|context deadline exceeded "
+        r"\(Client\.Timeout",
+        "Go net/dial.go",
+    ),
+)

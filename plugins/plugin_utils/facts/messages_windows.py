@@ -1,0 +1,476 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What HNS, HCS and those who ask them say when something is wrong (message.py)."""
+
+from __future__ import annotations
+
+from . import windows_codes as win
+from .message import Message
+from .windows_codes import pattern as written
+
+_MAKES_NETWORK = (
+    "(?:create.{0,12}(?:HNS ?Network|HostComputeNetwork)|hcnCreateNetwork|antrea-hnsnetwork|"
+    "New-HNSNetwork|POST.{0,20}/networks)"
+)
+_MAKES_RULE = "(?:Policy creation failed|hcnCreateLoadBalancer|hcnModifyLoadBalancer|load ?balancer.{0,30}failed)"
+_NO_RPC = "The RPC server is unavailable|no more endpoints available from the endpoint mapper"
+_HNS = (
+    r"(?:hnsCall|hcn\w+|HNS failed with error|Invoke-HnsRequest|HNSEndpoint|"
+    "HostComputeEndpoint)"
+)
+
+MESSAGES: tuple[Message, ...] = (
+    Message(
+        "hns.no-free-adapter",
+        written(
+            win.HCN_E_ADAPTER_NOT_FOUND,
+            win.GCN_E_NETADAPTER_NOT_FOUND,
+            text="An adapter was not found",
+        ),
+        "microsoft/SDN#269",
+    ),
+    Message(
+        "hns.name-exists",
+        written(
+            win.HCN_E_NETWORK_ALREADY_EXISTS,
+            text="A network with this name already exists",
+        ),
+        "microsoft/hcsshim#850",
+    ),
+    Message(
+        "hns.name-exists",
+        f"{_MAKES_NETWORK}.*{written(win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)}",
+        "kubernetes-sigs/sig-windows-tools#128",
+    ),
+    Message("container.linux-pod", r"network host not found|cannot run as .*hostNetwork", "aws/containers-roadmap#227"),
+    Message(
+        "hns.network-refused",
+        f"{_MAKES_NETWORK}.*(?:{written(win.ERROR_INVALID_PARAMETER)}|The parameter is incorrect)",
+        "flannel-io/flannel#1966",
+    ),
+    Message(
+        "hns.network-refused",
+        f"hnsCallRawResponse.*(?:{written(win.ERROR_INVALID_PARAMETER)}|The parameter is incorrect)",
+        "antrea-io/antrea#2213",
+    ),
+    Message(
+        "hns.network-refused",
+        "HNS failed with error ?: The parameter is incorrect|Error=The parameter is incorrect",
+        "microsoft/SDN#177",
+    ),
+    Message(
+        "hns.adapter-slow",
+        written(
+            win.GCN_E_NETADAPTER_TIMEOUT,
+            win.GCN_E_NETINTERFACE_NOT_FOUND,
+        ),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
+        "hns.adapter-slow",
+        r"interface bound to \S+ took too long to get ready",
+        "flannel-io/flannel pkg/backend/vxlan/vxlan_windows.go",
+    ),
+    Message(
+        "hns.no-management-address",
+        "failed to get management IP from (?:HNSNetwork|HostComputeNetwork)",
+        "flannel-io/flannel#1066",
+    ),
+    Message(
+        "hns.no-management-address",
+        "failed to get net interface for (?:HNSNetwork|HostComputeNetwork)|Failed to parse "
+        r"management ip \(",
+        "flannel-io/flannel pkg/backend/hostgw/hostgw_windows.go",
+    ),
+    Message(
+        "flannel.bridge-endpoint",
+        written(
+            win.HCN_E_ENDPOINT_ALREADY_ATTACHED,
+            text="endpoint (?:has|is) already (?:been )?attached",
+        ),
+        "flannel-io/flannel#1391",
+    ),
+    Message(
+        "flannel.bridge-endpoint",
+        "failed to hot attach bridge HNSEndpoint",
+        "flannel-io/flannel#1112",
+    ),
+    Message(
+        "flannel.forwarding",
+        "failed to enable forwarding on|failed to find interface for IP Address",
+        "flannel-io/flannel#1858",
+    ),
+    Message(
+        "kube-proxy.source-vip",
+        "Source Vip endpoint creation failed",
+        "kubernetes/kubernetes#100962",
+    ),
+    Message(
+        "kube-proxy.source-vip",
+        "source-vip flag not set",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message(
+        "kube-proxy.rule-exists",
+        f"{_MAKES_RULE}"
+        ".*(?:"
+        f"{written(win.ERROR_ALREADY_EXISTS, win.ERROR_OBJECT_ALREADY_EXISTS, win.HCN_E_POLICY_ALREADY_EXISTS)}"
+        r"|already exists\.? \(0xb7\))",
+        "kubernetes/kubernetes#139519",
+    ),
+    Message(
+        "hns.ports-exhausted",
+        "(?:"
+        f"{_HNS}"
+        "|"
+        f"{_MAKES_RULE}"
+        ").*"
+        f"{written(win.ERROR_OUTOFMEMORY, text='Not enough memory resources|Not enough storage is available')}",
+        "Azure/AKS#1375",
+    ),
+    Message(
+        "hns.ports-exhausted",
+        r"Error\W+Not enough memory resources are available|ErrorCode\W+2147942414",
+        "Azure/AKS#1375",
+    ),
+    Message(
+        "kube-proxy.rule-port-taken",
+        written(
+            win.HCN_E_PORT_ALREADY_EXISTS,
+            text="The specified port already exists",
+        ),
+        "kubernetes/community#8883",
+    ),
+    Message(
+        "kube-proxy.rule-reference",
+        written(
+            win.HCN_E_INVALID_JSON_REFERENCE,
+            text="reference is invalid in the JSON document",
+        ),
+        "microsoft/Windows-Containers#103",
+    ),
+    Message(
+        "kube-proxy.rule-target-gone",
+        written(
+            win.HCN_E_PORT_NOT_FOUND,
+            win.HCN_E_POLICY_NOT_FOUND,
+            text="The switch-port was not found|An expected policy was not found",
+        ),
+        "microsoft/SDN#273",
+    ),
+    Message(
+        "kube-proxy.rule-reference",
+        f"{_MAKES_RULE}"
+        ".*(?:"
+        f"{written(win.ERROR_NOT_FOUND, win.HCN_E_ENDPOINT_NOT_FOUND)}"
+        "|Element not found|endpoint was not found)",
+        "kubernetes/kubernetes#67827",
+    ),
+    Message(
+        "cni.dockershim-form",
+        r"error while ProvisionEndpoint\(.*failed to find HNSEndpoint \S+: Endpoint \S+ not found",
+        "kubernetes/kubernetes#94924",
+    ),
+    Message(
+        "hns.no-network",
+        written(
+            win.HCN_E_NETWORK_NOT_FOUND,
+            win.HCN_E_SUBNET_NOT_FOUND,
+            text="The network was not found",
+        ),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
+        "hns.no-network",
+        "Unable to find HNS Network sp",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message(
+        "hns.no-network",
+        r"(?:network|Network name|Network ID) \S+ (?:is )?not found",
+        "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
+    ),
+    Message(
+        "hns.no-network",
+        "Could not find HNS network|could not find vxlan0",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go; projectcalico/calico#9120",
+    ),
+    Message(
+        "hns.network-type",
+        r"network \S+ is of (?:an )?unexpected type",
+        "containernetworking/plugins plugins/main/windows/win-bridge/win-bridge_windows.go",
+    ),
+    Message(
+        "hns.network-type",
+        written(
+            win.HCN_E_INVALID_NETWORK_TYPE,
+            text="invalid network type",
+        ),
+        "microsoft/SDN#238",
+    ),
+    Message(
+        "hns.switch-in-use",
+        written(
+            win.HCN_E_SHARED_SWITCH_MODIFICATION,
+            win.HCN_E_ENTITY_HAS_REFERENCES,
+            win.HCN_E_DEGRADED_OPERATION,
+        ),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
+        "hns.no-switch-extension",
+        written(
+            win.HCN_E_SWITCH_EXTENSION_NOT_FOUND,
+            win.HCN_E_SWITCH_NOT_FOUND,
+        ),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
+        "hns.address-refused",
+        written(
+            win.HCN_E_INVALID_IP,
+            win.HCN_E_ADDR_INVALID_OR_RESERVED,
+            text="An address provided is invalid or reserved|IP address is either invalid or not part of "
+            "any configured subnet",
+        ),
+        "aws/amazon-vpc-cni-k8s#1103",
+    ),
+    Message(
+        "hns.policy-refused",
+        written(
+            win.HCN_E_INVALID_POLICY,
+            win.HCN_E_INVALID_POLICY_TYPE,
+            win.HCN_E_INVALID_JSON,
+            win.HCN_E_MAPPING_NOT_SUPPORTED,
+            text="provided policy configuration is invalid or missing parameters",
+        ),
+        "projectcalico/calico#8465",
+    ),
+    Message(
+        "hns.namespace-refused",
+        "requested operation for attach namespace failed",
+        "containerd/containerd#5729",
+    ),
+    Message(
+        "hns.namespace-refused",
+        written(
+            win.HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS,
+            win.HCN_E_NAMESPACE_ATTACH_FAILED,
+        ),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
+        "hns.namespace-refused",
+        r"failed to add HostComputeEndpoint \S+ to HostComputeNamespace|failed to setup "
+        "networking for pod",
+        "containerd/containerd#5729",
+    ),
+    Message(
+        "hns.endpoint-exists",
+        "(?:"
+        f"{_HNS}"
+        ").*(?:"
+        f"{written(win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)}"
+        r"|The object already exists)|HNSEndpoint \S+ is already existed",
+        "kubernetes/kubernetes#72696",
+    ),
+    Message(
+        "hns.endpoint-gone",
+        written(
+            win.HCN_E_ENDPOINT_NOT_FOUND,
+            win.HCN_E_INVALID_ENDPOINT,
+            text="The endpoint was not found",
+        ),
+        "kubernetes-sigs/sig-windows-tools#91",
+    ),
+    Message(
+        "hns.endpoints-lost",
+        "Failed to look up one or more HNS endpoints",
+        "projectcalico/calico#5164",
+    ),
+    Message(
+        "hns.endpoint-gone",
+        r"Local endpoint not found|Endpoint \S+ not found on network",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message(
+        "hns.element-not-found",
+        f"(?:{_HNS}|ProvisionEndpoint|create endpoint).*(?:{written(win.ERROR_NOT_FOUND)}|Element not found)",
+        "Azure/aks-engine#853",
+    ),
+    Message(
+        "hns.stopped",
+        "(?:"
+        f"{_HNS}"
+        "|hns).*"
+        f"{written(win.RPC_S_SERVER_UNAVAILABLE, win.EPT_S_NOT_REGISTERED, text=_NO_RPC)}"
+        "|"
+        f"{written(win.HCN_E_MANAGER_STOPPED)}",
+        "kubernetes/kubernetes#139519",
+    ),
+    Message(
+        "hns.absent",
+        r"(?:vmcompute|computenetwork)\.dll.*(?:could not be found|not found)|(?:"
+        f"{_HNS}"
+        ").*"
+        f"{written(win.ERROR_MOD_NOT_FOUND, win.ERROR_PROC_NOT_FOUND)}",
+        "microsoft/hcsshim internal/hcserror/hcserror.go (DLLError)",
+    ),
+    Message(
+        "hns.not-supported",
+        "(?:"
+        f"{_HNS}"
+        r"|hcs\w*).*"
+        f"{written(win.ERROR_NOT_SUPPORTED)}"
+        "|"
+        f"{written(win.HCN_E_REQUEST_UNSUPPORTED)}"
+        "|platform does not support",
+        "microsoft/hcsshim hcn/hcn.go",
+    ),
+    Message(
+        "host.not-elevated",
+        f"(?:{_HNS}).*(?:{written(win.ERROR_ACCESS_DENIED)}|Access is denied)|{written(win.HCS_E_ACCESS_DENIED)}",
+        "microsoft/hcsshim internal/hcs/errors.go",
+    ),
+    Message(
+        "host.no-adapter",
+        "virtual network creation|no network adapter (?:is )?found|Failed to find a suitable network adapter",
+        "kubernetes.io v1.20 Intro to Windows support (No network adapter is found when starting Kubelet)",
+    ),
+    Message(
+        "image.mismatch",
+        written(
+            win.HCS_E_IMAGE_MISMATCH,
+            text="container operating system does not match the host|operating system of the container does not match",
+        ),
+        "kubernetes/kubernetes#99157",
+    ),
+    Message(
+        "image.platform",
+        "no match for platform in manifest|no matching manifest for windows|image operating "
+        r"system \"?linux\"? cannot be used",
+        "containerd/containerd core/images/image.go",
+    ),
+    Message(
+        "image.pause",
+        "failed to (?:get|pull) (?:sandbox image|and unpack sandbox image)|failed to (?:pull|start) sandbox image",
+        "containerd/containerd internal/cri/server/sandbox_run.go",
+    ),
+    Message(
+        "container.exited",
+        written(
+            win.HCS_E_UNEXPECTED_EXIT,
+            win.HCS_E_TERMINATED_DURING_START,
+            text="(?:virtual machine or container|compute system) exited unexpectedly",
+        ),
+        "microsoft/hcsshim#917",
+    ),
+    Message(
+        "container.timeout",
+        written(
+            win.HCS_E_CONNECTION_TIMEOUT,
+            win.HCS_E_OPERATION_TIMEOUT,
+            win.HCS_E_CONNECT_FAILED,
+            win.HCS_E_CONNECTION_CLOSED,
+            text="hcsshim: timeout waiting for notification|lost communication with compute service",
+        ),
+        "microsoft/hcsshim internal/hcs/errors.go",
+    ),
+    Message(
+        "container.unknown",
+        written(
+            win.HCS_E_SYSTEM_NOT_FOUND,
+            win.HCS_E_SYSTEM_ALREADY_STOPPED,
+            text="(?:virtual machine or container|Compute System) with the specified identifier (?:does "
+            "not exist|is not running)",
+        ),
+        "kubernetes-sigs/sig-windows-tools#85",
+    ),
+    Message(
+        "container.no-hyper-v",
+        "A hypervisor feature is not available",
+        "learn.microsoft.com ERROR_HV_FEATURE_UNAVAILABLE (0xc035001e)",
+    ),
+    Message(
+        "container.no-hyper-v",
+        written(
+            win.HCS_E_HYPERV_NOT_INSTALLED,
+            text="(?:hypervisor|Hyper-V) (?:is not (?:present|installed)|could not be)",
+        ),
+        "microsoft/hcsshim internal/hcs/errors.go",
+    ),
+    Message(
+        "hns.vmcompute-stopped",
+        written(
+            win.HCS_E_SERVICE_NOT_AVAILABLE,
+            text="Host Compute Service.*not (?:available|running)",
+        ),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
+        "host.disk-full",
+        "failed to garbage collect required amount|node has condition: DiskPressure",
+        "kubernetes/kubernetes pkg/kubelet/images/image_gc_manager.go",
+    ),
+    Message(
+        "host.disk-full",
+        r"There is not enough space on the disk|no space left on device|\(0x70\)",
+        "learn.microsoft.com ERROR_DISK_FULL (112)",
+    ),
+    Message(
+        "image.layer",
+        written(
+            win.HCS_E_INVALID_LAYER,
+        )
+        + (
+            "|hcsshim::(?:PrepareLayer|ActivateLayer|ImportLayer|ExpandSandboxSize|CreateLayer|"
+            r"ProcessBaseLayer|CreateSandboxLayer)\b.*failed|re-exec error.*ociwclayer|failed to "
+            "extract layer"
+        ),
+        "moby/moby#26873; microsoft/hcsshim internal/wclayer",
+    ),
+    Message(
+        "container.command",
+        "hcs::System::CreateProcess.*(?:cannot find the (?:file|path) specified|is not a valid "
+        r"Win32 application)|exec: \S+: executable file not found in %PATH%",
+        "containerd/containerd#6300",
+    ),
+    Message(
+        "container.runtime-class",
+        r"no runtime for \S+ is configured|failed to get sandbox runtime",
+        "containerd/containerd internal/cri/server/sandbox_run.go",
+    ),
+    Message(
+        "container.no-shim",
+        r"containerd-shim-runhcs-v1(?:\.exe)?\\?\"?: (?:file does not exist|executable file not "
+        r"found)|runtime \S*runhcs\S* binary not installed",
+        "containerd/containerd core/runtime/v2/shim_manager.go",
+    ),
+    Message(
+        "image.registry-denied",
+        r"pull access denied|insufficient_scope|toomanyrequests|unexpected status(?: from \S+ "
+        r"request to \S+)?: (?:401|403|404|429)|failed to authorize",
+        "containerd/containerd core/remotes/docker/resolver.go",
+    ),
+    Message(
+        "image.registry-unreachable",
+        "failed to do request: (?:Head|Get)|proxyconnect tcp|407 Proxy Authentication|failed to resolve reference",
+        "containerd/containerd core/remotes/docker/resolver.go",
+    ),
+    Message(
+        "container.slow",
+        "(?:RunPodSandbox|create pod sandbox|CreateContainer).*DeadlineExceeded",
+        "kubernetes/kubernetes cri-client pkg/remote_runtime.go",
+    ),
+    Message(
+        "container.slow",
+        "failed to reserve (?:sandbox|container) name",
+        "containerd/containerd internal/cri/server/sandbox_run.go",
+    ),
+    Message(
+        "container.host-process-mixed",
+        "if the pod sandbox is a job container running on host|hostProcess value must be identical",
+        "microsoft/hcsshim cmd/containerd-shim-runhcs-v1/pod.go",
+    ),
+)

@@ -1,0 +1,245 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Brings new programs to a node, beside those that run there, and has them judged; takes the others away."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..components.layout import Layout
+from ..engine.batch import Batch, Op, as_base64
+from ..engine.reading import Query, Reading
+from ..engine.resource import Refused
+from ..node.link import NodeError
+from ..transfer.cache import PushCache
+from ..transfer.progress import shown
+from ..transfer.pull import offered
+from ..transfer.push import Base, Mode, Pushed, PushError, Ready, prepared, push
+from ..transfer.serve import ServeError, address_towards, ports_of
+from . import provision
+from .provision import Task
+
+INLINE = 1000 * 1000
+"""So many bytes of builds travel in the batch itself, which is base64 there, and may have 4 MB: a call less, and over
+WinRM fewer bytes."""
+Brought = tuple[Batch | None, Mapping[str, Any]]
+"""The first batch, None if none is needed, and the node's answer to it."""
+
+
+class Node(Protocol):
+    """What is asked of the node, and of whoever runs the task."""
+
+    @property
+    def name(self) -> str:
+        """The inventory's name of it."""
+
+    def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
+        """The answer to a batch that is done, or `stale`. NodeError for everything else."""
+
+    def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
+        """The reading with the new state of what the batch touched."""
+
+    def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
+        """What the node answers."""
+
+    def put_file(self, in_path: str, out_path: str) -> object:
+        """Copy a file of the controller to the node."""
+
+    def peer(self) -> str:
+        """What the connection plugin calls the node."""
+
+    def warn(self, sentences: list[str]) -> None:
+        """Each as a warning of the task."""
+
+    def say(self, line: str, *, verbose: bool = False) -> None:
+        """For somebody who watches."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One task's: `pushed` are the ops that make a program of what was transferred, `transfers` is what each transfer
+    was, by the item's name; both outlive a plan that was made from an old reading."""
+
+    node: Node
+    layout: Layout
+    options: Mapping[str, Any]
+    pushed: dict[str, tuple[Op, ...]] = field(default_factory=dict)
+    transfers: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def staged(self, reading: Reading, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], Reading, Mapping[str, Any]]:
+        """Put the new programs beside the present ones and judge them there."""
+        waiting = [
+            task
+            for task in tasks
+            if task.is_staged and task.origin and task.origin.build and task.item.name not in self.pushed
+        ]
+        brought = self._pulled(reading, tasks, waiting) if waiting else None
+        if brought is None:
+            brought = self._sent(reading, tasks, waiting)
+        batch, answer = brought
+        if batch is None or answer.get("answer") == "stale":
+            return tasks, reading, answer
+        reading = self.node.after(reading, batch, answer)
+        try:
+            return provision.judged(tasks, batch, answer, reading), reading, answer
+        except Refused:
+            self.discard(tasks, reading)
+            raise
+
+    def discard(self, tasks: Sequence[Task], reading: Reading, unless: str = "") -> None:
+        """Take away what was staged and is not swapped in. What cannot be taken away now is swept the next time."""
+        left = [task for task in tasks if task.staged and task.what != unless]
+        if not left:
+            return
+        try:
+            self._apply(provision.discard(left, reading), reading)
+        except NodeError as error:
+            self.node.say(f"{self.node.name}: {error}", verbose=True)
+
+    def _sent(self, reading: Reading, tasks: tuple[Task, ...], waiting: Sequence[Task]) -> Brought:
+        """Send what is `waiting`, in the first batch itself where there is room for it, else by the connection before;
+        and run the first batch."""
+        left = INLINE
+        for task in waiting:
+            with self._prepared(task, self.options["transfer"], reading) as ready:
+                size = sum(file.stat().st_size for file in ready.files)
+                if size <= left:
+                    left -= size
+                    self._inlined(task, ready, size)
+                    continue
+                room = provision.room((task,), self.layout, reading)
+                if room is not None:
+                    answer = self._apply(room, reading)
+                    if answer.get("answer") == "stale":
+                        return None, answer
+                    reading = self.node.after(reading, room, answer)
+                self._push(task, ready)
+        batch = self._first_batch(reading, self.pushed, tasks)
+        if batch is None:
+            return None, {}
+        try:
+            return batch, self._apply(batch, reading)
+        except NodeError:
+            self._look_at_failed(tasks, batch, reading)
+            raise
+
+    def _pulled(self, reading: Reading, tasks: tuple[Task, ...], waiting: Sequence[Task]) -> Brought | None:
+        """Run the first batch with the node fetching what is `waiting` from here. None, with a warning, where that is
+        not wanted or does not work: then it has to be sent."""
+        if self.options["transfer"] != "pull":
+            return None
+        batch: Batch | None = None
+        why = ""
+        try:
+            host = self.options["pull_address"] or address_towards(self.node.peer())
+            with ExitStack() as stack:
+                ready = {task.item.name: stack.enter_context(self._prepared(task, "auto", reading)) for task in waiting}
+                say = shown(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
+                offer = stack.enter_context(offered(ready, host, ports_of(self.options["pull_ports"]), say))
+                ops = {
+                    name: provision.assembled(
+                        build.pushed(0, 0.0).op or {}, build.remote, offer.fetches(name, self.options["fetch_timeout"])
+                    )
+                    for name, build in ready.items()
+                }
+                batch = self._first_batch(reading, {**self.pushed, **ops}, tasks)
+                if batch is None:
+                    return None, {}
+                answer = self._apply(batch, reading)
+                for name in ready:
+                    self.transfers[name] = _transfer(offer.pulled(name), "pull")
+                return batch, answer
+        except ServeError as error:
+            why = str(error)
+        except NodeError as error:
+            if batch is None:
+                raise
+            found = reading.merged(self.node.probe(batch.state), batch.state)
+            if all(found.file(task.staged).get("exists") for task in waiting):
+                self._look_at_failed(tasks, batch, reading)
+                raise
+            why = str(error)
+        self.node.warn([f"transfer: pull did not work, the build is sent by Ansible's connection instead: {why}"])
+        return None
+
+    def _first_batch(
+        self, reading: Reading, pushed: Mapping[str, tuple[Op, ...]], tasks: tuple[Task, ...]
+    ) -> Batch | None:
+        proxy, timeout = self.options["proxy"], self.options["fetch_timeout"]
+        return provision.stage(tasks, pushed, self.layout, reading, proxy=proxy, timeout_s=timeout)
+
+    def _look_at_failed(self, tasks: tuple[Task, ...], batch: Batch, reading: Reading) -> None:
+        """A staged program that could not be started may be none: then its first bytes say more than Windows does.
+        Refused with that sentence."""
+        found = reading.merged(self.node.probe(batch.state), batch.state)
+        there = tuple(task for task in tasks if task.is_staged and found.file(task.staged).get("exists"))
+        try:
+            provision.judged(there, batch, {}, found)
+        finally:
+            self.discard(there, found)
+
+    def _inlined(self, task: Task, ready: Ready, size: int) -> None:
+        """The parts travel as what the first batch writes: no call of their own."""
+        writes = [
+            Op("write", {"path": there, "content": as_base64(file.read_bytes())}).undone_by(
+                Op("remove", {"path": there, "in_use_ok": True})
+            )
+            for file, there in zip(ready.files, ready.remote, strict=True)
+        ]
+        pushed = ready.pushed(size, 0.0)
+        if pushed.op is not None:
+            self.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts, writes)
+        self.transfers[task.item.name] = _transfer(pushed, "batch")
+
+    def _push(self, task: Task, ready: Ready) -> None:
+        """Send a build of the controller, as the difference from one that is on the node where that can be made."""
+        say = shown(f"[{self.node.name}] {task.item.name}", self.node.say)
+        pushed = push(self.node, ready, say)
+        if pushed.op is not None:
+            self.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts)
+        self.transfers[task.item.name] = _transfer(pushed, "connection")
+
+    @contextmanager
+    def _prepared(self, task: Task, mode: Mode, reading: Reading) -> Iterator[Ready]:
+        """The parts of a task's build. NodeError if they cannot be made."""
+        cache = PushCache.default()
+        there = [Base(path, sha256) for path, sha256 in provision.bases(task, reading)]
+        known = [base for base in there if cache.find(base.sha256) is not None] or there
+        build = task.origin.build if task.origin else None
+        if build is None:
+            raise ValueError(f"{task.item.name} comes from no file of the controller")
+        with ExitStack() as stack:
+            try:
+                ready = stack.enter_context(
+                    prepared(
+                        build.path,
+                        build.sha256,
+                        build.size,
+                        known[0] if known else None,
+                        provision.staging(task.item, self.layout),
+                        cache,
+                        target=task.staged,
+                        mode="whole" if mode == "whole" else "auto",
+                    )
+                )
+            except PushError as error:
+                raise NodeError(f"{task.item.name}: {error}") from error
+            yield ready
+
+    def _apply(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
+        return self.node.apply(batch, uuid.uuid4().hex, reading)
+
+
+def _transfer(pushed: Pushed, by: str) -> dict[str, Any]:
+    return {
+        "how": pushed.how,
+        "by": by,
+        "why": pushed.why,
+        "bytes_sent": pushed.bytes_sent,
+        "seconds": round(pushed.seconds, 3),
+    }

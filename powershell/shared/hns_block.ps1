@@ -1,0 +1,27 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The way to HNS: the script text for it (hns.ps1) comes only with what needs it.
+
+function New-NodeHns {
+    <# .SYNOPSIS The text that calls HNS as a script block: the field hns of a request, envelope or batch. Null where there is none. #>
+    param([object]$Sent)
+
+    $packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
+    if ($packed -eq '') {
+        return $null
+    }
+    return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
+}
+
+function Invoke-NodeHns {
+    <# .SYNOPSIS A query (`hns`), an op or a `wait` that needs HNS: what it gives, a hashtable. Throws a sentence. #>
+    param([object]$Block, [string]$What, [object]$Arguments, [object]$Run = $null)
+
+    if ($null -eq $Block) {
+        throw "The text that calls HNS was not sent along (the field hns), and '$What' needs it."
+    }
+    $found = $Block.Invoke($What, $Arguments, $Run)
+    return $found[0]
+}

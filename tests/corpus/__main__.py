@@ -1,0 +1,117 @@
+"""How right the linter is, as a table and one line of JSON: `python -m tests.corpus`.
+
+    {"manifests": n, "findings": n, "right": n, "errors": n, "false_errors": n, "planted": n, "found": n,
+     "upstream": n, "agree": n}
+
+`errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
+`upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
+very fields. A finding that nobody judged counts as not right and is printed; so is one that was judged right and is
+gone. Exit status 1 where there is such a one, a false error, or a planted mistake that is not found.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Finding, Severity
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+
+from .facts import object_of
+from .planted import Planted, mistakes
+from .upstream import Comparison, compare
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One public manifest: where it is from, its objects, and what was judged of it: key of a finding -> verdict."""
+
+    source: str
+    objects: tuple[dict[str, Any], ...]
+    judged: dict[str, str]
+
+
+def manifests() -> Iterator[Manifest]:
+    judged = {each["from"]: each for each in map(json.loads, lines("judged.jsonl"))}
+    for each in map(json.loads, lines("manifests.jsonl")):
+        verdicts = judged.get(each["from"], {})
+        keys = {key: verdict for verdict in ("right", "false") for key in verdicts.get(verdict, ())}
+        yield Manifest(each["from"], tuple(map(object_of, each["objects"])), keys)
+
+
+def lines(name: str) -> list[str]:
+    path = HERE / name
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def keys_of(findings: list[Finding]) -> list[tuple[str, Finding]]:
+    """Findings by `rule severity object path`, counted where several are the same."""
+    seen: Counter[str] = Counter()
+    found = []
+    for each in findings:
+        key = f"{each.rule} {each.severity.letter} {each.object} {each.path}"
+        seen[key] += 1
+        found.append((f"{key} #{seen[key]}" if seen[key] > 1 else key, each))
+    return found
+
+
+def findings_of(manifest: Manifest) -> list[tuple[str, Finding]]:
+    return keys_of(lint(live_documents(list(manifest.objects)), Profile()).findings)
+
+
+def found(planted: Planted) -> bool:
+    report = lint(live_documents(list(planted.objects)), with_settings(Profile(), planted.settings))
+    return any(each.rule == planted.rule for each in report.findings)
+
+
+def main() -> int:
+    rules: dict[str, Counter[str]] = {}
+    totals: Counter[str] = Counter()
+    complaints: list[str] = []
+    for manifest in manifests():
+        totals["manifests"] += 1
+        there = findings_of(manifest)
+        for key, each in there:
+            verdict = manifest.judged.get(key, "not judged")
+            rules.setdefault(each.rule, Counter())[verdict] += 1
+            totals["findings"] += 1
+            totals["right"] += verdict == "right"
+            totals["errors"] += each.severity is Severity.ERROR
+            totals["false_errors"] += each.severity is Severity.ERROR and verdict != "right"
+            if verdict == "not judged":
+                complaints.append(f"not judged: {manifest.source}: {key}: {each.message}")
+        gone = {key for key, verdict in manifest.judged.items() if verdict == "right"} - {key for key, _ in there}
+        complaints += [f"gone, and it was right: {manifest.source}: {key}" for key in sorted(gone)]
+    for planted in mistakes():
+        hit = found(planted)
+        totals["planted"] += 1
+        totals["found"] += hit
+        if not hit:
+            complaints.append(f"not found: {planted.mistake} ({planted.rule})")
+    judged = compare()
+    complaints += judged.differences
+    for rule, verdicts in sorted(rules.items()):
+        print(
+            f"{rule:<34}" + "  ".join(f"{verdict} {count}" for verdict, count in sorted(verdicts.items(), reverse=True))
+        )
+    print("".join(f"{complaint}\n" for complaint in complaints), end="")
+    print(json.dumps(line(totals, judged)))
+    return 1 if complaints or totals["false_errors"] else 0
+
+
+def line(totals: Counter[str], judged: Comparison) -> dict[str, int]:
+    names = ("manifests", "findings", "right", "errors", "false_errors", "planted", "found")
+    return {**{name: totals[name] for name in names}, "upstream": judged.pods, "agree": judged.agree}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

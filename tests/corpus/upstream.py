@@ -1,0 +1,155 @@
+"""What the linter says that the API server rejects, against what upstream's own validation rejects, pod by pod.
+
+verdicts/<minor>.json is what tests/real/apiserver_judge answered to the pods of the planted mistakes and to the
+Windows pods of the public manifests: `python -m tests.corpus.upstream 1.37.1 1.33.13` asks anew (Go; minutes the
+first time). The records of the linter's fixtures (tests/fixtures/lint/apiserver) are compared as well. A pod agrees
+if both name the same fields.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents, objects_of
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.workload import pods_of
+
+from .facts import object_of
+from .planted import mistakes
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FIXTURES = ROOT / "tests" / "fixtures" / "lint" / "apiserver"
+# Where both say the same of places side by side: what the API server says of a mapping or of the pod, the linter says
+# of the field or the container in it.
+_SAME = (
+    (re.compile(r"^spec\.os\.name$"), "spec.os"),
+    (re.compile(r"^spec\.dnsConfig(\.nameservers)?$"), "spec.dnsPolicy"),
+    (re.compile(r"\.volumeMounts(\[\d+\])?\.mountPropagation$"), ".volumeMounts.mountPropagation"),
+)
+# What the facts of a manifest leave out: handlers of probes, names of Secrets, keys. Nothing that a rule asks about
+# is of these types, but for the server of dnsPolicy None and the name of os.
+_LEFT_OUT = frozenset(["FieldValueRequired", "FieldValueNotFound"])
+_ASKED = frozenset(["spec.dnsPolicy", "spec.os"])
+
+
+def place(field: str) -> str:
+    """The field as both name it."""
+    for pattern, same in _SAME:
+        field = pattern.sub(same, field)
+    return field
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    pods: int
+    agree: int
+    differences: list[str]
+
+
+def pods() -> Iterator[dict[str, Any]]:
+    """The pods that are asked about: of the planted mistakes, then of the public manifests, each with its own name."""
+    number = 0
+    for planted in mistakes():
+        pod = planted.pod
+        if pod is not None and _labels_are_strings(pod):
+            number += 1
+            yield {**pod, "metadata": {**pod["metadata"], "name": f"planted-{number}"}}
+    number = 0
+    for line in (HERE / "manifests.jsonl").read_text(encoding="utf-8").splitlines():
+        values = [object_of(each) for each in json.loads(line)["objects"]]
+        for document in live_documents(values):
+            for thing in objects_of(document):
+                for each in pods_of(thing):
+                    if "indows" in json.dumps(each.root) and _decodes(each.spec):
+                        number += 1
+                        yield {
+                            "apiVersion": "v1",
+                            "kind": "Pod",
+                            "metadata": {"name": f"public-{number}"},
+                            "spec": each.spec,
+                        }
+
+
+def _labels_are_strings(pod: dict[str, Any]) -> bool:
+    """Else the API server cannot even read it."""
+    return all(isinstance(value, str) for value in (pod["spec"].get("nodeSelector") or {}).values())
+
+
+def _decodes(spec: dict[str, Any]) -> bool:
+    """One public manifest has a command that is no list, which the API server cannot even read."""
+    return not any(isinstance(each.get("command"), str) for each in spec["containers"])
+
+
+def ours(pod: dict[str, Any], minor: int) -> set[str]:
+    """The fields that the linter says the API server rejects, as the API server names them."""
+    report = lint(live_documents([pod]), Profile(minor=minor))
+    named = set()
+    for found in report.found:
+        finding = found.finding
+        if finding.severity is Severity.ERROR and "API server rejects" in finding.message:
+            # Of a pod that is HostProcess in part the API server says "spec", we say which container does not fit.
+            whole = "hostProcess" in finding.message and re.fullmatch(r"spec\.\w+\[\d+\]", finding.path)
+            named.add("spec" if whole else place(finding.path))
+    return named
+
+
+def theirs(verdict: dict[str, Any]) -> set[str]:
+    """The fields that upstream rejects, without what is wrong for want of facts."""
+    named = {(error["type"], place(error["field"])) for error in verdict["errors"]}
+    return {field for kind, field in named if kind not in _LEFT_OUT or field in _ASKED}
+
+
+def compare() -> Comparison:
+    asked = agree = 0
+    differences: list[str] = []
+    known = list(pods())
+    for record in sorted((HERE / "verdicts").glob("*.json")):
+        said = json.loads(record.read_text(encoding="utf-8"))
+        minor = int(said["kubernetes"].split(".")[1])
+        verdicts = {each["pod"]: each for each in said["verdicts"]}
+        for pod in known:
+            name = pod["metadata"]["name"]
+            asked += 1
+            if name not in verdicts:
+                differences.append(f"upstream 1.{minor}: {name} was not asked about: python -m tests.corpus.upstream")
+                continue
+            mine, other = ours(pod, minor), theirs(verdicts[name])
+            agree += mine == other
+            if mine != other:
+                differences.append(f"upstream 1.{minor}: {name}: the linter {sorted(mine)}, upstream {sorted(other)}")
+    return Comparison(asked, agree, differences)
+
+
+def main(versions: list[str]) -> None:
+    sys.path[:0] = [str(ROOT / "tests" / "real" / "apiserver_judge")]
+    record = importlib.import_module("record")
+
+    for version in versions:
+        request = json.dumps(list(pods()))
+        answer = subprocess.run(
+            [str(record.build(version))], input=request, stdout=subprocess.PIPE, text=True, check=True
+        )
+        said = {
+            "kubernetes": version,
+            "command": f"python -m tests.corpus.upstream {version}",
+            "verdicts": json.loads(answer.stdout),
+        }
+        target = HERE / "verdicts" / f"{version.rsplit('.', 1)[0]}.json"
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(json.dumps(said, separators=(",", ":")) + "\n", encoding="utf-8")
+        print(f"{target.relative_to(ROOT)}: {len(said['verdicts'])} pods")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,66 @@
+"""drift.yml: how nodes differ from what is wanted, in one report, and nothing on them is changed."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.site import CONFIG, converge, differences, site
+
+DRIFT = ROOT / "playbooks" / "drift.yml"
+
+
+def drift(bench: Bench, *arguments: object, **more: Any) -> tuple[Run, dict[str, Any], ET.Element]:
+    """The run, its report for programs, and the page: parsed as XML, which forgives nothing."""
+    folder = bench.directory / "reports"
+    run = site(bench, *arguments, playbook=DRIFT, winkube_drift_dir=str(folder), **more)
+    assert (folder / "drift.json").is_file(), run
+    page = Path(folder / "drift.html").read_text(encoding="utf-8")
+    root = ET.fromstring(page.removeprefix("<!DOCTYPE html>\n"))
+    return run, json.loads((folder / "drift.json").read_text(encoding="utf-8")), root
+
+
+def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> None:
+    host = bench.node("win1")
+    bench.node("win2", "192.168.122.221")
+    converge(bench)
+    run, report, page = drift(bench)
+    assert run.rc == 0, run
+    assert report["counts"] == {"same": 2, "different": 0, "failed": 0, "unreachable": 0}
+    assert page.find(".//h2") is None
+
+    host.in_turn(lambda: host.node.drive.write(CONFIG, b"version = 2\n# <b>mine</b>\n"))
+    bench.node("win3", "192.168.122.222").set(access="refused")
+    before = bench.dump()
+    bench.reset_ledger()
+    run, report, page = drift(bench)
+    assert run.rc != 0
+    assert "2 of 3 nodes are not as wanted: win1 (different), win3 (unreachable)." in run.output, run
+    assert differences(before, bench.dump()) == []
+    assert bench.calls("win1") == 1
+    assert report["counts"] == {"same": 1, "different": 1, "failed": 0, "unreachable": 1}
+    found = {node["name"]: node for node in report["nodes"]}
+    first, second = found["win1"]["components"]["containerd"]
+    assert CONFIG in first["text"]
+    assert "-# <b>mine</b>" in first["diff"]
+    assert second == {"text": "restart containerd", "diff": ""}
+    assert found["win2"]["components"] == {}
+    assert [each.text for each in page.findall(".//h2")] == ["win1", "win3"]
+    assert "# <b>mine</b>" in "".join(page.itertext())
+    assert page.find(".//b") is None, "what a node says is no HTML"
+
+    assert drift(bench, winkube_drift_fail=False)[0].rc == 0
+
+
+def test_a_node_that_cannot_be_planned_stands_in_the_report_with_the_reason(bench: Bench) -> None:
+    bench.node("win1")
+    run, report, page = drift(bench, winkube_containerd_config_extra={"version": 9})
+    assert run.rc != 0
+    (node,) = report["nodes"]
+    assert node["state"] == "failed"
+    assert "version = 9" in node["error"]
+    assert "host" in node["components"], "what was planned before it"
+    assert "version = 9" in "".join(page.itertext())

@@ -1,0 +1,89 @@
+"""patch.yml: Windows updates between a drain and a look, the first node that is not well ends the run.
+
+The lab has no Windows Update: a stand-in takes the place of ansible.windows.win_updates, and notes what it is asked.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.lab import COLLECTIONS, ROOT, Bench
+from tests.integration.whole import BRIDGE, Whole
+
+PATCH = ROOT / "playbooks" / "patch.yml"
+STAND_IN = """
+from pathlib import Path
+from ansible.plugins.action import ActionBase
+
+NOTES = Path({notes!r})
+
+
+class ActionModule(ActionBase):
+    def run(self, tmp=None, task_vars=None):
+        super().run(tmp, task_vars)
+        host, args = task_vars["inventory_hostname"], self._task.args
+        left = NOTES / host
+        found = int(left.read_text()) if left.exists() else 0
+        with (NOTES / "asked").open("a") as stream:
+            stream.write(f"{{host}} {{args['state']}} {{','.join(args['category_names'])}}\\n")
+        if args["state"] == "installed" and not self._task.check_mode:
+            left.write_text("0")
+        return {{"changed": bool(found) and args["state"] == "installed", "found_update_count": found,
+                 "reboot_required": False}}
+"""
+
+
+@pytest.fixture
+def notes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where the stand-in looks how many updates a host lacks, and notes what it is asked."""
+    folder = bench.directory / "updates"
+    folder.mkdir()
+    plugins = bench.directory / "collections" / "ansible_collections" / "ansible" / "windows" / "plugins"
+    for kind, text in (("action", STAND_IN.format(notes=str(folder))), ("modules", "#!powershell\n")):
+        (plugins / kind).mkdir(parents=True)
+        name = "win_updates.py" if kind == "action" else "win_updates.ps1"
+        (plugins / kind / name).write_text(text, encoding="utf-8")
+    own = bench.environment() | {"ANSIBLE_COLLECTIONS_PATH": f"{bench.directory / 'collections'}:{COLLECTIONS}"}
+    monkeypatch.setattr(bench, "environment", lambda: dict(own))
+    monkeypatch.setattr(bench, "warm", False)
+    return folder
+
+
+def asked(notes: Path) -> list[str]:
+    """What the stand-in was asked since the last look."""
+    path = notes / "asked"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return [" ".join(line.split()[:2]) for line in lines]
+
+
+def test_a_node_is_emptied_updated_looked_at_and_filled_again(bench: Bench, notes: Path) -> None:
+    whole = Whole(bench, BRIDGE)
+    whole.converge()
+    whole.cluster.advance(60)
+    nothing = whole.site(playbook=PATCH)
+    assert nothing.rc == 0, nothing
+    assert asked(notes) == ["win1 searched"]
+    assert "cordoned" not in nothing.output
+
+    (notes / "win1").write_text("2", encoding="utf-8")
+    run = whole.site(playbook=PATCH)
+    assert run.rc == 0, run
+    assert asked(notes) == ["win1 searched", "win1 installed"]
+    order = ["cordoned win1", "Install updates", "Look whether the node works", "uncordoned win1"]
+    places = [run.stdout.index(text) for text in order]
+    assert places == sorted(places), run
+    assert not whole.cluster.nodes["win1"]["spec"].get("unschedulable")
+
+    # A node that is not well after its updates stays cordoned, and the next one is not touched.
+    bench.node("win2", "192.168.122.232")
+    for name in ("win1", "win2"):
+        (notes / name).write_text("1", encoding="utf-8")
+    whole.host.in_turn(lambda: whole.host.node.run(r"C:\Windows\System32\sc.exe", ["stop", "kube-proxy"]))
+    whole.host.in_turn(lambda: whole.host.node.clock.advance(60))
+    run = whole.site(playbook=PATCH, winkube_patch_verify_timeout=10)
+    assert run.rc != 0, run
+    assert asked(notes) == ["win1 searched", "win1 installed"]
+    assert whole.cluster.nodes["win1"]["spec"].get("unschedulable") is True

@@ -1,0 +1,44 @@
+"""Nothing is found out half-way: the first task, or a plan of all nodes, says what cannot work before a change."""
+
+from __future__ import annotations
+
+from tests.integration.lab import Bench
+from tests.integration.site import differences, site
+from tests.integration.whole import OVERLAY, Whole
+
+
+def test_a_wrong_dns_address_is_said_before_the_first_change(bench: Bench) -> None:
+    """Failed before: host, cni, containerd, kubelet and join had run when flannel's task refused it."""
+    whole = Whole(bench, OVERLAY)
+    before = bench.dump()
+    run = whole.site(
+        winkube_dns_service_ip="10.200.0.10", winkube_flannel_checksum="", winkube_containerd_version="1.6.27"
+    )
+    assert run.rc != 0
+    assert "winkube_dns_service_ip: 10.200.0.10 does not lie in winkube_service_cidr" in run.output, run
+    assert "flanneld: the source" in run.output and "has no checksum" in run.output, run
+    assert differences(before, bench.dump()) == []
+    assert bench.calls() == 1
+
+
+def test_all_nodes_are_planned_before_the_first_change_where_that_is_wanted(bench: Bench) -> None:
+    for name, address in (("win1", "192.168.122.220"), ("win2", "192.168.122.221")):
+        bench.node(name, address)
+    before = {name: bench.dump(name) for name in ("win1", "win2")}
+
+    only = site(bench, winkube_preflight="only")
+    assert only.rc == 0, only
+    assert "win2: would install containerd" in only.output, only
+    assert "installed containerd" not in only.output
+
+    wrong = "{{ {'version': 9} if inventory_hostname == 'win2' else {} }}"
+    first = site(bench, winkube_preflight="first", winkube_containerd_config_extra=wrong)
+    assert first.rc != 0
+    assert "Nothing was changed on any node. win2 cannot be made what is wanted" in " ".join(first.output.split()), (
+        first
+    )
+    assert {name: differences(old, bench.dump(name)) for name, old in before.items()} == {"win1": [], "win2": []}
+
+    good = site(bench, winkube_preflight="first")
+    assert good.rc == 0, good
+    assert "win2: installed containerd" in good.output, good

@@ -1,0 +1,81 @@
+"""playbooks/push.yml on simulated nodes: edit, build, push, crash, fix, push, by one command that goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.integration.lab import ROOT, Bench
+from tests.integration.test_provisioner import KUBELET, program, service, stand_in, state
+from tests.lab.programs.builds import build
+from tests.lab.server.host import NodeHost
+
+PUSH = ROOT / "playbooks" / "push.yml"
+BUILDS = {"good": build("kubelet", "1.29.1"), "crash": build("kubelet", "1.29.9"), "fixed": build("kubelet", "1.29.2")}
+
+
+def until(so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 240
+    while not so():
+        assert time.monotonic() < end, "nobody got there"
+        time.sleep(0.1)
+
+
+def runs(hosts: list[NodeHost], name: str) -> bool:
+    return all(program(host, KUBELET) == BUILDS[name] and state(host, "kubelet") == "running" for host in hosts)
+
+
+def test_a_change_is_built_and_pushed_to_all_nodes_until_somebody_ends_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There was one build and one push for each start of Ansible."""
+    stand_in(monkeypatch, "kubelet", 10248, broken="1.29.9")
+    hosts = bench.nodes(2)
+    for host in hosts:
+        service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service")
+    for name, data in BUILDS.items():
+        (bench.directory / f"{name}.exe").write_bytes(data)
+    source, starts = bench.directory / "src" / "kubelet.go", bench.directory / "src" / "starts"
+    source.parent.mkdir()
+    source.write_text("good")
+    script = 'n=$(cat kubelet.go); echo x >> starts; test "$n" != wrong || { echo kubelet.go:1: no; exit 2; }; '
+    script += 'mkdir -p bin && cp "../$n.exe" bin/kubelet.exe'
+
+    def built(count: int) -> bool:
+        return starts.exists() and len(starts.read_text().splitlines()) >= count
+
+    def edit() -> None:
+        until(lambda: runs(hosts, "good"))
+        source.write_text("wrong")
+        until(lambda: built(2))
+        source.write_text("crash")
+        until(lambda: built(3))
+        until(lambda: runs(hosts, "good"))
+        source.write_text("fixed")
+
+    editor = threading.Thread(target=edit, daemon=True)
+    editor.start()
+    run = bench.ansible_playbook(
+        PUSH,
+        *(
+            "-e",
+            "winkube_hosts=windows",
+            "-e",
+            "winkube_build_name=kubelet",
+            "-e",
+            f"winkube_build_dir={source.parent}",
+        ),
+        *("-e", f'{{"winkube_build_command": ["sh", "-c", "{script.replace(chr(34), chr(92) + chr(34))}"]}}'),
+        *("-e", "winkube_build_result=bin", "-e", "winkube_watch=true", "-e", "winkube_watch_rounds=4"),
+    )
+    editor.join(10)
+    assert run.rc == 0, run
+    assert runs(hosts, "fixed")
+    assert "kubelet: built " in run.output
+    assert "kubelet: the build ended with exit code 2 after" in run.output and "kubelet.go:1: no" in run.output
+    assert run.output.count("kubelet.exe has ended, its exit code 2") >= 2, "on both nodes"
+    for name in ("win1", "win2"):
+        assert f"{name}: kubelet replaced, delta" in run.output.replace("\n", " "), run

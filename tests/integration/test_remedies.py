@@ -1,0 +1,252 @@
+"""Each remedy that the table names a command for: a node is broken, the command of the finding runs as it is printed,
+and the finding is gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
+
+from tests.integration.lab import Bench
+from tests.integration.whole import BRIDGE, Whole
+from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.machine.node import SimulatedNode
+
+SC = r"C:\Windows\System32\sc.exe"
+NSSM = r"C:\k\nssm.exe"
+CNI_CONF, SUBNET_ENV = r"C:\k\cni\config\cni.conf", r"C:\run\flannel\subnet.env"
+NET_CONF = r"C:\etc\kube-flannel\net-conf.json"
+PLAY = """
+- hosts: windows
+  gather_facts: false
+  roles: [winkube.node.winkube]
+  tasks:
+    - winkube.node.hns_check:
+        node: "{{ winkube_node }}"
+        node_name: "{{ winkube_node_name }}"
+        network_name: cbr0
+        network_mode: "{{ winkube_network_mode }}"
+        interface_name: "{{ winkube_interface_name }}"
+        cluster_cidr: "{{ winkube_cluster_cidr }}"
+        service_cidr: "{{ winkube_service_cidr }}"
+        cluster_domain: cluster.local
+        cluster: "{{ winkube_cluster }}"
+      register: hns
+      ignore_errors: true
+    - winkube.node.win_k8s_node_check:
+        node: "{{ winkube_node }}"
+        node_name: "{{ winkube_node_name }}"
+        kubernetes_version: "{{ winkube_kubernetes_version }}"
+        network_mode: "{{ winkube_network_mode }}"
+        cluster_cidr: "{{ winkube_cluster_cidr }}"
+        service_cidr: "{{ winkube_service_cidr }}"
+        cluster: "{{ winkube_cluster }}"
+        watch: 1
+      register: node
+      ignore_errors: true
+    - ansible.builtin.copy:
+        content: "{{ {'hns': hns.findings, 'node': node.findings} | to_json }}"
+        dest: "{{ into }}"
+        mode: "0600"
+      delegate_to: localhost
+      connection: local
+"""
+
+Break = Callable[[Whole], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is broken so that the finding comes."""
+
+    id: str
+    break_it: Break
+
+
+def on_node(work: Callable[[SimulatedNode], object]) -> Break:
+    """On the machine itself."""
+
+    def break_it(whole: Whole) -> None:
+        whole.host.in_turn(lambda: work(whole.host.node))
+
+    return break_it
+
+
+def stop(service: str) -> Break:
+    return on_node(lambda node: node.run(SC, ["stop", service]))
+
+
+def disable(service: str) -> Break:
+    def work(node: SimulatedNode) -> None:
+        node.run(SC, ["config", service, "start=", "disabled"])
+        node.run(SC, ["stop", service])
+
+    return on_node(work)
+
+
+def delete(service: str) -> Break:
+    def work(node: SimulatedNode) -> None:
+        node.run(SC, ["stop", service])
+        node.clock.advance(5)
+        node.run(SC, ["delete", service])
+
+    return on_node(work)
+
+
+def edit(path: str, old: str, new: str) -> Break:
+    def work(node: SimulatedNode) -> None:
+        text = node.drive.read(path).decode()
+        assert old in text, text
+        node.drive.write(path, text.replace(old, new).encode())
+
+    return on_node(work)
+
+
+def remove(path: str) -> Break:
+    return on_node(lambda node: node.drive.delete(path))
+
+
+def argue(service: str, old: str, new: str) -> Break:
+    """Somebody edits a service's arguments and restarts it."""
+
+    def work(node: SimulatedNode) -> None:
+        key = rf"HKLM\SYSTEM\CurrentControlSet\Services\{service}\Parameters"
+        line = str(node.registry.get(key, "AppParameters"))
+        assert old in line, line
+        node.run(NSSM, ["set", service, "AppParameters", line.replace(old, new)])
+        node.run(SC, ["stop", service])
+        node.clock.advance(5)
+        node.run(SC, ["start", service])
+
+    return on_node(work)
+
+
+def lose_network(node: SimulatedNode) -> None:
+    network = node.hns.network("cbr0")
+    assert network is not None
+    node.hns.delete_network(network["ID"])
+
+
+def lose_rules(node: SimulatedNode) -> None:
+    for each in list(node.hns.policy_lists):
+        node.hns.delete_policy_list(each["ID"])
+
+
+def lose_host_endpoint(node: SimulatedNode) -> None:
+    node.hns.delete_endpoint(next(each["ID"] for each in node.hns.endpoints if each["Name"] == "cbr0_ep"))
+
+
+def rule_twice(node: SimulatedNode) -> None:
+    first = node.hns.policy_lists[0]
+    node.hns.create_policy_list({key: first[key] for key in ("References", "Policies")})
+
+
+def another_range(whole: Whole) -> None:
+    """The Node was deleted, and came back with another range."""
+    node = whole.cluster.nodes["win1"]
+    cidr = "10.244.77.0/24"
+    spec = {**node["spec"], "podCIDR": cidr, "podCIDRs": [cidr]}
+    whole.cluster.store.delete(BY_NAME["Node"], "", "win1")
+    whole.cluster.store.create(BY_NAME["Node"], "", {**node, "spec": spec})
+
+
+def delete_node(whole: Whole) -> None:
+    whole.cluster.store.delete(BY_NAME["Node"], "", "win1")
+    whole.cluster.advance(5)
+
+
+CASES = (
+    *(Case(f"{label}.stopped", stop(service)) for label, service in (("kubelet", "kubelet"), ("flannel", "flanneld"))),
+    Case("kube-proxy.stopped", stop("kube-proxy")),
+    Case("containerd.stopped", stop("containerd")),
+    Case("kubelet.disabled", disable("kubelet")),
+    Case("flannel.disabled", disable("flanneld")),
+    Case("kube-proxy.disabled", disable("kube-proxy")),
+    Case("containerd.disabled", disable("containerd")),
+    Case("kubelet.not-installed", delete("kubelet")),
+    Case("flannel.not-installed", delete("flanneld")),
+    Case("kube-proxy.not-installed", delete("kube-proxy")),
+    Case("containerd.not-installed", delete("containerd")),
+    Case("hns.stopped", stop("hns")),
+    Case("hns.vmcompute-stopped", disable("vmcompute")),
+    Case("hns.no-network", on_node(lose_network)),
+    Case("flannel.no-subnet-env", remove(SUBNET_ENV)),
+    Case("flannel.subnet-env-stale", edit(SUBNET_ENV, "FLANNEL_SUBNET=10.244.", "FLANNEL_SUBNET=10.244.9")),
+    Case("flannel.subnet-env-invalid", edit(SUBNET_ENV, "FLANNEL_NETWORK=10.244", "FLANNEL_NETWORK=10.245")),
+    Case("cni.absent", remove(CNI_CONF)),
+    Case("cni.unreadable", edit(CNI_CONF, "{", "// cbr0\n{")),
+    Case("cni.exceptions", edit(CNI_CONF, '"10.96.0.0/12"', '"10.97.0.0/16"')),
+    Case("cni.network-name", edit(CNI_CONF, '"cbr0"', '"cbr1"')),
+    Case("cni.plugin-type", edit(CNI_CONF, '"win-bridge"', '"win-overlay"')),
+    Case("cni.plugin-missing", remove(r"C:\k\cni\win-bridge.exe")),
+    Case("kube-proxy.hostname-override", argue("kube-proxy", "--hostname-override=win1", "--hostname-override=win9")),
+    Case("kube-proxy.network-name", argue("kube-proxy", "--hostname", "--network-name=vxlan0 --hostname")),
+    Case("kube-proxy.no-rules", on_node(lose_rules)),
+    Case("flannel.iface", argue("flanneld", "--iface=192.168.122.231", "--iface=192.168.122.99")),
+    Case("kube-proxy.cluster-cidr", argue("kube-proxy", "--cluster-cidr=10.244", "--cluster-cidr=10.9")),
+    Case("flannel.bridge-endpoint", on_node(lose_host_endpoint)),
+    Case("flannel.net-conf-name", edit(NET_CONF, '"Type"', '"Name": "cbr1", "Type"')),
+    Case("flannel.net-conf-backend", edit(NET_CONF, '"host-gw"', '"vxlan"')),
+    Case("flannel.net-conf-network", edit(NET_CONF, "10.244.0.0/16", "10.5.0.0/16")),
+    Case("flannel.mtu", edit(SUBNET_ENV, "FLANNEL_MTU=1", "FLANNEL_MTU=8")),
+    Case("kube-proxy.rule-twice", on_node(rule_twice)),
+    Case("node.address", argue("kubelet", "--node-ip=192.168.122.231", "--node-ip=192.168.122.77")),
+    Case("hns.network-pod-cidr", another_range),
+    Case("node.absent", delete_node),
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """One node for all cases: each leaves it as it found it."""
+    bench = Bench(tmp_path_factory.mktemp("remedies"))
+    try:
+        made = Whole(bench, BRIDGE, containers=True)
+        made.converge()
+        made.cluster.advance(30)
+        yield made
+    finally:
+        bench.close()
+
+
+def look(whole: Whole) -> dict[str, dict[str, Any]]:
+    """The findings by id, of both selections: the same id has the same remedy in each."""
+    into = whole.bench.directory / "found.json"
+    run = whole.site(playbook=whole.bench.play(PLAY, "look.yml"), into=str(into))
+    assert run.rc == 0, run
+    said: dict[str, list[dict[str, Any]]] = json.loads(Path(into).read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = {}
+    for one in (*said["node"], *said["hns"]):
+        assert found.setdefault(one["id"], one)["remedy"] == one["remedy"]
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.id))
+def test_the_command_that_a_finding_names_mends_it(whole: Whole, case: Case) -> None:
+    case.break_it(whole)
+    whole.cluster.advance(15)
+    found = look(whole)
+    assert case.id in found, (case.id, sorted(found))
+    command, *words = found[case.id]["remedy"]["command"].split()
+    assert command == "ansible-playbook"
+    run = whole.site(*words[1:], playbook=words[0])
+    assert run.rc == 0, run.output[-3000:]
+    whole.cluster.advance(60)
+    left = look(whole)
+    assert not left, (case.id, {one["id"]: one["seen"] for one in left.values()}, run.stdout[-3000:])
+
+
+def test_what_has_no_such_case_is_advice() -> None:
+    """A remedy with a command that nobody has tried stands in the table as advice. Of the findings that each program
+    has, those of the programs that a node always has are tried."""
+    tried = {case.id for case in CASES}
+    optional = tuple(f"{each.role.replace('_', '-')}." for each in COMPONENTS if each.optional)
+    named = {check.id for check in CHECKS if check.remedy.action != Action.ADVICE}
+    assert {each for each in named if not each.startswith(optional)} == tried

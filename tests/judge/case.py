@@ -1,0 +1,158 @@
+"""A case as the diagnosis sees it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import view_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import about
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene, reads, scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+
+from tests.unit.components.nodes import LAYOUT
+
+HERE = Path(__file__).parent
+KINDS = ("networks", "endpoints", "namespaces", "policylists")
+KEYS = {"source", "title", "form", "expect", "message", "files", "programs", "services", "adapters", "logs", "node",
+        "cluster", "first", "not", *KINDS}  # fmt: skip
+PATHS = {"net-conf.json": r"C:\etc\kube-flannel\net-conf.json", "subnet.env": r"C:\run\flannel\subnet.env"}
+RUNNING = {"state": "running"}
+OTHERS = dict.fromkeys(("hns", "vmcompute", "containerd", "kubelet", "kube-proxy", "flanneld"), RUNNING)
+"""Services that a case does not speak of."""
+BINARIES = {
+    "kube-proxy": LAYOUT.kube_proxy_binary,
+    "flanneld": LAYOUT.flanneld_binary,
+    "kubelet": LAYOUT.kubelet_binary,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    data: Mapping[str, Any]
+
+    @property
+    def first(self) -> str:
+        return str(self.data.get("first") or "")
+
+    @property
+    def never(self) -> frozenset[str]:
+        """Findings that must not come."""
+        return frozenset(self.data.get("not") or ())
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the diagnosis says: the ids of causes in their order, of all findings, and the findings themselves."""
+
+    causes: tuple[str, ...]
+    named: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def load(folder: str) -> tuple[Case, ...]:
+    """The cases of a folder by name. A key that nobody reads is a mistake."""
+    found = []
+    for path in sorted((HERE / folder).glob("*.yml")):
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert not set(data) - KEYS, f"{path.name}: {sorted(set(data) - KEYS)}"
+        found.append(Case(path.stem, data))
+    return tuple(found)
+
+
+def judge(case: Case) -> Answer:
+    """By the whole table, and a message by the table of messages."""
+    report = diagnose(scene(case))
+    said = about(str(case.data.get("message") or ""))
+    causes = tuple(each.finding.id for each in report.causes)
+    named = tuple(each.id for each in report.findings)
+    return Answer((*said, *causes), (*said, *named), report.findings)
+
+
+def scene(case: Case) -> Scene:
+    data = case.data
+    wanted = Expectations(LAYOUT, **(data.get("expect") or {}))
+    cluster = data.get("cluster")
+    view = (
+        None
+        if cluster is None
+        else view_of(
+            services=cluster.get("services") or (),
+            slices=cluster.get("slices") or (),
+            pods=cluster.get("pods") or (),
+            node=data.get("node") or {"metadata": {"name": wanted.node_name}},
+            node_name=wanted.node_name,
+        )
+    )
+    reading = Reading().merged(dict(_parts(data)), reads(wanted))
+    return scene_of(
+        reading,
+        wanted,
+        view,
+        logs=data.get("logs") or {},
+        node=data.get("node"),
+        asked="node" in data,
+        expected=_expected(data),
+    )
+
+
+def _parts(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    seen = [kind for kind in KINDS if kind in data]
+    if seen:
+        yield "hns", {"available": True, **{kind: data[kind] for kind in seen}}
+    if "adapters" in data:
+        yield "adapters", [_adapter(each, number) for number, each in enumerate(data["adapters"])]
+    if "services" in data:
+        yield (
+            "services",
+            [_service(name, each) for name, each in (OTHERS | data["services"]).items()],
+        )
+    if "files" in data:
+        own = {name: text for name, text in data["files"].items() if name not in PATHS}
+        for name, text in data["files"].items():
+            path = PATHS.get(name, f"{LAYOUT.cni_conf_dir}\\{name}")
+            content = text if isinstance(text, bytes) else str(text).encode()
+            yield file_key(path), {"exists": True, "content": base64.b64encode(content).decode()}
+        if own:
+            yield file_key(LAYOUT.cni_conf_dir), {"exists": True, "kind": "directory", "entries": list(own)}
+    if "programs" in data:
+        yield file_key(LAYOUT.cni_bin_dir), {"exists": True, "kind": "directory", "entries": data["programs"]}
+
+
+def _adapter(each: Mapping[str, Any], number: int) -> dict[str, Any]:
+    addresses = [text.partition("/") for text in each.get("addresses") or ()]
+    return {
+        "name": each["name"],
+        "index": number + 2,
+        "up": True,
+        "mac": each.get("mac", f"00-15-5D-00-00-{number:02X}"),
+        "mtu": each.get("mtu", 1500),
+        "ipv4": [{"address": address, "prefix": int(length)} for address, _slash, length in addresses],
+        "gateways": [],
+    }
+
+
+def _service(name: str, each: Mapping[str, Any]) -> dict[str, Any]:
+    binary = BINARIES.get(name, f"C:\\Windows\\System32\\{name}.exe")
+    return {
+        "name": name,
+        "state": each["state"],
+        "start": 2,
+        "exit_code": each.get("exit_code", 0),
+        "image_path": LAYOUT.nssm,
+        "nssm": {"Application": binary, "AppParameters": each.get("arguments", "")},
+    }
+
+
+def _expected(data: Mapping[str, Any]) -> Expected | None:
+    """A whole node where a case tells of its kubelet's service."""
+    return Expected("win1", kubernetes=True) if "kubelet" in (data.get("services") or {}) else None

@@ -1,0 +1,109 @@
+"""Messages that are known: in any form and language, in the ends of logs, pasted; and what is over."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs, table
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about, search
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import windows_codes
+from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
+
+from tests.unit.components.nodes import LAYOUT
+
+REFUSED = "E0512 12:{minute:02}:36.267935 6984 cni.go:1] hcnCreateEndpoint failed in Win32: refused. (0x803b000d)"
+
+
+def test_there_are_enough_and_each_leads_to_a_finding_and_has_a_source() -> None:
+    assert len(MESSAGES) >= 60
+    assert {each.finding for each in MESSAGES} <= set(table.KNOWN)
+    assert all(each.source for each in MESSAGES)
+
+
+def test_what_only_logs_tell_is_told_by_some_message() -> None:
+    only = {check.id for check in table.CHECKS if checks_logs.only_logs(check)}
+    assert only <= {each.finding for each in MESSAGES}
+
+
+@pytest.mark.parametrize("form", ["(0x803b0010)", "0X803B0010", "2151350288", "-2143617008", '"ErrorCode":2151350288'])
+def test_a_code_counts_in_any_form_whatever_the_language(form: str) -> None:
+    assert about(f"hnsCall a échoué: Un réseau portant ce nom existe déjà. {form}") == ("hns.name-exists",)
+
+
+@pytest.mark.parametrize("other", ["0x803b00100", "12151350288", "x0x803b0010"])
+def test_a_part_of_a_longer_number_is_no_code(other: str) -> None:
+    assert about(f"something {other} happened") == ()
+
+
+def test_codes_of_hcs_with_the_bit_of_nt_and_without() -> None:
+    assert windows_codes.written(windows_codes.HCS_E_IMAGE_MISMATCH)[:4:3] == ("0x80370101", "0xc0370101")
+    assert about("failure in a Windows system call: (0xc0370101)") == about("(0x80370101)") == ("image.mismatch",)
+
+
+def test_a_message_that_is_not_known_is_none() -> None:
+    assert about("the dog ate my kubeconfig") == ()
+    assert about("") == ()
+
+
+def test_a_message_broken_by_a_screen_is_known() -> None:
+    assert about('Error registering network: failed to acquire lease: node\n   "w1" pod cidr\n not assigned') == (
+        "node.no-pod-cidr",
+    )
+
+
+def test_the_quotes_of_a_log_within_a_log_do_not_matter() -> None:
+    line = r"err=\"failed to find plugin \\\"flannel\\\" in path [c:\\\\opt\\\\cni\\\\bin]\""
+    assert about(line) == ("cni.plugin-missing",)
+
+
+def test_the_last_lines_are_kept_and_counted() -> None:
+    text = "\n".join(REFUSED.format(minute=minute) for minute in range(5, 15))
+    (hit,) = search({"kubelet": text})
+    assert (hit.finding, hit.count, len(hit.lines)) == ("hns.policy-refused", 10, 3)
+    assert hit.lines[-1] == REFUSED.format(minute=14)
+
+
+def test_what_is_long_over_is_no_finding() -> None:
+    assert search({"kubelet": f"{REFUSED.format(minute=1)}\nI0512 12:59:00.000001 6984 x.go:1] all is well"}) == ()
+
+
+def test_what_a_program_said_before_it_worked_is_over() -> None:
+    broken = 'E0512 12:01:00.000001 1 main.go:1] Error registering network: node "w1" pod cidr not assigned'
+    well = "I0512 12:02:00.000001 1 main.go:1] Wrote subnet file to /run/flannel/subnet.env"
+    assert [hit.finding for hit in search({"flanneld": broken})] == ["node.no-pod-cidr"]
+    assert search({"flanneld": f"{broken}\n{well}"}) == ()
+    assert [hit.finding for hit in search({"flanneld": f"{well}\n{broken}"})] == ["node.no-pod-cidr"]
+
+
+def test_logs_of_nssm_in_utf_16_read_as_text_with_zeros() -> None:
+    text = "\x00".join("unknown flag: --pod-infra-container-image")
+    assert [hit.finding for hit in search({"kubelet": text})] == ["start.unknown-flag"]
+
+
+def test_the_lines_join_the_finding_that_the_machine_showed() -> None:
+    """One fault is one finding, with the log as its evidence."""
+    line = "E0628 16:57:08.673912 1180 proxier.go:564] Unable to find HNS Network specified by cbr0."
+    scene = Scene(Expectations(LAYOUT, network_name="cbr0"), Hns(), logs={"kube-proxy": line})
+    found = [each for each in table.findings_in(scene) if each.id == "hns.no-network"]
+    assert len(found) == 1
+    assert line in found[0].evidence
+    assert found[0].subject == "network cbr0"
+
+
+def test_why_a_program_ended_stands_above_that_it_ended() -> None:
+    line = "unknown flag: --a"
+    scene = Scene(Expectations(LAYOUT), Hns(), logs={"kubelet": line})
+    (flag,) = checks_logs.with_logs((), scene, table.KNOWN)
+    assert flag.id == "start.unknown-flag"
+    crashes = table.KNOWN["kubelet.crashes"].finding(checks_logs._seen(search({"kubelet": line})[0]))
+    report = table.report_of((crashes, flag))
+    assert [cause.finding.id for cause in report.causes] == ["start.unknown-flag"]
+    assert [each.id for each in report.causes[0].consequences] == ["kubelet.crashes"]
+
+
+def test_two_that_explain_each_other_leave_one_cause() -> None:
+    """Both had the other as their root, and the report had neither."""
+    one, other = table.KNOWN["kubelet.crashes"], table.KNOWN["kubelet.stopped"]
+    seen = checks_logs._seen(search({"x": "unknown flag: --a"})[0])
+    assert len(table.report_of((one.finding(seen), other.finding(seen))).causes) == 1

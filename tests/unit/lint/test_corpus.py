@@ -1,0 +1,48 @@
+"""The linter on what other people wrote, and on planted mistakes (`make corpus` prints the same as figures)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.corpus import __main__ as corpus
+from tests.corpus.facts import flat, object_of
+from tests.corpus.planted import Planted, mistakes
+
+
+@pytest.mark.slow
+@pytest.mark.row("LM-71")
+def test_public_manifests_have_right_findings_and_no_false_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the rules knew what nobody had told of a cluster, 68 errors were false and 560 of 884 findings right."""
+    corpus.main()
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert figures["manifests"] >= 200
+    assert figures["false_errors"] == 0
+    assert figures["right"] >= 0.95 * figures["findings"]
+    assert figures["found"] >= 0.95 * figures["planted"]
+    assert figures["agree"] == figures["upstream"] > 400
+
+
+@pytest.mark.parametrize("planted", [pytest.param(each, id=each.mistake) for each in mistakes()])
+def test_a_planted_mistake_is_found(planted: Planted) -> None:
+    assert corpus.found(planted)
+
+
+def test_facts_make_the_object_again() -> None:
+    thing = {"spec": {"a.b/c": [{"x": 1}, "y", {}], "d": [], "e": {"f": False}}, "g": ""}
+    assert object_of(dict(flat(thing))) == thing
+
+
+def test_a_finding_that_nobody_judged_is_no_right_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": SPEC}
+    manifest = corpus.Manifest("here", (pod,), {})
+    monkeypatch.setattr(corpus, "manifests", lambda: iter([manifest]))
+    monkeypatch.setattr(corpus, "mistakes", lambda: iter([]))
+    assert corpus.main() == 1
+    assert "not judged: here: " in capsys.readouterr().out
+
+
+SPEC = {"hostPID": True, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c"}]}

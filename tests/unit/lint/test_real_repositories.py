@@ -1,0 +1,170 @@
+"""Folders as they are: broken files, templates, charts, streams of JSON, encodings, credentials; rules of one's own."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import masked
+
+from .test_reports import run
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p"},
+    "spec": {
+        "os": {"name": "windows"},
+        "nodeSelector": {"kubernetes.io/os": "windows"},
+        "hostPID": True,
+        "containers": [
+            {"name": "c", "image": "registry.example.com/c:1", "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}
+        ],
+    },
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "pod.yml").write_text(yaml.safe_dump(POD), encoding="utf-8")
+    return tmp_path
+
+
+def reported(*options: str) -> dict[str, Any]:
+    return dict(json.loads(run("--format", "json", *options)[1]))
+
+
+def test_one_unreadable_file_does_not_hide_the_others(folder: Path) -> None:
+    """It ended the run with status 2 before, and nothing of the other files was said."""
+    (folder / "deploy" / "broken.yml").write_text("a: [", encoding="utf-8")
+    code, out, _ = run("deploy")
+    assert code == cli.FINDINGS
+    assert (
+        "deploy/broken.yml:2:1: E unreadable-file this is not valid YAML" in out
+        and "deploy/pod.yml" in out
+        and "LM-01" in out
+    )
+    found = reported("deploy")["findings"]
+    assert found[0]["id"] == "unreadable-file"
+    sarif = json.loads(run("--format", "sarif", "deploy")[1])["runs"][0]
+    ids = [each["id"] for each in sarif["tool"]["driver"]["rules"]]
+    assert all(ids[each["ruleIndex"]] == each["ruleId"] for each in sarif["results"])
+
+
+def test_a_template_is_said_to_be_one_and_is_no_error(folder: Path) -> None:
+    (folder / "deploy" / "web.yaml").write_text("{{- if .Values.web }}\nkind: Pod\n{{- end }}\n", encoding="utf-8")
+    (first,) = [each for each in reported("deploy")["findings"] if each["id"] == "unreadable-file"]
+    assert first["severity"] == "info" and "render it first" in first["message"]
+
+
+def test_a_template_in_quotes_is_no_value(folder: Path) -> None:
+    pod = json.loads(json.dumps(POD))
+    pod["spec"] |= {"os": {"name": "{{ .Values.os }}"}, "hostPID": False}
+    (folder / "deploy" / "pod.yml").write_text(yaml.safe_dump(pod), encoding="utf-8")
+    assert [each for each in reported("deploy")["findings"] if "{{" in each["message"]] == []
+
+
+@pytest.mark.parametrize("pattern", ["deploy/old", "old/", "*/old/*", "deploy/old/*.yml"])
+def test_excluded_files(folder: Path, pattern: str) -> None:
+    (folder / "deploy" / "old").mkdir()
+    (folder / "deploy" / "old" / "bad.yml").write_text("a: [", encoding="utf-8")
+    assert {each["file"] for each in reported("--exclude", pattern, "deploy")["findings"]} == {"deploy/pod.yml"}
+    (folder / ".workload-lint.yml").write_text(f'exclude: ["{pattern}"]\n', encoding="utf-8")
+    assert {each["file"] for each in reported("deploy")["findings"]} == {"deploy/pod.yml"}
+
+
+def test_severity_and_switching_off(folder: Path) -> None:
+    def said(*options: str) -> dict[str, str]:
+        return {each["id"]: each["severity"] for each in reported(*options, "deploy")["findings"]}
+
+    assert said() == {"LM-01": "error"}
+    assert said("--disable", "LM-01") == {}
+    assert said("--severity", "LM-01=info") == {"LM-01": "info"}
+    (folder / ".workload-lint.yml").write_text("severity: {LM-01: warning}\n", encoding="utf-8")
+    assert said() == {"LM-01": "warning"}
+    assert said("--disable", "LM-01") == {}
+    (folder / ".workload-lint.yml").write_text("disable: [LM-01]\n", encoding="utf-8")
+    assert said() == {}
+    assert run("--disable", "LM-99", "deploy")[0] == cli.UNUSABLE
+    assert "a severity is error, warning or info" in run("--severity", "LM-01=bad", "deploy")[2]
+
+
+def test_utf_16_on_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(POD).encode("utf-16"))))
+    assert [each["id"] for each in reported("-")["findings"]] == ["LM-01"]
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n  "])
+def test_json_values_one_after_the_other(between: str) -> None:
+    """`kubectl get -o json` of several, `jq` without -s: places are those of the whole text."""
+    text = between.join([json.dumps(POD, indent=1), json.dumps({**POD, "metadata": {"name": "q"}}, indent=1)])
+    first, second = read_documents("f.json", text)
+    assert (first.value["metadata"], second.value["metadata"]) == ({"name": "p"}, {"name": "q"})
+    line, _ = second.position(("spec", "hostPID"))
+    assert "hostPID" in second.line(line) and line > first.position(("spec", "hostPID"))[0]
+
+
+def test_charts_and_kustomizations_are_rendered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, program in (("Chart.yaml", "helm"), ("kustomization.yaml", "kustomize")):
+        (folder / "deploy" / program).mkdir()
+        (folder / "deploy" / program / name).write_text("a: {{ nothing that could be read }}: [", encoding="utf-8")
+        script = folder / "bin" / program
+        script.parent.mkdir(exist_ok=True)
+        pod = json.dumps({**POD, "metadata": {"name": program}})
+        script.write_text(f"#!/bin/sh\necho '{pod}'\n", encoding="utf-8")
+        script.chmod(0o755)
+    without = {each["id"] for each in reported("deploy")["findings"]}
+    assert "unreadable-file" in without
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    found = reported("deploy")["findings"]
+    assert {each["object"] for each in found} == {"Pod default/helm", "Pod default/kustomize", "Pod default/p"}
+    (folder / "bin" / "helm").write_text("#!/bin/sh\necho no values >&2\nexit 1\n", encoding="utf-8")
+    assert "said: no values" in run("deploy")[1]
+
+
+def test_no_credentials_in_any_report(folder: Path) -> None:
+    pod = json.loads(json.dumps(POD))
+    pod["spec"]["containers"][0]["env"] = [
+        {"name": "BROKER_URL", "value": "amqp://shop:hunter2@rabbit.shop:5672/"},
+        {"name": "DB", "value": "Server=db.shop;User Id=sa;Password=hunter2;"},
+        {"name": "DB_PASSWORD", "value": "http://hunter2.shop.svc"},
+    ]
+    pod["spec"]["containers"][0]["args"] = ["--url=http://api.shop", "--token=hunter2"]
+    (folder / "deploy" / "pod.yml").write_text(yaml.safe_dump(pod), encoding="utf-8")
+    for form in ("text", "json", "sarif", "github"):
+        out = run("--format", form, "deploy")[1]
+        assert "LM-31" in out
+        assert "hunter2" not in out.replace("hunter2.shop.svc", ""), form
+
+
+def test_what_is_masked() -> None:
+    assert masked("amqp://u:secret@h") == "amqp://u:***@h"
+    assert masked("Password=x;Server=y") == "Password=***;Server=y"
+    assert masked("--api-key=abc --x=1") == "--api-key=*** --x=1"
+    assert masked("http://h/path") == "http://h/path"
+
+
+def test_suppressions_by_their_kind(folder: Path) -> None:
+    pod = json.loads(json.dumps(POD))
+    pod["metadata"]["annotations"] = {"lint.winkube.node/LM-01": "known"}
+    (folder / "deploy" / "pod.yml").write_text(yaml.safe_dump(pod), encoding="utf-8")
+    (folder / "deploy" / "other.yml").write_text(yaml.safe_dump(POD), encoding="utf-8")
+    (folder / ".workload-lint.yml").write_text(
+        'ignore: [{rule: LM-01, reason: old, files: ["*other.yml"]}]\n', encoding="utf-8"
+    )
+    results = json.loads(run("--format", "sarif", "deploy")[1])["runs"][0]["results"]
+    assert [each["suppressions"][0]["kind"] for each in results] == ["external", "inSource"]
+    rules = json.loads(run("--format", "sarif", "deploy")[1])["runs"][0]["tool"]["driver"]["rules"]
+    assert not any(
+        "{" in each["fullDescription"]["text"] for each in rules if "{{" not in each["fullDescription"]["text"]
+    )
+    assert {each["defaultConfiguration"]["level"] for each in rules} == {"error", "warning", "note"}

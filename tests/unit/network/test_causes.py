@@ -1,0 +1,34 @@
+"""Causes before consequences: nothing is lost, whatever explains what."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import ERROR, Finding, Remedy
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, report_of
+
+
+def finding(identity: str, *explains: str) -> Finding:
+    return Finding(identity, ERROR, identity, "it", "is so", "", "", Remedy("Mend it."), explains=explains)
+
+
+def test_of_two_findings_one_is_a_cause() -> None:
+    """cni.network-name and flannel.net-conf-name explained each other: with both nothing was reported at all."""
+    found = [finding(check.id, *check.explains) for check in CHECKS]
+    for one, other in combinations(found, 2):
+        report = report_of((one, other))
+        assert len(report.findings) == 2
+        assert sum(1 + len(cause.consequences) for cause in report.causes) == 2
+
+
+def test_what_follows_stands_beneath_its_root() -> None:
+    found = (finding("a.one", "b.*"), finding("b.two", "c.*"), finding("c.three"), finding("d.four"))
+    report = report_of(found)
+    assert [cause.finding.id for cause in report.causes] == ["a.one", "d.four"]
+    assert [each.id for each in report.causes[0].consequences] == ["b.two", "c.three"]
+    assert len(report.findings) == len(found)
+
+
+def test_nothing_is_lost_where_findings_explain_each_other() -> None:
+    found = (finding("a.one", "b.two"), finding("b.two", "a.one"))
+    assert len(report_of(found).findings) == len(found)

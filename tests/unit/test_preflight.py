@@ -1,0 +1,78 @@
+"""What the first task of a run says of all that later tasks would refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils import preflight
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+
+ADAPTER = {
+    "name": "Ethernet", "description": "", "index": 1, "mac": "00-15-5D-00-00-01", "up": True, "dhcp": False,
+    "mtu": 1500, "ipv4": [{"address": "192.168.122.220", "prefix": 24}], "gateways": ["192.168.122.1"], "dns": [],
+}  # fmt: skip
+GOOD = {
+    "kubernetes_version": "1.37.1",
+    "container_runtime": "containerd",
+    "containerd_version": "2.3.7",
+    "cni_managed_by": "service",
+    "kube_proxy_managed_by": "service",
+    "join": "kubeadm",
+    "network_mode": "l2bridge",
+    "cluster_cidr": "10.244.0.0/16",
+    "service_cidr": "10.96.0.0/12",
+    "dns_service_ip": "10.96.0.10",
+    "interface_name": "Ethernet",
+    "management_ip": "",
+    "cluster": {"kubeconfig": ""},
+    "allow_unverified": [],
+    **{f"{name}_url": f"https://example.com/{name}.exe" for name in ("kubelet", "kubeadm", "kube_proxy", "flannel")},
+    **{f"{name}_checksum": "sha256:" + "a" * 64 for name in ("kubelet", "kubeadm", "kube_proxy", "flannel")},
+    "containerd_url": "https://example.com/containerd-2.3.7-windows-amd64.tar.gz",
+    "containerd_checksum": "https://example.com/sums",
+}
+
+
+def said(*skipped: str, **more: Any) -> tuple[str, ...]:
+    parts = {"system": {"os": {"build": 20348}}, "adapters": [ADAPTER]}
+    return preflight.problems(preflight.Run(GOOD | more, Reading(parts=parts), lambda role: role not in skipped))
+
+
+def test_nothing_is_said_of_a_node_that_can_be_made() -> None:
+    assert said() == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"dns_service_ip": "10.97.300.1"}, "winkube_dns_service_ip: '10.97.300.1' is no IP address."),
+        ({"dns_service_ip": "10.200.0.10"}, "winkube_dns_service_ip: 10.200.0.10 does not lie in winkube_service_cidr"),
+        ({"cluster_cidr": "10.96.0.0/16"}, "winkube_cluster_cidr 10.96.0.0/16 and winkube_service_cidr 10.96.0.0/12"),
+        ({"cluster_cidr": "192.168.0.0/16"}, "the subnet of the node's own address"),
+        ({"network_mode": "vxlan"}, "winkube_network_mode: 'vxlan' is none of"),
+        ({"interface_name": "LAN"}, "winkube_interface_name: there is no network adapter 'LAN'"),
+        ({"containerd_version": "1.6.27"}, "1.6"),
+        ({"cluster": {"kubeconfig": "/nowhere/config"}}, "there is no file /nowhere/config on the controller"),
+        ({"flannel_checksum": ""}, "flanneld: the source https://example.com/flannel.exe has no checksum."),
+        ({"kubelet_url": "ftp://example.com/kubelet.exe"}, "kubelet: the source 'ftp://example.com/kubelet.exe' has"),
+    ],
+)
+def test_what_a_later_task_would_refuse_is_said_first(wrong: dict[str, Any], sentence: str) -> None:
+    """Failed before: a wrong DNS address reached the kubelet's configuration before flannel's task refused it."""
+    (problem,) = said(**wrong)
+    assert sentence in problem
+
+
+def test_all_of_it_is_said_at_once() -> None:
+    found = said(dns_service_ip="1.2.3.4", kubelet_checksum="", flannel_checksum="", containerd_version="1.6.27")
+    assert len(found) == 4
+
+
+def test_what_takes_no_part_in_the_run_is_not_judged(tmp_path: Path) -> None:
+    wrong = {"dns_service_ip": "1.2.3.4", "flannel_checksum": "", "cluster": {"kubeconfig": str(tmp_path / "none")}}
+    assert said("flannel", "join", **wrong) == ()
+    assert said(**wrong | {"cluster": {}}, cni_managed_by="cluster") == ()
+    assert said(**wrong, kubernetes_version="") == ()
+    assert said(flannel_checksum="", allow_unverified=["flanneld"]) == ()
