@@ -28,6 +28,9 @@ from tests.integration.warm import Warm
 OPTION = "--times"
 PROPERTY = "times"
 QUICK_LIMIT_S = 2.0
+# The same test on the same machine was charged between once and twice its time: who shares a core is charged for it.
+# So CI fails only at this many limits; the list of the slowest shows who is between.
+FAILS_AT = 3
 SLOWEST = 10
 
 
@@ -160,11 +163,11 @@ class TimesPlugin:
 def objection(times: Times, *, quick: bool) -> str | None:
     """Why a test may not take this long, as a sentence; None if it may. Judged by processor time: see the module."""
     spent = times.cpu - times.beside
-    if not quick or spent <= QUICK_LIMIT_S:
+    if not quick or spent <= QUICK_LIMIT_S * FAILS_AT:
         return None
     return (
-        f"took {spent:.1f} s of processor time, and a test of `make quick` may take {QUICK_LIMIT_S:g} s: "
-        "make it smaller, or mark it slow"
+        f"took {spent:.1f} s of processor time, and a test of `make quick` may take {QUICK_LIMIT_S:g} s "
+        f"(CI fails at {QUICK_LIMIT_S * FAILS_AT:g} s): make it smaller, or mark it slow"
     )
 
 
