@@ -19,8 +19,8 @@ from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
 from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
-from ..plugin_utils.lint.report import as_dict, place, render, summary
-from ..plugin_utils.lint.rulebook import UnknownRuleError, resolve
+from ..plugin_utils.lint.report import as_dict, headline, render, summary
+from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
 from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
 
@@ -65,10 +65,7 @@ class ActionModule(ActionBase):
             text = render(report, profile, options["report_format"])
             Path(options["report"]).write_text(text, encoding="utf-8")
         result |= as_dict(report, profile)
-        result["steps"] = [
-            {"text": f"{place(found)}: {found.severity.letter} {found.rule} {found.message}", "state": "found"}
-            for found in report.findings
-        ]
+        result["steps"] = [{"text": headline(found), "state": "found"} for found in report.findings]
         return result | _verdict(report, options["level"])
 
     def _config(self, name: str | None) -> Config:
@@ -109,7 +106,7 @@ class ActionModule(ActionBase):
 
 
 def _ignore(entry: dict[str, Any]) -> Ignore:
-    rules = frozenset[str]().union(*(resolve(name) for name in entry["rule"]))
+    rules = frozenset(map(rule_id, entry["rule"]))
     if not entry["reason"].strip():
         raise SilenceError("ignore: reason is empty: say why the finding is accepted.")
     return Ignore(rules, entry["reason"], tuple(entry["files"]), tuple(entry["objects"]), "option ignore")
@@ -121,5 +118,5 @@ def _verdict(report: Report, level: str) -> dict[str, Any]:
     if level == "never" or not report.at_least(Severity[level.upper()]):
         return {"failed": False, "msg": summary(report)} | warnings
     first = report.at_least(Severity[level.upper()])[:_SHOWN]
-    shown = [f"{place(each)}: {each.severity.letter} {each.rule} {each.message} {each.remedy}" for each in first]
+    shown = [f"{headline(each)} {each.remedy}" for each in first]
     return {"failed": True, "msg": "\n".join([summary(report), *shown])} | warnings

@@ -186,7 +186,7 @@ EXAMPLES = r"""
   winkube.node.workload_lint:
     paths: [deploy/]
     ignore:
-      - rule: [LM-34]
+      - rule: [termination-grace-period]
         reason: The programs handle CTRL_SHUTDOWN_EVENT.
         objects: [Deployment shop/*]
 """

@@ -58,7 +58,7 @@ def keys_of(findings: list[Finding]) -> list[tuple[str, Finding]]:
     seen: Counter[str] = Counter()
     found = []
     for each in findings:
-        key = f"{each.rule} {each.severity.letter} {each.object} {each.path}"
+        key = f"{each.rule} {each.severity.name[0]} {each.object} {each.path}"
         seen[key] += 1
         found.append((f"{key} #{seen[key]}" if seen[key] > 1 else key, each))
     return found

@@ -82,9 +82,14 @@ def test_it_fails_with_file_line_reason_and_remedy(tmp_path: Path) -> None:
     code, result, output = play(tmp_path, {"paths": ["web.yml"]})
     assert code != 0
     (finding,) = result["findings"]
-    assert (finding["id"], finding["severity"], finding["line"], finding["column"]) == ("LM-17", "error", 18, 13)
+    assert (finding["id"], finding["severity"], finding["line"], finding["column"]) == (
+        "privilege-escalation",
+        "error",
+        18,
+        13,
+    )
     assert finding["path"] == "spec.template.spec.containers[0].securityContext.allowPrivilegeEscalation"
-    assert f"{tmp_path / 'web.yml'}:18:13: E LM-17" in output
+    assert f"{tmp_path / 'web.yml'}:18:13: error: allowPrivilegeEscalation is set to false" in output
     assert result["summary"]["errors"] == 1
 
 
@@ -106,13 +111,17 @@ def test_content_and_objects_instead_of_files(tmp_path: Path) -> None:
     assert code == 0 and [each["file"] for each in result["findings"]] == ["content"]
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}}}
     code, result, output = play(tmp_path, {"objects": [node]})
-    assert code != 0 and [(each["id"], each["line"]) for each in result["findings"]] == [("SC-05", 0)]
-    assert "cluster: Node default/win1: E SC-05" in output
+    assert code != 0 and [(each["id"], each["line"]) for each in result["findings"]] == [("missing-node-label", 0)]
+    assert "cluster: Node default/win1: error: " in output
 
 
 def test_an_accepted_finding_is_reported_as_such(tmp_path: Path) -> None:
     accepted = [
-        {"rule": ["LM-17"], "reason": "the admission webhook takes it out", "objects": ["Deployment default/*"]}
+        {
+            "rule": ["privilege-escalation"],
+            "reason": "the admission webhook takes it out",
+            "objects": ["Deployment default/*"],
+        }
     ]
     code, result, _ = play(tmp_path, {"content": BAD, "ignore": accepted})
     assert code == 0 and result["findings"] == []
@@ -125,7 +134,7 @@ def test_an_accepted_finding_is_reported_as_such(tmp_path: Path) -> None:
         ({"content": "a: [", "level": "never"}, "content:2:1: this is not valid YAML"),
         ({"paths": ["absent.yml"]}, "absent.yml: there is no such file, folder or pattern."),
         ({"content": BAD, "profile": "1.9"}, "profile is '1.9'"),
-        ({"content": BAD, "ignore": [{"rule": ["LM-99"], "reason": "x"}]}, "there is no rule 'LM-99'"),
+        ({"content": BAD, "ignore": [{"rule": ["no-such-rule"], "reason": "x"}]}, "there is no rule 'no-such-rule'"),
         ({}, "one of the following is required: paths, content, objects"),
     ],
 )
@@ -140,8 +149,8 @@ def test_the_playbook(tmp_path: Path) -> None:
     report = tmp_path / "report.sarif"
     extra = ["-e", f"winkube_lint_paths={tmp_path}/web.yml", "-e", f"winkube_lint_report={report}"]
     code, _, output = run(tmp_path, "winkube.node.lint", *extra, "-e", "winkube_lint_report_format=sarif")
-    assert code != 0 and "E LM-17" in output
-    assert json.loads(report.read_text())["runs"][0]["results"][0]["ruleId"] == "LM-17"
+    assert code != 0 and "[privilege-escalation]" in output
+    assert json.loads(report.read_text())["runs"][0]["results"][0]["ruleId"] == "privilege-escalation"
 
 
 def test_the_playbook_asks_what_to_lint(tmp_path: Path) -> None:
@@ -173,8 +182,8 @@ def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
     assert code == 0, output
     assert report["summary"]["objects"] == 3
     found = {each["id"]: each["object"] for each in report["findings"]}
-    assert found["LM-50"] == "Service default/web"
-    assert "SC-09" not in found, "the Node carries no taint, so none has to be tolerated"
+    assert found["too-many-backends"] == "Service default/web"
+    assert "taint-not-tolerated" not in found, "the Node carries no taint, so none has to be tolerated"
 
 
 K8S_INFO = """\

@@ -22,7 +22,7 @@ from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
 from .report import FORMATS, place, render
 from .rule import Complete, Remove, Rule, with_gaps
-from .rulebook import RULES, UnknownRuleError, resolve
+from .rulebook import RULES, UnknownRuleError, rule_id
 from .silence import SilenceError
 from .sources import read_inputs, write_text
 from .version import VERSION
@@ -37,7 +37,7 @@ Examples:
   helm template ./chart | workload-lint -     what a chart is rendered to
   workload-lint --profile 1.33 --builds 2022 'apps/*/pod.yml'
   workload-lint --fix deploy/                 show what can be changed safely; --write changes it
-  workload-lint --explain LM-17               what a rule is about
+  workload-lint --explain privilege-escalation               what a rule is about
 
 Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input.
 """
@@ -167,19 +167,17 @@ _FIXES = {Remove: "takes the field away where it has no effect", Complete: "adds
 
 def list_rules() -> str:
     """One line for each rule and each of its parts."""
-    return "".join(f"{rule.id:<6} {rule.level.describe()}: {rule.title}\n" for rule in RULES)
+    return "".join(f"{rule.id:<34} {rule.level.describe()}: {rule.title}\n" for rule in RULES)
 
 
 def explain(name: str) -> str:
-    """What the rules that a name stands for look at, and what to do. Raises UnknownRuleError."""
-    ids = resolve(name)
-    return "\n".join("".join(f"{line}\n" for line in _explained(rule)) for rule in RULES if rule.id in ids)
+    """What a rule looks at, and what to do. Raises UnknownRuleError."""
+    wanted = rule_id(name)
+    return "\n".join("".join(f"{line}\n" for line in _explained(rule)) for rule in RULES if rule.id == wanted)
 
 
 def _explained(rule: Rule) -> Iterator[str]:
     yield f"{rule.id}: {rule.title}"
-    if rule.rows:
-        yield f"  also known as: {', '.join(rule.rows)}"
     yield f"  severity:      {rule.level.describe()}"
     yield f"  looks at:      {', '.join(rule.paths)}{of_kinds(rule)}"
     yield f"  says:          {with_gaps(rule.message)}"

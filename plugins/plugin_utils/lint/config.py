@@ -7,7 +7,7 @@ profile: "1.33"
 builds: [2022]
 dsr: true
 ignore:
-  - rule: LM-34
+  - rule: termination-grace-period
     reason: the programs handle CTRL_SHUTDOWN_EVENT
     files: ["charts/web/*"]
     objects: ["Deployment default/*"]
@@ -22,7 +22,7 @@ from typing import Any
 from .manifest import Document, UnreadableError, read_documents
 from .model import as_list
 from .profile import SETTINGS
-from .rulebook import UnknownRuleError, resolve
+from .rulebook import UnknownRuleError, rule_id
 from .silence import Ignore
 
 DEFAULT_FILE = ".workload-lint.yml"
@@ -91,9 +91,9 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
     if not names:
         raise ConfigError(f"{where}: rule is missing: name the rule, or a list of rules, that is accepted.")
     try:
-        rules = frozenset[str]().union(*(resolve(str(name)) for name in names))
+        rules = frozenset(rule_id(str(name)) for name in names)
     except UnknownRuleError as error:
-        raise ConfigError(f"{_at(document, 'ignore', number, 'rule')}: {error}.") from None
+        raise ConfigError(f"{_at(document, 'ignore', number, 'rule')}: {error}") from None
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise ConfigError(f"{where}: reason is missing: say why the finding is accepted.")

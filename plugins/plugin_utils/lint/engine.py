@@ -16,7 +16,7 @@ from .memory import no_garbage_collection
 from .model import Finding, Hit, Path, Severity, masked, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule
-from .rulebook import POD_RULES, RULES, UNREADABLE, resolve
+from .rulebook import POD_RULES, RULES, UNREADABLE, rule_id
 from .silence import Ignore, annotated
 
 _REJECTED = "The API server rejects the pod."
@@ -89,13 +89,13 @@ def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report
 
 
 def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore] = ()) -> Report:
-    """Checks every object of the documents. Raises SilenceError for an annotation that names no rule or no reason."""
+    """Checks every object of these documents. Raises SilenceError for an annotation that names no rule or no reason."""
     with no_garbage_collection():
         return _lint(documents, profile, ignore)
 
 
 def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore]) -> Report:
-    said = {rule: severity for name, severity in profile.severities.items() for rule in resolve(name)}
+    said = {rule_id(name): severity for name, severity in profile.severities.items()}
     objects = [thing for document in documents for thing in objects_of(document)]
     catalog = build_catalog(objects, profile)
     pods: defaultdict[int, list[PodCase]] = defaultdict(list)

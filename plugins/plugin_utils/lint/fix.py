@@ -60,7 +60,7 @@ def fix(documents: Sequence[Document], report: Report, profile: Profile, ignore:
 
 
 def after_fix(documents: Sequence[Document], fixed: Sequence[FixedFile]) -> list[Document]:
-    """The documents as they are when the files are written."""
+    """Documents as they are when the files are written."""
     changed = {each.file: each.after for each in fixed if each.after != each.before}
     kept = [document for document in documents if document.file not in changed]
     return kept + [document for file, text in changed.items() for document in read_documents(file, text)]

@@ -135,7 +135,7 @@ class KubeObject:
 
 
 def read_documents(file: str, text: str) -> list[Document]:
-    """The documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
+    """Documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
     pieces = _concatenated(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else []
     if len(pieces) > 1:
         return [replace(document, first_line=line) for line, piece in pieces for document in _read(file, piece, text)]

@@ -21,10 +21,6 @@ class Severity(IntEnum):
     WARNING = 2
     ERROR = 3
 
-    @property
-    def letter(self) -> str:
-        return self.name[0]
-
 
 def show_path(path: Path) -> str:
     """`("spec", "containers", 0, "image")` as `spec.containers[0].image`; keys with dots or slashes as `["a.b/c"]`."""

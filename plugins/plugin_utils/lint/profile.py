@@ -19,8 +19,8 @@ MODES = ("l2bridge", "overlay")
 FAMILIES = ("IPv4", "IPv6")
 UNKNOWN_PODS = ("skip", "windows")
 
-# Windows builds by the names that people give them. Sources: SC-13, VC-01, VC-02 of the documents this collection is
-# made after; Windows Server 2025 and 23H2 from Microsoft's base image pages.
+# Windows builds by the names that people give them. Sources: Kubernetes documentation, Guide for
+# running Windows containers; Microsoft's pages on base images and on version compatibility of containers.
 BUILD_NAMES: Mapping[str, int] = {
     "2016": 14393,
     "1709": 16299,

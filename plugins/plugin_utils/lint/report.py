@@ -27,11 +27,16 @@ def place(finding: Finding) -> str:
     return f"{finding.file}:{finding.line}:{finding.column}" if finding.line else f"{finding.file}: {finding.object}"
 
 
+def headline(finding: Finding) -> str:
+    """`file:line:column: severity: message [rule]`, which editors know from compilers."""
+    return f"{place(finding)}: {finding.severity.name.lower()}: {finding.message} [{finding.rule}]"
+
+
 def as_text(report: Report) -> str:
-    """One finding: place, severity, rule, message; then the line it is about, then what to do."""
+    """A finding as compilers write it; then the line it is about, where that is, and what to do."""
     lines: list[str] = []
     for finding in report.findings:
-        lines.append(f"{place(finding)}: {finding.severity.letter} {finding.rule} {finding.message}")
+        lines.append(headline(finding))
         if finding.excerpt:
             lines.append(f"    | {finding.excerpt}")
         container = f", container {finding.container}" if finding.container else ""

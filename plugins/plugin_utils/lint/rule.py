@@ -20,6 +20,11 @@ Test = Callable[[Any], bool]
 ALL_CONTAINERS = "spec.containers[*]"
 PODS = ("pod",)
 
+# Where many rules are known from: pages that have said more in some releases than in others.
+DOC = "Kubernetes documentation, Windows containers"
+GUIDE = "Kubernetes documentation, Guide for running Windows containers"
+KEP = "kubernetes/enhancements KEP-116, Windows node support"
+
 
 @dataclass(frozen=True, slots=True)
 class Remove:
@@ -37,13 +42,12 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the rulebook.
+    """One rule, or a part of one.
 
-    `id` is the row of the requirements that the rule stands for, `rows` are others that it also covers (accepted as
-    names of the rule wherever somebody names one); WL ids are rules without a row. `kinds`: `pod` or kinds of
-    objects. `all_pods`: also asked for pods that are not known to be Windows pods. `message` may use {value}, {what}
-    and what else the hit carries, and {consequence} of fields that the API server rejects. `paths` is for the
-    documentation.
+    `id` names what is wrong, as users write it in annotations; several with one id are parts of one rule. `kinds`:
+    `pod` or kinds of objects. `all_pods`: also asked for pods that are not known to be Windows pods. `message` may use
+    {value}, {what} and what else the hit carries, and {consequence} of fields that the API server rejects. `paths` is
+    for the documentation.
     """
 
     id: str
@@ -53,15 +57,10 @@ class Rule:
     message: str
     remedy: str
     source: str
-    rows: tuple[str, ...] = ()
     kinds: tuple[str, ...] = PODS
     paths: tuple[str, ...] = ()
     fix: Remove | Complete | None = None
     all_pods: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.id, *self.rows)
 
 
 def is_set(value: Any) -> bool:

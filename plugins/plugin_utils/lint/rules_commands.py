@@ -13,10 +13,7 @@ from typing import Any
 from .catalog import ObjectCase, PodCase
 from .levels import always
 from .model import Hit, Path, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, Rule, commands, environment, mounts, volumes
-
-_DOC = "Kubernetes documentation, Windows containers"
-
+from .rule import ALL_CONTAINERS, DOC, Rule, commands, environment, mounts, volumes
 
 # Ends of names that are of the world, of a company, or of a file: no namespaces.
 _PUBLIC_OR_FILE = frozenset(
@@ -279,13 +276,13 @@ def _resolver_files(case: PodCase) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="LM-31",
+        id="half-qualified-name",
         title="Half-qualified Service names",
         level=always(Severity.WARNING),
         find=_half_names,
         message="{value} is neither a short name nor a full one; Windows resolves only these two, not the in-betweens.",
         remedy="Write {full}, or the short name within the same namespace.",
-        source=_DOC + " (S2 L132, L178)",
+        source=DOC,
         paths=(
             f"{ALL_CONTAINERS}.env[*].value",
             f"{ALL_CONTAINERS}.command",
@@ -295,24 +292,24 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="LM-31",
+        id="half-qualified-name",
         title="Half-qualified Service names in a ConfigMap of a Windows pod",
         level=always(Severity.WARNING),
         find=_half_names_in_data,
         message="{value} is neither a short name nor a full one; Windows resolves only these two, not the in-betweens.",
         remedy="Write {full}, or the short name within the same namespace.",
-        source=_DOC + " (S2 L132, L178)",
+        source=DOC,
         kinds=("ConfigMap",),
         paths=("data.*",),
     ),
     Rule(
-        id="LM-32",
+        id="dns-tool",
         title="nslookup, dig and ping for DNS",
         level=always(Severity.INFO),
         find=_dns_tools,
         message="{value} in a command: it does not resolve names as Windows programs do.",
         remedy="Use Resolve-DnsName.",
-        source=_DOC + " (S2 L180)",
+        source=DOC,
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
@@ -321,13 +318,13 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="LM-33",
+        id="ping-outside",
         title="ping to the outside",
         level=always(Severity.WARNING),
         find=_external_pings,
         message="ping {value}: the network plugins of Windows do not translate ICMP on the way out, it gets no answer.",
         remedy="Use curl or Test-NetConnection with a port.",
-        source=_DOC + " (S2 L110, L437)",
+        source=DOC,
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
@@ -336,7 +333,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="LM-64",
+        id="linux-command",
         title="Linux paths and signals in commands",
         level=always(Severity.INFO),
         find=_linux_commands,
@@ -344,7 +341,7 @@ RULES: tuple[Rule, ...] = (
         " processes end by"
         " CTRL_SHUTDOWN_EVENT or WM_CLOSE, not by signals.",
         remedy="Write it for Windows, for example powershell.exe -Command ...",
-        source=_DOC + " (S2 L250; S3 L167)",
+        source=DOC,
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
@@ -353,13 +350,13 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="LM-65",
+        id="resolver-file",
         title="Files of the resolver",
         level=always(Severity.WARNING),
         find=_resolver_files,
         message="{value} is used; Windows keeps DNS and routes in the registry, mapping the file has no effect.",
         remedy="Use dnsConfig or hostAliases of the pod, or set names in the program's configuration.",
-        source=_DOC + " (S2 L101)",
+        source=DOC,
         paths=(
             f"{ALL_CONTAINERS}.volumeMounts[*].mountPath",
             "spec.volumes[*].hostPath.path",

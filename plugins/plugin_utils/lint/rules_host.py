@@ -12,10 +12,8 @@ from typing import Any
 from .catalog import ObjectCase, PodCase
 from .levels import Level, always
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, Rule, short
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Rule, short
 
-_DOC = "Kubernetes documentation, Windows containers"
-_GUIDE = "Kubernetes documentation, Guide for running Windows containers"
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
 _LONGEST_NAME = 253
 _PLACEHOLDER_HANDLER = "example-container-runtime-handler"
@@ -129,54 +127,51 @@ def _gmsa_on_containerd(case: PodCase) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="LM-60",
+        id="hyperv-isolation",
         title="Hyper-V isolation",
         level=always(Severity.ERROR),
         find=_hyperv_annotation,
         message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
         remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
-        source=_DOC + " (S2 L11; S3 L22)",
-        rows=("SE-09",),
+        source=DOC,
         paths=(f"metadata.annotations[{_HYPERV_ANNOTATION}]",),
         all_pods=True,
     ),
     Rule(
-        id="LM-60",
+        id="hyperv-isolation",
         title="Hyper-V isolation by a RuntimeClass",
         level=always(Severity.WARNING),
         find=_hyperv_pod,
         message="{value} asks for Hyper-V isolation: containerd can, Kubernetes does not support it.",
         remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
-        source=_DOC + " (S2 L11; S3 L22); microsoft/hcsshim cmd/containerd-shim-runhcs-v1",
-        rows=("SE-09",),
+        source=DOC + "; microsoft/hcsshim cmd/containerd-shim-runhcs-v1",
         paths=("spec.runtimeClassName",),
         all_pods=True,
     ),
     Rule(
-        id="LM-60",
+        id="hyperv-isolation",
         title="Hyper-V isolation in a RuntimeClass",
         level=always(Severity.WARNING),
         find=_hyperv_class,
         message="{value} asks for Hyper-V isolation: containerd can, Kubernetes does not support it.",
         remedy="Use the handler runhcs-wcow-process.",
-        source=_DOC + " (S2 L11; S3 L22)",
-        rows=("SE-09",),
+        source=DOC,
         kinds=("RuntimeClass",),
         paths=("handler",),
     ),
     Rule(
-        id="WL-07",
+        id="example-handler",
         title="Handler of the documentation's example",
         level=always(Severity.ERROR),
         find=_placeholder_handler,
         message="handler is {value}, the placeholder of the documentation: no node has it.",
         remedy="Name a handler of the nodes' containerd configuration; its own on Windows is runhcs-wcow-process.",
-        source=_GUIDE + " (S3 L584); F-30",
+        source=GUIDE,
         kinds=("RuntimeClass",),
         paths=("handler",),
     ),
     Rule(
-        id="WL-08",
+        id="host-process-without-host-network",
         title="HostProcess pod without hostNetwork",
         level=always(Severity.ERROR),
         find=_host_process_without_network,
@@ -186,7 +181,7 @@ RULES: tuple[Rule, ...] = (
         paths=("spec.hostNetwork",),
     ),
     Rule(
-        id="WL-09",
+        id="mixed-host-process",
         title="HostProcess and other containers in one pod",
         level=always(Severity.ERROR),
         find=_host_process_mixed,
@@ -197,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.hostProcess",),
     ),
     Rule(
-        id="WL-10",
+        id="host-process-without-user",
         title="HostProcess container without a user",
         level=always(Severity.WARNING),
         find=_host_process_without_user,
@@ -207,7 +202,7 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
     ),
     Rule(
-        id="WL-11",
+        id="host-process-unsupported",
         title="HostProcess where it does not run",
         level=Level(((22, Severity.WARNING),), docker=Severity.ERROR),
         find=_host_process_on_docker,
@@ -218,7 +213,7 @@ RULES: tuple[Rule, ...] = (
         paths=("spec.securityContext.windowsOptions.hostProcess",),
     ),
     Rule(
-        id="WL-19",
+        id="invalid-gmsa-name",
         title="Form of gmsaCredentialSpecName",
         level=always(Severity.ERROR),
         find=_gmsa_misnamed,
@@ -228,23 +223,23 @@ RULES: tuple[Rule, ...] = (
         paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
     ),
     Rule(
-        id="SE-06",
+        id="unknown-gmsa-spec",
         title="gMSA credential spec that is not there",
         level=always(Severity.ERROR),
         find=_gmsa_unknown,
         message="gmsaCredentialSpecName {value} is not among the GMSACredentialSpecs of the input ({known}).",
         remedy="Correct the name, or create the GMSACredentialSpec.",
-        source=_GUIDE + " (S3 L490)",
+        source=GUIDE,
         paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
     ),
     Rule(
-        id="LM-70",
+        id="gmsa-network-share",
         title="gMSA with containerd and network shares",
         level=always(Severity.INFO),
         find=_gmsa_on_containerd,
         message="gMSA {value} with containerd: access to Windows network shares needs a patch of the kernel.",
         remedy="Keep the nodes at a current cumulative update, and try the share.",
-        source=_DOC + " (S2 L320; S3 L329)",
+        source=DOC,
         paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),
     ),
 )

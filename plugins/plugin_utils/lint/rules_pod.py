@@ -13,9 +13,7 @@ from .catalog import PodCase
 from .images import image_os, linux_for_sure
 from .levels import Level, always, by_minor, on_docker
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, Find, Remove, Rule, fields, short
-
-_DOC = "Kubernetes documentation, Windows containers"
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Remove, Rule, fields, short
 
 
 def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]:
@@ -180,7 +178,7 @@ _DEFAULT_MESSAGE_PATH = "/dev/termination-log"
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="WL-16",
+        id="dns-without-server",
         title="dnsPolicy None without a name server",
         level=always(Severity.ERROR),
         find=_dns_without_servers,
@@ -190,7 +188,7 @@ RULES: tuple[Rule, ...] = (
         paths=("spec.dnsPolicy", "spec.dnsConfig.nameservers"),
     ),
     Rule(
-        id="WL-17",
+        id="host-port-mismatch",
         title="hostPort that is not the containerPort of a pod on the host's network",
         level=always(Severity.ERROR),
         find=_host_ports,
@@ -201,7 +199,7 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.ports[*].hostPort",),
     ),
     Rule(
-        id="WL-18",
+        id="invalid-proc-mount",
         title="procMount that the API server refuses",
         level=by_minor((33, Severity.ERROR)),
         find=_unmasked,
@@ -211,7 +209,7 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.securityContext.procMount",),
     ),
     Rule(
-        id="LM-24",
+        id="run-as-non-root",
         title="runAsNonRoot keeps out ContainerAdministrator",
         level=always(Severity.INFO),
         find=fields(
@@ -224,46 +222,44 @@ RULES: tuple[Rule, ...] = (
         " else.",
         remedy="Nothing, if that is meant. The user is named in securityContext.windowsOptions.runAsUserName, for"
         " example ContainerUser.",
-        source=_DOC + " (S2 L270; S3 L220)",
-        rows=("SE-12",),
+        source=DOC,
         paths=("spec.securityContext.runAsNonRoot", f"{ALL_CONTAINERS}.securityContext.runAsNonRoot"),
     ),
     Rule(
-        id="SE-12",
+        id="administrator-as-non-root",
         title="runAsNonRoot together with ContainerAdministrator",
         level=always(Severity.ERROR),
         find=_administrator_as_non_root,
         message="runAsUserName is ContainerAdministrator and runAsNonRoot is true: the kubelet will not start the"
         " container.",
         remedy="Use ContainerUser (or a user of the image), or take runAsNonRoot away.",
-        source=_DOC + " (S2 L270; S3 L220)",
+        source=DOC,
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
     ),
     Rule(
-        id="SE-05",
+        id="invalid-user-name",
         title="Form of runAsUserName",
         level=always(Severity.ERROR),
         find=_bad_user_names,
         message="runAsUserName {value} is no Windows user: {fault}. The API server rejects the pod.",
         remedy=r"Write USER or DOMAIN\USER, for example ContainerUser or 'NT AUTHORITY\SYSTEM' (HostProcess).",
-        source="k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, v1.22 to v1.37;"
-        " (S3 L487)",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, v1.22 to v1.37;",
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
     ),
     Rule(
-        id="LM-26",
+        id="termination-message-path",
         title="terminationMessagePath other than the default",
         level=always(Severity.WARNING),
         find=fields(f"{ALL_CONTAINERS}.terminationMessagePath", test=lambda value: value != _DEFAULT_MESSAGE_PATH),
         message="terminationMessagePath is {value}; Windows cannot map single files, only the default"
         " /dev/termination-log works.",
         remedy="Remove the field, or use terminationMessagePolicy: FallbackToLogsOnError.",
-        source=_DOC + " (S2 L273; S3 L231; KEP S4 L104)",
+        source=DOC + "; " + KEP,
         paths=(f"{ALL_CONTAINERS}.terminationMessagePath",),
         fix=Remove(),
     ),
     Rule(
-        id="LM-27",
+        id="host-network",
         title="hostNetwork",
         level=_HOST_NETWORK,
         find=_host_network,
@@ -272,43 +268,43 @@ RULES: tuple[Rule, ...] = (
         " behind the gate WindowsHostNetwork, deprecated in 1.33.",
         remedy="Remove the field and use a Service or hostPort; what needs the host's network runs as a"
         " HostProcess pod.",
-        source=_DOC + ", v1.22 (S2 L105, L279), v1.27 (S3 L242, L277); k8s.io/kubernetes pkg/features v1.26.0, v1.33.0",
+        source=DOC + ", v1.22, v1.27; k8s.io/kubernetes pkg/features v1.26.0, v1.33.0",
         paths=("spec.hostNetwork",),
     ),
     Rule(
-        id="LM-28",
+        id="dns-policy-host-net",
         title="dnsPolicy ClusterFirstWithHostNet",
         level=always(Severity.WARNING),
         find=fields("spec.dnsPolicy", test=lambda value: value == "ClusterFirstWithHostNet", unless=_is_host_process),
         message="dnsPolicy is ClusterFirstWithHostNet; Windows pods have a container network, never the host's: it is"
         " documented as not supported, and the kubelet takes it as ClusterFirst.",
         remedy="Use ClusterFirst, the default.",
-        source=_DOC + " (S2 L178, L280; S3 L244); k8s.io/kubernetes pkg/kubelet/network/dns getPodDNSType",
+        source=DOC + "; k8s.io/kubernetes pkg/kubelet/network/dns getPodDNSType",
         paths=("spec.dnsPolicy",),
     ),
     Rule(
-        id="LM-29",
+        id="dns-policy",
         title="dnsPolicy None or Default",
         level=always(Severity.INFO),
         find=fields("spec.dnsPolicy", test=lambda value: value in ("None", "Default")),
         message="dnsPolicy is {value}; the enhancement proposal for Windows nodes names ClusterFirst as the"
         " implemented one.",
         remedy="Try name resolution in such a pod before you rely on it.",
-        source="KEP Windows node support (S4 L256)",
+        source=KEP,
         paths=("spec.dnsPolicy",),
     ),
     Rule(
-        id="LM-30",
+        id="dns-searches",
         title="More than one DNS suffix",
         level=always(Severity.WARNING),
         find=_more_than_one_search,
         message="dnsConfig.searches names {value}; a Windows pod has one DNS suffix.",
         remedy="Keep one suffix and write other names in full.",
-        source=_DOC + " (S2 L179)",
+        source=DOC,
         paths=("spec.dnsConfig.searches",),
     ),
     Rule(
-        id="LM-34",
+        id="termination-grace-period",
         title="terminationGracePeriodSeconds",
         level=on_docker(Severity.WARNING, Severity.INFO),
         find=_grace_period,
@@ -316,12 +312,11 @@ RULES: tuple[Rule, ...] = (
         " CTRL_SHUTDOWN_EVENT first;"
         " with Docker Windows ends everything after 5 seconds, set in the container's registry.",
         remedy="Handle the event in the program; with Docker set WaitToKillServiceTimeout in the image.",
-        source=_DOC + " (S2 L45, L283; S3 L32, L256)",
-        rows=("CT-50",),
+        source=DOC,
         paths=("spec.terminationGracePeriodSeconds",),
     ),
     Rule(
-        id="WL-05",
+        id="stop-signal",
         title="stopSignal that Windows does not have",
         level=by_minor((33, Severity.WARNING)),
         find=_stop_signals,
@@ -333,48 +328,46 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.lifecycle.stopSignal",),
     ),
     Rule(
-        id="LM-49",
+        id="linux-image",
         title="Linux image in a Windows pod",
         level=always(Severity.ERROR),
         find=_linux_images(for_sure=True),
         message="{value} is an image for Linux, but the pod is for Windows ({why}). One pod runs on one node.",
         remedy="Use an image for Windows, or move the container to a pod of its own on Linux nodes.",
-        source=_DOC + " (S2 L57; S3 L46)",
-        rows=("SC-18",),
+        source=DOC,
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(
-        id="LM-49",
+        id="linux-image",
         title="Image in a Windows pod whose tag names a Linux distribution",
         level=always(Severity.WARNING),
         find=_linux_images(for_sure=False),
         message="{value} looks by its tag like an image for Linux, but the pod is for Windows ({why}). One pod runs on"
         " one node.",
         remedy="Make sure that the image has a variant for Windows; else move the container to a pod on Linux nodes.",
-        source=_DOC + " (S2 L57; S3 L46)",
-        rows=("SC-18",),
+        source=DOC,
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(
-        id="LM-66",
+        id="node-problem-detector",
         title="Node problem detector",
         level=by_minor((22, Severity.WARNING), (24, Severity.INFO)),
         find=_problem_detector,
         message="{value}: the node problem detector did not work on Windows up to 1.23, support since then is"
         " preliminary.",
         remedy="Use a Windows build of it and check what it reports, or keep it on Linux nodes.",
-        source=_DOC + ", v1.22 (S2 L292), v1.27 (S3 L289)",
+        source=DOC + ", v1.22, v1.27",
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(
-        id="OB-02",
+        id="logs-not-on-stdout",
         title="Logs that kubectl logs does not see",
         level=always(Severity.INFO),
         find=_without_log_monitor,
         message="{value} logs to the event log, ETW or files, not to standard output: kubectl logs stays empty.",
         remedy="Start it through LogMonitor: command [C:\\LogMonitor\\LogMonitor.exe, ...] with a"
         " LogMonitorConfig.json.",
-        source=_DOC + " (S3 L472, L478)",
+        source=DOC,
         paths=(f"{ALL_CONTAINERS}.image",),
     ),
 )

@@ -12,9 +12,8 @@ from ..facts.quantity import quantity
 from .catalog import PodCase
 from .levels import always
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, Rule, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, volumes
 
-_DOC = "Kubernetes documentation, Windows containers"
 _RESOURCES = f"{ALL_CONTAINERS}.resources"
 
 
@@ -54,7 +53,7 @@ def _no_memory_limit(case: PodCase) -> Iterator[Hit]:
 
 
 def _no_requests(case: PodCase) -> Iterator[Hit]:
-    """A limit counts as the request: the API server fills it in. Memory without both is RS-05's to say."""
+    """A limit counts as the request: the API server fills it in. Memory without both is for missing-memory-limit."""
     for container, requests, limits in _sized(case):
         if "cpu" not in requests and "cpu" not in limits:
             yield Hit((*container.path, "resources", "requests"), {"what": container.name}, container.name)
@@ -62,49 +61,46 @@ def _no_requests(case: PodCase) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="LM-22",
+        id="huge-pages",
         title="Huge pages",
         level=always(Severity.ERROR),
         find=_huge_pages,
         message="{what}: huge pages are not implemented in the Windows container runtime.",
         remedy="Remove it.",
-        source=_DOC + " (S2 L43, L262; S3 L29, L189)",
+        source=DOC,
         paths=(f"{_RESOURCES}.limits[hugepages-*]", "spec.volumes[*].emptyDir.medium"),
     ),
     Rule(
-        id="RS-04",
+        id="unequal-memory-request",
         title="Memory request and limit differ",
         level=always(Severity.WARNING),
         find=_unequal_memory,
         message="memory request {request} and limit {limit} differ. Windows does not kill for memory, it pages:"
         " an overcommitted node gets slow.",
         remedy="Set the request equal to the limit, or leave the request away: then the limit counts as request.",
-        source=_DOC + " (S2 L29)",
-        rows=("LM-63",),
+        source=DOC,
         paths=(f"{_RESOURCES}.requests.memory",),
     ),
     Rule(
-        id="RS-05",
+        id="missing-memory-limit",
         title="No memory limit",
         level=always(Severity.WARNING),
         find=_no_memory_limit,
         message="container {what} has no memory limit: the scheduler counts nothing for it, and the node pages"
         " when it grows.",
         remedy="Set resources.limits.memory.",
-        source=_DOC + " (S2 L27)",
-        rows=("LM-63",),
+        source=DOC,
         paths=(f"{_RESOURCES}.limits.memory",),
     ),
     Rule(
-        id="RS-10",
+        id="missing-cpu-request",
         title="No CPU request",
         level=always(Severity.WARNING),
         find=_no_requests,
         message="container {what} has neither a CPU request nor a CPU limit: the scheduler cannot keep the node"
         " from being overcommitted.",
         remedy="Set resources.requests.cpu or resources.limits.cpu.",
-        source=_DOC + " (S2 L263; S3 L193)",
-        rows=("LM-63",),
+        source=DOC,
         paths=(f"{_RESOURCES}.requests.cpu",),
     ),
 )

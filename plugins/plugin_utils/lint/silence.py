@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 
 from .manifest import KubeObject
 from .model import as_map
-from .rulebook import UnknownRuleError, resolve
+from .rulebook import UnknownRuleError, rule_id
 from .workload import Pod
 
 ANNOTATION = "lint.winkube.node/"
@@ -54,12 +54,12 @@ def annotated(thing: KubeObject, pod: Pod | None) -> Mapping[str, str]:
             line, column = thing.document.position((*prefix, key))
             where = f"{thing.document.file}:{line}:{column}: annotation {key} of {thing.label}"
             try:
-                ids = resolve(key.removeprefix(ANNOTATION))
+                accepted = rule_id(key.removeprefix(ANNOTATION))
             except UnknownRuleError as error:
-                raise SilenceError(f"{where}: {error}.") from None
+                raise SilenceError(f"{where}: {error}") from None
             if not isinstance(reason, str) or not reason.strip():
                 raise SilenceError(f"{where}: its value has to be the reason why the finding is accepted.")
-            found.update(dict.fromkeys(ids, reason.strip()))
+            found[accepted] = reason.strip()
     return found
 
 

@@ -32,7 +32,7 @@ class Inputs:
 
 
 def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
-    """The documents of all files but the excluded, each file once.
+    """Documents of all files but the excluded, each file once.
 
     Folders with a Chart.yaml or a kustomization are rendered where `helm`, `kustomize` or `kubectl` is at hand. Raises
     UnreadableError for a name that is not there, and where nothing of all could be read.
@@ -50,7 +50,7 @@ def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
 
 
 def read_paths(names: Sequence[str]) -> list[Document]:
-    """The documents of all files. Raises UnreadableError for the first that cannot be read."""
+    """Documents of all files. Raises UnreadableError for the first that cannot be read."""
     inputs = read_inputs(names)
     for each in inputs.unreadable:
         raise each

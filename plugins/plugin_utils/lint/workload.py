@@ -14,7 +14,7 @@ from .model import Path, as_list, as_map, as_text
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
-# Where the pod template stands, by kind. Sources: S2 L79-85, S3 L105-112; k8s.io/api batch/v1, core/v1 PodTemplate.
+# Where the pod template stands, by kind. Sources: k8s.io/api batch/v1, core/v1 PodTemplate.
 TEMPLATES: dict[str, Path] = {
     "Pod": (),
     "PodTemplate": ("template",),

@@ -67,26 +67,26 @@ def test_the_playbook_applies_and_says_whose_rights_it_needs() -> None:
 
 def found_by_linter(text: str) -> dict[str, list[str]]:
     report = engine.lint(manifest.read_documents("sample.yml", text), with_settings(Profile(), {}))
-    return {each.rule: [f.severity.letter for f in report.findings if f.rule == each.rule] for each in report.findings}
+    return {each.rule: [f.severity.name[0] for f in report.findings if f.rule == each.rule] for each in report.findings}
 
 
 @pytest.mark.row("SC-16")
 def test_the_linter_finds_an_unknown_and_a_contradicting_runtime_class() -> None:
     classes = (ROOT / "examples" / "workloads" / "runtimeClasses.yml").read_text(encoding="utf-8")
     iis = (ROOT / "examples" / "workloads" / "iis-2019.yml").read_text(encoding="utf-8")
-    assert "SC-16" not in found_by_linter(classes + iis)
-    assert found_by_linter(classes + iis.replace("windows-2019", "windows-2099"))["SC-16"] == ["W"]
+    assert "runtime-class" not in found_by_linter(classes + iis)
+    assert found_by_linter(classes + iis.replace("windows-2019", "windows-2099"))["runtime-class"] == ["W"]
     other = iis.replace(
         "      containers:", "      nodeSelector: {node.kubernetes.io/windows-build: '10.0.20348'}\n      containers:"
     )
-    assert found_by_linter(classes + other)["SC-16"] == ["E"]
+    assert found_by_linter(classes + other)["runtime-class"] == ["E"]
 
 
 @pytest.mark.row("SM-16")
 def test_the_iis_sample_keeps_the_documents_figures_and_the_linter_and_the_page_say_so() -> None:
     classes = (ROOT / "examples" / "workloads" / "runtimeClasses.yml").read_text(encoding="utf-8")
     iis = (ROOT / "examples" / "workloads" / "iis-2019.yml").read_text(encoding="utf-8")
-    assert found_by_linter(classes + iis)["RS-04"] == ["W"]
+    assert found_by_linter(classes + iis)["unequal-memory-request"] == ["W"]
     assert "request for memory (300Mi) below the limit (800Mi). The linter warns of that, rightly" in page(
         "scheduling.md"
     )
@@ -134,9 +134,9 @@ def test_the_linter_wants_hostprocess_or_csi_proxy_of_a_node_plugin() -> None:
         "  - name: registrar\n    image: registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.12.0\n"
         "    args: ['--kubelet-registration-path=C:\\var\\lib\\kubelet\\plugins\\x\\csi.sock']\n"
     )
-    assert found_by_linter(pod)["LM-67"] == ["W"]
+    assert found_by_linter(pod)["csi-without-proxy"] == ["W"]
     pipe = "  volumes: [{name: p, hostPath: {path: '\\\\.\\pipe\\csi-proxy-volume-v1'}}]\n"
-    assert "LM-67" not in found_by_linter(pod + pipe)
+    assert "csi-without-proxy" not in found_by_linter(pod + pipe)
 
 
 # -- logs and health ---------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_why_kubectl_logs_is_empty() -> None:
     text = section("observability.md", "Why kubectl logs is empty")
     assert "ETW (Event Tracing for Windows), to the application event log, or to files" in text
     assert "`kubectl logs` shows standard output, so it misses all of that" in text
-    assert "OB-02" in {rule.id for rule in rulebook.RULES}
+    assert "logs-not-on-stdout" in {rule.id for rule in rulebook.RULES}
 
 
 @pytest.mark.row("OB-03", "OB-04")
@@ -174,7 +174,7 @@ def test_the_node_problem_detector_by_version_as_the_linter_has_it() -> None:
     for version, letter in (("1.23", "W"), ("1.24", "I")):
         documents = manifest.read_documents("pod.yml", pod)
         report = engine.lint(documents, with_settings(Profile(), {"profile": version}))
-        assert [each.severity.letter for each in report.findings if each.rule == "LM-66"] == [letter]
+        assert [each.severity.name[0] for each in report.findings if each.rule == "node-problem-detector"] == [letter]
 
 
 @pytest.mark.row("LG-05")
@@ -216,17 +216,23 @@ def test_what_worked_and_what_would_work_eventually() -> None:
 
 
 NEVER = {
-    "never: privileged containers": ("LM-16", "securityContext: {privileged: true}"),
-    "never: mounts of single files and by subPath": ("LM-38", "volumeMounts: [{name: v, mountPath: /a, subPath: b}]"),
+    "never: privileged containers": ("privileged", "securityContext: {privileged: true}"),
+    "never: mounts of single files and by subPath": (
+        "sub-path",
+        "volumeMounts: [{name: v, mountPath: /a, subPath: b}]",
+    ),
     "never: mount propagation from the host": (
-        "LM-37",
+        "mount-propagation",
         "volumeMounts: [{name: v, mountPath: /a, mountPropagation: HostToContainer}]",
     ),
-    "never: `defaultMode`": ("LM-45", ""),
-    "never: a root file system that is read only": ("LM-15", "securityContext: {readOnlyRootFilesystem: true}"),
-    "never: the termination message, a single file": ("LM-26", "terminationMessagePath: /dev/other"),
+    "never: `defaultMode`": ("file-mode", ""),
+    "never: a root file system that is read only": (
+        "read-only-root-fs",
+        "securityContext: {readOnlyRootFilesystem: true}",
+    ),
+    "never: the termination message, a single file": ("termination-message-path", "terminationMessagePath: /dev/other"),
     "never: reservations are not enforced": (
-        "RS-04",
+        "unequal-memory-request",
         "resources: {requests: {memory: 300Mi}, limits: {memory: 800Mi, cpu: 1}}",
     ),
 }
@@ -243,7 +249,11 @@ def test_what_will_never_work_is_a_rule_of_the_linter_and_the_page_says_so(said:
     )
     assert rule in found_by_linter(pod), found_by_linter(pod)
     assert "the linter" in rows_of("goals.md", "What the proposal said, and what holds")[said]
-    without = "resources: {requests: {memory: 800Mi}, limits: {memory: 800Mi, cpu: 1}}" if rule == "RS-04" else ""
+    without = (
+        "resources: {requests: {memory: 800Mi}, limits: {memory: 800Mi, cpu: 1}}"
+        if rule == "unequal-memory-request"
+        else ""
+    )
     twin = pod.replace(field, without) if without else pod.replace(f", {field}" if field else ", defaultMode: 256", "")
     assert rule not in found_by_linter(twin)
 

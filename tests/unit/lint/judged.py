@@ -13,7 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 from .test_rules import BASE, CASES, merged
 
 # A selector whose value is no string does not even decode.
-_UNDECODABLE = "sc-10-0"
+_UNDECODABLE = "non-string-selector-0"
 
 
 def judged_pods(minor: int) -> list[dict[str, Any]]:

@@ -83,16 +83,13 @@ def page_of(rule_id: str) -> str:
 
 
 def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterator[str]:
-    rows = sorted({row for rule in rules for row in rule.rows})
-    if rows:
-        yield f"\nAlso known as {', '.join(rows)}."
     for number, rule in enumerate(rules):
         yield from _part(rule, number, fixture)
     yield "\n## Accepting it\n\nAt the object or its pod template, with the reason as value:\n"
     yield f'```yaml\nmetadata:\n  annotations:\n    lint.winkube.node/{rule_id}: "why it is all right here"\n```'
     yield "\nOr for several files or objects, in `.workload-lint.yml`:\n"
     yield f'```yaml\nignore:\n  - rule: {rule_id}\n    reason: why it is all right there\n    files: ["charts/*"]\n```'
-    yield "\nAll rules, all settings, and what S2 to S4 stand for: [workload_lint](../workload_lint.md#rules)."
+    yield "\nAll rules and settings: [workload_lint](../workload_lint.md#rules)."
 
 
 def _part(rule: Rule, number: int, fixture: Mapping[str, Any]) -> Iterator[str]:
@@ -144,12 +141,14 @@ def _severity(rule: Rule) -> Iterator[str]:
 
 
 def _example(rule: Rule, case: Mapping[str, Any], twin: Mapping[str, Any]) -> Iterator[str]:
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import headline
+
     text, settings = _text(case["flagged"]), case.get("settings", {})
     given = f", with {', '.join(f'`{key}: {_shown(value)}`' for key, value in settings.items())}" if settings else ""
     yield f"\nAn example{given}:\n\n```yaml\n{text.strip()}\n```\n\n```text"
     for found in (each for each in _lint(text, settings) if each.rule is rule):
         finding = found.finding
-        yield f"{finding.file}:{finding.line}:{finding.column}: {finding.severity.letter} {rule.id} {finding.message}"
+        yield headline(finding)
         yield f"    | {finding.excerpt}"
         yield f"    do {finding.remedy}"
     yield "```"
@@ -173,17 +172,12 @@ def _shown(value: Any) -> str:
 
 def index() -> str:
     """The text between the marks of docs/workload_lint.md."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import NAMES, RULES
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
 
     lines = ["| rule | about | severity | `--fix` |", "|---|---|---|---|"]
     for rule in RULES:
         fixed = "yes" if rule.fix is not None else ""
         lines.append(f"| [{rule.id}](rules/{rule.id}.md) | {rule.title} | {rule.level.describe()} | {fixed} |")
-    ids = {rule.id for rule in RULES}
-    lines += ["", "### Other names", "", "| name | stands for |", "|---|---|"]
-    for name in sorted(set(NAMES) - ids):
-        links = ", ".join(f"[{each}](rules/{each}.md)" for each in sorted(NAMES[name]))
-        lines.append(f"| {name} | {links} |")
     return "\n".join(lines) + "\n"
 
 

@@ -164,7 +164,7 @@ def test_silenced_findings_are_not_fixed() -> None:
         kind: Pod
         metadata:
           name: x
-          annotations: {lint.winkube.node/LM-09: one chart for both systems}
+          annotations: {lint.winkube.node/run-as-user: one chart for both systems}
         spec:
           nodeSelector: {kubernetes.io/os: windows}
           tolerations: [{operator: Exists}]

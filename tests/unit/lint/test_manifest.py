@@ -21,7 +21,7 @@ SPEC = {"os": {"name": "windows"}, "hostPID": True, "containers": [{"name": "c"}
 
 def rules(text: str, file: str = "f.yml") -> list[tuple[str, str, int]]:
     report = lint(read_documents(file, text), Profile())
-    return [(each.rule, each.path, each.line) for each in report.findings if each.rule == "LM-01"]
+    return [(each.rule, each.path, each.line) for each in report.findings if each.rule == "host-pid"]
 
 
 @pytest.mark.row("LM-71")
@@ -55,7 +55,7 @@ def test_unknown_kinds_with_a_pod_template_too() -> None:
         "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: x}\nspec:\n  template:\n    spec:\n"
         "      os: {name: windows}\n      hostPID: true\n      containers: [{name: c}]\n"
     )
-    assert rules(text) == [("LM-01", "spec.template.spec.hostPID", 8)]
+    assert rules(text) == [("host-pid", "spec.template.spec.hostPID", 8)]
 
 
 def test_documents_lists_and_json() -> None:
@@ -64,13 +64,13 @@ def test_documents_lists_and_json() -> None:
     )
     assert [line for _, _, line in rules(f"# c\n---\n{pod}\n---\n---\n{pod}\n")] == [3, 6]
     listed = f"apiVersion: v1\nkind: List\nitems:\n- {pod}\n"
-    assert rules(listed) == [("LM-01", "items[0].spec.hostPID", 4)]
+    assert rules(listed) == [("host-pid", "items[0].spec.hostPID", 4)]
     item = "{metadata: {name: x}, spec: {os: {name: windows}, hostPID: true, containers: []}}"
     typed = f"apiVersion: v1\nkind: PodList\nitems:\n- {item}\n"
     assert len(rules(typed)) == 1
     spec = '"spec": {"os": {"name": "windows"},\n\t"hostPID": true, "containers": []}'
     tabs = '{\n\t"apiVersion": "v1", "kind": "Pod",\n\t' + spec + "}"
-    assert rules(tabs, "f.json") == [("LM-01", "spec.hostPID", 4)]
+    assert rules(tabs, "f.json") == [("host-pid", "spec.hostPID", 4)]
 
 
 def test_anchors_and_merge_keys_are_followed() -> None:
@@ -78,7 +78,7 @@ def test_anchors_and_merge_keys_are_followed() -> None:
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nx-base: &base\n  hostPID: true\n  os: {name: windows}\n"
         "spec:\n  <<: *base\n  containers: []\n"
     )
-    assert rules(text) == [("LM-01", "spec.hostPID", 5)]
+    assert rules(text) == [("host-pid", "spec.hostPID", 5)]
 
 
 def test_scalars_are_read_as_kubectl_reads_them() -> None:

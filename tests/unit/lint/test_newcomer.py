@@ -86,7 +86,8 @@ def test_help_names_the_exit_statuses_and_every_setting(capsys: pytest.CaptureFi
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     """A report that is longer than a pipe holds."""
-    text = "---\n".join([TEXT.replace("LM-34", f"LM-{number % 20 + 1:02}") for number in range(400)])
+    accepted = ("host-ipc", "sysctls", "dns-policy", "sub-path")
+    text = "---\n".join([TEXT.replace("termination-grace-period", accepted[number % 4]) for number in range(400)])
     (tmp_path / "many.yml").write_text(text, encoding="utf-8")
     return tmp_path
 

@@ -7,7 +7,7 @@ import yaml
 
 from .test_rules import FIXTURES, findings
 
-CLEAN = yaml.safe_load((FIXTURES / "rules" / "NW-18.yml").read_text(encoding="utf-8"))["clean"]
+CLEAN = yaml.safe_load((FIXTURES / "rules" / "service-type.yml").read_text(encoding="utf-8"))["clean"]
 
 
 @pytest.mark.row("NW-18")
@@ -26,4 +26,4 @@ CLEAN = yaml.safe_load((FIXTURES / "rules" / "NW-18.yml").read_text(encoding="ut
 def test_a_type_that_there_is_not_is_an_error(kind: str, flagged: bool) -> None:
     assert "type: LoadBalancer" in CLEAN
     found = findings(CLEAN.replace("type: LoadBalancer", f"type: {kind}"), {})
-    assert [each.severity.letter for each in found if each.rule == "NW-18"] == ["E"] * flagged
+    assert [each.severity.name[0] for each in found if each.rule == "service-type"] == ["E"] * flagged

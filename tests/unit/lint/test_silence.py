@@ -27,27 +27,23 @@ def names(found: Report) -> list[str]:
 
 
 def test_by_annotation_at_the_object_or_its_template() -> None:
-    assert names(report("")) == ["RS-05", "RS-10"]
-    silenced = report('lint.winkube.node/RS-05: "a batch job, ends by itself"')
-    assert names(silenced) == ["RS-10"]
+    assert names(report("")) == ["missing-memory-limit", "missing-cpu-request"]
+    silenced = report('lint.winkube.node/missing-memory-limit: "a batch job, ends by itself"')
+    assert names(silenced) == ["missing-cpu-request"]
     assert [each.silenced for each in silenced.silenced] == ["a batch job, ends by itself"]
-    assert names(report("", template="lint.winkube.node/RS-10: why")) == ["RS-05"]
-
-
-def test_a_row_that_stands_for_several_rules() -> None:
-    assert names(report("lint.winkube.node/LM-63: measured")) == []
+    assert names(report("", template="lint.winkube.node/missing-cpu-request: why")) == ["missing-memory-limit"]
 
 
 @pytest.mark.parametrize(
     ("annotation", "sentence"),
     [
         (
-            "lint.winkube.node/LM-99: why",
-            r"web.yml:5:17: annotation .* no rule 'LM-99'; there are",
+            "lint.winkube.node/no-memory-limit: why",
+            r"web.yml:5:17: annotation .* no rule 'no-memory-limit'; did you mean missing-memory-limit",
         ),
-        ("lint.winkube.node/XX-1: why", r"there is no rule 'XX-1'; ids begin with"),
-        ('lint.winkube.node/RS-05: ""', r"its value has to be the reason"),
-        ("lint.winkube.node/RS-05: true", r"its value has to be the reason"),
+        ("lint.winkube.node/xyz: why", r"there is no rule 'xyz'; --list-rules lists them\.$"),
+        ('lint.winkube.node/missing-memory-limit: ""', r"its value has to be the reason"),
+        ("lint.winkube.node/missing-memory-limit: true", r"its value has to be the reason"),
     ],
 )
 def test_an_annotation_that_silences_nothing_is_an_error(annotation: str, sentence: str) -> None:
@@ -58,27 +54,30 @@ def test_an_annotation_that_silences_nothing_is_an_error(annotation: str, senten
 def test_by_configuration_file(tmp_path: Path) -> None:
     file = tmp_path / "lint.yml"
     file.write_text(
-        "profile: '1.33'\nignore:\n- {rule: RS-05, reason: x, files: ['deploy/*'], objects: ['*/w*']}\n"
-        "- {rule: [LM-34, RS-10], reason: y, objects: ['Pod *']}\n",
+        "profile: '1.33'\nignore:\n- {rule: missing-memory-limit, reason: x, files: ['deploy/*'], objects: ['*/w*']}\n"
+        "- {rule: [termination-grace-period, missing-cpu-request], reason: y, objects: ['Pod *']}\n",
         encoding="utf-8",
     )
     config = read_config(file)
     assert config.settings == {"profile": "1.33"}
     found = report("", config.ignore)
-    assert names(found) == ["RS-10"]
+    assert names(found) == ["missing-cpu-request"]
     assert [each.where for each in found.unused] == [f"{file}:4:3"]
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("ignore:\n- {rule: LM-9, reason: x}\n", "lint.yml:2:4: there is no rule 'LM-9'"),
-        ("ignore:\n- {rule: LM-09}\n", "lint.yml:2:3: reason is missing"),
+        (
+            "ignore:\n- {rule: run-as, reason: x}\n",
+            "lint.yml:2:4: there is no rule 'run-as'; did you mean run-as-user, ",
+        ),
+        ("ignore:\n- {rule: run-as-user}\n", "lint.yml:2:3: reason is missing"),
         ("ignore:\n- {reason: x}\n", "lint.yml:2:3: rule is missing"),
-        ("ignore:\n- {rule: LM-09, reason: x, file: a}\n", "lint.yml:2:28: there is no key 'file'"),
-        ("ignore:\n- LM-09\n", "an entry of ignore is a mapping"),
-        ("ignore: LM-09\n", "ignore has to be a list"),
-        ("ignore:\n- {rule: LM-09, reason: x, files: a}\n", "files has to be a list of patterns"),
+        ("ignore:\n- {rule: run-as-user, reason: x, file: a}\n", "lint.yml:2:34: there is no key 'file'"),
+        ("ignore:\n- run-as-user\n", "an entry of ignore is a mapping"),
+        ("ignore: run-as-user\n", "ignore has to be a list"),
+        ("ignore:\n- {rule: run-as-user, reason: x, files: a}\n", "files has to be a list of patterns"),
         ("dsr: true\nprofil: '1.33'\n", "lint.yml:2:1: there is no key 'profil'; there are profile, runtime"),
         ("- a\n", "the configuration has to be one mapping"),
         ("a: [\n", "this is not valid YAML"),

@@ -8,74 +8,82 @@ import pytest
 
 from .test_rules import findings, places
 
-AT_POD: dict[str, tuple[str, Any]] = {
-    "LM-01": ("hostPID", True),
-    "LM-02": ("hostIPC", True),
-    "LM-03": ("securityContext.seLinuxOptions", {"level": "s0"}),
-    "LM-04": ("securityContext.seccompProfile", {"type": "RuntimeDefault"}),
-    "LM-05": ("securityContext.fsGroup", 0),
-    "LM-06": ("securityContext.fsGroupChangePolicy", "Always"),
-    "LM-07": ("securityContext.sysctls", [{"name": "a", "value": "1"}]),
-    "LM-08": ("shareProcessNamespace", False),
-    "LM-09": ("securityContext.runAsUser", 0),
-    "LM-10": ("securityContext.runAsGroup", 0),
-    "LM-11": ("securityContext.supplementalGroups", []),
+# Field below spec -> (row, rule, a value).
+AT_POD: dict[str, tuple[str, str, Any]] = {
+    "hostPID": ("LM-01", "host-pid", True),
+    "hostIPC": ("LM-02", "host-ipc", True),
+    "securityContext.seLinuxOptions": ("LM-03", "selinux-options", {"level": "s0"}),
+    "securityContext.seccompProfile": ("LM-04", "seccomp-profile", {"type": "RuntimeDefault"}),
+    "securityContext.fsGroup": ("LM-05", "fs-group", 0),
+    "securityContext.fsGroupChangePolicy": ("LM-06", "fs-group-change-policy", "Always"),
+    "securityContext.sysctls": ("LM-07", "sysctls", [{"name": "a", "value": "1"}]),
+    "shareProcessNamespace": ("LM-08", "share-process-namespace", False),
+    "securityContext.runAsUser": ("LM-09", "run-as-user", 0),
+    "securityContext.runAsGroup": ("LM-10", "run-as-group", 0),
+    "securityContext.supplementalGroups": ("LM-11", "supplemental-groups", []),
 }
-AT_CONTAINER: dict[str, tuple[str, Any]] = {
-    "LM-12": ("seLinuxOptions", {}),
-    "LM-13": ("seccompProfile", {"type": "Unconfined"}),
-    "LM-14": ("capabilities", {"add": ["NET_ADMIN"]}),
-    "LM-15": ("readOnlyRootFilesystem", False),
-    "LM-16": ("privileged", False),
-    "LM-17": ("allowPrivilegeEscalation", False),
-    "LM-18": ("procMount", "Unmasked"),
-    "LM-19": ("runAsUser", 0),
-    "LM-20": ("runAsGroup", 0),
+# The same for fields of a container's securityContext.
+AT_CONTAINER: dict[str, tuple[str, str, Any]] = {
+    "seLinuxOptions": ("LM-12", "selinux-options", {}),
+    "seccompProfile": ("LM-13", "seccomp-profile", {"type": "Unconfined"}),
+    "capabilities": ("LM-14", "capabilities", {"add": ["NET_ADMIN"]}),
+    "readOnlyRootFilesystem": ("LM-15", "read-only-root-fs", False),
+    "privileged": ("LM-16", "privileged", False),
+    "allowPrivilegeEscalation": ("LM-17", "privilege-escalation", False),
+    "procMount": ("LM-18", "proc-mount", "Unmasked"),
+    "runAsUser": ("LM-19", "run-as-user", 0),
+    "runAsGroup": ("LM-20", "run-as-group", 0),
 }
-ROWS = [pytest.param(row, marks=pytest.mark.row(row)) for row in (*AT_POD, *AT_CONTAINER)]
+CONTAINER = "spec.containers[0].securityContext."
+FIELDS = [
+    *(pytest.param(rule, f"spec.{field}", marks=pytest.mark.row(row)) for field, (row, rule, _) in AT_POD.items()),
+    *(
+        pytest.param(rule, CONTAINER + field, marks=pytest.mark.row(row))
+        for field, (row, rule, _) in AT_CONTAINER.items()
+    ),
+]
 REJECTED = "The API server rejects the pod."
 NO_EFFECT = "It is accepted and has no effect on Windows."
 
 
-def patch(row: str) -> tuple[dict[str, Any], str]:
-    """The change of the base pod, and the path that a finding has to name."""
-    if row in AT_POD:
-        field, value = AT_POD[row]
-        spec: Any = value
-        for part in reversed(field.split(".")):
-            spec = {part: spec}
-        return {"spec": spec}, f"spec.{field}"
-    field, value = AT_CONTAINER[row]
-    spec = {"containers": [{"securityContext": {field: value}}]}
-    return {"spec": spec}, f"spec.containers[0].securityContext.{field}"
+def setting(path: str) -> dict[str, Any]:
+    """The change of the base pod that sets the field."""
+    if path.startswith(CONTAINER):
+        field = path.removeprefix(CONTAINER)
+        return {"spec": {"containers": [{"securityContext": {field: AT_CONTAINER[field][2]}}]}}
+    spec: Any = AT_POD[path.removeprefix("spec.")][2]
+    for part in reversed(path.removeprefix("spec.").split(".")):
+        spec = {part: spec}
+    return {"spec": spec}
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize(("rule", "path"), FIELDS)
 @pytest.mark.parametrize(
     ("profile", "severity"), [("1.22", "W"), ("1.23", "W"), ("1.24", "E"), ("1.27", "E"), ("1.37", "E")]
 )
-def test_rejected_from_1_24_on_and_said_so(row: str, profile: str, severity: str) -> None:
-    change, path = patch(row)
-    (found,) = [each for each in findings(change, {"profile": profile}) if each.rule == row]
-    assert f"{found.severity.letter} {found.path}" == f"{severity} {path}"
+def test_rejected_from_1_24_on_and_said_so(rule: str, path: str, profile: str, severity: str) -> None:
+    (found,) = [each for each in findings(setting(path), {"profile": profile}) if each.rule == rule]
+    assert f"{found.severity.name[0]} {found.path}" == f"{severity} {path}"
     assert found.message.endswith(REJECTED if severity == "E" else NO_EFFECT)
     assert found.message.startswith(f"{path.rpartition('.')[2]} is set")
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_a_pod_that_does_not_say_os_name_is_warned_of(row: str) -> None:
-    change, path = patch(row)
+@pytest.mark.parametrize(("rule", "path"), FIELDS)
+def test_a_pod_that_does_not_say_os_name_is_warned_of(rule: str, path: str) -> None:
+    change = setting(path)
     change["spec"]["os"] = None
-    (found,) = [each for each in findings(change, {}) if each.rule == row]
-    assert (f"{found.severity.letter} {found.path}", found.message.endswith(NO_EFFECT)) == (f"W {path}", True)
+    (found,) = [each for each in findings(change, {}) if each.rule == rule]
+    assert (f"{found.severity.name[0]} {found.path}", found.message.endswith(NO_EFFECT)) == (f"W {path}", True)
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.row(row)) for row in AT_CONTAINER])
-def test_in_each_container_of_all_three_lists(row: str) -> None:
-    field, value = AT_CONTAINER[row]
+@pytest.mark.parametrize(
+    "field", [pytest.param(field, marks=pytest.mark.row(row)) for field, (row, _, _) in AT_CONTAINER.items()]
+)
+def test_in_each_container_of_all_three_lists(field: str) -> None:
+    _, rule, value = AT_CONTAINER[field]
     container = {"name": "x", "image": "registry.example.com/x:1", "securityContext": {field: value}}
     lists = {"initContainers": [container], "containers": [{}, container], "ephemeralContainers": [container]}
-    assert places(row, {"spec": lists}) == [
+    assert places(rule, {"spec": lists}) == [
         f"E spec.containers[1].securityContext.{field}",
         f"E spec.ephemeralContainers[0].securityContext.{field}",
         f"E spec.initContainers[0].securityContext.{field}",
@@ -83,22 +91,34 @@ def test_in_each_container_of_all_three_lists(row: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("path", "words"),
     [
-        pytest.param(row, words, marks=pytest.mark.row(row, *others))
-        for row, words, others in [
-            ("LM-01", "hostProcess: true and hostNetwork: true", ()),
-            ("LM-02", "hostProcess: true and hostNetwork: true", ()),
-            ("LM-08", "localhost or a shared volume", ("LM-69",)),
-            ("LM-09", "securityContext.windowsOptions.runAsUserName", ("SE-04", "SE-17")),
-            ("LM-15", "mount what must not change with readOnly: true", ("LM-41", "ST-03")),
-            ("LM-16", "windowsOptions.hostProcess: true and hostNetwork: true", ("LM-23", "SE-08")),
-            ("LM-19", "securityContext.windowsOptions.runAsUserName", ("SE-04",)),
+        pytest.param(path, words, marks=pytest.mark.row(*rows))
+        for path, words, rows in [
+            ("spec.hostPID", "hostProcess: true and hostNetwork: true", ("LM-01",)),
+            ("spec.hostIPC", "hostProcess: true and hostNetwork: true", ("LM-02",)),
+            ("spec.shareProcessNamespace", "localhost or a shared volume", ("LM-08", "LM-69")),
+            (
+                "spec.securityContext.runAsUser",
+                "securityContext.windowsOptions.runAsUserName",
+                ("LM-09", "SE-04", "SE-17"),
+            ),
+            (
+                f"{CONTAINER}readOnlyRootFilesystem",
+                "mount what must not change with readOnly: true",
+                ("LM-15", "LM-41", "ST-03"),
+            ),
+            (
+                f"{CONTAINER}privileged",
+                "windowsOptions.hostProcess: true and hostNetwork: true",
+                ("LM-16", "LM-23", "SE-08"),
+            ),
+            (f"{CONTAINER}runAsUser", "securityContext.windowsOptions.runAsUserName", ("LM-19", "SE-04")),
         ]
     ],
 )
-def test_what_to_do_instead(row: str, words: str) -> None:
-    (found,) = [each for each in findings(patch(row)[0], {}) if each.rule == row]
+def test_what_to_do_instead(path: str, words: str) -> None:
+    (found,) = [each for each in findings(setting(path), {}) if each.path == path]
     assert words in found.remedy
 
 
@@ -106,31 +126,31 @@ def test_what_to_do_instead(row: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "spec"),
     [
-        ("LM-03", {"securityContext": {"seLinuxOptions": {}}}),
-        ("LM-04", {"securityContext": {"seccompProfile": {}}}),
-        ("LM-12", {"containers": [{"securityContext": {"seLinuxOptions": {}}}]}),
-        ("LM-13", {"containers": [{"securityContext": {"seccompProfile": {}}}]}),
-        ("LM-14", {"containers": [{"securityContext": {"capabilities": {"drop": ["ALL"]}}}]}),
-        ("LM-25", {"securityContext": {"appArmorProfile": {}}}),
-        ("LM-25", {"containers": [{"securityContext": {"appArmorProfile": {}}}]}),
+        ("selinux-options", {"securityContext": {"seLinuxOptions": {}}}),
+        ("seccomp-profile", {"securityContext": {"seccompProfile": {}}}),
+        ("selinux-options", {"containers": [{"securityContext": {"seLinuxOptions": {}}}]}),
+        ("seccomp-profile", {"containers": [{"securityContext": {"seccompProfile": {}}}]}),
+        ("capabilities", {"containers": [{"securityContext": {"capabilities": {"drop": ["ALL"]}}}]}),
+        ("apparmor-profile", {"securityContext": {"appArmorProfile": {}}}),
+        ("apparmor-profile", {"containers": [{"securityContext": {"appArmorProfile": {}}}]}),
     ],
 )
 def test_selinux_seccomp_apparmor_and_capabilities(rule: str, spec: dict[str, Any]) -> None:
     (found,) = findings({"spec": spec}, {})
-    assert (found.rule, found.severity.letter) == (rule, "E")
+    assert (found.rule, found.severity.name[0]) == (rule, "E")
     assert any(word in found.message for word in ("SELinux", "Seccomp", "AppArmor", "POSIX capabilities"))
 
 
 @pytest.mark.row("LM-25", "SE-10")
 def test_apparmor_is_rejected_since_1_30_and_its_annotation_never() -> None:
     field = {"spec": {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}}
-    said = {profile: places("LM-25", field, profile=profile) for profile in ("1.22", "1.29", "1.30")}
+    said = {profile: places("apparmor-profile", field, profile=profile) for profile in ("1.22", "1.29", "1.30")}
     path = "spec.securityContext.appArmorProfile"
     assert said == {"1.22": [f"W {path}"], "1.29": [f"W {path}"], "1.30": [f"E {path}"]}
     key = "container.apparmor.security.beta.kubernetes.io/web"
     for profile in ("1.22", "1.29", "1.30", "1.37"):
         patch = {"metadata": {"annotations": {key: "runtime/default", "kubernetes.io/apparmor": "x"}}}
-        assert places("LM-25", patch, profile=profile) == [f'W metadata.annotations["{key}"]']
+        assert places("apparmor-profile", patch, profile=profile) == [f'W metadata.annotations["{key}"]']
 
 
 @pytest.mark.row("LM-21")
@@ -140,7 +160,7 @@ def test_apparmor_is_rejected_since_1_30_and_its_annotation_never() -> None:
 def test_of_a_pods_security_context_only_two_fields_work(profile: str, named: list[str]) -> None:
     """What has a row of its own (fsGroup) is not said twice; other fields never work."""
     security = {"runAsNonRoot": True, "windowsOptions": {}, "fsGroup": 1, "other": 1, "absent": None}
-    found = places("LM-21", {"spec": {"securityContext": security}}, profile=profile)
+    found = places("other-security-context", {"spec": {"securityContext": security}}, profile=profile)
     assert found == sorted(f"W spec.securityContext.{each}" for each in [*named, "other"])
     (message,) = {each.message.partition(":")[2] for each in findings({"spec": {"securityContext": {"other": 1}}}, {})}
     assert message == " of a pod's securityContext only runAsNonRoot (since 1.24) and windowsOptions work."
@@ -153,23 +173,26 @@ def test_run_as_non_root_is_told_once() -> None:
     def said(user: str, non_root: bool) -> list[str]:
         security = {"runAsNonRoot": non_root, "windowsOptions": {"runAsUserName": user}}
         of_pod, of_container = (
-            sorted(f"{each.severity.letter} {each.rule}" for each in findings({"spec": spec}, {}))
+            sorted(f"{each.severity.name[0]} {each.rule}" for each in findings({"spec": spec}, {}))
             for spec in ({"securityContext": security}, {"containers": [{"securityContext": security}]})
         )
         assert of_pod == of_container
         return of_pod
 
-    assert said("ContainerUser", True) == ["I LM-24"]
-    assert said("ContainerAdministrator", True) == ["E SE-12"]
-    assert said("containeradministrator", True) == ["E SE-12"]
-    assert said("user manager\\ContainerAdministrator", True) == ["E SE-12"]
+    assert said("ContainerUser", True) == ["I run-as-non-root"]
+    assert said("ContainerAdministrator", True) == ["E administrator-as-non-root"]
+    assert said("containeradministrator", True) == ["E administrator-as-non-root"]
+    assert said("user manager\\ContainerAdministrator", True) == ["E administrator-as-non-root"]
     assert said("ContainerAdministrator", False) == []
 
 
 @pytest.mark.row("SE-12")
 def test_the_container_says_more_than_its_pod_about_its_user() -> None:
     def said(pod: dict[str, Any], container: dict[str, Any]) -> list[str]:
-        return places("SE-12", {"spec": {"securityContext": pod, "containers": [{"securityContext": container}]}})
+        return places(
+            "administrator-as-non-root",
+            {"spec": {"securityContext": pod, "containers": [{"securityContext": container}]}},
+        )
 
     administrator = {"windowsOptions": {"runAsUserName": "ContainerAdministrator"}}
     at_pod = ["E spec.securityContext.windowsOptions.runAsUserName"]
@@ -212,13 +235,13 @@ def test_the_container_says_more_than_its_pod_about_its_user() -> None:
 def test_form_of_a_user_name(name: str, fault: str) -> None:
     """As validateWindowsSecurityContextOptions has it: 255 and 104 characters, the signs that Windows reserves."""
     patch = {"spec": {"containers": [{"securityContext": {"windowsOptions": {"runAsUserName": name}}}]}}
-    found = [each for each in findings(patch, {}) if each.rule == "SE-05"]
+    found = [each for each in findings(patch, {}) if each.rule == "invalid-user-name"]
     if not fault:
         assert found == []
         return
     (one,) = found
     assert f"is no Windows user: {fault}." in one.message
-    assert (one.severity.letter, one.path) == (
+    assert (one.severity.name[0], one.path) == (
         "E",
         "spec.containers[0].securityContext.windowsOptions.runAsUserName",
     )
@@ -230,4 +253,4 @@ def test_a_host_process_pod_with_the_host_s_network_is_all_right() -> None:
     assert findings({"spec": {"hostNetwork": True, "securityContext": options}}, {}) == []
     assert findings({"spec": {"hostNetwork": True, "containers": [{"securityContext": options}]}}, {}) == []
     without = {"spec": {"hostNetwork": True, "securityContext": {"windowsOptions": {"hostProcess": False}}}}
-    assert places("LM-27", without) == ["E spec.hostNetwork"]
+    assert places("host-network", without) == ["E spec.hostNetwork"]

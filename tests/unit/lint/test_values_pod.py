@@ -15,7 +15,7 @@ def one_container(**fields: Any) -> dict[str, Any]:
 
 
 def ids(*findings_: Any) -> list[str]:
-    return sorted(f"{each.severity.letter} {each.rule}" for each in findings_)
+    return sorted(f"{each.severity.name[0]} {each.rule}" for each in findings_)
 
 
 # -- resources ---------------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ def ids(*findings_: Any) -> list[str]:
 @pytest.mark.parametrize("part", ["limits", "requests"])
 def test_huge_pages_of_any_size_in_limits_and_requests(part: str) -> None:
     patch = one_container(resources={part: {"hugepages-1Gi": "1Gi", "hugepages-2Mi": "2Mi", "ephemeral-storage": 1}})
-    assert places("LM-22", patch) == [
+    assert places("huge-pages", patch) == [
         f"E spec.containers[0].resources.{part}.hugepages-1Gi",
         f"E spec.containers[0].resources.{part}.hugepages-2Mi",
     ]
@@ -37,8 +37,8 @@ def test_huge_pages_of_any_size_in_limits_and_requests(part: str) -> None:
 )
 def test_huge_pages_as_a_medium(medium: str, flagged: bool) -> None:
     patch = {"spec": {"volumes": [{"name": "v", "emptyDir": {"medium": medium}}]}}
-    found = [each for each in findings(patch, {}) if each.rule == "LM-22"]
-    assert [f"{each.severity.letter} {each.path}" for each in found] == (
+    found = [each for each in findings(patch, {}) if each.rule == "huge-pages"]
+    assert [f"{each.severity.name[0]} {each.path}" for each in found] == (
         ["E spec.volumes[0].emptyDir.medium"] if flagged else []
     )
     assert all(each.message.startswith(f"emptyDir.medium {medium}: huge pages are not impl") for each in found)
@@ -50,11 +50,11 @@ def test_limits_are_never_flagged_and_only_their_absence_is(profile: str) -> Non
     limits = {"cpu": "500m", "memory": "256Mi", "ephemeral-storage": "1Gi"}
     init = {"name": "i", "image": "registry.example.com/i:1", "resources": {"limits": limits}}
     patch = {"spec": {"os": None, "initContainers": [init], "containers": [{"resources": {"limits": limits}}]}}
-    assert [each for each in findings(patch, {"profile": profile}) if each.rule != "SC-01"] == []
+    assert [each for each in findings(patch, {"profile": profile}) if each.rule != "missing-os-name"] == []
     without = {"spec": {"os": None, "containers": [{"resources": None}]}}
-    assert ids(*(each for each in findings(without, {"profile": profile}) if each.rule != "SC-01")) == [
-        "W RS-05",
-        "W RS-10",
+    assert ids(*(each for each in findings(without, {"profile": profile}) if each.rule != "missing-os-name")) == [
+        "W missing-cpu-request",
+        "W missing-memory-limit",
     ]
 
 
@@ -65,14 +65,14 @@ RESOURCES = [
     ("1073741824", "1Gi", "1", "1", []),
     (None, "1Gi", "1", None, []),
     (None, "1Gi", None, "1", []),
-    ("1Gi", "2Gi", "1", "1", ["W RS-04 resources.requests.memory"]),
-    ("2Gi", "1Gi", "1", "1", ["W RS-04 resources.requests.memory"]),
-    ("1000Mi", "1Gi", "1", "1", ["W RS-04 resources.requests.memory"]),
-    ("1G", "1Gi", "1", "1", ["W RS-04 resources.requests.memory"]),
-    ("1Gi", None, "1", "1", ["W RS-05 resources.limits"]),
-    (None, None, "1", "1", ["W RS-05 resources.limits"]),
-    ("1Gi", "1Gi", None, None, ["W RS-10 resources.requests"]),
-    (None, None, None, None, ["W RS-05 resources.limits", "W RS-10 resources.requests"]),
+    ("1Gi", "2Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
+    ("2Gi", "1Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
+    ("1000Mi", "1Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
+    ("1G", "1Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
+    ("1Gi", None, "1", "1", ["W missing-memory-limit resources.limits"]),
+    (None, None, "1", "1", ["W missing-memory-limit resources.limits"]),
+    ("1Gi", "1Gi", None, None, ["W missing-cpu-request resources.requests"]),
+    (None, None, None, None, ["W missing-cpu-request resources.requests", "W missing-memory-limit resources.limits"]),
 ]
 
 
@@ -88,7 +88,7 @@ def test_requests_and_limits(
     container = {"name": "c", "image": "registry.example.com/c:1", "resources": told}
     patch = {"containers": [{}, container]} if listed == "containers" else {"initContainers": [container]}
     found = findings({"spec": patch}, {})
-    assert sorted(f"{each.severity.letter} {each.rule} {each.path.partition('].')[2]}" for each in found) == said
+    assert sorted(f"{each.severity.name[0]} {each.rule} {each.path.partition('].')[2]}" for each in found) == said
     assert all(each.container == "c" and each.path.startswith(f"spec.{listed}[") for each in found)
 
 
@@ -104,7 +104,7 @@ def test_ephemeral_containers_cannot_have_resources() -> None:
 @pytest.mark.row("LM-26")
 def test_only_the_default_termination_message_path() -> None:
     for path in ("/dev/termination-log2", "/dev/other", "C:\\end"):
-        assert places("LM-26", one_container(terminationMessagePath=path)) == [
+        assert places("termination-message-path", one_container(terminationMessagePath=path)) == [
             "W spec.containers[0].terminationMessagePath"
         ]
     assert findings(one_container(terminationMessagePath="/dev/termination-log"), {}) == []
@@ -127,18 +127,18 @@ def test_only_the_default_termination_message_path() -> None:
 )
 def test_host_network_by_version_and_gate(profile: str, gate: bool, said: str) -> None:
     patch = {"spec": {"os": None, "hostNetwork": True}}
-    found = places("LM-27", patch, profile=profile, host_network_gate=gate)
+    found = places("host-network", patch, profile=profile, host_network_gate=gate)
     assert found == ([f"{said} spec.hostNetwork"] if said else [])
-    assert places("LM-27", {"spec": {"hostNetwork": False}}, profile=profile) == []
+    assert places("host-network", {"spec": {"hostNetwork": False}}, profile=profile) == []
 
 
 @pytest.mark.row("LM-28", "LM-29")
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ("ClusterFirstWithHostNet", ["W LM-28"]),
-        ("None", ["E WL-16", "I LM-29"]),
-        ("Default", ["I LM-29"]),
+        ("ClusterFirstWithHostNet", ["W dns-policy-host-net"]),
+        ("None", ["E dns-without-server", "I dns-policy"]),
+        ("Default", ["I dns-policy"]),
         ("ClusterFirst", []),
     ],
 )
@@ -157,7 +157,9 @@ def test_a_host_process_pod_has_the_host_s_network_for_its_names() -> None:
 @pytest.mark.row("LM-30")
 @pytest.mark.parametrize(("searches", "said"), [([], 0), (["a.b"], 0), (["a.b", "c.d"], 1), (["a", "b", "c"], 1)])
 def test_one_dns_suffix_and_not_two(searches: list[str], said: int) -> None:
-    assert places("LM-30", {"spec": {"dnsConfig": {"searches": searches}}}) == ["W spec.dnsConfig.searches"] * said
+    assert (
+        places("dns-searches", {"spec": {"dnsConfig": {"searches": searches}}}) == ["W spec.dnsConfig.searches"] * said
+    )
 
 
 @pytest.mark.row("LM-34")
@@ -165,7 +167,7 @@ def test_one_dns_suffix_and_not_two(searches: list[str], said: int) -> None:
 @pytest.mark.parametrize(("runtime", "letter"), [("containerd", "I"), ("docker", "W")])
 def test_grace_period_other_than_the_default(seconds: int, said: bool, runtime: str, letter: str) -> None:
     patch = {"spec": {"terminationGracePeriodSeconds": seconds}}
-    found = places("LM-34", patch, profile="1.23", runtime=runtime)
+    found = places("termination-grace-period", patch, profile="1.23", runtime=runtime)
     assert found == ([f"{letter} spec.terminationGracePeriodSeconds"] if said else [])
     for each in findings(patch, {}):
         assert "CTRL_SHUTDOWN_EVENT" in each.message and "after 5 seconds" in each.message
@@ -175,7 +177,9 @@ def test_grace_period_other_than_the_default(seconds: int, said: bool, runtime: 
 @pytest.mark.parametrize(("profile", "letter"), [("1.22", "W"), ("1.23", "W"), ("1.24", "I"), ("1.27", "I")])
 def test_node_problem_detector_by_version(profile: str, letter: str) -> None:
     image = "registry.k8s.io/node-problem-detector/node-problem-detector:v0.8.20"
-    assert places("LM-66", one_container(image=image), profile=profile) == [f"{letter} spec.containers[0].image"]
+    assert places("node-problem-detector", one_container(image=image), profile=profile) == [
+        f"{letter} spec.containers[0].image"
+    ]
 
 
 # -- gMSA and Hyper-V --------------------------------------------------------------------------------------------------
@@ -197,18 +201,18 @@ def test_node_problem_detector_by_version(profile: str, letter: str) -> None:
 )
 def test_gmsa_of_pod_and_container(spec: dict[str, Any], path: str) -> None:
     known = {"apiVersion": "windows.k8s.io/v1", "kind": "GMSACredentialSpec", "metadata": {"name": "web"}}
-    assert ids(*findings({"spec": spec}, {})) == ["I LM-70"]
+    assert ids(*findings({"spec": spec}, {})) == ["I gmsa-network-share"]
     found = findings(several.of(known, pod={"spec": spec}), {})
-    assert sorted((each.severity.letter, each.rule, each.path) for each in found) == [
-        ("E", "SE-06", path),
-        ("I", "LM-70", path),
+    assert sorted((each.severity.name[0], each.rule, each.path) for each in found) == [
+        ("E", "unknown-gmsa-spec", path),
+        ("I", "gmsa-network-share", path),
     ]
     more = several.of(known, {**known, "metadata": {"name": "db"}}, pod={"spec": spec})
-    (error,) = [each for each in findings(more, {}) if each.rule == "SE-06"]
+    (error,) = [each for each in findings(more, {}) if each.rule == "unknown-gmsa-spec"]
     assert error.message == "gmsaCredentialSpecName shop is not among the GMSACredentialSpecs of the input (db, web)."
     there = {**known, "metadata": {"name": "shop"}}
-    assert ids(*findings(several.of(known, there, pod={"spec": spec}), {})) == ["I LM-70"]
-    assert places("LM-70", {"spec": {"os": None, **spec}}, profile="1.23", runtime="docker") == []
+    assert ids(*findings(several.of(known, there, pod={"spec": spec}), {})) == ["I gmsa-network-share"]
+    assert places("gmsa-network-share", {"spec": {"os": None, **spec}}, profile="1.23", runtime="docker") == []
     (said,) = findings({"spec": spec}, {})
     assert "containerd: access to Windows network shares" in said.message
 
@@ -220,10 +224,10 @@ ISOLATION = "experimental.windows.kubernetes.io/isolation-type"
 def test_hyper_v_by_annotation_class_and_handler() -> None:
     at = f'E metadata.annotations["{ISOLATION}"]'
     for value, said in (("hyperv", [at]), ("HyperV", [at]), ("process", [])):
-        assert places("LM-60", {"metadata": {"annotations": {ISOLATION: value}}}) == said
+        assert places("hyperv-isolation", {"metadata": {"annotations": {ISOLATION: value}}}) == said
     named = {"spec": {"runtimeClassName": "mine"}}
     of_handler = {
-        handler: places("LM-60", several.of(several.runtime_class(handler), pod=named))
+        handler: places("hyperv-isolation", several.of(several.runtime_class(handler), pod=named))
         for handler in ("runhcs-wcow-hypervisor", "runhcs-wcow-hypervisor-17763", "runhcs-wcow-process")
     }
     both = ["W handler", "W spec.runtimeClassName"]
@@ -233,11 +237,13 @@ def test_hyper_v_by_annotation_class_and_handler() -> None:
         "runhcs-wcow-process": [],
     }
     unknown_class = {"spec": {"runtimeClassName": "windows-hypervisor"}}
-    (found,) = [each for each in findings(unknown_class, {}) if each.rule == "LM-60"]
-    assert f"{found.severity.letter} {found.path}" == "W spec.runtimeClassName"
+    (found,) = [each for each in findings(unknown_class, {}) if each.rule == "hyperv-isolation"]
+    assert f"{found.severity.name[0]} {found.path}" == "W spec.runtimeClassName"
     assert found.message.startswith("RuntimeClass windows-hypervisor asks for Hyper-V isolation")
     text = several.of(several.runtime_class("runhcs-wcow-hypervisor"), pod=named)
-    assert sorted(each.message.partition(" asks")[0] for each in findings(text, {}) if each.rule == "LM-60") == [
+    assert sorted(
+        each.message.partition(" asks")[0] for each in findings(text, {}) if each.rule == "hyperv-isolation"
+    ) == [
         "RuntimeClass mine (handler runhcs-wcow-hypervisor)",
         "handler runhcs-wcow-hypervisor",
     ]
@@ -304,7 +310,7 @@ FOR_WINDOWS = [
     ],
 )
 def test_images_that_are_for_linux_alone(image: str) -> None:
-    assert places("LM-49", one_container(image=image)) == ["E spec.containers[0].image"]
+    assert places("linux-image", one_container(image=image)) == ["E spec.containers[0].image"]
 
 
 @pytest.mark.row("LM-49", "SC-18")
@@ -312,22 +318,22 @@ def test_images_that_are_for_linux_alone(image: str) -> None:
 def test_tags_that_name_a_distribution(name: str) -> None:
     """An error of a publisher's own image, a warning of a mirror, which may hold a Windows image under the tag."""
     for tag in (name, f"1.2-{name}", f"{name}-1.2", f"{name}3.20"):
-        assert places("LM-49", one_container(image=f"own:{tag}")) == ["E spec.containers[0].image"]
-        assert places("LM-49", one_container(image=f"mirror.example.com/e2e/own:{tag}")) == [
+        assert places("linux-image", one_container(image=f"own:{tag}")) == ["E spec.containers[0].image"]
+        assert places("linux-image", one_container(image=f"mirror.example.com/e2e/own:{tag}")) == [
             "W spec.containers[0].image"
         ]
-    assert places("LM-49", one_container(image=f"own:un{name}ed")) == []
+    assert places("linux-image", one_container(image=f"own:un{name}ed")) == []
 
 
 @pytest.mark.row("LM-49", "SC-18", "LM-71")
 @pytest.mark.parametrize("image", FOR_WINDOWS)
 def test_images_that_may_be_for_windows_are_left_alone(image: str) -> None:
-    assert places("LM-49", one_container(image=image)) == []
+    assert places("linux-image", one_container(image=image)) == []
 
 
 @pytest.mark.row("LM-49", "SC-18")
 def test_the_pod_is_named_with_the_reason_why_it_is_for_windows() -> None:
-    (found,) = [each for each in findings(one_container(image="nginx:1.27"), {}) if each.rule == "LM-49"]
+    (found,) = [each for each in findings(one_container(image="nginx:1.27"), {}) if each.rule == "linux-image"]
     assert found.message.startswith(
         "nginx:1.27 is an image for Linux, but the pod is for Windows (spec.os.name is windows)."
     )

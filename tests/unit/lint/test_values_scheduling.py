@@ -18,7 +18,7 @@ OF_WINDOWS = {"containers": [{"image": "mcr.microsoft.com/windows/nanoserver:lts
 
 
 def ids(text: Any, **settings: Any) -> list[str]:
-    return sorted(f"{each.severity.letter} {each.rule} {each.path}" for each in findings(text, settings))
+    return sorted(f"{each.severity.name[0]} {each.rule} {each.path}" for each in findings(text, settings))
 
 
 def required(*terms: dict[str, Any]) -> dict[str, Any]:
@@ -33,11 +33,11 @@ def required(*terms: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("profile", "with_name", "without"),
     [
-        ("1.22", ["E SC-04 spec.os.name"], []),
-        ("1.23", ["W SC-04 spec.os.name"], []),
-        ("1.24", [], ["W SC-01 spec"]),
-        ("1.27", [], ["W SC-01 spec"]),
-        ("1.37", [], ["W SC-01 spec"]),
+        ("1.22", ["E os-name-too-early spec.os.name"], []),
+        ("1.23", ["W os-name-too-early spec.os.name"], []),
+        ("1.24", [], ["W missing-os-name spec"]),
+        ("1.27", [], ["W missing-os-name spec"]),
+        ("1.37", [], ["W missing-os-name spec"]),
     ],
 )
 def test_os_name_by_version(profile: str, with_name: list[str], without: list[str]) -> None:
@@ -81,8 +81,8 @@ def test_os_name_by_version(profile: str, with_name: list[str], without: list[st
 )
 def test_a_windows_pod_without_os_name_is_known_and_told_by_what(spec: dict[str, Any], why: str) -> None:
     text = several.of(several.runtime_class("runhcs-wcow-process"), pod={"spec": {**BARE, **spec}})
-    (found,) = [each for each in findings(text, {}) if each.rule == "SC-01"]
-    assert (found.severity.letter, found.path) == ("W", "spec")
+    (found,) = [each for each in findings(text, {}) if each.rule == "missing-os-name"]
+    assert (found.severity.name[0], found.path) == ("W", "spec")
     assert found.message.startswith(f"this is a Windows pod ({why}), but spec.os.name does not say so")
     assert found.remedy == "Set spec.os.name: windows."
 
@@ -113,8 +113,8 @@ def test_pods_that_are_not_known_to_be_for_windows_are_left_alone(spec: dict[str
 @pytest.mark.parametrize("profile", ["1.22", "1.27", "1.37"])
 def test_the_slip_in_the_note_is_an_error_for_every_system(os: str, profile: str) -> None:
     patch = {"spec": {**BARE, "nodeSelector": {OS: os}, "pod": {"os": os}}}
-    assert places("SC-02", patch, profile=profile) == ["E spec.pod.os"]
-    (found,) = [each for each in findings(patch, {}) if each.rule == "SC-02"]
+    assert places("misplaced-os-field", patch, profile=profile) == ["E spec.pod.os"]
+    (found,) = [each for each in findings(patch, {}) if each.rule == "misplaced-os-field"]
     assert found.remedy == "Write spec.os.name."
 
 
@@ -142,14 +142,18 @@ TOLERATING = {"tolerations": [{**TAINT, "operator": "Equal"}]}
     ("spec", "flagged"), [*((each, False) for each in SELECTING), *((each, True) for each in NOT_SELECTING)]
 )
 def test_os_name_and_image_do_not_bring_a_pod_to_its_node(spec: dict[str, Any], flagged: bool) -> None:
-    """SC-03 for a pod that says os.name, SC-06 for one that is only known to be for Windows."""
+    """os-name-without-selector where it says os.name, missing-os-selector where it is only known to be for Windows."""
     of_class = several.runtime_class(nodeSelector={OS: "windows"})
     told = several.of(of_class, pod={"spec": {**BARE, **TOLERATING, **spec, "os": {"name": "windows"}}})
     untold = several.of(of_class, pod={"spec": {**BARE, **TOLERATING, **OF_WINDOWS, **spec}})
-    assert places("SC-03", told) == places("SC-06", untold) == (["W spec"] if flagged else [])
-    assert places("SC-06", told) == places("SC-03", untold) == []
+    assert (
+        places("os-name-without-selector", told)
+        == places("missing-os-selector", untold)
+        == (["W spec"] if flagged else [])
+    )
+    assert places("missing-os-selector", told) == places("os-name-without-selector", untold) == []
     for each in (*findings(told, {}), *findings(untold, {})):
-        assert each.rule == "SC-01" or "kubernetes.io/os: windows, or a RuntimeClass" in each.remedy
+        assert each.rule == "missing-os-name" or "kubernetes.io/os: windows, or a RuntimeClass" in each.remedy
 
 
 @pytest.mark.row("SC-06", "LM-62")
@@ -169,7 +173,7 @@ def test_os_name_and_image_do_not_bring_a_pod_to_its_node(spec: dict[str, Any], 
     ],
 )
 def test_a_linux_pod_where_windows_nodes_carry_no_taint(spec: dict[str, Any], taint: str, flagged: bool) -> None:
-    assert places("SC-06", {"spec": {**BARE, **spec}}, taint=taint) == (["W spec"] if flagged else [])
+    assert places("missing-os-selector", {"spec": {**BARE, **spec}}, taint=taint) == (["W spec"] if flagged else [])
 
 
 @pytest.mark.row("SC-06", "SC-09")
@@ -187,8 +191,8 @@ def test_taints_are_read_off_the_nodes_where_these_are_among_the_input() -> None
         ([[TAINT, of_kubernetes]], [], []),
     ]:
         nodes = [several.node(f"win{number}", taints=each) for number, each in enumerate(taints)]
-        assert places("SC-06", several.of(*nodes, pod=bare)) == untainted, taints
-        assert places("SC-09", several.of(*nodes)) == missing, taints
+        assert places("missing-os-selector", several.of(*nodes, pod=bare)) == untainted, taints
+        assert places("taint-not-tolerated", several.of(*nodes)) == missing, taints
 
 
 # -- the taint ---------------------------------------------------------------------------------------------------------
@@ -216,12 +220,16 @@ NO_EFFECT = {"key": "os", "value": "windows"}
 )
 def test_a_windows_pod_needs_selector_and_toleration(tolerations: list[dict[str, str]], enough: bool) -> None:
     said = [] if enough else ["E spec.tolerations"]
-    assert places("SC-09", {"spec": {"tolerations": tolerations}}, taint=COMMON) == said
-    assert places("SC-09", {"spec": {"tolerations": tolerations}}) == [], "nobody has said that there is a taint"
-    assert places("SC-09", {"spec": {"tolerations": tolerations}}, taint="none") == []
+    assert places("taint-not-tolerated", {"spec": {"tolerations": tolerations}}, taint=COMMON) == said
+    assert places("taint-not-tolerated", {"spec": {"tolerations": tolerations}}) == [], (
+        "nobody has said that there is a taint"
+    )
+    assert places("taint-not-tolerated", {"spec": {"tolerations": tolerations}}, taint="none") == []
     of_class = several.runtime_class(nodeSelector={OS: "windows"}, tolerations=tolerations)
     named = {"spec": {**BARE, "runtimeClassName": "mine"}}
-    assert places("SC-09", several.of(of_class, pod=named), taint=COMMON) == said, "or its RuntimeClass has it"
+    assert places("taint-not-tolerated", several.of(of_class, pod=named), taint=COMMON) == said, (
+        "or its RuntimeClass has it"
+    )
     assert all(
         "os=windows:NoSchedule: it stays Pending" in each.message
         for each in findings({"spec": {"tolerations": tolerations}}, {})
@@ -231,14 +239,16 @@ def test_a_windows_pod_needs_selector_and_toleration(tolerations: list[dict[str,
 @pytest.mark.row("SC-09")
 def test_of_pods_that_select_nothing_that_can_be_known_no_toleration_is_asked() -> None:
     for spec in ({"nodeSelector": None}, {"runtimeClassName": "absent"}, {"nodeName": "win1"}):
-        assert places("SC-09", {"spec": {"tolerations": None, **spec}}) == []
+        assert places("taint-not-tolerated", {"spec": {"tolerations": None, **spec}}) == []
 
 
 @pytest.mark.row("SC-10")
 @pytest.mark.parametrize(("value", "flagged"), [("10.0.20348", False), (10.0, True), (1, True), (True, True)])
 def test_the_value_of_a_selector_is_a_string(value: Any, flagged: bool) -> None:
-    found = [each for each in findings({"spec": {"nodeSelector": {BUILD: value}}}, {}) if each.rule == "SC-10"]
-    assert [f"{each.severity.letter} {each.path}" for each in found] == (
+    found = [
+        each for each in findings({"spec": {"nodeSelector": {BUILD: value}}}, {}) if each.rule == "non-string-selector"
+    ]
+    assert [f"{each.severity.name[0]} {each.path}" for each in found] == (
         [f'E spec.nodeSelector["{BUILD}"]'] if flagged else []
     )
     assert all(f'{BUILD}: "10.0.20348"' in each.remedy for each in found)
@@ -252,12 +262,14 @@ def test_a_class_that_is_not_there() -> None:
     """Only where the input has some: a chart need not bring the cluster's."""
     pod = {"spec": {"runtimeClassName": "windows-2019"}}
     text = several.of(several.runtime_class(), pod=pod)
-    (found,) = [each for each in findings(text, {}) if each.rule == "SC-16"]
-    assert f"{found.severity.letter} {found.path}" == "W spec.runtimeClassName"
+    (found,) = [each for each in findings(text, {}) if each.rule == "runtime-class"]
+    assert f"{found.severity.name[0]} {found.path}" == "W spec.runtimeClassName"
     assert found.message == "runtimeClassName windows-2019 is not among the RuntimeClasses of the input (mine)."
-    assert places("SC-16", pod) == []
-    assert places("SC-16", several.of(several.runtime_class())) == []
-    assert places("SC-16", several.of(several.runtime_class(), pod={"spec": {"runtimeClassName": "mine"}})) == []
+    assert places("runtime-class", pod) == []
+    assert places("runtime-class", several.of(several.runtime_class())) == []
+    assert (
+        places("runtime-class", several.of(several.runtime_class(), pod={"spec": {"runtimeClassName": "mine"}})) == []
+    )
 
 
 @pytest.mark.row("SC-16", "LM-62")
@@ -277,11 +289,11 @@ def test_a_class_that_selects_something_else(selector: dict[str, str] | None, co
     text = several.of(of_class, pod=pod)
     if selector:
         text = several.of(of_class, pod={"spec": {"runtimeClassName": "mine", "nodeSelector": {OS: None, **selector}}})
-    found = [each for each in findings(text, {}) if each.rule == "SC-16"]
-    assert sorted(f"{each.severity.letter} {each.path}" for each in found) == conflict
+    found = [each for each in findings(text, {}) if each.rule == "runtime-class"]
+    assert sorted(f"{each.severity.name[0]} {each.path}" for each in found) == conflict
     assert all("the API server rejects the pod" in each.message for each in found)
     unnamed = several.of(of_class, pod={"spec": {"nodeSelector": {BUILD: "10.0.17763"}}})
-    assert places("SC-16", unnamed) == [], "of a class that the pod does not name"
+    assert places("runtime-class", unnamed) == [], "of a class that the pod does not name"
 
 
 # -- builds ------------------------------------------------------------------------------------------------------------
@@ -321,16 +333,28 @@ def test_the_build_of_an_image_and_of_the_node(tag: str, build: int) -> None:
     path = "spec.containers[0].image"
     other = 17134 if build == 17763 else 17763
     selecting = {"spec": {**image, "nodeSelector": {BUILD: f"10.0.{build}"}}}
-    assert places("LM-61", selecting) == places("SC-11", selecting, builds=[build, other]) == []
+    assert (
+        places("windows-build-mismatch", selecting)
+        == places("windows-build-not-selected", selecting, builds=[build, other])
+        == []
+    )
     selecting_other = {"spec": {**image, "nodeSelector": {BUILD: f"10.0.{other}"}}}
-    (found,) = [each for each in findings(selecting_other, {}) if each.rule == "LM-61"]
-    assert f"{found.severity.letter} {found.path}" == f"E {path}"
+    (found,) = [each for each in findings(selecting_other, {}) if each.rule == "windows-build-mismatch"]
+    assert f"{found.severity.name[0]} {found.path}" == f"E {path}"
     made_for = f"{TITLES[build]} (build {build}), the pod selects {TITLES[other]} (build {other})"
     assert f"is made for {made_for}" in found.message
-    assert places("SC-11", {"spec": image}, builds=[build, other]) == [f"W {path}"]
-    assert places("SC-11", {"spec": image}, builds=[build]) == places("SC-11", {"spec": image}) == []
-    assert places("SC-11", selecting_other, builds=[build, other]) == []
-    (warned,) = [each for each in findings({"spec": image}, {"builds": [build, other]}) if each.rule == "SC-11"]
+    assert places("windows-build-not-selected", {"spec": image}, builds=[build, other]) == [f"W {path}"]
+    assert (
+        places("windows-build-not-selected", {"spec": image}, builds=[build])
+        == places("windows-build-not-selected", {"spec": image})
+        == []
+    )
+    assert places("windows-build-not-selected", selecting_other, builds=[build, other]) == []
+    (warned,) = [
+        each
+        for each in findings({"spec": image}, {"builds": [build, other]})
+        if each.rule == "windows-build-not-selected"
+    ]
     assert f"the cluster also has {TITLES[other]} (build {other})" in warned.message
 
 
@@ -351,8 +375,8 @@ def test_from_windows_server_2022_on_a_node_runs_the_ltsc_before_it(tag: str, no
     image = {"containers": [{"image": f"mcr.microsoft.com/windows/servercore:{tag}"}]}
     path = "spec.containers[0].image"
     selecting = {"spec": {**image, "nodeSelector": {BUILD: f"10.0.{node}"}}}
-    assert places("LM-61", selecting) == ([] if runs else [f"E {path}"])
-    assert places("SC-11", {"spec": image}, builds=[node]) == ([] if runs else [f"W {path}"])
+    assert places("windows-build-mismatch", selecting) == ([] if runs else [f"E {path}"])
+    assert places("windows-build-not-selected", {"spec": image}, builds=[node]) == ([] if runs else [f"W {path}"])
 
 
 @pytest.mark.row("LM-61", "SC-11")
@@ -369,9 +393,11 @@ def test_builds_are_read_off_the_class_and_off_the_nodes() -> None:
     image = {"containers": [{"image": "mcr.microsoft.com/windows/nanoserver:ltsc2019"}]}
     of_class = several.runtime_class(nodeSelector={OS: "windows", BUILD: "10.0.20348"})
     text = several.of(of_class, pod={"spec": {**image, "runtimeClassName": "mine"}})
-    assert places("LM-61", text) == ["E spec.containers[0].image"]
+    assert places("windows-build-mismatch", text) == ["E spec.containers[0].image"]
     nodes = several.of(several.node(taints=[TAINT]), pod={"spec": image})
-    assert places("SC-11", nodes, builds=["ltsc2019"]) == ["W spec.containers[0].image"], "the nodes know better"
+    assert places("windows-build-not-selected", nodes, builds=["ltsc2019"]) == ["W spec.containers[0].image"], (
+        "the nodes know better"
+    )
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------------
@@ -381,11 +407,11 @@ def test_builds_are_read_off_the_class_and_off_the_nodes() -> None:
 @pytest.mark.parametrize("label", [OS, "kubernetes.io/arch"])
 def test_the_default_labels_of_a_node(label: str) -> None:
     node = several.node()
-    assert [each.rule for each in findings(several.of(node), {}) if each.rule == "SC-05"] == []
+    assert [each.rule for each in findings(several.of(node), {}) if each.rule == "missing-node-label"] == []
     for value in (None, ""):
         node["metadata"]["labels"][label] = value
-        (found,) = [each for each in findings(several.of(node), {}) if each.rule == "SC-05"]
-        assert f"{found.severity.letter} {found.path}" == "E metadata.labels"
+        (found,) = [each for each in findings(several.of(node), {}) if each.rule == "missing-node-label"]
+        assert f"{found.severity.name[0]} {found.path}" == "E metadata.labels"
         assert found.message.startswith(f"the Node has no label {label}: ")
 
 
@@ -411,17 +437,19 @@ def running(name: str, memory: str | None, **spec: Any) -> dict[str, Any]:
 def test_limits_against_what_the_node_has_to_give(memory: str, limits: list[str | None], flagged: bool) -> None:
     pods = [running(f"p{number}", each) for number, each in enumerate(limits)]
     text = several.of(several.node(memory=memory, taints=[TAINT]), *pods)
-    assert places("RS-03", text) == (["W metadata.name"] if flagged else [])
+    assert places("node-memory-exceeded", text) == (["W metadata.name"] if flagged else [])
 
 
 @pytest.mark.row("RS-03")
 def test_only_pods_of_this_windows_node_and_their_running_containers_count() -> None:
     init = {"initContainers": [{"name": "i", "resources": {"limits": {"memory": "9Gi"}}}]}
     here, other = running("a", "8Gi", **init), running("b", "8Gi", nodeName="win2")
-    assert places("RS-03", several.of(several.node(), here, other)) == []
+    assert places("node-memory-exceeded", several.of(several.node(), here, other)) == []
     linux = several.node(kubernetes_io__os="linux")
-    assert places("RS-03", several.of(linux, here, running("c", "8Gi"))) == []
+    assert places("node-memory-exceeded", several.of(linux, here, running("c", "8Gi"))) == []
     (found,) = [
-        each for each in findings(several.of(several.node(), here, running("c", "1Gi")), {}) if each.rule == "RS-03"
+        each
+        for each in findings(several.of(several.node(), here, running("c", "1Gi")), {})
+        if each.rule == "node-memory-exceeded"
     ]
     assert "add up to 9216Mi, the node has 8192Mi to give" in found.message

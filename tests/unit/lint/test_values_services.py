@@ -37,17 +37,17 @@ SHOP = {**service(), "spec": {"selector": {"app": "shop"}}}
 @pytest.mark.parametrize(("replicas", "flagged"), [(64, False), (65, True), (None, False)])
 def test_replicas_behind_one_service(kind: str, replicas: int | None, flagged: bool) -> None:
     spec: dict[str, Any] = {} if replicas is None else {"replicas": replicas}
-    assert said("LM-50", SHOP, workload(kind, **spec)) == (["W spec.selector"] if flagged else [])
+    assert said("too-many-backends", SHOP, workload(kind, **spec)) == (["W spec.selector"] if flagged else [])
 
 
 @pytest.mark.row("LM-50")
 def test_several_workloads_count_together_and_only_those_selected() -> None:
     first = workload("Deployment", replicas=32)
-    assert said("LM-50", SHOP, first, workload("StatefulSet", replicas=32)) == []
-    assert said("LM-50", SHOP, first, workload("StatefulSet", replicas=33)) == ["W spec.selector"]
-    assert said("LM-50", SHOP, first, workload("StatefulSet", {"app": "other"}, replicas=33)) == []
+    assert said("too-many-backends", SHOP, first, workload("StatefulSet", replicas=32)) == []
+    assert said("too-many-backends", SHOP, first, workload("StatefulSet", replicas=33)) == ["W spec.selector"]
+    assert said("too-many-backends", SHOP, first, workload("StatefulSet", {"app": "other"}, replicas=33)) == []
     text = several.of(SHOP, first, workload("StatefulSet", replicas=33))
-    (found,) = [each for each in findings(text, {}) if each.rule == "LM-50"]
+    (found,) = [each for each in findings(text, {}) if each.rule == "too-many-backends"]
     assert found.message.startswith(
         "up to 65 pods are behind the Service (Deployment web: 32, StatefulSet web: 33); Windows nodes balance over 64"
     )
@@ -60,7 +60,7 @@ def test_several_workloads_count_together_and_only_those_selected() -> None:
 )
 def test_three_of_many_workloads_are_named(count: int, words: str) -> None:
     made = [workload("Deployment", name=name, replicas=30) for name in "abcd"[:count]]
-    (found,) = [each for each in findings(several.of(SHOP, *made), {}) if each.rule == "LM-50"]
+    (found,) = [each for each in findings(several.of(SHOP, *made), {}) if each.rule == "too-many-backends"]
     assert f"up to {30 * count} pods" in found.message and words in found.message
 
 
@@ -76,7 +76,7 @@ def scaler(most: int, kind: str = "Deployment", name: str = "web") -> dict[str, 
     [(scaler(65), True), (scaler(64), False), (scaler(65, "StatefulSet"), False), (scaler(65, name="x"), False)],
 )
 def test_the_most_that_an_autoscaler_may_make(scaling: dict[str, Any], flagged: bool) -> None:
-    found = said("LM-50", SHOP, workload("Deployment", replicas=2), scaling)
+    found = said("too-many-backends", SHOP, workload("Deployment", replicas=2), scaling)
     assert found == (["W spec.selector"] if flagged else [])
 
 
@@ -84,7 +84,9 @@ def test_the_most_that_an_autoscaler_may_make(scaling: dict[str, Any], flagged: 
 @pytest.mark.parametrize(("count", "flagged"), [(64, False), (65, True)])
 def test_one_pod_of_a_daemon_set_on_each_windows_node(count: int, flagged: bool) -> None:
     nodes = [several.node(f"win{number}") for number in range(count)]
-    found = said("LM-50", SHOP, workload("DaemonSet"), several.node("linux", kubernetes_io__os="linux"), *nodes)
+    found = said(
+        "too-many-backends", SHOP, workload("DaemonSet"), several.node("linux", kubernetes_io__os="linux"), *nodes
+    )
     assert found == (["W spec.selector"] if flagged else [])
 
 
@@ -102,9 +104,11 @@ def test_unique_addresses_of_endpoints_and_slices(count: int, flagged: bool) -> 
     others: list[dict[str, Any]] = [{**each, "metadata": {"name": "other"}} for each in (*slices, endpoints)]
     for objects in (slices, [endpoints], [*slices, endpoints]):
         versions: list[dict[str, Any]] = [{"apiVersion": "v1", **each} for each in objects]
-        assert said("LM-50", SHOP, workload("Deployment"), *versions) == (["W spec.selector"] if flagged else [])
+        assert said("too-many-backends", SHOP, workload("Deployment"), *versions) == (
+            ["W spec.selector"] if flagged else []
+        )
     foreign: list[dict[str, Any]] = [{"apiVersion": "v1", **each} for each in others]
-    assert said("LM-50", SHOP, workload("Deployment"), *foreign) == []
+    assert said("too-many-backends", SHOP, workload("Deployment"), *foreign) == []
 
 
 # -- types and policies ------------------------------------------------------------------------------------------------
@@ -114,8 +118,8 @@ def test_unique_addresses_of_endpoints_and_slices(count: int, flagged: bool) -> 
 @pytest.mark.parametrize("kind", ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"])
 def test_only_a_node_port_is_told_of(kind: str) -> None:
     found = findings(several.of(service(type=kind)), {})
-    assert [f"{each.severity.letter} {each.rule} {each.path}" for each in found] == (
-        ["I LM-51 spec.type"] if kind == "NodePort" else []
+    assert [f"{each.severity.name[0]} {each.rule} {each.path}" for each in found] == (
+        ["I node-port spec.type"] if kind == "NodePort" else []
     )
     assert all("a Windows node cannot reach the port on itself" in each.message for each in found)
     assert findings(several.of(service(type=kind), pod=OF_LINUX), {}) == []
@@ -129,16 +133,16 @@ def test_only_a_node_port_is_told_of(kind: str) -> None:
 def test_the_policy_local_needs_dsr(policy: str | None, dsr: bool, flagged: bool) -> None:
     policies = {"externalTrafficPolicy": policy} if policy else {}
     made = service(type="LoadBalancer", internalTrafficPolicy="Local", **policies)
-    assert said("LM-53", made, dsr=dsr) == (["E spec.externalTrafficPolicy"] if flagged else [])
-    assert said("LM-53", made, pod=OF_LINUX, dsr=dsr) == []
+    assert said("local-traffic-policy", made, dsr=dsr) == (["E spec.externalTrafficPolicy"] if flagged else [])
+    assert said("local-traffic-policy", made, pod=OF_LINUX, dsr=dsr) == []
 
 
 @pytest.mark.row("LM-53", "LM-54", "LM-56")
 def test_what_is_not_told_of_the_cluster_is_no_error() -> None:
     made = service({"preserve-destination": "true"}, externalTrafficPolicy="Local", sessionAffinity="ClientIP")
-    assert said("LM-53", made) == ["W spec.externalTrafficPolicy"]
-    assert said("LM-56", made) == []
-    assert said("LM-54", made) == []
+    assert said("local-traffic-policy", made) == ["W spec.externalTrafficPolicy"]
+    assert said("preserve-destination", made) == []
+    assert said("session-affinity", made) == []
 
 
 # -- affinity ----------------------------------------------------------------------------------------------------------
@@ -150,10 +154,10 @@ def test_what_is_not_told_of_the_cluster_is_no_error() -> None:
     [([17763], True), ([19550], True), ([19551], False), ([20348], False), ([26100, 19550], True), ([], False)],
 )
 def test_affinity_by_build(builds: list[int], flagged: bool) -> None:
-    assert said("LM-54", service(sessionAffinity="ClientIP"), builds=builds) == (
+    assert said("session-affinity", service(sessionAffinity="ClientIP"), builds=builds) == (
         ["W spec.sessionAffinity"] if flagged else []
     )
-    assert said("LM-54", service(sessionAffinity="None"), builds=builds) == []
+    assert said("session-affinity", service(sessionAffinity="None"), builds=builds) == []
 
 
 @pytest.mark.row("LM-54", "LM-56")
@@ -162,15 +166,20 @@ def test_the_build_that_the_pods_select_stands_before_the_cluster_s(build: int, 
     pod = {"spec": {"nodeSelector": {"node.kubernetes.io/windows-build": f"10.0.{build}"}}}
     made = service({"preserve-destination": "true"}, sessionAffinity="ClientIP")
     settings: dict[str, Any] = {"builds": [20348, 17763], "dsr": True}
-    assert said("LM-54", made, pod=pod, **settings) == ["W spec.sessionAffinity"] * affinity
-    assert said("LM-56", made, pod=pod, **settings) == ["E metadata.annotations.preserve-destination"] * preserve
+    assert said("session-affinity", made, pod=pod, **settings) == ["W spec.sessionAffinity"] * affinity
+    assert (
+        said("preserve-destination", made, pod=pod, **settings)
+        == ["E metadata.annotations.preserve-destination"] * preserve
+    )
 
 
 @pytest.mark.row("LM-55")
 @pytest.mark.parametrize(("seconds", "flagged"), [(60, True), (10799, True), (10801, True), (10800, False)])
 def test_a_time_other_than_the_default(seconds: int, flagged: bool) -> None:
     made = service(sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": seconds}})
-    assert said("LM-55", made) == (["W spec.sessionAffinityConfig.clientIP.timeoutSeconds"] if flagged else [])
+    assert said("session-timeout", made) == (
+        ["W spec.sessionAffinityConfig.clientIP.timeoutSeconds"] if flagged else []
+    )
 
 
 # -- preserve-destination ----------------------------------------------------------------------------------------------
@@ -191,9 +200,9 @@ def test_a_time_other_than_the_default(seconds: int, flagged: bool) -> None:
 )
 def test_preserve_destination_needs_dsr_and_1903(value: str, dsr: bool, builds: list[int], count: int) -> None:
     made = service({"preserve-destination": value})
-    found = said("LM-56", made, dsr=dsr, builds=builds)
+    found = said("preserve-destination", made, dsr=dsr, builds=builds)
     assert found == ["E metadata.annotations.preserve-destination"] * count
-    assert said("LM-56", service({"preserve-source": value}), dsr=dsr, builds=builds) == []
+    assert said("preserve-destination", service({"preserve-source": value}), dsr=dsr, builds=builds) == []
 
 
 # -- families ----------------------------------------------------------------------------------------------------------
@@ -203,12 +212,12 @@ FAMILIES = [
     # ipFamilies, ipFamilyPolicy: what is said on l2bridge, what on overlay
     (["IPv4"], "SingleStack", [], []),
     (["IPv4"], None, [], []),
-    (["IPv6"], "SingleStack", ["E LM-57"], ["E LM-57", "W LM-52"]),
-    (["IPv6"], None, ["E LM-57"], ["E LM-57", "W LM-52"]),
-    (BOTH, None, ["W LM-58"], ["E LM-59", "W LM-58"]),
-    (["IPv6"], "PreferDualStack", ["W LM-58"], ["E LM-59", "W LM-58"]),
-    (["IPv4"], "RequireDualStack", ["W LM-58"], ["E LM-59", "W LM-58"]),
-    (None, "PreferDualStack", ["W LM-58"], ["E LM-59", "W LM-58"]),
+    (["IPv6"], "SingleStack", ["E ipv6-only-service"], ["E ipv6-only-service", "W ipv6-on-overlay"]),
+    (["IPv6"], None, ["E ipv6-only-service"], ["E ipv6-only-service", "W ipv6-on-overlay"]),
+    (BOTH, None, ["W dual-stack-service"], ["E dual-stack-on-overlay", "W dual-stack-service"]),
+    (["IPv6"], "PreferDualStack", ["W dual-stack-service"], ["E dual-stack-on-overlay", "W dual-stack-service"]),
+    (["IPv4"], "RequireDualStack", ["W dual-stack-service"], ["E dual-stack-on-overlay", "W dual-stack-service"]),
+    (None, "PreferDualStack", ["W dual-stack-service"], ["E dual-stack-on-overlay", "W dual-stack-service"]),
 ]
 
 
@@ -221,7 +230,7 @@ def test_families_by_network_mode(
     made = service(**{key: value for key, value in given.items() if value})
     for mode, expected in (("l2bridge", bridge), ("overlay", overlay)):
         found = findings(several.of(made), {"mode": mode})
-        assert sorted(f"{each.severity.letter} {each.rule}" for each in found) == expected
+        assert sorted(f"{each.severity.name[0]} {each.rule}" for each in found) == expected
         assert {each.path for each in found} <= {"spec.ipFamilies", "spec.ipFamilyPolicy"}
         for each in found:
             wanted = "ipFamilyPolicy" if policy in ("PreferDualStack", "RequireDualStack") else "ipFamilies"
@@ -233,5 +242,5 @@ def test_families_by_network_mode(
 @pytest.mark.parametrize(("cluster", "alone"), [([], True), (["IPv6"], True), (["IPv4"], True), (BOTH, False)])
 def test_a_service_of_ipv6_works_only_in_a_cluster_of_both(cluster: list[str], alone: bool) -> None:
     made = service(ipFamilies=["IPv6"])
-    assert said("LM-57", made, ip_families=cluster) == (["E spec.ipFamilies"] if alone else [])
-    assert said("LM-52", made, ip_families=cluster, mode="overlay") == ["W spec.ipFamilies"]
+    assert said("ipv6-only-service", made, ip_families=cluster) == (["E spec.ipFamilies"] if alone else [])
+    assert said("ipv6-on-overlay", made, ip_families=cluster, mode="overlay") == ["W spec.ipFamilies"]

@@ -32,16 +32,16 @@ def test_parts_of_a_volume_by_both_fields(field: str) -> None:
     """A part of a Secret is a row of its own, and nothing is said twice."""
     for volume, part in ((EMPTY, "x.json"), ({"configMap": {"name": "c"}}, "x")):
         patch = mounting(volume, **{field: part})
-        assert places("LM-38", patch) == [f"W {MOUNT}.{field}"]
-        assert places("LM-38", patch, **DOCKER) == [f"E {MOUNT}.{field}"]
-        assert places("LM-39", patch) == []
+        assert places("sub-path", patch) == [f"W {MOUNT}.{field}"]
+        assert places("sub-path", patch, **DOCKER) == [f"E {MOUNT}.{field}"]
+        assert places("secret-sub-path", patch) == []
     # A folder of a volume works with containerd.
-    assert places("LM-38", mounting(EMPTY, **{field: "x"})) == []
-    assert places("LM-38", mounting(EMPTY, **{field: "x"}), **DOCKER) == [f"E {MOUNT}.{field}"]
+    assert places("sub-path", mounting(EMPTY, **{field: "x"})) == []
+    assert places("sub-path", mounting(EMPTY, **{field: "x"}), **DOCKER) == [f"E {MOUNT}.{field}"]
     patch = mounting(SECRET, **{field: "x"})
-    assert places("LM-39", patch) == [f"W {MOUNT}.{field}"]
-    assert places("LM-39", patch, **DOCKER) == [f"W {MOUNT}.{field}"]
-    assert places("LM-38", patch) == []
+    assert places("secret-sub-path", patch) == [f"W {MOUNT}.{field}"]
+    assert places("secret-sub-path", patch, **DOCKER) == [f"W {MOUNT}.{field}"]
+    assert places("sub-path", patch) == []
 
 
 @pytest.mark.row("LM-48", "ST-01")
@@ -60,8 +60,8 @@ def test_parts_of_a_volume_by_both_fields(field: str) -> None:
 )
 def test_single_files_with_docker(volume: dict[str, Any], mount: dict[str, Any], flagged: bool) -> None:
     patch = mounting(volume, **mount)
-    assert places("LM-48", patch, **DOCKER) == ([f"W {MOUNT}.mountPath"] if flagged else [])
-    assert places("LM-48", patch, profile="1.23", runtime="containerd") == []
+    assert places("single-file-mount", patch, **DOCKER) == ([f"W {MOUNT}.mountPath"] if flagged else [])
+    assert places("single-file-mount", patch, profile="1.23", runtime="containerd") == []
 
 
 @pytest.mark.row("LM-40", "ST-02", "ST-05", "ST-10")
@@ -79,8 +79,8 @@ def test_single_files_with_docker(volume: dict[str, Any], mount: dict[str, Any],
 )
 def test_writing_to_the_host(path: str, read_only: bool | None, flagged: bool) -> None:
     patch = mounting({"hostPath": {"path": path}}, **({} if read_only is None else {"readOnly": read_only}))
-    assert places("LM-40", patch, **DOCKER) == ([f"W {MOUNT}.mountPath"] if flagged else [])
-    assert places("LM-40", patch) == [], "with containerd the folder is the host's own"
+    assert places("writable-host-path", patch, **DOCKER) == ([f"W {MOUNT}.mountPath"] if flagged else [])
+    assert places("writable-host-path", patch) == [], "with containerd the folder is the host's own"
     options = {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\SYSTEM"}}
     patch["spec"] |= {"hostNetwork": True, "securityContext": options}
     assert findings(patch, {}) == [], "a host process sees the host's own files"
@@ -90,7 +90,9 @@ def test_writing_to_the_host(path: str, read_only: bool | None, flagged: bool) -
 @pytest.mark.parametrize("value", ["HostToContainer", "Bidirectional", "None", None])
 def test_mount_propagation(value: str | None) -> None:
     patch = mounting(EMPTY, **({} if value is None else {"mountPropagation": value}))
-    assert places("LM-37", patch) == ([f"E {MOUNT}.mountPropagation"] if value not in (None, "None") else [])
+    assert places("mount-propagation", patch) == (
+        [f"E {MOUNT}.mountPropagation"] if value not in (None, "None") else []
+    )
 
 
 @pytest.mark.row("ST-10", "LM-71", "LM-41", "ST-03")
@@ -114,8 +116,8 @@ def test_volumes_that_work_are_never_flagged(volume: dict[str, Any], settings: d
     """Neither is readOnly: true of a mount, though a read-only root file system is."""
     patch = mounting(volume, readOnly=True)
     patch["spec"]["os"] = None
-    assert [each for each in findings(patch, settings) if each.rule != "SC-01"] == []
-    assert places("LM-15", patch, **settings) == []
+    assert [each for each in findings(patch, settings) if each.rule != "missing-os-name"] == []
+    assert places("read-only-root-fs", patch, **settings) == []
 
 
 @pytest.mark.row("ST-10", "LM-71")
@@ -138,7 +140,7 @@ def test_they_are_no_claims_of_the_same_name(volume: dict[str, Any]) -> None:
     objects = (claim, persistent, several.storage_class(allowVolumeExpansion=True))
     assert findings(several.of(*objects, pod=mounting(volume)), {}) == []
     mounted = findings(several.of(*objects, pod=mounting({"persistentVolumeClaim": {"claimName": "d"}})), {})
-    assert {each.rule for each in mounted} == {"LM-35", "LM-44", "LM-47"}
+    assert {each.rule for each in mounted} == {"raw-block-volume", "unix-mount-option", "volume-expansion"}
 
 
 # -- kinds of volumes --------------------------------------------------------------------------------------------------
@@ -164,9 +166,13 @@ FOR_WINDOWS = ["awsElasticBlockStore", "azureDisk", "azureFile", "gcePersistentD
 @pytest.mark.row("LM-68", "ST-06")
 @pytest.mark.parametrize("kind", NOT_FOR_WINDOWS)
 def test_types_of_volumes_without_support(kind: str) -> None:
-    assert places("LM-68", mounting({kind: {"x": "y"}})) == [f"W spec.volumes[0].{kind}"]
-    assert places("LM-68", several.claimed(several.volume(**{kind: {"x": "y"}}))) == [f"W spec.{kind}"]
-    assert places("LM-68", several.of(several.volume(**{kind: {"x": "y"}}))) == [], "of nobody on Windows"
+    assert places("unsupported-volume-type", mounting({kind: {"x": "y"}})) == [f"W spec.volumes[0].{kind}"]
+    assert places("unsupported-volume-type", several.claimed(several.volume(**{kind: {"x": "y"}}))) == [
+        f"W spec.{kind}"
+    ]
+    assert places("unsupported-volume-type", several.of(several.volume(**{kind: {"x": "y"}}))) == [], (
+        "of nobody on Windows"
+    )
 
 
 @pytest.mark.row("LM-68", "ST-06")
@@ -182,7 +188,7 @@ def test_types_in_the_list_of_windows(kind: str) -> None:
 @pytest.mark.parametrize(("mode", "said"), [("Block", ["W spec.local"]), ("Filesystem", []), (None, [])])
 def test_a_local_volume_as_a_block_device(mode: str | None, said: list[str]) -> None:
     local = several.volume(local={"path": "D:\\x"}, **({"volumeMode": mode} if mode else {}))
-    assert places("LM-68", several.claimed(local)) == said
+    assert places("unsupported-volume-type", several.claimed(local)) == said
 
 
 @pytest.mark.row("LM-68", "ST-07")
@@ -198,28 +204,30 @@ def test_a_local_volume_as_a_block_device(mode: str | None, said: list[str]) -> 
     ],
 )
 def test_flex_volume_drivers(driver: str, flagged: bool) -> None:
-    found = places("LM-68", mounting({"flexVolume": {"driver": driver}}))
+    found = places("unsupported-volume-type", mounting({"flexVolume": {"driver": driver}}))
     assert found == (["W spec.volumes[0].flexVolume.driver"] if flagged else [])
 
 
 @pytest.mark.row("LM-46", "ST-05")
 def test_nfs_by_type_driver_and_provisioner() -> None:
-    assert places("LM-46", mounting({"nfs": {"server": "n", "path": "/x"}})) == ["E spec.volumes[0].nfs"]
+    assert places("linux-only-volume", mounting({"nfs": {"server": "n", "path": "/x"}})) == ["E spec.volumes[0].nfs"]
     for driver, flagged in (("nfs.csi.k8s.io", True), ("example.com/NFS", True), ("smb.csi.k8s.io", False)):
         said = [f"E {place}" for place in ("spec.volumes[0].csi.driver", "spec.csi.driver", "provisioner")]
         of_volume = several.claimed(several.volume(csi={"driver": driver}))
         of_class = several.claimed(several.storage_class(provisioner=driver))
-        found = [places("LM-46", each) for each in (mounting({"csi": {"driver": driver}}), of_volume, of_class)]
+        found = [
+            places("linux-only-volume", each) for each in (mounting({"csi": {"driver": driver}}), of_volume, of_class)
+        ]
         assert found == [[each] if flagged else [] for each in said]
-    assert places("LM-46", several.claimed(several.volume(nfs={"server": "n"}))) == ["E spec.nfs"]
-    assert places("LM-46", several.of(several.volume(nfs={"server": "n"}))) == [], "of nobody on Windows"
+    assert places("linux-only-volume", several.claimed(several.volume(nfs={"server": "n"}))) == ["E spec.nfs"]
+    assert places("linux-only-volume", several.of(several.volume(nfs={"server": "n"}))) == [], "of nobody on Windows"
 
 
 @pytest.mark.row("LM-35", "LM-42", "ST-05")
 @pytest.mark.parametrize(("mode", "flagged"), [("Block", True), ("Filesystem", False)])
 def test_raw_block_by_claim_volume_and_template(mode: str, flagged: bool) -> None:
     def said(text: Any, place: str) -> None:
-        assert places("LM-35", text) == ([f"E {place}"] if flagged else [])
+        assert places("raw-block-volume", text) == ([f"E {place}"] if flagged else [])
 
     said(several.claimed(volumeMode=mode), "spec.volumeMode")
     said(several.claimed(several.volume(volumeMode=mode)), "spec.volumeMode")
@@ -235,13 +243,13 @@ def test_raw_block_by_claim_volume_and_template(mode: str, flagged: bool) -> Non
 @pytest.mark.row("LM-35", "LM-42")
 def test_block_devices_of_a_container() -> None:
     for devices, said in (([{"name": "d", "devicePath": "x"}], ["E spec.containers[0].volumeDevices"]), ([], [])):
-        assert places("LM-35", {"spec": {"containers": [{"volumeDevices": devices}]}}) == said
+        assert places("raw-block-volume", {"spec": {"containers": [{"volumeDevices": devices}]}}) == said
 
 
 @pytest.mark.row("LM-36", "LM-43", "ST-05")
 @pytest.mark.parametrize(("medium", "flagged"), [("Memory", True), ("", False), (None, False)])
 def test_memory_as_a_medium(medium: str | None, flagged: bool) -> None:
-    found = places("LM-36", mounting({"emptyDir": {} if medium is None else {"medium": medium}}))
+    found = places("memory-volume", mounting({"emptyDir": {} if medium is None else {"medium": medium}}))
     assert found == (["E spec.volumes[0].emptyDir.medium"] if flagged else [])
 
 
@@ -267,10 +275,10 @@ def test_memory_as_a_medium(medium: str | None, flagged: bool) -> None:
 def test_mount_options_of_unix(option: str, flagged: bool) -> None:
     options = ["ro", option]
     of_class = several.claimed(several.storage_class(provisioner="smb.csi.k8s.io", mountOptions=options))
-    assert places("LM-44", of_class) == (["W mountOptions[1]"] if flagged else [])
+    assert places("unix-mount-option", of_class) == (["W mountOptions[1]"] if flagged else [])
     of_volume = several.claimed(several.volume(mountOptions=options))
-    assert places("LM-44", of_volume) == (["W spec.mountOptions[1]"] if flagged else [])
-    assert places("LM-44", several.of(several.volume(mountOptions=options))) == [], "of nobody on Windows"
+    assert places("unix-mount-option", of_volume) == (["W spec.mountOptions[1]"] if flagged else [])
+    assert places("unix-mount-option", several.of(several.volume(mountOptions=options))) == [], "of nobody on Windows"
 
 
 @pytest.mark.row("LM-45", "ST-04", "ST-05")
@@ -279,8 +287,8 @@ def test_mount_options_of_unix(option: str, flagged: bool) -> None:
 def test_modes_of_files(kind: str, mode: int | None, shown: str) -> None:
     """0644 is what the API server fills in by itself."""
     patch = mounting({kind: {} if mode is None else {"defaultMode": mode}}, readOnly=True)
-    found = [each for each in findings(patch, {}) if each.rule == "LM-45"]
-    assert [f"{each.severity.letter} {each.path}" for each in found] == (
+    found = [each for each in findings(patch, {}) if each.rule == "file-mode"]
+    assert [f"{each.severity.name[0]} {each.path}" for each in found] == (
         [f"W spec.volumes[0].{kind}.defaultMode"] if shown else []
     )
     assert all(each.message.startswith(f"defaultMode is {shown};") for each in found)
@@ -290,20 +298,20 @@ def test_modes_of_files(kind: str, mode: int | None, shown: str) -> None:
 @pytest.mark.parametrize("kind", ["configMap", "secret", "downwardAPI"])
 def test_modes_of_single_files(kind: str) -> None:
     items = [{"key": "a", "path": "a"}, {"key": "b", "path": "b", "mode": 0o644}]
-    assert places("LM-45", mounting({kind: {"items": items}})) == [f"W spec.volumes[0].{kind}.items[1].mode"]
+    assert places("file-mode", mounting({kind: {"items": items}})) == [f"W spec.volumes[0].{kind}.items[1].mode"]
     projected = {"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}, {kind: {"items": items}}]}}
-    assert places("LM-45", mounting(projected)) == [f"W spec.volumes[0].projected.sources[1].{kind}.items[1].mode"]
+    assert places("file-mode", mounting(projected)) == [f"W spec.volumes[0].projected.sources[1].{kind}.items[1].mode"]
 
 
 @pytest.mark.row("LM-47", "ST-05")
 def test_growing_where_a_windows_pod_uses_the_class() -> None:
     def grown(**fields: Any) -> list[str]:
-        return places("LM-47", several.claimed(several.storage_class(provisioner="x", **fields)))
+        return places("volume-expansion", several.claimed(several.storage_class(provisioner="x", **fields)))
 
     assert grown(allowVolumeExpansion=True) == ["W allowVolumeExpansion"]
     assert grown(allowVolumeExpansion=False) == [] and grown() == []
     nobodys = several.storage_class(provisioner="x", allowVolumeExpansion=True)
-    assert places("LM-47", several.of(nobodys)) == []
+    assert places("volume-expansion", several.of(nobodys)) == []
 
 
 # -- CSI ---------------------------------------------------------------------------------------------------------------
@@ -329,7 +337,7 @@ REGISTRAR = "registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.12.0"
 )
 def test_a_node_plugin_needs_the_pipes_of_csi_proxy(container: dict[str, Any], pipe: str, flagged: bool) -> None:
     volumes = {"volumes": [{"name": "p", "hostPath": {"path": pipe}}]} if pipe else {}
-    found = places("LM-67", {"spec": {**volumes, "containers": [container]}})
+    found = places("csi-without-proxy", {"spec": {**volumes, "containers": [container]}})
     assert found == (["W spec.containers[0].image"] if flagged else [])
 
 
@@ -343,8 +351,20 @@ def test_or_it_is_a_host_process() -> None:
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
-def of_row(row: str, text: Any, sentence: str) -> Any:
-    return pytest.param(row, text, sentence, marks=pytest.mark.row(row, "ST-06" if row == "LM-68" else "ST-05"))
+# Rule -> the row that it stands for.
+ROWS = {
+    "raw-block-volume": "LM-35",
+    "sub-path": "LM-38",
+    "secret-sub-path": "LM-39",
+    "linux-only-volume": "LM-46",
+    "volume-expansion": "LM-47",
+    "unsupported-volume-type": "LM-68",
+}
+
+
+def saying(rule: str, text: Any, sentence: str) -> Any:
+    row = ROWS[rule]
+    return pytest.param(rule, text, sentence, marks=pytest.mark.row(row, "ST-06" if row == "LM-68" else "ST-05"))
 
 
 RBD = {"rbd": {"image": "x"}}
@@ -356,34 +376,44 @@ TEMPLATE = {"ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": "Block"
 @pytest.mark.parametrize(
     ("rule", "text", "sentence"),
     [
-        of_row("LM-35", DEVICES, "volumeDevices are set; Windows cannot attach raw block devices to pods."),
-        of_row("LM-35", mounting(TEMPLATE), "volumeMode is Block; Windows cannot attach raw block devices to pods."),
-        of_row(
-            "LM-35", several.claimed(volumeMode="Block"), "volumeMode is Block and Pod default/web is for Windows; "
+        saying("raw-block-volume", DEVICES, "volumeDevices are set; Windows cannot attach raw block devices to pods."),
+        saying(
+            "raw-block-volume",
+            mounting(TEMPLATE),
+            "volumeMode is Block; Windows cannot attach raw block devices to pods.",
         ),
-        of_row("LM-38", mounting(EMPTY, subPath="x.y"), "subPath x.y: the documentation says that only whole "),
-        of_row("LM-39", mounting(SECRET, subPath="x"), "subPath x of a Secret: not supported on Windows."),
-        of_row("LM-46", mounting({"nfs": {"server": "n"}}), "volume v is of type nfs; Windows nodes cannot mount NFS."),
-        of_row("LM-46", mounting({"csi": {"driver": "nfs.x"}}), "the CSI driver nfs.x serves NFS; "),
-        of_row("LM-46", several.claimed(NFS), "nfs.csi.k8s.io serves NFS and is used by Pod default/web; "),
-        of_row(
-            "LM-46",
+        saying(
+            "raw-block-volume",
+            several.claimed(volumeMode="Block"),
+            "volumeMode is Block and Pod default/web is for Windows; ",
+        ),
+        saying("sub-path", mounting(EMPTY, subPath="x.y"), "subPath x.y: the documentation says that only whole "),
+        saying("secret-sub-path", mounting(SECRET, subPath="x"), "subPath x of a Secret: not supported on Windows."),
+        saying(
+            "linux-only-volume",
+            mounting({"nfs": {"server": "n"}}),
+            "volume v is of type nfs; Windows nodes cannot mount NFS.",
+        ),
+        saying("linux-only-volume", mounting({"csi": {"driver": "nfs.x"}}), "the CSI driver nfs.x serves NFS; "),
+        saying("linux-only-volume", several.claimed(NFS), "nfs.csi.k8s.io serves NFS and is used by Pod default/web; "),
+        saying(
+            "linux-only-volume",
             several.claimed(several.volume(nfs={"server": "n"})),
             "the PersistentVolume is of type nfs and used by Pod default/web; ",
         ),
-        of_row(
-            "LM-47",
+        saying(
+            "volume-expansion",
             several.claimed(several.storage_class(allowVolumeExpansion=True)),
             "allowVolumeExpansion is true and Pod default/web is for Windows: ",
         ),
-        of_row("LM-68", mounting(RBD), "volume v is of type rbd, which has no Windows support."),
-        of_row(
-            "LM-68",
+        saying("unsupported-volume-type", mounting(RBD), "volume v is of type rbd, which has no Windows support."),
+        saying(
+            "unsupported-volume-type",
             several.claimed(several.volume(**RBD)),
             "the PersistentVolume is of type rbd, which has no Windows support.",
         ),
-        of_row(
-            "LM-68",
+        saying(
+            "unsupported-volume-type",
             mounting({"flexVolume": {"driver": "a/b"}}),
             "FlexVolume a/b: only SMB and iSCSI have drivers for Windows.",
         ),
