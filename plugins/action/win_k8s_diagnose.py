@@ -22,13 +22,14 @@ from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import read_plan
+from ..plugin_utils.cri_tcp import expiry
 from ..plugin_utils.diagnosis import programs as verify
 from ..plugin_utils.diagnosis import scene as network_check
 from ..plugin_utils.diagnosis.checks_programs import exit_line
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import ERROR, fails
 from ..plugin_utils.diagnosis.messages import about
-from ..plugin_utils.diagnosis.table import KNOWN, report_of
+from ..plugin_utils.diagnosis.table import KNOWN, VERIFY, Report, diagnose, report_of
 from ..plugin_utils.engine.reading import Reading, file_query, merge_queries
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.network.virtual_machine import VmAdapter, VmAdaptersError
@@ -42,6 +43,8 @@ from ..plugin_utils.troubleshoot.model import Check
 from ..plugin_utils.troubleshoot.picture import picture_of
 
 FILE_LIMIT = 64 * 1024
+AGAIN_S = 5
+"""Between two looks while something is still coming up after a restart."""
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 
 
@@ -52,6 +55,8 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The results; the task fails if something is broken and that is wanted."""
+        if options["depth"] == "quick":
+            return self._quick(options, layout)
         checks = _chosen(options["checks"])
         evidence = self._evidence(options, layout)
         results = table.examine(evidence, checks)
@@ -83,6 +88,62 @@ class ActionModule(NodeAction):
         # without the picture and what is right: Ansible prints the whole result of a task that fails
         short = {key: result[key] for key in ("changed", "host", "counts", "broken", "winkube")}
         return short | {"failed": True, "msg": "\n".join([f"{self._host}:", *said])}
+
+    def _quick(self, options: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+        """Looks until there is no error or the time is up; then says what was found."""
+        expected = Expected.of(options)
+        end = time.monotonic() + options["timeout"]
+        while True:
+            reading, report = self._look(options, layout, expected)
+            errors = [one for one in report.findings if one.severity == ERROR]
+            if not errors or time.monotonic() >= end:
+                break
+            display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
+            time.sleep(AGAIN_S)
+        result: dict[str, Any] = {
+            "changed": False,
+            "host": self._host,
+            "findings": [one.as_data(self._host) for one in report.findings],
+            "broken": [one.id for one in errors],
+            "winkube": {"calls": self._link.calls},
+        }
+        if fails(report.findings, options["fail_on"]):
+            # without the reading: Ansible prints the whole result of a task that fails
+            said = "\n".join(report.lines(self._host))
+            return result | {"failed": True, "msg": f"{self._host} does not work as it should:\n{said}"}
+        for one in report.findings:
+            self.warn_once(f"{self._host}: {one.sentence}")
+        return (
+            result
+            | {"causes": report.as_data(self._host), "said": list(report.lines(self._host))}
+            | self.facts(reading)
+        )
+
+    def _look(self, options: Mapping[str, Any], layout: Layout, expected: Expected) -> tuple[Reading, Report]:
+        """Two readings of the node, one of the cluster, and what is wrong in them."""
+        watched = verify.reads(layout, expected)
+        expect = Expectations.of(layout, expected)
+        network = network_check.reads(expect) if expected.kubernetes else ()
+        first = self.read_of(merge_queries((*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout))))
+        node, asked = self._node(options, expected)
+        time.sleep(options["watch"])
+        again = (*watched, *verify.logs(layout, expected, first), *verify.health(layout, expected, first))
+        second = first.merged(self._link.probe(again), again)
+        scene = network_check.scene_of(first, expect, second=second, expected=expected, node=node, asked=asked)
+        return first, diagnose(scene, VERIFY)
+
+    def _node(self, options: Mapping[str, Any], expected: Expected) -> tuple[Mapping[str, Any] | None, bool]:
+        """The Node object, and whether the cluster was asked; it is not without a kubeconfig."""
+        if not expected.kubernetes:
+            return None, False
+        try:
+            cluster = Cluster.open(options["cluster"])
+            if cluster is None:
+                display.v(f"{self._host}: winkube_cluster.kubeconfig is empty; the Node object was not looked at")
+                return None, False
+            return cluster.node(expected.node_name), True
+        except ClusterError as error:
+            raise NodeError(f"check: {error}") from error
 
     def _evidence(self, options: Mapping[str, Any], layout: Layout) -> Evidence:
         """Two looks at the node, one at the cluster, then what can be tried."""

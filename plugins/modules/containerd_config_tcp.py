@@ -61,7 +61,7 @@ options:
         C(config.toml) if it still is as it was written here; a file that somebody else has changed is left alone.
       - Counted from the run that opens the port, by the node's clock; a run with the same values leaves the moment as
         it is, one with others counts anew.
-      - What is left to be done then is said by M(winkube.node.win_k8s_node_check) and by the next run of this module.
+      - What is left to be done then is said by M(winkube.node.win_k8s_diagnose) and by the next run of this module.
     type: str
     default: ''
   expires_restart:

@@ -148,7 +148,7 @@ options:
     default: error
 seealso:
   - module: winkube.node.cni_conf_check
-  - module: winkube.node.win_k8s_node_check
+  - module: winkube.node.win_k8s_diagnose
 """
 
 EXAMPLES = r"""

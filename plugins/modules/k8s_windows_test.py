@@ -226,7 +226,7 @@ options:
         type: float
         default: 900
 seealso:
-  - module: winkube.node.win_k8s_node_check
+  - module: winkube.node.win_k8s_diagnose
   - module: winkube.node.k8s_windows_scheduling
   - module: winkube.node.k8s_windows_cri_info
 """

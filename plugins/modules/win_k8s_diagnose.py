@@ -108,6 +108,20 @@ options:
     type: list
     elements: str
     default: []
+  depth:
+    description:
+      - With V(quick) only services, programs, the network and the Node are looked at, in seconds, and O(timeout) is
+        waited for them. Nothing is tried, and no log is read but for whether it is written. The playbook
+        C(winkube.node.verify) is this.
+      - With V(full) also pods, their traffic, logs, and what can be tried.
+    type: str
+    choices: [quick, full]
+    default: full
+  timeout:
+    description: After a restart of the machine it takes a while until everything is up. So many seconds are waited
+      until there is no finding with the severity V(error); only with O(depth=quick).
+    type: int
+    default: 0
   watch:
     description: Seconds between the two looks. A program that ends again and again is seen if it ends in between.
     type: int
@@ -119,7 +133,7 @@ options:
     default: error
 seealso:
   - module: winkube.node.k8s_windows_diagnosis
-  - module: winkube.node.win_k8s_node_check
+  - module: winkube.node.hns_check
   - module: winkube.node.k8s_windows_cri_info
 """
 
@@ -133,6 +147,14 @@ EXAMPLES = r"""
     fail_on: never
   register: troubleshoot
 
+- name: Look whether the node works again after a restart
+  winkube.node.win_k8s_diagnose:
+    node_name: win1
+    kubernetes_version: 1.37.0
+    cluster: {kubeconfig: ~/.kube/config}
+    depth: quick
+    timeout: 300
+
 - name: What does this message mean?
   winkube.node.win_k8s_diagnose:
     node_name: win1
@@ -141,6 +163,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+findings:
+  description: All findings, errors first, each as M(winkube.node.hns_check) returns it.
+  returned: with O(depth=quick)
+  type: list
+  elements: dict
 causes:
   description: The findings that no other explains, errors first, each as M(winkube.node.hns_check) returns it, with
     C(consequences), the findings that follow from it.

@@ -42,7 +42,7 @@ options:
     type: int
     default: 300
 seealso:
-  - module: winkube.node.win_k8s_node_check
+  - module: winkube.node.win_k8s_diagnose
 """
 
 EXAMPLES = r"""

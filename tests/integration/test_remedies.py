@@ -40,7 +40,8 @@ PLAY = """
         cluster: "{{ winkube_cluster }}"
       register: hns
       ignore_errors: true
-    - winkube.node.win_k8s_node_check:
+    - winkube.node.win_k8s_diagnose:
+        depth: quick
         node: "{{ winkube_node }}"
         node_name: "{{ winkube_node_name }}"
         kubernetes_version: "{{ winkube_kubernetes_version }}"

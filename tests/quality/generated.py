@@ -311,7 +311,7 @@ def generated() -> dict[Path, str]:
         found[ROOT / file] = text
     text = _rows((ROOT / "docs" / "contents.md").read_text(encoding="utf-8"), rows, "| [`setup`]")
     modules = [f"| `{made.component.module}` | {_lower(made.recipe.summary)} |" for made in PROGRAM_SERVICES]
-    found[ROOT / "docs" / "contents.md"] = _rows(text, modules, "| `win_k8s_node_check`")
+    found[ROOT / "docs" / "contents.md"] = _rows(text, modules, "| `win_k8s_collect_logs`")
     return found
 
 

@@ -71,7 +71,7 @@ class Machine:
         return plan
 
     def finding(self) -> str:
-        """What win_k8s_node_check would say."""
+        """What win_k8s_diagnose would say."""
         queries = expiry.outcome_reads(LAYOUT)
         return expiry.finding(LAYOUT, Reading().merged(self._link.probe(queries), queries))
 
