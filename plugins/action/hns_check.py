@@ -13,12 +13,16 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import HNS
+from ..plugin_utils.diagnosis.checks_cni import subject_of
 from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
+from ..plugin_utils.diagnosis.cni_mend import mended
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import WARNING, Finding, fails
 from ..plugin_utils.diagnosis.scene import Scene, listed_adapters, reads, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, left_out
-from ..plugin_utils.engine.reading import Reading
+from ..plugin_utils.engine import windows_path
+from ..plugin_utils.engine.batch import as_base64
+from ..plugin_utils.engine.reading import Reading, file_key
 from ..plugin_utils.network import port_blocks, virtual_machine
 from ..plugin_utils.network.cni_guess import guess
 from ..plugin_utils.network.parse import KINDS
@@ -36,8 +40,8 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """One reading of the node, one look at the cluster, and what is wrong in them."""
         expect = _expectations(options, layout)
-        recorded = any((options["dump"] or {}).values())
-        reading = _recorded(options["dump"]) if recorded else self.read_of(reads(expect))
+        recorded = any(text for name, text in (options["dump"] or {}).items() if name != "cni_conf_name")
+        reading = _recorded(options["dump"], layout) if recorded else self.read_of(reads(expect))
         view = self._view(options)
         scene = scene_of(reading, expect, view, *_given(options))
         report = diagnose(scene, HNS_CHECK)
@@ -46,15 +50,19 @@ class ActionModule(NodeAction):
         for one in findings:
             if one.severity == WARNING and not failed:
                 self.warn_once(f"{self._host}: {one.sentence}")
-        return {
-            "changed": False,
-            "failed": failed,
-            "msg": _message(self._host, report),
-            "findings": [one.as_data(self._host) for one in findings],
-            "left_out": list(left_out(scene, HNS_CHECK)),
-            "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
-            "winkube": {"calls": self._link.calls},
-        } | _inventory(scene, findings)
+        return (
+            {
+                "changed": False,
+                "failed": failed,
+                "msg": _message(self._host, report),
+                "findings": [one.as_data(self._host) for one in findings],
+                "left_out": list(left_out(scene, HNS_CHECK)),
+                "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
+                "winkube": {"calls": self._link.calls},
+            }
+            | _inventory(scene, findings)
+            | _conf(reading, expect, shown=self._task.diff)
+        )
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""
@@ -81,6 +89,7 @@ def _expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
         service_cidr=options["service_cidr"],
         cluster_domain=options["cluster_domain"],
         node_name=options["node_name"],
+        plugins_version=options["plugins_version"],
         flannel=options["cni_managed_by"] == "service",
         kube_proxy=options["kube_proxy_managed_by"] == "service",
     )
@@ -101,10 +110,20 @@ def _reminders(reading: Reading, *, asked: bool) -> list[str]:
     return [found] if found else []
 
 
-def _recorded(dump: Mapping[str, Any]) -> Reading:
+def _recorded(dump: Mapping[str, Any], layout: Layout) -> Reading:
     """What somebody recorded in place of what the node says; a kind that is not in it was listed as empty."""
     answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
-    return Reading(parts={HNS: {"available": True, **answers}})
+    parts: dict[str, Any] = {HNS: {"available": True, **answers}} if answers else {}
+    if dump.get("cni_conf"):
+        name = dump["cni_conf_name"]
+        content = as_base64(dump["cni_conf"].encode())
+        parts[file_key(layout.cni_conf_dir)] = {"exists": True, "kind": "directory", "entries": [name]}
+        parts[file_key(windows_path.join(layout.cni_conf_dir, name))] = {
+            "exists": True,
+            "kind": "file",
+            "content": content,
+        }
+    return Reading(parts=parts)
 
 
 def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
@@ -119,6 +138,24 @@ def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
         "policy_lists": [asdict(each) for each in hns.policy_lists],
         "adapters": [asdict(each) for each in scene.adapters or ()],
     }
+
+
+def _conf(reading: Reading, expect: Expectations, *, shown: bool) -> dict[str, Any]:
+    """The CNI configuration as it would be mended, and with --diff the difference."""
+    found = mended(reading, expect.layout.cni_conf_dir, subject_of(expect)) if expect.flannel else None
+    if found is None:
+        return {"cni_conf": None}
+    result: dict[str, Any] = {"cni_conf": found.as_data()}
+    if shown and found.differs:
+        result["diff"] = [
+            {
+                "before": found.before,
+                "after": found.after,
+                "before_header": f"{found.path} (as it is)",
+                "after_header": f"{found.path} (as action=cni_conf of win_k8s_repair would mend it)",
+            }
+        ]
+    return result
 
 
 def _message(host: str, report: Report) -> str:

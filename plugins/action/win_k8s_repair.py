@@ -16,7 +16,11 @@ from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.diagnosis.checks_cni import subject_of
+from ..plugin_utils.diagnosis.cni_mend import mended
+from ..plugin_utils.diagnosis.expectations import Expectations, network_name
 from ..plugin_utils.diagnosis.finding import Action
+from ..plugin_utils.diagnosis.scene import cni_reads
 from ..plugin_utils.diagnosis.table import remedy_of
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
@@ -36,6 +40,7 @@ class ActionModule(ComponentAction):
 
     _node: Mapping[str, Any] | None = None
     _past = rejoin.Past()
+    _mends = False
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
@@ -47,6 +52,7 @@ class ActionModule(ComponentAction):
             "network": self._network,
             "restart": self._restart,
             "finding": self._finding,
+            "cni_conf": self._cni_conf,
             "take_over": self._take_over,
             "acknowledge": self._acknowledge,
         }
@@ -70,7 +76,9 @@ class ActionModule(ComponentAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """The clean-up; nothing for a machine that is no previously deleted node."""
+        """The clean-up; nothing for a machine that is no previously deleted node. With cni_conf the file."""
+        if self._mends:
+            return self._configuration(options, layout, reading, mark)
         if missing := reading.missing(rejoin.reads(layout)):
             reading = reading.merged(self._link.probe(missing), missing)
         ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
@@ -81,7 +89,36 @@ class ActionModule(ComponentAction):
     def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """And what was found, whether the machine has to join anew, and which roles follow."""
         roles = rejoin.roles(self._layout, done[-1].reading)
-        return super()._finished(done, options) | rejoin.as_data(self._past, roles)
+        result = super()._finished(done, options)
+        return result if self._mends else result | rejoin.as_data(self._past, roles)
+
+    def _cni_conf(self) -> dict[str, Any]:
+        """Mend the CNI configuration that the runtime takes."""
+        self._mends = True
+        return super().work(self._options, self._layout)
+
+    def _configuration(
+        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
+    ) -> tuple[Resource, ...]:
+        expect = Expectations(
+            layout=layout,
+            network_name=network_name(options["network_mode"], options["network_name"])
+            if options["cni_managed_by"] == "service"
+            else "",
+            management_ip=options["management_ip"],
+            cluster_cidr=options["cluster_cidr"],
+            service_cidr=options["service_cidr"],
+            plugins_version=options["plugins_version"],
+        )
+        if missing := reading.missing(cni_reads(layout)):
+            reading = reading.merged(self._link.probe(missing), missing)
+        found = mended(reading, layout.cni_conf_dir, subject_of(expect))
+        if found is None:
+            raise Refused(
+                f"There is no CNI configuration in {layout.cni_conf_dir} to mend, or it has more than 64 KB: run "
+                "site.yml with the tag flannel, which writes flannel's own."
+            )
+        return (found.resource(layout, mark),) if found.differs or found.problem else ()
 
     def _network(self) -> dict[str, Any]:
         join.check_name(self._options["node_name"])
@@ -108,6 +145,8 @@ class ActionModule(ComponentAction):
         if remedy.action == Action.RESTART:
             self._options = {**self._options, "services": list(remedy.on)}
             return self._restart()
+        if remedy.action == Action.CNI_CONF:
+            return self._cni_conf()
         if remedy.action == Action.REJOIN:
             return self._rejoin()
         switch = remedy.action == Action.SWITCH

@@ -27,8 +27,8 @@ attributes:
     support: full
     description: It only reads.
   diff_mode:
-    support: none
-    description: It changes nothing.
+    support: full
+    description: It changes nothing; shown is what can be mended in the CNI configuration.
   idempotent:
     support: full
     description: It only reads.
@@ -78,6 +78,10 @@ options:
     description: The cluster's DNS domain, such as V(cluster.local).
     type: str
     default: ''
+  plugins_version:
+    description: The release of the CNI plugins, which tells the values of C(cniVersion). Empty if not known.
+    type: str
+    default: ''
   cni_managed_by:
     description: Who runs the pod network, flanneld as a V(service) of the host or the V(cluster). With V(cluster) the
       files of flannel and C(cni.conf) are not compared.
@@ -112,6 +116,14 @@ options:
         description: Its policy lists or load balancers.
         type: str
         default: ''
+      cni_conf:
+        description: The text of a CNI configuration, of a node or of your repository.
+        type: str
+        default: ''
+      cni_conf_name:
+        description: Its file's name, whose ending tells whether it holds one plugin or a list of them.
+        type: str
+        default: cni.conf
   port_ranges:
     description:
       - What C(netsh.exe interface ipv4 show dynamicport) and C(show excludedportrange) print on the node, as the
@@ -147,7 +159,7 @@ options:
     choices: [error, warning, never]
     default: error
 seealso:
-  - module: winkube.node.cni_conf_check
+  - module: winkube.node.win_k8s_repair
   - module: winkube.node.win_k8s_diagnose
 """
 
@@ -193,6 +205,23 @@ EXAMPLES = r"""
       endpoints: "{{ lookup('file', 'endpoints.json') }}"
       networks: "{{ lookup('file', 'networks.json') }}"
     fail_on: never
+
+- name: Look at a CNI configuration before it is rolled out
+  winkube.node.hns_check:
+    dump:
+      cni_conf: "{{ lookup('file', 'cni.conf') }}"
+    network_name: cbr0
+    cluster_cidr: 10.244.0.0/16
+    service_cidr: 10.96.0.0/12
+  register: looked
+  ignore_errors: true
+
+- name: Write it as it should be
+  ansible.builtin.copy:
+    content: "{{ looked.cni_conf.mended }}"
+    dest: files/cni.conf
+    mode: '0644'
+  delegate_to: localhost
 """
 
 RETURN = r"""
@@ -259,6 +288,14 @@ left_out:
   returned: always
   type: list
   elements: str
+cni_conf:
+  description:
+    - The CNI configuration that the runtime takes - C(path), C(mended), its text with what can be mended (the same text
+      if that is nothing), and C(patch), a unified diff, empty if nothing can. M(winkube.node.win_k8s_repair) with
+      C(action=cni_conf) writes it on the node.
+    - Null where there is none, or it is another CNI's (O(cni_managed_by=cluster)).
+  returned: always
+  type: dict
 reminders:
   description: What cannot be seen from inside the node and nobody was asked for, a sentence each.
   returned: always

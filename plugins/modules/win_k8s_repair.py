@@ -26,6 +26,9 @@ description:
     be gone with the next restart anyway, and hold the ports of the services that take their place. Services are left
     alone; the roles set their definitions right.
   - With O(action=restart) it restarts O(services).
+  - With O(action=cni_conf) it mends the CNI configuration that the runtime takes. Only the lines that have to change
+    are written; order, tabs and line ends stay. Policies that the plugins would drop are converted, never left out.
+    Pods that run keep what they were given.
   - With O(action=finding) it does what mends the finding O(finding); C(docs/diagnose.md) lists them.
   - With O(action=acknowledge) somebody says that he has looked at a node on which a change failed and could not be
     rolled back. The node refuses further changes until then. It repairs nothing.
@@ -42,7 +45,7 @@ options:
   action:
     description: What is done.
     type: str
-    choices: [rejoin, network, restart, take_over, acknowledge, finding]
+    choices: [rejoin, network, restart, cni_conf, take_over, acknowledge, finding]
     required: true
   node_name:
     description: The name of the Node object. O(action=rejoin) and O(action=network) need it.
@@ -50,6 +53,15 @@ options:
     default: ''
   network_name:
     description: The name of the overlay network; empty for C(vxlan0).
+    type: str
+    default: ''
+  service_cidr:
+    description: The services' network, for O(action=cni_conf).
+    type: str
+    default: ''
+  plugins_version:
+    description: The release of the CNI plugins, for O(action=cni_conf). It tells the values of C(cniVersion); empty if
+      not known.
     type: str
     default: ''
   cluster_cidr:
@@ -66,7 +78,8 @@ options:
     type: bool
     default: false
   cni_managed_by:
-    description: Who owns the network, for O(action=rejoin). With V(cluster), C(cni.conf) is left alone.
+    description: Who owns the network. With V(cluster), O(action=rejoin) leaves C(cni.conf) alone, and
+      O(action=cni_conf) its network's name.
     type: str
     choices: [service, cluster]
     default: service
@@ -155,6 +168,13 @@ EXAMPLES = r"""
     action: network
     node_name: win1
     retries: 3
+
+- name: See what would be mended in the node's cni.conf
+  winkube.node.win_k8s_repair:
+    action: cni_conf
+    service_cidr: 10.96.0.0/12
+  check_mode: true
+  diff: true
 
 - name: See what scripts have left
   winkube.node.win_k8s_repair:

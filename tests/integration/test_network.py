@@ -1,4 +1,4 @@
-"""hns_check and cni_conf_check against both example nodes: no finding on a healthy one, what is broken by its id."""
+"""hns_check against both example nodes: no finding on a healthy one, what is broken by its id; cni.conf mended."""
 
 from __future__ import annotations
 
@@ -31,28 +31,20 @@ PLAY = """
         cluster: "{{ asked | ternary(winkube_cluster, {}) }}"
       register: hns
       ignore_errors: true
-    - winkube.node.cni_conf_check:
+    - winkube.node.win_k8s_repair: &mend
+        action: cni_conf
         node: "{{ winkube_node }}"
-        network_name: "{{ network }}"
+        network_mode: "{{ winkube_network_mode }}"
         cluster_cidr: "{{ winkube_cluster_cidr }}"
         service_cidr: "{{ winkube_service_cidr }}"
-      register: conf
-      ignore_errors: true
-    - winkube.node.cni_conf_check: &mend
-        path: "{{ local }}"
-        name: cni.conf
-        network_name: "{{ network }}"
-        cluster_cidr: "{{ winkube_cluster_cidr }}"
-        service_cidr: "{{ winkube_service_cidr }}"
-        fix: true
       check_mode: true
       register: would
-    - winkube.node.cni_conf_check: *mend
+    - winkube.node.win_k8s_repair: *mend
       register: mended
-    - winkube.node.cni_conf_check: *mend
+    - winkube.node.win_k8s_repair: *mend
       register: again
     - ansible.builtin.copy:
-        content: "{{ {'hns': hns, 'conf': conf, 'changed': [would.changed, mended.changed, again.changed]} | to_json }}"
+        content: "{{ {'hns': hns, 'would': would, 'changed': [would, mended, again] | map(attribute='changed') | list} | to_json }}"
         dest: "{{ into }}"
         mode: "0600"
       delegate_to: localhost
@@ -70,10 +62,9 @@ def whole(request: pytest.FixtureRequest, bench: Bench) -> Whole:
 
 
 def look(whole: Whole, *, asked: bool) -> dict[str, Any]:
-    """What the two modules return for the node; the node's cni.conf as a file of the controller is mended."""
-    into, local = whole.bench.directory / "found.json", whole.bench.directory / "local.conf"
-    local.write_bytes(whole.host.in_turn(lambda: whole.host.node.drive.read(CNI_CONF)))
-    run = whole.site("--diff", playbook=whole.bench.play(PLAY), asked=asked, into=str(into), local=str(local))
+    """What hns_check returns for the node, and what mending its cni.conf does."""
+    into = whole.bench.directory / "found.json"
+    run = whole.site("--diff", playbook=whole.bench.play(PLAY), asked=asked, into=str(into))
     assert run.rc == 0, run
     found: dict[str, Any] = json.loads(Path(into).read_text(encoding="utf-8"))
     return found
@@ -97,11 +88,10 @@ def break_it(whole: Whole) -> None:
 
 @pytest.mark.row("TS-22", "NW-05")
 def test_a_healthy_node_and_one_broken_in_three_places(whole: Whole) -> None:
-    whole.bench.reset_ledger()
     healthy = look(whole, asked=True)
     assert healthy["hns"]["findings"] == [], healthy["hns"]["msg"]
-    assert healthy["conf"]["findings"] == [], healthy["conf"]["msg"]
-    assert whole.bench.calls() == 2, "one remote call each"
+    assert healthy["hns"]["cni_conf"]["patch"] == ""
+    assert healthy["hns"]["winkube"]["calls"] == 1, "one remote call"
     assert healthy["changed"] == [False, False, False]
     assert healthy["hns"]["cni"]["name"] == "flannel"
     assert healthy["hns"]["counts"]["policies_elb"] >= 1
@@ -113,9 +103,11 @@ def test_a_healthy_node_and_one_broken_in_three_places(whole: Whole) -> None:
     wanted = {"kube-proxy.no-rules", "cni.old-form", "cni.exceptions", "hns.endpoint-without-namespace"}
     assert found == wanted, broken["hns"]["msg"]
     assert {"kube-proxy.rule-missing", "hns.endpoint-without-pod"} <= set(broken["hns"]["left_out"])
-    assert [each["id"] for each in broken["conf"]["findings"]] == ["cni.old-form", "cni.exceptions"]
-    assert '"Exceptions"' in broken["conf"]["diff"][0]["after"]
-    assert "What can be mended:" in broken["conf"]["msg"], "with --diff"
-    assert any(line.startswith("-") and "ExceptionList" in line for line in broken["conf"]["patch"].splitlines())
+    remedy = next(each["remedy"] for each in broken["hns"]["findings"] if each["id"] == "cni.old-form")
+    assert remedy["command"] == "ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=cni_conf"
+    conf = broken["hns"]["cni_conf"]
+    assert broken["hns"]["diff"][0]["after"] == conf["mended"]
+    assert any(line.startswith("-") and "ExceptionList" in line for line in conf["patch"].splitlines())
     assert broken["changed"] == [True, True, False]
-    assert (whole.bench.directory / "local.conf").read_text(encoding="utf-8") == broken["conf"]["fixed"]
+    assert broken["would"]["diff"][0]["after"] == conf["mended"], "check mode shows what it would write"
+    assert whole.host.in_turn(lambda: whole.host.node.drive.read(CNI_CONF)).decode() == conf["mended"]

@@ -23,6 +23,7 @@ SC = r"C:\Windows\System32\sc.exe"
 NSSM = r"C:\k\nssm.exe"
 CNI_CONF, SUBNET_ENV = r"C:\k\cni\config\cni.conf", r"C:\run\flannel\subnet.env"
 NET_CONF = r"C:\etc\kube-flannel\net-conf.json"
+BLOCK = '{"Name": "EndpointPolicy", "Value": {"Type": "ACL", "Action": "Block", "Direction": "In", "Priority": 200}}'
 PLAY = """
 - hosts: windows
   gather_facts: false
@@ -186,6 +187,11 @@ CASES = (
     Case("cni.exceptions", edit(CNI_CONF, '"10.96.0.0/12"', '"10.97.0.0/16"')),
     Case("cni.network-name", edit(CNI_CONF, '"cbr0"', '"cbr1"')),
     Case("cni.plugin-type", edit(CNI_CONF, '"win-bridge"', '"win-overlay"')),
+    Case("cni.dockershim-form", edit(CNI_CONF, '"apiVersion": 2', '"apiVersion": 1')),
+    Case("cni.old-form", edit(CNI_CONF, '"OutBoundNAT",', '"OutBoundNAT", "ExceptionList": ["10.9.0.0/16"],')),
+    Case("cni.policy-without-settings", edit(CNI_CONF, '"policies": [', f'"policies": [{BLOCK},')),
+    Case("cni.policies-key", edit(CNI_CONF, '"policies"', '"AdditionalArgs"')),
+    Case("cni.policy-case", edit(CNI_CONF, '"OutBoundNAT"', '"OUTBOUNDNAT"')),
     Case("cni.plugin-missing", remove(r"C:\k\cni\win-bridge.exe")),
     Case("kube-proxy.hostname-override", argue("kube-proxy", "--hostname-override=win1", "--hostname-override=win9")),
     Case("kube-proxy.network-name", argue("kube-proxy", "--hostname", "--network-name=vxlan0 --hostname")),

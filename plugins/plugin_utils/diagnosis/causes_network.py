@@ -100,7 +100,7 @@ CHECKS: tuple[Check, ...] = (
         "A policy in cni.conf is not of the form that its apiVersion wants, has a value that was never "
         "filled in, or is of no type that an endpoint has; for a rule: the Service's or the source "
         "address is not usable.",
-        "Check cni.conf (diagnose and cni_conf_check name the place, and the latter mends it), then delete the pods.",
+        "Check cni.conf (diagnose names the place, winkube_repair=cni_conf mends it), then delete the pods.",
     ),
     said(
         "hns.namespace-refused",

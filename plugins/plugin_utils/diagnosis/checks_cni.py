@@ -14,9 +14,10 @@ from ..engine import windows_path
 from ..network.conf import ENDINGS
 from ..network.model import Endpoint
 from .check import Check, Seen, inside, listed, ranges
-from .cni_lint import RULES, Subject, lint
+from .cni_lint import FIXED, RULES, Subject, lint
+from .expectations import Expectations
 from .finding import ERROR
-from .remedies import FLANNEL_FILES, advice
+from .remedies import FLANNEL_FILES, MEND_CNI_CONF, advice
 from .scene import Scene
 
 PLACEHOLDER = "external"
@@ -98,15 +99,23 @@ def _is_pod(endpoint: Endpoint) -> bool:
     return not endpoint.remote and bool(endpoint.namespace) and bool(re.search(r"[0-9a-f]{8,}", endpoint.name))
 
 
+def subject_of(expect: Expectations, file: str = FILE, programs: tuple[str, ...] | None = None) -> Subject:
+    """What is known of the node that a CNI configuration is for."""
+    return Subject(
+        file,
+        network_name=expect.network_name,
+        plugins_version=expect.plugins_version,
+        cluster_cidr=expect.cluster_cidr,
+        service_cidr=expect.service_cidr,
+        management_ip=expect.management_ip,
+        programs=programs,
+    )
+
+
 def _linted(identity: str, scene: Scene) -> Iterator[Seen]:
     if not scene.cni_text or scene.cni_conf is None:
         return
-    subject = Subject(
-        scene.cni_file,
-        cluster_cidr=scene.expect.cluster_cidr,
-        service_cidr=scene.expect.service_cidr,
-        programs=scene.programs,
-    )
+    subject = subject_of(scene.expect, scene.cni_file, scene.programs)
     for each in lint(scene.cni_text, subject):
         if each.id == identity:
             yield Seen(each.subject, each.seen, each.wanted)
@@ -119,7 +128,9 @@ def _of_lint(identity: str, title: str) -> Check:
         rule.severity,
         title,
         rule.cause,
-        advice(f"{rule.remedy} site.yml with the tag flannel writes flannel's own; cni_conf_check mends another's."),
+        MEND_CNI_CONF
+        if identity in FIXED
+        else advice(f"{rule.remedy} site.yml with the tag flannel writes flannel's."),
         partial(_linted, identity),
         rule.issue,
         explains=("cni.exceptions", "hns.endpoint-*", "hns.policy-refused", "hns.element-not-found", "traffic.*"),

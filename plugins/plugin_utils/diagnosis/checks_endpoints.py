@@ -227,7 +227,7 @@ CHECKS = (
         ERROR,
         "A pod's traffic inside the cluster is translated",
         "cni.conf had other exceptions when the pod was started, or keys that the plugin passes over in silence.",
-        advice("Check cni.conf (cni_conf_check), then delete the pod: the policy of a pod that runs stays."),
+        advice("Mend cni.conf (winkube_repair=cni_conf), then delete the pod: the policy of a pod that runs stays."),
         _translated,
         "projectcalico/node#954",
         explains=("traffic.*",),

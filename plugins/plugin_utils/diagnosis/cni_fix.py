@@ -45,7 +45,7 @@ def fix(text: str, subject: Subject) -> str:
 
 def _blanks(text: str) -> str:
     """With plain blanks outside of strings in place of those of web pages."""
-    parts = re.split(r'("(?:[^"\\\\]|\\\\.)*")', text)
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
     return "".join(part if part.startswith('"') else re.sub(f"[{BLANKS}]", " ", part) for part in parts)
 
 

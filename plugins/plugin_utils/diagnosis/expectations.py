@@ -15,10 +15,16 @@ NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
 """flannel's network in each mode, where it has no name of its own."""
 
 
+def network_name(mode: str, given: str) -> str:
+    """The pod network's name in a mode: only the overlay's can be given."""
+    return (given if mode == "overlay" else "") or NETWORKS.get(mode, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Expectations:
     """`network_name` and `network_mode` (`l2bridge`, `overlay`, ..) are the pod network's, `vni` the overlay's,
-    `subnet` the node's own range of pod addresses, `interface_name` the physical adapter's name.
+    `subnet` the node's own range of pod addresses, `interface_name` the physical adapter's name,
+    `plugins_version` the release of the CNI plugins.
 
     CIDRs may hold two families, with a comma. With `flannel` false the files of flannel and cni.conf are another CNI's
     and are not compared; with `kube_proxy` false kube-proxy is no service of the host.
@@ -35,6 +41,7 @@ class Expectations:
     service_cidr: str = ""
     cluster_domain: str = ""
     node_name: str = ""
+    plugins_version: str = ""
     flannel: bool = True
     kube_proxy: bool = True
 

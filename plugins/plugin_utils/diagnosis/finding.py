@@ -29,6 +29,8 @@ class Action(StrEnum):
     """repair.yml: flanneld is launched until its network and its lease are there."""
     REJOIN = "rejoin"
     """repair.yml: what is left of the node's earlier life goes, and it joins again."""
+    CNI_CONF = "cni_conf"
+    """repair.yml: the CNI configuration is mended, only the lines that have to change."""
     SWITCH = "switch"
     """repair.yml removes our networks of the other mode, then site.yml makes those of the wanted one."""
 

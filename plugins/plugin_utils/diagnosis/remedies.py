@@ -27,6 +27,10 @@ FLANNEL_FILES = converge(
 )
 CNI = converge("cni", text="Install the CNI plugins again.")
 KUBE_PROXY = converge("kube_proxy", text="Set kube-proxy's arguments again and restart it.", cuts_off=_RULES)
+MEND_CNI_CONF = Remedy(
+    "Mend the lines of the file that have to change; pods that run keep what they were given, so delete them after it.",
+    Action.CNI_CONF,
+)
 RESTART_KUBE_PROXY = Remedy("Restart kube-proxy: it makes its rules anew.", Action.RESTART, ("kube_proxy",), (), _RULES)
 RESTART_FLANNELD = Remedy(
     "Restart flanneld: it writes subnet.env and makes the host's endpoint anew.",

@@ -195,12 +195,18 @@ def reads(expect: Expectations) -> tuple[Query, ...]:
         services_query((HNS_SERVICE, COMPUTE_SERVICE, layout.kube_proxy_service, layout.flanneld_service)),
         Query("processes", "processes", (("names", ("svchost.exe", windows_path.name(layout.kube_proxy_binary))),)),
         subnet_env.query(layout),
-        *(file_query(windows_path.join(layout.cni_conf_dir, name), content_limit=LIMIT) for name in CONF_FILES),
+        *cni_reads(layout),
         file_query(NET_CONF, content_limit=LIMIT),
-        file_query(layout.cni_conf_dir, entries=True),
         file_query(layout.cni_bin_dir, entries=True),
     ]
     return merge_queries(queries)
+
+
+def cni_reads(layout: Layout) -> tuple[Query, ...]:
+    """The folder of CNI configurations and the files that one meets in it."""
+    folder = layout.cni_conf_dir
+    files = (file_query(windows_path.join(folder, name), content_limit=LIMIT) for name in CONF_FILES)
+    return (*files, file_query(folder, entries=True))
 
 
 def scene_of(

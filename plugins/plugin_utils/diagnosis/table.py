@@ -54,6 +54,7 @@ PROVEN = frozenset(
         *("kube-proxy.rule-twice", "node.address"),
         *("flannel.no-subnet-env", "flannel.subnet-env-stale", "flannel.subnet-env-invalid", "flannel.iface"),
         *("cni.absent", "cni.unreadable", "cni.exceptions", "cni.network-name", "cni.plugin-type"),
+        *("cni.dockershim-form", "cni.old-form", "cni.policy-without-settings", "cni.policy-case", "cni.policies-key"),
         *("cni.plugin-missing", "kube-proxy.hostname-override", "kube-proxy.network-name", "kube-proxy.no-rules"),
     }
 )
