@@ -44,7 +44,8 @@ PLAY = """
     - winkube.node.win_k8s_repair: *mend
       register: again
     - ansible.builtin.copy:
-        content: "{{ {'hns': hns, 'would': would, 'changed': [would, mended, again] | map(attribute='changed') | list} | to_json }}"
+        content: >-
+          {{ {'hns': hns, 'would': would, 'changed': [would, mended, again] | map(attribute='changed') | list} | to_json }}
         dest: "{{ into }}"
         mode: "0600"
       delegate_to: localhost
