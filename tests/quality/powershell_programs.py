@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.unit.powershell.source import HNS, MODULES, RUNNER, SHARED, Source, read, walk
+from tests.unit.powershell.source import HNS, HOST_PROCESS, MODULES, RUNNER, SHARED, Source, read, walk
 
 LICENCE = """\
 # Copyright (c) 2026, The winkube.node authors
@@ -45,6 +45,7 @@ def programs() -> dict[Path, str]:
     }
     node = PLUGINS / "plugin_utils" / "node"
     found[node / "runner.ps1"] = LICENCE + program([read(path) for path in RUNNER])
+    found[node / HOST_PROCESS.name] = LICENCE + program([read(HOST_PROCESS)])
     found[node / HNS.name] = LICENCE + "\n".join(part.text for part in parts(read(HNS)))
     return found
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -62,6 +62,12 @@ class Listen(Protocol):
     def __call__(self, path: str, timeout_s: float) -> Iterator[bytes]: ...
 
 
+class Converse(Protocol):
+    """How a stream of the API is read while something is sent: see `conversation.conversation`."""
+
+    def __call__(self, path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Time, so that tests need not wait."""
@@ -90,11 +96,14 @@ class Cluster:
     """One cluster. `server` is its address and `ca_pem` the certificates that it is trusted by (empty: the
     controller's own), both as the kubeconfig says."""
 
-    def __init__(self, server: str, ca_pem: bytes, send: Send, listen: Listen | None = None) -> None:
+    def __init__(
+        self, server: str, ca_pem: bytes, send: Send, listen: Listen | None = None, converse: Converse | None = None
+    ) -> None:
         self.server = server
         self.ca_pem = ca_pem
         self._send = send
         self._listen = listen
+        self._converse = converse
 
     @classmethod
     def open(cls, options: Mapping[str, Any]) -> Cluster | None:
@@ -117,6 +126,7 @@ class Cluster:
             Path(ca_file).read_bytes() if ca_file else b"",
             _sender(configuration),
             _listener(configuration),
+            _converser(configuration),
         )
 
     def get(self, path: str) -> Object | None:
@@ -144,6 +154,12 @@ class Cluster:
         if self._listen is None:
             raise ClusterError(f"{self.server}{path} cannot be followed: this connection has no streams.")
         return self._listen(path, timeout_s)
+
+    def converse(self, path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+        """(channel, bytes) of the exec at `path`, which is sent `stdin`; see `conversation.conversation`."""
+        if self._converse is None:
+            raise ClusterError(f"{self.server}{path} cannot be spoken with: this connection has no streams.")
+        return self._converse(path, stdin, protocols)
 
     def items(self, path: str) -> list[Object]:
         """The objects of the collection `path`; an API group that the cluster does not serve has none."""
@@ -228,6 +244,15 @@ def _listener(configuration: Any) -> Listen:
         return messages(configuration, path, timeout_s)
 
     return listen
+
+
+def _converser(configuration: Any) -> Converse:
+    def converse(path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+        from .conversation import conversation  # as above
+
+        return conversation(configuration, path, stdin, protocols)
+
+    return converse
 
 
 def _sender(configuration: Any) -> Send:

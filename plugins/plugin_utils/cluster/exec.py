@@ -54,13 +54,15 @@ def exec_in_pod(
     except ClusterError as error:
         raise ClusterError(f"{argv[0]} in the pod {namespace}/{pod}: {error}", error.status) from error
     said = {channel: data.decode("utf-8", errors="replace") for channel, data in channels.items()}
-    code, why = _exit_code(said[_STATUS])
+    code, why = exit_status(said[_STATUS])
     return Execution(code, said[_STDOUT], said[_STDERR] + why)
 
 
-def _exit_code(text: str) -> tuple[int, str]:
-    """From the Status object that ends a stream. Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/
-    remotecommand/exec.go, ServeExec."""
+def exit_status(text: str) -> tuple[int, str]:
+    """The exit code, and what is wrong where there is none (-1), from the Status object that ends a stream.
+
+    Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, ServeExec.
+    """
     try:
         status = json.loads(text)
     except ValueError:

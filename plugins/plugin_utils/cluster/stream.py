@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,51 +32,77 @@ try:
 except ImportError as error:
     _missing = error
 
-PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-"""Both send standard output on channel 1, errors on 2 and the exit status on 3; v5 is of Kubernetes 1.30."""
+V5, V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
+"""Both have standard output on channel 1, errors on 2 and the exit status on 3. Only v5 can close standard input: API
+servers speak it from Kubernetes 1.30 on (gate TranslateStreamCloseWebsocketRequests), whatever the kubelet's release.
+Source: kubernetes staging/src/k8s.io/apimachinery/pkg/util/remotecommand/constants.go, pkg/features/kube_features.go.
+"""
+PROTOCOLS = (V5, V4)
 
 
 def messages(configuration: Any, path: str, timeout_s: float) -> Iterator[bytes]:
     """A `client.Listen` with this kubeconfig's certificates, token and proxy."""
+    end = time.monotonic() + timeout_s
+    where = _where(configuration, path)
+    try:
+        with connected(configuration, path, timeout_s) as socket:
+            while True:
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise WebSocketTimeoutException("no time is left")
+                socket.settimeout(left)
+                kind, data = socket.recv_data()
+                if kind == ABNF.OPCODE_CLOSE:
+                    return
+                yield data if isinstance(data, bytes) else data.encode()
+    except WebSocketConnectionClosedException:
+        return
+    except (WebSocketTimeoutException, TimeoutError) as error:
+        raise ClusterError(f"{where} had not ended after {timeout_s:g} s.") from error
+    except (WebSocketException, OSError, ValueError) as error:
+        raise ClusterError(f"{where} cannot be followed: {error}.") from error
+
+
+@contextmanager
+def connected(
+    configuration: Any, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS
+) -> Iterator[WebSocket]:
+    """The WebSocket at `path`, which speaks one of the protocols; closed afterwards.
+
+    ClusterError, with the status of the answer, if the server refuses. Else what websocket-client raises, a time that
+    is up among it.
+    """
     if _missing is not None:
         raise ClusterError(
             f"The Python package websocket-client is missing on the controller ({_missing}); it is needed to run "
             "programs in pods: pip install websocket-client."
         ) from _missing
-    end = time.monotonic() + timeout_s
-    server = str(configuration.host).rstrip("/")
-    where = f"{server}{path.partition('?')[0]}"
-    socket: Any = WebSocket(sslopt=_tls(configuration))
+    socket: Any = WebSocket(sslopt=_tls(configuration), enable_multithread=True)
     try:
         socket.settimeout(timeout_s)
         socket.connect(
-            f"{server.replace('http', 'ws', 1)}{path}",
+            f"{_server(configuration).replace('http', 'ws', 1)}{path}",
             header=_headers(configuration),
-            subprotocols=list(PROTOCOLS),
+            subprotocols=list(protocols),
             redirect_limit=0,
             **_proxy(configuration),
         )
-        while True:
-            left = end - time.monotonic()
-            if left <= 0:
-                raise WebSocketTimeoutException("no time is left")
-            socket.settimeout(left)
-            kind, data = socket.recv_data()
-            if kind == ABNF.OPCODE_CLOSE:
-                return
-            yield data if isinstance(data, bytes) else data.encode()
-    except WebSocketConnectionClosedException:
-        return
-    except (WebSocketTimeoutException, TimeoutError) as error:
-        raise ClusterError(f"{where} had not ended after {timeout_s:g} s.") from error
+        yield socket
     except WebSocketBadStatusException as error:
         raise ClusterError(
-            f"{where} was answered with {error.status_code}: {_reason(error)}.", int(error.status_code)
+            f"{_where(configuration, path)} was answered with {error.status_code}: {_reason(error)}.",
+            int(error.status_code),
         ) from error
-    except (WebSocketException, OSError, ValueError) as error:
-        raise ClusterError(f"{where} cannot be followed: {error}.") from error
     finally:
         socket.close()
+
+
+def _server(configuration: Any) -> str:
+    return str(configuration.host).rstrip("/")
+
+
+def _where(configuration: Any, path: str) -> str:
+    return f"{_server(configuration)}{path.partition('?')[0]}"
 
 
 def _reason(error: WebSocketBadStatusException) -> str:

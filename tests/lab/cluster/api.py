@@ -15,6 +15,7 @@ from tests.lab.cluster.access import Ask, User, allowed, encoded, forbidden, use
 from tests.lab.cluster.kinds import BY_NAME, BY_PATH, SUBRESOURCES, Kind
 from tests.lab.cluster.pki import Authority, BadCertificateError, identity_of_request
 from tests.lab.cluster.store import ApiError, Object, Store, merged, strategic
+from tests.lab.cluster.websocket import Channels
 
 _RESOURCE = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[0-9a-z]+)"
@@ -47,6 +48,8 @@ class Response:
     status: int
     body: bytes
     kind: str = "application/json"
+    program: Callable[[Channels], bool] | None = None
+    """What speaks over the WebSocket of an exec; False when the connection is lost under it."""
 
     @property
     def json(self) -> Object:

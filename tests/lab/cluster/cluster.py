@@ -15,10 +15,11 @@ import string
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tests.lab.cluster import kubeconfig
+from tests.lab.cluster import host_process, kubeconfig
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
@@ -27,11 +28,13 @@ from tests.lab.cluster.pki import Authority, Identity, key_hash
 from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings, fill
 from tests.lab.cluster.server import HttpsServer
 from tests.lab.cluster.store import ApiError, Object, Store
+from tests.lab.cluster.websocket import protocols
 from tests.lab.cluster.workloads import POD, scheduled
 from tests.lab.machine.clock import Clock
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
+    from tests.lab.server.shell import Reply
 
 T = TypeVar("T")
 TICK_S = 1.0
@@ -49,6 +52,8 @@ class Machine(Protocol):
     def node(self) -> SimulatedNode: ...
 
     def in_turn(self, work: Callable[[], T]) -> T: ...
+
+    def inside(self, command: str, stdin: bytes) -> Reply: ...
 
 
 def at_address(address: str) -> Cluster | None:
@@ -102,6 +107,7 @@ class Cluster:
             self._file("apiserver.crt", own.certificate),
             self._file("apiserver.key", own.key),
             self._file("ca.crt", self.ca.pem),
+            protocols(self.settings.version),
         )
 
     def _file(self, name: str, content: bytes) -> Path:
@@ -128,6 +134,10 @@ class Cluster:
         if response.status != 101:
             return response
         asked = response.json  # without the API's lock: what is asked may look at the nodes' machines
+        pod = self.store.find(POD, asked["namespace"], asked["pod"]) or {}
+        machine = self.machine_of(str((pod.get("spec") or {}).get("nodeName") or ""))
+        if machine is not None and host_process.is_host_process(pod):
+            return replace(response, program=partial(host_process.serve, machine, pod, asked["argv"]))
         return replace(response, body=self.flows.messages(asked["namespace"], asked["pod"], asked["argv"]))
 
     def _kubelet_unreached(self, path: str) -> Response | None:

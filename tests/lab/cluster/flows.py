@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tests.lab.cluster import host_process
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object
 from tests.lab.cluster.workloads import is_ready
@@ -78,21 +79,9 @@ class Flows:
 
         place = self.place_of(namespace, pod)
         code, stdout, stderr = run(self, place, argv)
-        status: Object = {"metadata": {}, "status": "Success"}
-        if code is None:
-            said = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
-            status = {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": said, "code": 500}
-        elif code:
-            causes = [{"reason": "ExitCode", "message": str(code)}]
-            status = {
-                "metadata": {},
-                "status": "Failure",
-                "message": f"command terminated with non-zero exit code: exit status {code}",
-                "reason": "NonZeroExitCode",
-                "details": {"causes": causes},
-            }
+        said = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
         found = [(channel, text) for channel, text in ((1, stdout), (2, stderr)) if text]
-        return json.dumps([*found, (3, json.dumps(status))]).encode()
+        return json.dumps([*found, (3, json.dumps(host_process.status(code, said)))]).encode()
 
     def place_of(self, namespace: str, name: str) -> Place:
         pod = self._find("Pod", namespace, name) or {}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
+import socket
 import ssl
 import sys
 import threading
@@ -14,9 +13,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.lab.cluster.api import Request, Response
+from tests.lab.cluster.websocket import Channels, accept
 
-PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-_MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 Answer = Callable[[Request], Response]
 
 
@@ -33,12 +31,12 @@ class _Server(ThreadingHTTPServer):
 class HttpsServer:
     """Serves `answer`; a client certificate is asked for, and verified against the CA by TLS."""
 
-    def __init__(self, answer: Answer, certificate: Path, key: Path, ca: Path) -> None:
+    def __init__(self, answer: Answer, certificate: Path, key: Path, ca: Path, protocols: tuple[str, ...]) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         context.load_verify_locations(ca)
         context.verify_mode = ssl.CERT_OPTIONAL
-        self._server = _Server(("127.0.0.1", 0), _handler(answer, context))
+        self._server = _Server(("127.0.0.1", 0), _handler(answer, context, protocols))
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="winkube-lab-api", daemon=True
@@ -53,24 +51,7 @@ class HttpsServer:
         self._thread.join(timeout=5)
 
 
-def accept(key: str) -> str:
-    """The answer to a WebSocket's key. Source: RFC 6455, section 1.3."""
-    return base64.b64encode(hashlib.sha1(f"{key}{_MAGIC}".encode(), usedforsecurity=False).digest()).decode()
-
-
-def frame(opcode: int, payload: bytes) -> bytes:
-    """One whole frame of a server: not masked. Source: RFC 6455, section 5.2."""
-    size = len(payload)
-    if size < 126:
-        length = bytes([size])
-    elif size < 65536:
-        length = b"\x7e" + size.to_bytes(2, "big")
-    else:
-        length = b"\x7f" + size.to_bytes(8, "big")
-    return bytes([0x80 | opcode]) + length + payload
-
-
-def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHandler]:
+def _handler(answer: Answer, context: ssl.SSLContext, protocols: tuple[str, ...]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "winkube-lab-simulated"
         sys_version = ""
@@ -103,7 +84,7 @@ def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHan
                 )
             )
             if response.status == 101:
-                self._stream(response.body)
+                self._stream(response)
                 return
             self.send_response(response.status)
             self.send_header("Content-Type", response.kind)
@@ -111,13 +92,16 @@ def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHan
             self.end_headers()
             self.wfile.write(response.body)
 
-        def _stream(self, messages: bytes) -> None:
-            """A program in a pod has answered: its messages over a WebSocket, which then is closed."""
+        def _stream(self, response: Response) -> None:
+            """A program in a pod, over a WebSocket: its messages are known already, or it is spoken with."""
             key = self.headers.get("Sec-WebSocket-Key") or ""
             offered = [item.strip() for item in (self.headers.get("Sec-WebSocket-Protocol") or "").split(",")]
-            chosen = next((item for item in PROTOCOLS if item in offered), "")
-            if (self.headers.get("Upgrade") or "").lower() != "websocket" or not key or not chosen:
-                self.send_error(400, "you must use an upgrade to a WebSocket with v4.channel.k8s.io or v5")
+            chosen = next((item for item in protocols if item in offered), "")
+            if (self.headers.get("Upgrade") or "").lower() != "websocket" or not key:
+                self.send_error(400, "you must use an upgrade to a WebSocket")
+                return
+            if not chosen:  # Source: kubernetes apimachinery pkg/util/httpstream/wsstream/conn.go, golang.org/x/net
+                self.send_error(403, f"requested protocol(s) are not supported: {offered}; supports {list(protocols)}")
                 return
             self.send_response(101)
             self.send_header("Upgrade", "websocket")
@@ -125,10 +109,15 @@ def _handler(answer: Answer, context: ssl.SSLContext) -> type[BaseHTTPRequestHan
             self.send_header("Sec-WebSocket-Accept", accept(key))
             self.send_header("Sec-WebSocket-Protocol", chosen)
             self.end_headers()
-            for channel, text in json.loads(messages):
-                self.wfile.write(frame(2, bytes([channel]) + text.encode()))
-            self.wfile.write(frame(8, (1000).to_bytes(2, "big")))
+            channels = Channels(self.rfile, self.wfile, chosen)
             self.close_connection = True
+            if response.program is not None:
+                if not response.program(channels):
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            for channel, text in json.loads(response.body):
+                channels.say(channel, text.encode())
+            channels.end()
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 

@@ -15,6 +15,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
+from tests.lab.cluster.host_process import is_host_process
 from tests.lab.cluster.kinds import ALL, BY_NAME, Kind
 from tests.lab.cluster.seed import Settings
 from tests.lab.cluster.store import ApiError, Object, Store
@@ -61,6 +62,8 @@ class Workloads:
             body.setdefault("status", {"phase": "Active"})
         elif kind is POD and not (body.get("spec") or {}).get("nodeName"):
             body["status"] = {"phase": "Pending"}
+        elif kind is POD and is_host_process(body):
+            body["status"] = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
         elif kind is SERVICE:
             self._admit_service(body.setdefault("spec", {}))
 

@@ -76,15 +76,17 @@ class Pods:
         conf: Object | None = None,
         *,
         shim: str | None = None,
+        keep: bool = False,
     ) -> dict[str, Object]:
         """Makes and removes sandboxes; the new status of each wanted pod by its uid.
 
         `runtime`: containerd's release; `conf`: what win-bridge or win-overlay is given, None for another plugin;
-        `shim`: the program that runs them, empty if containerd finds none, None where that does not matter.
+        `shim`: the program that runs them, empty if containerd finds none, None where that does not matter; `keep`:
+        sandboxes of other pods stay.
         """
         self._conf, self._shim = conf, shim
         pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
-        for uid in [uid for uid in self.sandboxes if uid not in pods]:
+        for uid in [uid for uid in self.sandboxes if uid not in pods and not keep]:
             self._remove(self.sandboxes.pop(uid))
         return {uid: self._status(pod, subnet, runtime) for uid, pod in pods.items()}
 
@@ -94,6 +96,8 @@ class Pods:
 
     def _status(self, pod: Object, subnet: str, runtime: str) -> Object:
         node, uid = self._node, str(pod["metadata"]["uid"])
+        if (pod.get("spec") or {}).get("hostNetwork"):
+            return self._on_the_host(pod, runtime)
         found = self.sandboxes.get(uid)
         if found is not None and not _has(node.hns.endpoints, found.endpoint):
             del self.sandboxes[uid]
@@ -112,6 +116,17 @@ class Pods:
                 return waiting(pod, "ContainerCreating", "failed to setup network for sandbox: no network")
             self.sandboxes[uid] = found
         return running(pod, found.address, _stamp(node))
+
+    def _on_the_host(self, pod: Object, runtime: str) -> Object:
+        """A HostProcess pod has no sandbox in HNS, and its image no build that counts: it needs containerd 1.6."""
+        problem = image_problem(pod, None, self.unpullable, runtime)
+        if problem is None and runtime and tuple(int(part) for part in runtime.split("-")[0].split(".")) < (1, 6):
+            problem = ("CreateContainerError", "failed to create containerd container: hostProcess is not supported")
+        if problem is None and self._shim == "":
+            problem = ("ContainerCreating", NO_SHIM)
+        if problem is not None:
+            return waiting(pod, *problem)
+        return running(pod, self._node.nic.address, _stamp(self._node))
 
     def _make(self, pod: Object, subnet: str) -> Sandbox | None:
         """What a CNI plugin leaves in HNS: an endpoint of a network, in a namespace. None where there is no network."""

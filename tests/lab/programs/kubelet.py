@@ -113,6 +113,7 @@ class _Loop:
         self.registered = not config.register
         self.reported_at = -STATUS_S
         self.problem: str | None = None
+        self.has_runtime = False
 
     def run(self) -> Steps:
         while not self.daemon.stopping():
@@ -169,11 +170,19 @@ class _Loop:
         node = self.daemon.node
         try:
             pods = [pod for pod in api.pods_of(self.name) if scheduled(pod) and not _going(pod)]
-            if self.problem or not (pods or node.pods.sandboxes):
+            if self.problem:
+                # A network that is not ready keeps only those pods off that need it.
+                # Source: kubernetes pkg/kubelet/kubelet.go, SyncPod, networkErrors.
+                pods = [pod for pod in pods if pod["spec"].get("hostNetwork") and self.has_runtime]
+                if not pods:
+                    return
+            elif not (pods or node.pods.sandboxes):
                 return
             subnet = str((api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}).get("podCIDR") or "")
             conf = delegate(node, self.runtime, subnet)
-            found = node.pods.sync(pods, subnet, self.runtime.version, conf, shim=self.runtime.shim)
+            found = node.pods.sync(
+                pods, subnet, self.runtime.version, conf, shim=self.runtime.shim, keep=bool(self.problem)
+            )
             self._show_in_containerd()
             for pod in pods:
                 status, metadata = found[str(pod["metadata"]["uid"])], pod["metadata"]
@@ -201,6 +210,7 @@ class _Loop:
     def _problem(self) -> str:
         """Why the node is not ready; `` when it is."""
         found = connect(self.daemon.node, self.config.endpoint, self.daemon.minor)
+        self.has_runtime = not isinstance(found, str)
         if isinstance(found, str):
             return f"container runtime is down: {found}"
         self.runtime = found

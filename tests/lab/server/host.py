@@ -7,6 +7,7 @@ import contextlib
 import hmac
 import socket
 import struct
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -265,6 +266,14 @@ class NodeHost:
     async def respond(self, session: Session, command: str, stdin: bytes) -> shell.Reply:
         """Run one command line in its session, which ends with it. SessionKilled, PowerLost."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._respond, session, command, stdin)
+
+    def inside(self, command: str, stdin: bytes) -> shell.Reply:
+        """A program of a HostProcess pod: at the machine itself, as SYSTEM. Counted as an exec. PowerLost."""
+        self.count(execs=1, bytes_in=len(command.encode()) + len(stdin))
+        time.sleep(self.spec.latency_s)
+        reply = self._respond(self.in_turn(lambda: self.node.open_console("SYSTEM")), command, stdin)
+        self.count(bytes_out=len(reply.stdout) + len(reply.stderr))
+        return reply
 
     def _respond(self, session: Session, command: str, stdin: bytes) -> shell.Reply:
         """Runs in a thread. The node's lock is held step by step: another session can come in between, as it would."""

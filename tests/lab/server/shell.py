@@ -29,6 +29,7 @@ from tests.lab.server.recordings import Recording, objection
 
 # CreateProcess takes no longer command line, and sshd passes all of it to the shell. Source: Microsoft, CreateProcessW.
 COMMAND_LINE_LIMIT = 32767
+SYSTEM_HOME = "C:\\Windows\\system32\\config\\systemprofile"
 # 2.19 without pipelining. Source: ansible-core 2.19.14 plugins/shell/powershell.py, build_module_command.
 _FILE_PAYLOAD = re.compile(r"^type .+ \| PowerShell .*-EncodedCommand ", re.IGNORECASE | re.DOTALL)
 # How Ansible removes its own temporary folder. Source: ansible-core 2.21.5 plugins/shell/powershell.py, remove.
@@ -140,9 +141,11 @@ def _script(request: Request, lines: list[str], ledger: Ledger) -> Reply:
 
 def _own_script(request: Request, payload: Payload) -> Reply:
     """The scripts that Ansible runs beside modules."""
-    home = f"C:\\Users\\{request.session.user}"
+    user = request.session.user
+    home = SYSTEM_HOME if user == "SYSTEM" else f"C:\\Users\\{user}"
     if payload.wrapper == "powershell_mkdtemp.ps1":
-        folder = str(payload.params["Directory"]).replace("%TEMP%", home + "\\AppData\\Local\\Temp")
+        temporary = "C:\\Windows\\TEMP" if user == "SYSTEM" else f"{home}\\AppData\\Local\\Temp"
+        folder = str(payload.params["Directory"]).replace("%TEMP%", temporary)
         path = f"{folder}\\{payload.params['Name']}"
         with request.node.lock:
             request.node.drive.mkdir(path)

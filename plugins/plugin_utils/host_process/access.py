@@ -1,0 +1,243 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs and files of a node through its HostProcess pod: makes the pod, finds it again, runs what it is given."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from ..cluster.client import Clock, Cluster
+from ..cluster.error import ClusterError
+from ..cluster.exec import exit_status
+from ..cluster.stream import V4, V5
+from . import pod
+from .pod import Wanted
+
+_STDOUT, _STDERR, _STATUS = 1, 2, 3
+_V5_FROM = (1, 30)
+"""The release from which API servers speak v5 by default: see cluster/stream.py."""
+PIECE = 256 * 1024
+SCRIPT = Path(__file__).resolve().parents[1] / "node" / "host_process.ps1"
+LOOK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a program ended, and what it wrote."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Access:
+    """The way to one node. `say` hears what is waited for, as sentences.
+
+    Everything may raise ClusterError: the cluster, the pod or the connection to it is not there.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Wanted,
+        *,
+        start_s: float,
+        say: Callable[[str], None] = lambda sentence: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.cluster, self.wanted, self.start_s = cluster, wanted, start_s
+        self.say, self.clock = say, clock or Clock()
+        self._is_v5: bool | None = None
+
+    # -- the pod -------------------------------------------------------------------------------------------------
+
+    def ensure(self, about_to_make: Callable[[], object] = lambda: None) -> bool:
+        """See that the pod runs; whether it had to be made, which `about_to_make` is told beforehand."""
+        found = self.cluster.get(self.wanted.path)
+        if found is not None and pod.state(found).ready:
+            return False
+        made = False
+        if found is not None and pod.state(found).over:
+            self.remove()
+            found = None
+        if found is None:
+            self._sweep()
+            about_to_make()
+            self._make()
+            made = True
+        self._wait()
+        return made
+
+    def _make(self) -> None:
+        body = pod.body(self.wanted, datetime.now(UTC))
+        try:
+            try:
+                self.cluster.create(self.wanted.collection, body)
+            except ClusterError as error:
+                if error.status != 404:
+                    raise
+                self._make_namespace()
+                self.cluster.create(self.wanted.collection, body)
+        except ClusterError as error:
+            if error.status == 409:  # another task of this run was quicker
+                return
+            raise ClusterError(pod.refusal(error, self.wanted), error.status) from error
+
+    def _make_namespace(self) -> None:
+        self.say(f"making the namespace {self.wanted.namespace}, which lets HostProcess pods run")
+        labels = {"app.kubernetes.io/managed-by": "winkube.node", "pod-security.kubernetes.io/enforce": "privileged"}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": self.wanted.namespace, "labels": labels},
+        }
+        try:
+            self.cluster.create("/api/v1/namespaces", body)
+        except ClusterError as error:
+            if error.status != 409:
+                raise ClusterError(
+                    f"The namespace {self.wanted.namespace} is missing and cannot be made. {error}", error.status
+                ) from error
+
+    def _wait(self) -> None:
+        end = self.clock.now() + self.start_s
+        said = ""
+        while True:
+            found = self.cluster.get(self.wanted.path)
+            if found is None:
+                raise ClusterError(f"The pod {self._name} was deleted while it was waited for.")
+            state = pod.state(found)
+            if state.ready:
+                return
+            if state.over or self.clock.now() >= end:
+                waited = "" if state.over else f" within {self.start_s:g} s (start_timeout)"
+                raise ClusterError(
+                    f"The pod {self._name} on {self.wanted.node} did not start{waited}: "
+                    f"{state.waits}{self._node_sentence()}."
+                )
+            if state.waits != said:
+                said = state.waits
+                self.say(f"waiting for the pod {self._name} on {self.wanted.node}: {said}")
+            self.clock.sleep(LOOK_S)
+
+    def _node_sentence(self) -> str:
+        """What the Node says of itself where that is the reason."""
+        node = self.cluster.node(self.wanted.node)
+        if node is None:
+            return f". There is no Node {self.wanted.node} in {self.cluster.server}"
+        conditions = (node.get("status") or {}).get("conditions") or ()
+        ready: Mapping[str, Any] = next((item for item in conditions if item.get("type") == "Ready"), {})
+        if ready.get("status") == "True":
+            return ""
+        return f". The Node is not Ready: {str(ready.get('message') or 'it says nothing').rstrip('.')}"
+
+    @property
+    def _name(self) -> str:
+        return f"{self.wanted.namespace}/{self.wanted.name}"
+
+    def _sweep(self) -> None:
+        """Delete what earlier runs have left in the namespace."""
+        now = datetime.now(UTC)
+        for found in self.cluster.items(f"{self.wanted.collection}?{urlencode({'labelSelector': pod.LABEL})}"):
+            if pod.is_over(found, now):
+                self._delete(str(found["metadata"]["name"]))
+
+    def remove(self) -> bool:
+        """Delete this run's pod; False if there is none."""
+        return self._delete(self.wanted.name)
+
+    def _delete(self, name: str) -> bool:
+        return self.cluster.delete(f"{self.wanted.collection}/{name}?gracePeriodSeconds=0")
+
+    # -- what is run in it ---------------------------------------------------------------------------------------
+
+    def run(self, program: str, arguments: str, stdin: bytes | None) -> Done:
+        """A program of the host; it gets `stdin` and its end, or nothing at all. No argument has blanks in it."""
+        if stdin is None:
+            return self._exec(_argv(program, arguments), (), V4)
+        if self.is_v5:
+            try:
+                return self._exec(_argv(program, arguments), [stdin], V5)
+            except ClusterError as error:
+                if error.status not in {400, 403}:
+                    raise
+                self._is_v5 = False  # the gate is off; where it was something else, v4 fails for the same reason
+        return self._order("run", len(stdin), program, arguments, [stdin])
+
+    def put(self, source: Path, path: str) -> str:
+        """A file of the controller becomes `path`; the sha256 of what is there then. ClusterError with the node's
+        sentence if it cannot be written."""
+        done = self._order("put", source.stat().st_size, path, "", _pieces(source))
+        if done.exit_code:
+            raise ClusterError(f"{path} could not be written: {_text(done.stderr)}")
+        return _text(done.stdout)
+
+    def fetch(self, path: str) -> bytes:
+        """The bytes of a file. ClusterError with the node's sentence if it cannot be read."""
+        done = self._order("fetch", 0, path, "", ())
+        if done.exit_code:
+            raise ClusterError(f"{path} could not be read: {_text(done.stderr)}")
+        return done.stdout
+
+    @property
+    def is_v5(self) -> bool:
+        """Whether the API server can close a program's standard input."""
+        if self._is_v5 is None:
+            major, minor, _patch = self.cluster.version().split(".")
+            self._is_v5 = (int(major), int(minor)) >= _V5_FROM
+        return self._is_v5
+
+    def _order(self, verb: str, count: int, first: str, second: str, data: Iterable[bytes]) -> Done:
+        """Have the script do something; see powershell/host_process.ps1."""
+        line = "\t".join((verb, str(count), first, second)) + "\n"
+
+        def stdin() -> Iterator[bytes]:
+            yield line.encode()
+            yield from data
+
+        return self._exec(script_argv(), stdin(), V4)
+
+    def _exec(self, argv: list[str], stdin: Iterable[bytes], protocol: str) -> Done:
+        query = [("command", word) for word in argv]
+        query += [("container", pod.CONTAINER), ("stdin", "true" if stdin else "false")]
+        query += [("stdout", "true"), ("stderr", "true"), ("tty", "false")]
+        channels = {_STDOUT: bytearray(), _STDERR: bytearray(), _STATUS: bytearray()}
+        for channel, data in self.cluster.converse(f"{self.wanted.path}/exec?{urlencode(query)}", stdin, (protocol,)):
+            if channel in channels:
+                channels[channel] += data
+        code, why = exit_status(channels[_STATUS].decode(errors="replace"))
+        if code < 0:
+            raise ClusterError(f"{argv[0]} in the pod {self._name}: {why}.")
+        return Done(code, bytes(channels[_STDOUT]), bytes(channels[_STDERR]))
+
+
+def script_argv() -> list[str]:
+    """PowerShell with the script. -InputFormat None: standard input is the script's own."""
+    lines = SCRIPT.read_text(encoding="ascii").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("#"))
+    encoded = base64.b64encode(text.encode("utf-16-le")).decode()
+    return [
+        pod.POWERSHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Unrestricted",
+        "-InputFormat", "None", "-EncodedCommand", encoded,
+    ]  # fmt: skip
+
+
+def _argv(program: str, arguments: str) -> list[str]:
+    return [program, *(word.strip("'\"") for word in arguments.split())]
+
+
+def _pieces(source: Path) -> Iterator[bytes]:
+    with source.open("rb") as stream:
+        while piece := stream.read(PIECE):
+            yield piece
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace").strip()

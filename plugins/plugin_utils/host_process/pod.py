@@ -1,0 +1,181 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pod through which a node is reached, and what its status says about it.
+
+It runs on the host with the host's network, files and rights, and does nothing: programs are started in it by exec.
+HostProcess containers: Kubernetes 1.22 (alpha), 1.23 (beta, on by default), containerd 1.6.
+Source: kubernetes website, content/en/docs/tasks/configure-pod-container/create-hostprocess-pod.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..cluster.client import Object
+from ..cluster.error import ClusterError
+
+LABEL = "winkube.node/host-process"
+"""Its value is the run that made the pod."""
+OWNER, UNTIL = "winkube.node/owner", "winkube.node/until"
+"""Annotations: who runs Ansible, and from when on the pod is a leftover, whoever made it."""
+CONTAINER = "host"
+POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
+"""The host's: C: is the host's drive in a HostProcess container, with bind mounts (containerd 1.7) or without (1.6)."""
+PATH = "C:\\Windows\\System32;C:\\Windows;C:\\Windows\\System32\\Wbem;C:\\Windows\\System32\\WindowsPowerShell\\v1.0"
+"""The base image leaves it empty. Source: microsoft/windows-host-process-containers-base-image, README."""
+SYSTEM = "NT AUTHORITY\\SYSTEM"
+BASE_IMAGE = "mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-base-image:v1.0.0"
+"""A few KB, without Windows in it, for every build.
+Source: microsoft/windows-host-process-containers-base-image, README."""
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
+_WAITING = "while ($true) { Start-Sleep -Seconds 3600 }"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One pod: `run` identifies the run of Ansible, `owner` is for people, `lives_s` its activeDeadlineSeconds."""
+
+    node: str
+    namespace: str
+    image: str
+    run: str
+    owner: str
+    lives_s: int
+    pull_secret: str = ""
+
+    @property
+    def name(self) -> str:
+        """The same for all tasks of a run, another one for each node and run."""
+        digest = hashlib.sha256(f"{self.run} {self.node}".encode()).hexdigest()[:10]
+        readable = re.sub(r"[^a-z0-9-]+", "-", self.node.lower())[:40].strip("-")
+        return f"winkube-{readable}-{digest}"
+
+    @property
+    def collection(self) -> str:
+        """The path of the namespace's pods."""
+        return f"/api/v1/namespaces/{self.namespace}/pods"
+
+    @property
+    def path(self) -> str:
+        """The pod's path."""
+        return f"{self.collection}/{self.name}"
+
+
+def body(wanted: Wanted, now: datetime) -> Object:
+    """The pod. Nothing secret is in it, and no token of a service account.
+
+    It names its node and tolerates every taint: no scheduler is asked, and neither a cordon nor a node that is not
+    ready keeps it off or evicts it. It is started again after a restart of the machine.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": wanted.name,
+            "namespace": wanted.namespace,
+            "labels": {LABEL: wanted.run, "app.kubernetes.io/managed-by": "winkube.node"},
+            "annotations": {
+                OWNER: wanted.owner,
+                UNTIL: (now + timedelta(seconds=wanted.lives_s)).strftime(_STAMP),
+            },
+        },
+        "spec": {
+            "nodeName": wanted.node,
+            "os": {"name": "windows"},
+            "hostNetwork": True,
+            "restartPolicy": "Always",
+            "activeDeadlineSeconds": wanted.lives_s,
+            "terminationGracePeriodSeconds": 1,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "tolerations": [{"operator": "Exists"}],
+            "securityContext": {"windowsOptions": {"hostProcess": True, "runAsUserName": SYSTEM}},
+            **({"imagePullSecrets": [{"name": wanted.pull_secret}]} if wanted.pull_secret else {}),
+            "containers": [
+                {
+                    "name": CONTAINER,
+                    "image": wanted.image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": [POWERSHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", _WAITING],
+                    "env": [{"name": "PATH", "value": PATH}],
+                    "resources": {"requests": {"cpu": "10m", "memory": "100Mi"}},
+                }
+            ],
+        },
+    }
+
+
+def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a pod of ours is a leftover: its time is up, or it has ended and will not start again."""
+    metadata = pod.get("metadata") or {}
+    until = str((metadata.get("annotations") or {}).get(UNTIL) or "")
+    ended = (pod.get("status") or {}).get("phase") in {"Failed", "Succeeded"}
+    return not metadata.get("deletionTimestamp") and (ended or until <= now.strftime(_STAMP))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far a pod is. `ready`: programs can be run in it. `over`: it will never be (again). `waits`: for what, a part
+    of a sentence."""
+
+    ready: bool = False
+    over: bool = False
+    waits: str = ""
+
+
+def state(pod: Mapping[str, Any]) -> State:
+    """What the pod's status says.
+
+    Sources: kubernetes pkg/kubelet/images/types.go and pkg/kubelet/kuberuntime (reasons of waiting),
+    pkg/kubelet/lifecycle/predicate.go (a kubelet that does not admit a pod).
+    """
+    status = pod.get("status") or {}
+    said = str(status.get("message") or "").strip().rstrip(".")
+    reason = str(status.get("reason") or "")
+    if (pod.get("metadata") or {}).get("deletionTimestamp"):
+        return State(over=True, waits="it is being deleted")
+    if status.get("phase") in {"Failed", "Succeeded"}:
+        why = ": ".join(part for part in (reason or str(status["phase"]), said) if part)
+        return State(over=True, waits=f"the kubelet ended it ({why})")
+    container: Mapping[str, Any] = next(iter(status.get("containerStatuses") or ()), {})
+    if (container.get("state") or {}).get("running"):
+        return State(ready=True)
+    for past in ("waiting", "terminated"):
+        found = (container.get("state") or {}).get(past) or {}
+        if found:
+            return State(waits=_container(str(found.get("reason") or past), str(found.get("message") or "")))
+    unfit = [item for item in status.get("conditions") or () if item.get("status") == "False" and item.get("message")]
+    if unfit:
+        return State(waits=f"{unfit[0].get('reason') or unfit[0]['type']}: {str(unfit[0]['message']).rstrip('.')}")
+    return State(waits="its kubelet has not taken it up: is the node Ready?")
+
+
+def _container(reason: str, message: str) -> str:
+    said = f"{reason}: {message.strip().rstrip('.')}" if message.strip() else reason
+    if reason in {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}:
+        return f"{said}. The option image (winkube_host_process_image) takes any image that the node has or can pull"
+    if reason in {"CreateContainerError", "CreateContainerConfigError", "RunContainerError", "CrashLoopBackOff"}:
+        return f"{said}. HostProcess containers need containerd 1.6 or newer"
+    return said
+
+
+def refusal(error: ClusterError, wanted: Wanted) -> str:
+    """Why the cluster did not take the pod, with the way out where one is known."""
+    text = str(error)
+    if "PodSecurity" in text or "hostProcess" in text:
+        return (
+            f"{text} A HostProcess pod needs the level privileged: kubectl label namespace {wanted.namespace} "
+            "pod-security.kubernetes.io/enforce=privileged, or name another namespace "
+            "(winkube_host_process_namespace)."
+        )
+    if "exceeded quota" in text:
+        return f"{text} It asks for 10m of CPU and 100Mi; name another namespace (winkube_host_process_namespace)."
+    if error.status == 403:
+        return f"{text} docs/host_process.md has the rights that it needs."
+    return text

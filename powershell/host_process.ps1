@@ -1,0 +1,134 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# What the connection plugin host_process runs in its pod (docs/protocol.md, section 5). The API server that it speaks
+# with may be unable to close standard input: nothing here waits for its end. It is started with -InputFormat None,
+# without which PowerShell itself would read all of it.
+
+Set-StrictMode -Version 2.0
+$ErrorActionPreference = 'Stop'
+
+function Read-NodeOrder {
+    <# .SYNOPSIS The four fields of the line that standard input begins with: what to do, how many bytes follow, and two texts. #>
+    param([System.IO.Stream]$Source)
+
+    $line = New-Object 'System.Collections.Generic.List[byte]'
+    while ($true) {
+        $byte = $Source.ReadByte()
+        if ($byte -lt 0) {
+            throw 'Standard input ended before the line that says what to do.'
+        }
+        if ($byte -eq 10) {
+            break
+        }
+        $null = $line.Add([byte]$byte)
+    }
+    [string[]]$fields = [System.Text.Encoding]::UTF8.GetString($line.ToArray()).Split([char]9)
+    if ($fields.Length -ne 4) {
+        throw 'The line that says what to do has not four fields.'
+    }
+    return @{ verb = $fields[0]; bytes = [long]$fields[1]; path = $fields[2]; arguments = $fields[3] }
+}
+
+function Copy-NodeBytes {
+    <# .SYNOPSIS So many bytes from one stream to another. #>
+    param([System.IO.Stream]$Source, [System.IO.Stream]$Target, [long]$Count)
+
+    $buffer = New-Object byte[] 65536
+    $left = $Count
+    while ($left -gt 0) {
+        $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
+        if ($got -le 0) {
+            throw "Standard input ended $left bytes too early."
+        }
+        $Target.Write($buffer, 0, $got)
+        $left -= $got
+    }
+}
+
+function Invoke-NodeProgram {
+    <# .SYNOPSIS A program that gets so many bytes on its standard input, and its end. Returns its exit code. #>
+    param([string]$Program, [string]$Arguments, [System.IO.Stream]$Source, [long]$Count)
+
+    $start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
+    $start.UseShellExecute = $false
+    $start.RedirectStandardInput = $true
+    $start.RedirectStandardOutput = $true
+    $start.RedirectStandardError = $true
+    $process = [System.Diagnostics.Process]::Start($start)
+    $said = $process.StandardOutput.BaseStream.CopyToAsync([System.Console]::OpenStandardOutput())
+    $failed = $process.StandardError.BaseStream.CopyToAsync([System.Console]::OpenStandardError())
+    try {
+        Copy-NodeBytes -Source $Source -Target $process.StandardInput.BaseStream -Count $Count
+        $process.StandardInput.Close()
+    }
+    catch {
+        $failure = $_
+        # A program may end without having read everything: then its exit code says what became of it.
+        if (-not $process.WaitForExit(5000)) {
+            throw $failure
+        }
+    }
+    $null = $process.WaitForExit()
+    # What it has started may hold the two streams open: what it has written itself is there at once.
+    $null = [System.Threading.Tasks.Task]::WaitAll([System.Threading.Tasks.Task[]]@($said, $failed), 5000)
+    return $process.ExitCode
+}
+
+function Write-NodeFileFrom {
+    <# .SYNOPSIS So many bytes become the file. #>
+    param([string]$Path, [System.IO.Stream]$Source, [long]$Count)
+
+    $file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+        [System.IO.FileShare]::None)
+    try {
+        Copy-NodeBytes -Source $Source -Target $file -Count $Count
+    }
+    finally {
+        $file.Dispose()
+    }
+}
+
+function Read-NodeFileTo {
+    <# .SYNOPSIS A file's bytes, to standard output. #>
+    param([string]$Path)
+
+    $file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete')
+    try {
+        $target = [System.Console]::OpenStandardOutput()
+        $file.CopyTo($target)
+        $target.Flush()
+    }
+    finally {
+        $file.Dispose()
+    }
+}
+
+$code = 0
+try {
+    $source = [System.Console]::OpenStandardInput()
+    $order = Read-NodeOrder -Source $source
+    $verb = [string]$order['verb']
+    $path = [string]$order['path']
+    $count = [long]$order['bytes']
+    if ($verb -ceq 'run') {
+        $code = Invoke-NodeProgram -Program $path -Arguments $order['arguments'] -Source $source -Count $count
+    }
+    elseif ($verb -ceq 'put') {
+        Write-NodeFileFrom -Path $path -Source $source -Count $count
+        [System.Console]::Out.WriteLine((Get-NodeFileHash -Path $path))
+    }
+    elseif ($verb -ceq 'fetch') {
+        Read-NodeFileTo -Path $path
+    }
+    else {
+        throw "There is nothing called '$verb' here."
+    }
+}
+catch {
+    [System.Console]::Error.WriteLine((Get-NodeErrorText -Record $_))
+    $code = 1
+}
+$null = [System.Environment]::Exit($code)

@@ -1,0 +1,179 @@
+"""exec in a HostProcess pod: the program runs on the pod's machine, as SYSTEM, and the connection ends with what it
+passes through: the machine's network, its kubelet, its containerd.
+
+Which programs are found: the base image leaves PATH empty, so those with a full path, and others where the pod sets
+PATH. Standard input is read as the program would: PowerShell itself reads all of it for `$input`, to its end, which
+v4.channel.k8s.io never tells; with -InputFormat None it is left to the script.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tests.lab.cluster.websocket import Channels
+from tests.lab.machine.errors import NotSimulated, PowerLost, SessionKilled, WinError
+
+if TYPE_CHECKING:
+    from tests.lab.machine.node import SimulatedNode
+    from tests.lab.server.shell import Reply
+
+Object = dict[str, Any]
+STDOUT, STDERR, STATUS = 1, 2, 3
+POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
+_SERVICES = ("kubelet", "containerd")
+
+
+class Inside(Protocol):
+    """A NodeHost: a machine on which programs run without a remote session."""
+
+    @property
+    def node(self) -> SimulatedNode: ...
+
+    def inside(self, command: str, stdin: bytes) -> Reply:
+        """Run a command line at the machine itself, as SYSTEM. PowerLost."""
+        ...
+
+
+def is_host_process(pod: Object) -> bool:
+    spec = pod.get("spec") or {}
+    options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
+    return bool(options.get("hostProcess") and spec.get("hostNetwork"))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The answer, or none: the connection was cut on its way."""
+
+    code: int = 0
+    stdout: bytes = b""
+    stderr: bytes = b""
+    why: str = ""
+    """The program could not be started."""
+
+
+def serve(host: Inside, pod: Object, argv: list[str], channels: Channels) -> bool:
+    """Run the program and answer. False when nobody answers any more: the connection is to be dropped."""
+    cuts: list[bool] = []
+    node = host.node
+    node.on_cut.append(cuts.append)
+    before = _pids(node)
+    try:
+        ended = _run(host, pod, argv, channels)
+    except (SessionKilled, PowerLost):
+        return False
+    finally:
+        node.on_cut.remove(cuts.append)
+    if ended is None or cuts or _pids(node) != before:
+        return False
+    for channel, data in ((STDOUT, ended.stdout), (STDERR, ended.stderr)):
+        if data:
+            channels.say(channel, data)
+    channels.say(STATUS, json.dumps(status(None if ended.why else ended.code, ended.why)).encode())
+    channels.end()
+    return True
+
+
+def _pids(node: SimulatedNode) -> list[int]:
+    with node.lock:
+        return [node.services.runtime(name).pid for name in _SERVICES if node.services.state(name) is not None]
+
+
+def status(code: int | None, why: str = "") -> Object:
+    """The Status object that ends an exec; None for a program that was not started.
+
+    Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, ServeExec.
+    """
+    if code is None:
+        return {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": why, "code": 500}
+    if not code:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: exit status {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
+
+
+def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ended | None:
+    container = pod["spec"]["containers"][0]
+    path = next((item["value"] for item in container.get("env") or [] if item["name"].upper() == "PATH"), "")
+    if "\\" not in argv[0] and not path:
+        why = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
+        return Ended(why=why)
+    words = [word.lower() for word in argv]
+    if "-inputformat" in words and words[words.index("-inputformat") + 1] == "none":
+        return _order(host, channels)
+    reads = _reads_input(argv)
+    stdin = b"".join(channels.stdin()) if reads else b""
+    if channels.gone:
+        return None
+    reply = host.inside(" ".join(argv), stdin)
+    return Ended(reply.exit_status, reply.stdout, reply.stderr)
+
+
+def _reads_input(argv: list[str]) -> bool:
+    from tests.lab.server.shell import reads_stdin  # the server starts with the cluster, the cluster not with it
+
+    return reads_stdin(" ".join(argv))
+
+
+class _Source:
+    """Standard input, of which a program takes as much as it wants."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._held = pieces, bytearray()
+
+    def line(self) -> bytes | None:
+        while b"\n" not in self._held:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return None
+            self._held += piece
+        found, _, rest = bytes(self._held).partition(b"\n")
+        self._held = bytearray(rest)
+        return found
+
+    def take(self, count: int) -> bytes | None:
+        while len(self._held) < count:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return None
+            self._held += piece
+        found = bytes(self._held[:count])
+        del self._held[:count]
+        return found
+
+
+def _order(host: Inside, channels: Channels) -> Ended | None:
+    """What the script of the connection plugin does: docs/protocol.md, section 5."""
+    source = _Source(channels.stdin())
+    line = source.line()
+    if line is None:
+        return None
+    fields = line.decode().split("\t")
+    if len(fields) != 4:
+        return Ended(1, stderr=b"The line that says what to do has not four fields.\r\n")
+    verb, count, path, arguments = fields
+    data = source.take(int(count))
+    if data is None:
+        return None
+    if verb == "run":
+        reply = host.inside(f"{path} {arguments}", data)
+        return Ended(reply.exit_status, reply.stdout, reply.stderr)
+    node = host.node
+    try:
+        with node.lock:
+            if verb == "put":
+                node.drive.write(path, data)
+                return Ended(stdout=hashlib.sha256(data).hexdigest().encode() + b"\r\n")
+            if verb == "fetch":
+                return Ended(stdout=node.drive.read(path))
+    except WinError as error:
+        return Ended(1, stderr=f"{error}\r\n".encode())
+    raise NotSimulated(f"There is nothing called '{verb}'.")
