@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# What the connection plugin host_process runs in its pod (docs/protocol.md, section 5). The API server that it speaks
+# What the connection plugin host_process runs in its pod (docs/protocol.md, section 8). The API server that it speaks
 # with may be unable to close standard input: nothing here waits for its end. It is started with -InputFormat None,
 # without which PowerShell itself would read all of it.
 

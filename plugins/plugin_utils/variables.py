@@ -34,6 +34,7 @@ _SOURCES = (
     "roles/*/defaults/*.yml",
     "roles/*/tasks/*.yml",
     "plugins/plugin_utils/node_yaml/*.py",
+    "plugins/connection/*.py",
 )
 
 

@@ -3,65 +3,101 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import Wanted, body
 
-from tests.integration.lab import ROOT, Bench, Run
-from tests.integration.whole import BRIDGE, OVERLAY, Kind, Whole
+from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
+from tests.integration.records import leaks
+from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
+from tests.integration.whole import Kind as NodeKind
+from tests.lab.cluster.api import Call
+from tests.lab.cluster.kinds import Kind
+from tests.lab.cluster.store import ApiError
+from tests.lab.programs.builds import build
 
 NAMESPACE = "winkube-node"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+DIAGNOSE = ROOT / "playbooks" / "diagnose.yml"
+PROVISION = ROOT / "playbooks" / "provision.yml"
+CNI_CONF = r"C:\k\cni\config\cni.conf"
+SHORT: dict[str, Any] = {"winkube_diagnose_samples": 1, "winkube_diagnose_registries": ["http://xyz/"]}
+CONNECTION = {"ansible_connection": "winkube.node.host_process", "ansible_shell_type": "powershell"}
 
 
 class Managed(Whole):
-    """A whole node whose doors are shut: what is left is its cluster's API."""
-
-    def shut(self) -> None:
-        """No SSH and no WinRM any more; its Network stays."""
-        node = self.host.node
-        self.host.in_turn(lambda: node.services.set_state("sshd", "stopped"))
+    """A whole node that answers neither SSH nor WinRM: what is left is its cluster's API."""
 
     def play(self, playbook: Path | str, *arguments: object, **more: Any) -> Run:
         """A playbook with an inventory that has no address, over the cluster."""
-        inventory = self.bench.file("cluster.ini", "win1\n[windows]\nwin1\n")
-        wanted = {
-            "ansible_connection": "winkube.node.host_process",
-            "ansible_shell_type": "powershell",
-            "winkube_hosts": "windows",
-            "winkube_cluster": {"kubeconfig": str(self.cluster.kubeconfig)},
-            **more,
-        }
-        extra = self.bench.file("host_process.json", json.dumps(wanted))
-        return self.bench.ansible_playbook("-i", inventory, playbook, *arguments, "-e", f"@{extra}")
+        inventory = self.bench.file("cluster.ini", "[windows]\nwin1\n")
+        extra = self.bench.file("host_process.json", json.dumps(self.variables(**CONNECTION, **more)))
+        words = ("-i", inventory, playbook, *arguments, "-e", f"@{extra}")
+        return self.bench.ansible_playbook(*words)
+
+    def ping(self, *arguments: object, **more: Any) -> Run:
+        return self.play(self.bench.play(PING), *arguments, **more)
 
     def pods(self) -> list[str]:
-        """The pods of ours that the cluster has, once the run's keeper has had the time."""
+        """Pods of ours that stay, once the process that takes them away has had its time."""
         end = time.monotonic() + 20
         while True:
-            items = self.cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+            items = self.cluster.request("GET", PODS).get("items") or []
             left = [item["metadata"]["name"] for item in items if not item["metadata"].get("deletionTimestamp")]
             if not left or time.monotonic() > end:
                 return left
             time.sleep(0.1)
 
 
-@pytest.fixture(scope="module", params=[BRIDGE, OVERLAY], ids=["v4, 1.27", "v5, 1.37"])
+both = pytest.mark.parametrize("managed", [BRIDGE, OVERLAY], ids=["v4, 1.27", "v5, 1.37"], indirect=True)
+newest = pytest.mark.parametrize("managed", [OVERLAY], ids=["v5, 1.37"], indirect=True)
+
+
+@pytest.fixture(scope="module")
 def managed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
     """Made once for each protocol of exec: tests leave it as it was."""
-    kind: Kind = request.param
+    kind: NodeKind = request.param
     bench = Bench(tmp_path_factory.mktemp("managed"))
     try:
         made = Managed(bench, kind)
         made.converge()
+        made.host.set(access="refused")
+        bench.reset_ledger()
         yield made
+        assert leaks(bench) == []
     finally:
         bench.close()
 
 
+@pytest.fixture(autouse=True)
+def _no_pod_is_left(managed: Managed) -> Iterator[None]:
+    yield
+    assert managed.pods() == []
+
+
+def posts(managed: Managed) -> list[Call]:
+    """Every attempt to make a pod."""
+    return [call for call in managed.cluster.calls if call.method == "POST" and call.path == PODS]
+
+
 PING = """
+- hosts: windows
+  gather_facts: false
+  tasks:
+    - ansible.windows.win_ping:
+"""
+FILES = """
 - hosts: windows
   gather_facts: false
   tasks:
@@ -70,10 +106,227 @@ PING = """
       register: said
     - ansible.builtin.assert:
         that: said.stdout | trim == "WIN1"
+    - ansible.windows.win_copy:
+        src: {source}
+        dest: C:\\Users\\Public\\copied.bin
 """
 
 
-def test_modules_and_commands(managed: Managed) -> None:
-    run = managed.play(managed.bench.play(PING))
+@both
+def test_modules_commands_and_files(managed: Managed) -> None:
+    bench, content = managed.bench, bytes(range(256)) * 1200
+    source = bench.directory / "source.bin"
+    source.write_bytes(content)
+    run = managed.play(bench.play(FILES.format(source=source)))
     assert run.rc == 0, run
-    assert managed.pods() == []
+    copied = "C:\\Users\\Public\\copied.bin"
+    assert managed.host.in_turn(lambda: managed.host.node.drive.read(copied)) == content
+    assert [call.status for call in posts(managed)] in ([404, 201], [201]), "one pod for all five tasks"
+
+
+@both
+def test_site_finds_nothing_to_do_and_a_change_restarts_the_kubelet_under_the_connection(managed: Managed) -> None:
+    """Exec goes through the kubelet: its restart cuts the connection, and the batch is asked for when it is back."""
+    bench = managed.bench
+    bench.reset_ledger()
+    again = managed.play(SITE)
+    assert again.recap["win1"].changed == 0, again
+    assert bench.calls() == 1
+    pid = managed.pid("kubelet")
+    changed = managed.play(SITE, winkube_kubelet_verbosity=4)
+    assert changed.rc == 0 and changed.recap["win1"].changed == 1, changed
+    assert managed.pid("kubelet") != pid
+    assert "asking the node what became of it" in changed.output, changed
+    back = managed.play(SITE)
+    assert back.rc == 0 and back.recap["win1"].changed == 1, back
+
+
+@newest
+def test_a_broken_node_is_diagnosed_and_the_remedy_applied(managed: Managed) -> None:
+    """Its network is not ready: pods of the cluster do not start, and a HostProcess pod does."""
+    node = managed.host.node
+    managed.host.in_turn(lambda: node.drive.delete(CNI_CONF))
+    managed.cluster.advance(60)
+    folder = managed.bench.directory / "report"
+    broken = managed.play(DIAGNOSE, winkube_diagnose_dir=str(folder), winkube_diagnose_watch=1, **SHORT)
+    assert broken.rc == 2, broken
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    (absent,) = (cause for cause in report["nodes"][0]["causes"] if cause["id"] == "cni.absent")
+    assert absent["remedy"]["command"] == "ansible-playbook winkube.node.site --tags flannel --limit win1"
+    mended = managed.play(SITE, "--tags", "flannel", "--limit", "win1")
+    assert mended.rc == 0 and mended.recap["win1"].changed == 1, mended
+    managed.cluster.advance(60)
+    well = managed.play(DIAGNOSE, winkube_diagnose_dir=str(folder), winkube_diagnose_watch=1, **SHORT)
+    assert well.rc == 0, well
+
+
+@newest
+def test_a_pushed_kubelet_restarts_itself_from_under_the_connection(managed: Managed) -> None:
+    source = managed.bench.directory / "kubelet.exe"
+    source.write_bytes(build("kubelet", "1.37.0"))
+    path = r"C:\k\kubelet.exe"
+    item = {"name": "kubelet", "sourceURL": str(source), "destination": path, "overwrite": True}
+    pushed = managed.play(PROVISION, winkube_provisioners=[item])
+    assert pushed.rc == 0, pushed
+    assert managed.host.in_turn(lambda: managed.host.node.drive.read(path)) == source.read_bytes()
+    assert managed.state("kubelet") == "running"
+    back = managed.play(SITE)
+    assert back.rc == 0 and back.recap["win1"].changed == 1, back
+
+
+# -- pods that cannot be had -------------------------------------------------------------------------------------------
+
+
+@newest
+def test_why_there_is_no_pod(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each refusal is a sentence with the way out, and leaves nothing behind."""
+    soon = {"winkube_host_process_start_timeout": 3}
+    missing = managed.ping(winkube_host_process_node="win9", **soon)
+    assert "There is no Node win9 in https://127.0.0.1" in missing.output, missing
+    node = managed.host.node
+    managed.host.in_turn(lambda: node.pods.unpullable.add("mcr.microsoft.com"))
+    pulling = managed.ping(**soon)
+    assert "ImagePullBackOff: Back-off pulling image" in pulling.output, pulling
+    assert "winkube_host_process_image" in pulling.output
+    there = managed.ping(winkube_host_process_image="registry.internal/any:1", **soon)
+    assert there.rc == 0, there
+    managed.host.in_turn(lambda: node.pods.unpullable.clear())
+    for said, wanted in (
+        ('pods "x" is forbidden: violates PodSecurity "baseline:latest": hostProcess', "enforce=privileged"),
+        ('pods "x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2', "10m of CPU and 100Mi"),
+        ('User "nobody" cannot create resource "pods" in API group ""', "docs/host_process.md"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(managed.cluster.api, "admit", refusing(said))
+            refused = managed.ping(**soon)
+        assert refused.recap["win1"].unreachable == 1 and wanted in refused.output, refused
+    managed.host.in_turn(lambda: node.run(r"C:\Windows\System32\sc.exe", ["stop", "kubelet"]))
+    managed.cluster.advance(70)
+    stopped = managed.ping(**soon)
+    assert "The Node is not Ready: Kubelet stopped posting node status" in stopped.output, stopped
+    managed.host.in_turn(lambda: node.run(r"C:\Windows\System32\sc.exe", ["start", "kubelet"]))
+    managed.cluster.advance(30)
+
+
+def refusing(sentence: str) -> Callable[..., None]:
+    def admit(kind: Kind, namespace: str, body: dict[str, Any]) -> None:
+        if kind.name == "Pod":
+            raise ApiError(403, "Forbidden", sentence)
+
+    return admit
+
+
+GROUP_OF = {"Role": "roles", "RoleBinding": "rolebindings"} | {
+    "ClusterRole": "clusterroles",
+    "ClusterRoleBinding": "clusterrolebindings",
+}
+
+
+@newest
+def test_the_rights_of_the_example_are_enough(managed: Managed) -> None:
+    for document in yaml.safe_load_all((ROOT / "examples" / "rbac" / "host_process.yml").read_text(encoding="utf-8")):
+        if document["kind"] == "Namespace":
+            continue
+        place = f"namespaces/{NAMESPACE}/" if document["kind"].startswith("Role") else ""
+        path = f"/apis/rbac.authorization.k8s.io/v1/{place}{GROUP_OF[document['kind']]}"
+        assert managed.cluster.request("POST", path, document).get("status") != "Failure"
+    file = managed.bench.file("operator.conf", managed.cluster.kubeconfig_for("ann", "winkube-operators"))
+    run = managed.ping(winkube_cluster={"kubeconfig": str(file)})
+    assert run.rc == 0, run
+    assert [call for call in managed.cluster.refusals if call.user == "ann"] == []
+    nobody = managed.bench.file("nobody.conf", managed.cluster.kubeconfig_for("bob"))
+    refused = managed.ping(winkube_cluster={"kubeconfig": str(nobody)})
+    assert refused.recap["win1"].unreachable == 1 and 'User "bob" cannot get resource "pods"' in refused.output, refused
+
+
+@newest
+def test_check_mode_makes_a_pod_only_where_it_may(managed: Managed) -> None:
+    refused = managed.ping("--check", winkube_host_process_pod_in_check_mode=False)
+    assert "Check mode may make no pod" in refused.output, refused
+    made = len(posts(managed))
+    assert managed.ping("--check").rc == 0
+    assert len(posts(managed)) == made + 1
+
+
+@newest
+def test_what_earlier_runs_left_is_taken_away_and_a_pod_of_others_is_not(managed: Managed) -> None:
+    wanted = Wanted("win1", NAMESPACE, "image", "0123456789abcdef", "deploy@ci-7 (pid 1)", 60)
+    left = body(wanted, datetime.now(UTC) - timedelta(hours=1))
+    running = body(replace(wanted, run="fedcba9876543210"), datetime.now(UTC))
+    for pod in (left, running):
+        managed.cluster.request("POST", PODS, pod)
+    assert managed.ping().rc == 0
+    names = [item["metadata"]["name"] for item in managed.cluster.request("GET", PODS)["items"]]
+    assert left["metadata"]["name"] not in names
+    assert running["metadata"]["name"] in names
+    managed.cluster.request("DELETE", f"{PODS}/{running['metadata']['name']}")
+    managed.cluster.advance(5)
+
+
+@newest
+def test_an_api_server_whose_gate_is_off_speaks_v4(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(managed.cluster.https, "protocols", ("v4.channel.k8s.io",))
+    assert managed.ping().rc == 0
+
+
+@newest
+def test_ctrl_c_leaves_no_pod(managed: Managed) -> None:
+    """Ctrl-C, and a kill that nobody can react to."""
+    managed.host.set(latency_s=5.0)
+    try:
+        for signal_ in (signal.SIGINT, signal.SIGKILL):
+            before = len(posts(managed))
+            words = [managed.bench.play(PING), "-i", managed.bench.file("c.ini", "[windows]\nwin1\n")]
+            words += ["-e", json.dumps(managed.variables(**CONNECTION))]
+            run = subprocess.Popen(
+                [str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
+                cwd=managed.bench.directory,
+                env=managed.bench.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            until(partial(made_since, managed, before))
+            os.killpg(run.pid, signal_)
+            run.communicate(timeout=30)
+            assert managed.pods() == []
+    finally:
+        managed.host.set(latency_s=0.0)
+
+
+def made_since(managed: Managed, before: int) -> bool:
+    return len(posts(managed)) > before
+
+
+def until(so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not so():
+        assert time.monotonic() < end, "nobody got there"
+        time.sleep(0.05)
+
+
+# -- the inventory -----------------------------------------------------------------------------------------------------
+
+
+@newest
+def test_three_lines_make_an_inventory_that_needs_nothing_else(managed: Managed) -> None:
+    bench = managed.bench
+    source = bench.file(
+        "cluster_nodes.yml",
+        f"plugin: winkube.node.cluster_nodes\nkubeconfig: {managed.cluster.kubeconfig}\n"
+        "keyed_groups: [{key: \"k8s_node_labels['kubernetes.io/os']\", prefix: os}]\n",
+    )
+    env = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.cluster_nodes"}
+    run = bench.ansible("-i", source, "os_windows", "-m", "ansible.windows.win_ping", env=env)
+    assert run.rc == 0 and "win1 | SUCCESS" in run.output, run
+    listed = bench.ansible(
+        "-i", source, "windows_nodes", "-m", "ansible.builtin.debug", "-a", "var=hostvars.win1", env=env
+    )
+    assert "containerd://2.3.7" in listed.output and '"k8s_node_ready": true' in listed.output, listed
+    ssh = bench.file("ssh_cluster_nodes.yml", source.read_text() + "connection: ssh\n")
+    shown = bench.ansible("-i", ssh, "win1", "-m", "ansible.builtin.debug", "-a", "var=ansible_host", env=env)
+    assert '"ansible_host": "192.168.122.231"' in shown.output, shown
+    wrong = bench.file("no_cluster_nodes.yml", "plugin: winkube.node.cluster_nodes\nkubeconfig: nowhere.conf\n")
+    failed = bench.ansible("-i", wrong, "all", "-m", "ansible.windows.win_ping", env=env)
+    assert "there is no file" in failed.output and "nowhere.conf" in failed.output, failed

@@ -61,7 +61,12 @@ class Whole:
 
     def site(self, *arguments: object, playbook: Path | str = SITE, **more: Any) -> Run:
         """site.yml; more variables as keywords."""
-        wanted = {
+        extra = self.bench.file("extra.json", json.dumps(self.variables(**more)))
+        return self.bench.ansible_playbook(playbook, *arguments, "-e", f"@{extra}")
+
+    def variables(self, **more: Any) -> dict[str, Any]:
+        """What site.yml is given; more as keywords."""
+        return {
             "winkube_hosts": "windows",
             "winkube_download_base": BASE,
             "winkube_download_sums": str(self.sums),
@@ -69,8 +74,6 @@ class Whole:
             "winkube_cluster": {"kubeconfig": str(self.cluster.kubeconfig)},
             **self.kind.variables(**more),
         }
-        extra = self.bench.file("extra.json", json.dumps(wanted))
-        return self.bench.ansible_playbook(playbook, *arguments, "-e", f"@{extra}")
 
     def converge(self, *arguments: object, **more: Any) -> Run:
         """A run that has to succeed."""

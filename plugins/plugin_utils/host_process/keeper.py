@@ -5,6 +5,8 @@
 
 Ansible tells a connection plugin of the end of a task, not of the end of a run. So whoever makes a pod leaves a process
 behind, as ssh does for ControlPersist: it waits for the end of ansible-playbook, deletes the pod and ends.
+
+A file of its own: it forks, and nothing else here does.
 """
 
 from __future__ import annotations

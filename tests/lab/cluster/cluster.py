@@ -83,8 +83,8 @@ class Cluster:
         self.api.terminate = self.controllers.workloads.terminate
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.flows = Flows(self)
-        self._server = self._listen()
-        self.address = f"127.0.0.1:{self._server.port}"
+        self.https = self._listen()
+        self.address = f"127.0.0.1:{self.https.port}"
         self.server = f"https://{self.address}"
         fill(self.store, self.settings, self.server, self.ca.pem)
         self.clock.advance(30)
@@ -95,7 +95,7 @@ class Cluster:
         _BY_ADDRESS[self.address] = self
         for machine in machines():
             machine.in_turn(lambda node=machine.node: self.attach(node))  # type: ignore[misc]
-        self._server.start()
+        self.https.start()
 
     def _listen(self) -> HttpsServer:
         names = ("kubernetes", "kubernetes.default", "localhost", self.settings.name)
@@ -118,7 +118,7 @@ class Cluster:
 
     def stop(self) -> None:
         _BY_ADDRESS.pop(self.address, None)
-        self._server.stop()
+        self.https.stop()
 
     # -- time ----------------------------------------------------------------------------------------------------
 

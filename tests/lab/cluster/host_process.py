@@ -151,7 +151,7 @@ class _Source:
 
 
 def _order(host: Inside, channels: Channels) -> Ended | None:
-    """What the script of the connection plugin does: docs/protocol.md, section 5."""
+    """What the script of the connection plugin does: docs/protocol.md, section 8."""
     source = _Source(channels.stdin())
     line = source.line()
     if line is None:

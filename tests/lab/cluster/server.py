@@ -36,7 +36,8 @@ class HttpsServer:
         context.load_cert_chain(certificate, key)
         context.load_verify_locations(ca)
         context.verify_mode = ssl.CERT_OPTIONAL
-        self._server = _Server(("127.0.0.1", 0), _handler(answer, context, protocols))
+        self.protocols = protocols
+        self._server = _Server(("127.0.0.1", 0), _handler(answer, context, lambda: self.protocols))
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="winkube-lab-api", daemon=True
@@ -51,7 +52,9 @@ class HttpsServer:
         self._thread.join(timeout=5)
 
 
-def _handler(answer: Answer, context: ssl.SSLContext, protocols: tuple[str, ...]) -> type[BaseHTTPRequestHandler]:
+def _handler(
+    answer: Answer, context: ssl.SSLContext, spoken: Callable[[], tuple[str, ...]]
+) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "winkube-lab-simulated"
         sys_version = ""
@@ -96,6 +99,7 @@ def _handler(answer: Answer, context: ssl.SSLContext, protocols: tuple[str, ...]
             """A program in a pod, over a WebSocket: its messages are known already, or it is spoken with."""
             key = self.headers.get("Sec-WebSocket-Key") or ""
             offered = [item.strip() for item in (self.headers.get("Sec-WebSocket-Protocol") or "").split(",")]
+            protocols = spoken()
             chosen = next((item for item in protocols if item in offered), "")
             if (self.headers.get("Upgrade") or "").lower() != "websocket" or not key:
                 self.send_error(400, "you must use an upgrade to a WebSocket")

@@ -97,7 +97,7 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def names_of_contents() -> Iterator[str]:
-    for folder in ("modules", "inventory", "callback", "filter", "lookup", "test"):
+    for folder in ("modules", "inventory", "connection", "callback", "filter", "lookup", "test"):
         names = {path.stem for path in (PLUGINS / folder).glob("*") if path.suffix in {".py", ".ps1"}}
         yield from sorted(names - {"__init__"})
     yield from sorted(path.name for path in (ROOT / "roles").iterdir() if path.is_dir())
@@ -176,7 +176,8 @@ def variables_of_playbooks() -> set[str]:
 
 def known_variables() -> set[str]:
     inventory = {row.variable for row in VARIABLES}
-    return variables_of_roles() | variables_of_playbooks() | inventory | HOST | FACT
+    connection = set(_VARIABLE.findall(text_of(PLUGINS / "connection" / "host_process.py")))
+    return variables_of_roles() | variables_of_playbooks() | inventory | connection | HOST | FACT
 
 
 @pytest.mark.parametrize("page", PAGES, ids=label)
