@@ -145,8 +145,8 @@ class Connection(ConnectionBase):
     def _connect(self) -> Connection:
         if not self._connected:
             try:
-                self._access = self._opened()
-                self._ensure(self._access)
+                self._access = access = self._opened()
+                self._ensure(access)
             except ClusterError as error:
                 raise AnsibleConnectionFailure(str(error)) from None
             self._connected = True
@@ -189,13 +189,12 @@ class Connection(ConnectionBase):
                 "Check mode may make no pod (winkube_host_process_pod_in_check_mode), and without one "
                 f"{access.wanted.node} cannot be read."
             )
-        if access.ensure(self._keep):
+        if access.ensure(lambda: self._keep(access.wanted)):
             self._say(f"reached through the pod {access.wanted.namespace}/{access.wanted.name}")
 
-    def _keep(self) -> None:
+    def _keep(self, wanted: pod.Wanted) -> None:
         """The pod is about to be made: from now on somebody takes it away when the run is over."""
-        assert self._access is not None
-        wanted, options = self._access.wanted, self._reopen
+        options = self._reopen
 
         def remove() -> None:
             cluster = Cluster.open(options)  # by itself: nothing that is open here may be shared
@@ -232,7 +231,8 @@ class Connection(ConnectionBase):
         Path(out_path).write_bytes(self._do(lambda access: access.fetch(in_path)))
 
     def _do(self, work: Any) -> Any:
-        assert self._access is not None
+        if self._access is None:
+            raise AnsibleConnectionFailure("The connection is closed.")
         try:
             return work(self._access)
         except ClusterError as error:

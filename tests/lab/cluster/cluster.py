@@ -34,7 +34,6 @@ from tests.lab.machine.clock import Clock
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
-    from tests.lab.server.shell import Reply
 
 T = TypeVar("T")
 TICK_S = 1.0
@@ -52,8 +51,6 @@ class Machine(Protocol):
     def node(self) -> SimulatedNode: ...
 
     def in_turn(self, work: Callable[[], T]) -> T: ...
-
-    def inside(self, command: str, stdin: bytes) -> Reply: ...
 
 
 def at_address(address: str) -> Cluster | None:
@@ -136,7 +133,7 @@ class Cluster:
         asked = response.json  # without the API's lock: what is asked may look at the nodes' machines
         pod = self.store.find(POD, asked["namespace"], asked["pod"]) or {}
         machine = self.machine_of(str((pod.get("spec") or {}).get("nodeName") or ""))
-        if machine is not None and host_process.is_host_process(pod):
+        if isinstance(machine, host_process.Inside) and host_process.is_host_process(pod):
             return replace(response, program=partial(host_process.serve, machine, pod, asked["argv"]))
         return replace(response, body=self.flows.messages(asked["namespace"], asked["pod"], asked["argv"]))
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tests.lab.cluster.websocket import Channels
 from tests.lab.machine.errors import NotSimulated, PowerLost, SessionKilled, WinError
@@ -27,6 +27,7 @@ POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
 _SERVICES = ("kubelet", "containerd")
 
 
+@runtime_checkable
 class Inside(Protocol):
     """A NodeHost: a machine on which programs run without a remote session."""
 

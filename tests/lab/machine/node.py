@@ -95,7 +95,7 @@ class SimulatedNode:
         self.counters = Counters()
         self.drive = self.drive_type(self.clock, self.faults)
         self.registry = self.registry_type()
-        self.pipes = self.pipes_type()
+        self.pipes: Pipes = self.pipes_type()
         self.network = self.network_type(hosts)
         self.processes = self.processes_type(self.clock, self.pipes)
         self.processes.exit_hooks.append(self.network.close_of)
