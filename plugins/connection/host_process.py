@@ -180,7 +180,7 @@ class Connection(ConnectionBase):
         return Access(cluster, wanted, start_s=float(self.get_option("start_timeout")), say=self._say)
 
     def _say(self, sentence: str) -> None:
-        display.v(sentence, host=self.get_option("node"))
+        display.display(f"{self.get_option('node')}: {sentence}")
 
     def _ensure(self, access: Access) -> None:
         may_make = not self._play_context.check_mode or self.get_option("pod_in_check_mode")
@@ -190,7 +190,8 @@ class Connection(ConnectionBase):
                 f"{access.wanted.node} cannot be read."
             )
         if access.ensure(lambda: self._keep(access.wanted)):
-            self._say(f"reached through the pod {access.wanted.namespace}/{access.wanted.name}")
+            said = f"reached through the pod {access.wanted.namespace}/{access.wanted.name}"
+            display.v(said, host=access.wanted.node)
 
     def _keep(self, wanted: pod.Wanted) -> None:
         """The pod is about to be made: from now on somebody takes it away when the run is over."""

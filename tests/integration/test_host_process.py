@@ -41,10 +41,15 @@ class Managed(Whole):
 
     def play(self, playbook: Path | str, *arguments: object, **more: Any) -> Run:
         """A playbook with an inventory that has no address, over the cluster."""
-        inventory = self.bench.file("cluster.ini", "[windows]\nwin1\n")
-        extra = self.bench.file("host_process.json", json.dumps(self.variables(**CONNECTION, **more)))
+        extra = self.bench.file("host_process.json", json.dumps(self.variables(**more)))
+        inventory = self.inventory()
         words = ("-i", inventory, playbook, *arguments, "-e", f"@{extra}")
         return self.bench.ansible_playbook(*words)
+
+    def inventory(self) -> Path:
+        """One host without an address."""
+        lines = ["[windows]", "win1", "[windows:vars]", *(f"{key}={value}" for key, value in CONNECTION.items())]
+        return self.bench.file("cluster.ini", "\n".join(lines) + "\n")
 
     def ping(self, *arguments: object, **more: Any) -> Run:
         return self.play(self.bench.play(PING), *arguments, **more)
@@ -174,6 +179,34 @@ def test_a_pushed_kubelet_restarts_itself_from_under_the_connection(managed: Man
     assert back.rc == 0 and back.recap["win1"].changed == 1, back
 
 
+@newest
+def test_looking_at_a_node_works_as_over_ssh(managed: Managed) -> None:
+    """verify, drift, a bundle of logs, CRI over TCP opened and closed."""
+    folder = managed.bench.directory / "looked"
+    for playbook, more in (
+        ("verify", {}),
+        ("drift", {"winkube_drift_dir": str(folder)}),
+        ("collect_logs", {"winkube_logs_dir": str(folder)}),
+    ):
+        run = managed.play(ROOT / "playbooks" / f"{playbook}.yml", **more)
+        assert run.rc == 0, run
+    assert {path.name for path in folder.iterdir()} >= {"drift.json", "win1.zip"}
+    for state, changed in (("present", True), ("present", False), ("absent", True), ("absent", False)):
+        run = managed.play(managed.bench.play(CRI_TCP.format(state=state)))
+        assert run.rc == 0 and bool(run.recap["win1"].changed) is changed, run
+
+
+CRI_TCP = """
+- hosts: windows
+  gather_facts: false
+  roles: [{{role: winkube.node.winkube}}]
+  tasks:
+    - winkube.node.containerd_config_tcp:
+        node: "{{{{ winkube_node }}}}"
+        state: {state}
+"""
+
+
 # -- pods that cannot be had -------------------------------------------------------------------------------------------
 
 
@@ -276,8 +309,7 @@ def test_ctrl_c_leaves_no_pod(managed: Managed) -> None:
     try:
         for signal_ in (signal.SIGINT, signal.SIGKILL):
             before = len(posts(managed))
-            words = [managed.bench.play(PING), "-i", managed.bench.file("c.ini", "[windows]\nwin1\n")]
-            words += ["-e", json.dumps(managed.variables(**CONNECTION))]
+            words = [managed.bench.play(PING), "-i", managed.inventory(), "-e", json.dumps(managed.variables())]
             run = subprocess.Popen(
                 [str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
                 cwd=managed.bench.directory,

@@ -26,6 +26,8 @@ _V5_FROM = (1, 30)
 PIECE = 256 * 1024
 SCRIPT = Path(__file__).resolve().parents[1] / "node" / "host_process.ps1"
 LOOK_S = 1.0
+QUIET_S = 5.0
+"""A pod whose image is there runs by then: nothing is said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,10 @@ class Access:
             if state.over or self.clock.now() >= end:
                 waited = "" if state.over else f" within {self.start_s:g} s (start_timeout)"
                 raise ClusterError(
-                    f"The pod {self._name} on {self.wanted.node} did not start{waited}: "
-                    f"{state.waits}{self._node_sentence()}."
+                    f"The pod {self._name} on {self.wanted.node} did not start{waited}: {state.waits}."
+                    f"{self._node_sentence()}"
                 )
-            if state.waits != said:
+            if state.waits != said and self.clock.now() >= end - self.start_s + QUIET_S:
                 said = state.waits
                 self.say(f"waiting for the pod {self._name} on {self.wanted.node}: {said}")
             self.clock.sleep(LOOK_S)
@@ -131,12 +133,12 @@ class Access:
         """What the Node says of itself where that is the reason."""
         node = self.cluster.node(self.wanted.node)
         if node is None:
-            return f". There is no Node {self.wanted.node} in {self.cluster.server}"
+            return f" There is no Node {self.wanted.node} in {self.cluster.server}."
         conditions = (node.get("status") or {}).get("conditions") or ()
         ready: Mapping[str, Any] = next((item for item in conditions if item.get("type") == "Ready"), {})
         if ready.get("status") == "True":
             return ""
-        return f". The Node is not Ready: {str(ready.get('message') or 'it says nothing').rstrip('.')}"
+        return f" The Node is not Ready: {str(ready.get('message') or 'it says nothing').rstrip('.')}."
 
     @property
     def _name(self) -> str:

@@ -153,7 +153,7 @@ def state(pod: Mapping[str, Any]) -> State:
     unfit = [item for item in status.get("conditions") or () if item.get("status") == "False" and item.get("message")]
     if unfit:
         return State(waits=f"{unfit[0].get('reason') or unfit[0]['type']}: {str(unfit[0]['message']).rstrip('.')}")
-    return State(waits="its kubelet has not taken it up: is the node Ready?")
+    return State(waits="its kubelet has not taken it up")
 
 
 def _container(reason: str, message: str) -> str:

@@ -59,7 +59,7 @@ def status(**state: Any) -> dict[str, Any]:
             {"status": {"phase": "Pending", "conditions": [{"type": "X", "status": "False", "message": "no room."}]}},
             State(waits="X: no room"),
         ),
-        ({"status": {"phase": "Pending"}}, State(waits="its kubelet has not taken it up: is the node Ready?")),
+        ({"status": {"phase": "Pending"}}, State(waits="its kubelet has not taken it up")),
     ],
 )
 def test_what_a_status_says(found: dict[str, Any], wanted: State) -> None:
