@@ -17,6 +17,24 @@ from .profile import Profile, Taint
 from .target import BUILD_LABEL, Target, selector_os, target_of
 from .workload import TEMPLATES, Pod, holds_images, pods_of
 
+# Taints that come and go with a node's condition. Sources: k8s.io/api core/v1 well_known_taints.go; cloud-provider api.
+_CONDITIONS = (
+    *(
+        f"node.kubernetes.io/{condition}"
+        for condition in (
+            "not-ready",
+            "unreachable",
+            "unschedulable",
+            "memory-pressure",
+            "disk-pressure",
+            "network-unavailable",
+            "pid-pressure",
+            "out-of-service",
+        )
+    ),
+    "node.cloudprovider.kubernetes.io/",
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodCase:
@@ -113,7 +131,7 @@ class Catalog:
                 Taint(as_text(taint.get("key")), str(taint.get("value") or ""), as_text(taint.get("effect")))
                 for taint in map(as_map, as_list(node.spec.get("taints")))
                 if taint.get("effect") in ("NoSchedule", "NoExecute")
-                and not str(taint.get("key")).startswith("node.kubernetes.io/")
+                and not str(taint.get("key")).startswith(_CONDITIONS)
             }
             common = found if common is None else common & found
         return tuple(sorted(common or (), key=str))

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from .manifest import Document, child
+from .manifest import Document, child, node_in_file
 from .model import Path
 
 
@@ -92,7 +92,7 @@ def _inside(value: Any, path: Path) -> Any:
 
 
 def _node(document: Document, path: Path) -> yaml.Node:
-    node: yaml.Node | None = document.node
+    node = node_in_file(document)
     for part in path:
         step = child(node, part)
         if step is None or node is None:
@@ -103,9 +103,7 @@ def _node(document: Document, path: Path) -> yaml.Node:
         if not first <= node.start_mark.index <= node.end_mark.index <= last:
             raise EditError("the place is behind an alias")
     if node is None:
-        raise EditError("the object came from a cluster, not from a file")
-    if document.first_line:
-        raise EditError("it is one of several JSON values in a row")
+        raise EditError("it is one of several JSON values in a row, or came from a cluster")
     return node
 
 

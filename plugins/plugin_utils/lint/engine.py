@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -121,13 +122,17 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
 
 
 def _unrendered(value: Any, path: Path) -> bool:
-    """Is what the finding is about a template that nobody has filled in, such as "{{ .Values.image }}"?"""
+    """Is what the finding is about a template that nobody has filled in, as "{{ .Values.image }}" or "<your name>"?"""
     for part in path:
         try:
             value = value[part]
         except (LookupError, TypeError):
             return False
-    return isinstance(value, str) and "{{" in value
+    return isinstance(value, str) and _UNFILLED.search(value) is not None
+
+
+# Helm and Jinja2; envsubst; what a page leaves to its reader.
+_UNFILLED = re.compile(r"\{\{|\$\{\w+\}|<[ ]?[A-Za-z][\w -]*>")
 
 
 def _hits(thing: KubeObject, pods: Sequence[PodCase], catalog: Catalog) -> Iterator[tuple[Rule, Hit, Path, Case]]:
@@ -206,7 +211,7 @@ def _found(
         remedy=masked(fill(rule.remedy, values)),
         source=rule.source,
         excerpt=_excerpt(document, line, path),
-        fixable=rule.fix is not None and document.node is not None and (pod is None or pod.pod.whole),
+        fixable=rule.fix is not None and document.editable and (pod is None or pod.pod.whole),
         silenced=silenced,
         external=bool(silenced) and not at_object,
     )

@@ -104,7 +104,7 @@ def _fix_file(groups: Sequence[Sequence[Found]], rejected: set[int]) -> FixedFil
             value = copy.deepcopy(document.value)
             apply_to_value(document, value, edits)
             splices += splices_of(document, text, edits)
-            expected[_start(document)] = value
+            expected[document.start] = value
         except (EditError, LookupError, TypeError) as error:
             refused.append(f"{file}: {group[0].finding.object} was left as it is: {error}.")
     after = apply_splices(text, splices)
@@ -113,13 +113,9 @@ def _fix_file(groups: Sequence[Sequence[Found]], rejected: set[int]) -> FixedFil
     return FixedFile(file, text, after, tuple(refused))
 
 
-def _start(document: Document) -> int:
-    return document.node.start_mark.index if document.node is not None else -1
-
-
 def _says(file: str, before: str, after: str, expected: Mapping[int, Any]) -> bool:
     """Does the edited text say what the edits say, in every document of the file?"""
-    wanted = [expected.get(_start(document), document.value) for document in read_documents(file, before)]
+    wanted = [expected.get(document.start, document.value) for document in read_documents(file, before)]
     try:
         if file.endswith(".json"):
             json.loads(after)

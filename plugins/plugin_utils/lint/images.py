@@ -17,6 +17,7 @@ _WINDOWS_TAG = re.compile(r"(windowsservercore|nanoserver|(^|[-_.])windows|ltsc2
 _BUILD_TAG = re.compile(
     r"ltsc(?P<ltsc>20\d\d)|(?:^|[-_.])10\.0\.(?P<number>\d{5})"
     r"|(?:nanoserver|servercore|windows|win)[-_.]?(?:amd64[-_.])?(?P<name>1709|1803|1809|1903|1909|2004|20h2|23h2)"
+    r"|(?:^|[-_.])windows[-_.]?(?:server)?[-_.]?(?P<year>2019|2022|2025)(?:[-_.]|$)"
     r"|(?:^|[-_])(?P<bare>1709|1803|1809|1903|1909|2004|20h2)(?:-amd64)?$",
     re.IGNORECASE,
 )
@@ -71,16 +72,42 @@ _LINUX_REPOSITORIES = frozenset(
         "varnish",
         "wordpress",
         "zookeeper",
+        "adminer",
+        "buildpack-deps",
+        "consul",
+        "erlang",
+        "gcc",
+        "jetty",
+        "keycloak",
+        "phpmyadmin",
+        "rust",
+        "tomcat",
+        "vault",
+        "gitlab/gitlab-ce",
+        "gitlab/gitlab-ee",
+        "grafana/grafana",
+        "grafana/loki",
+        "grafana/mimir",
+        "grafana/promtail",
+        "grafana/tempo",
+        "hashicorp/consul",
+        "hashicorp/vault",
+        "kong/kong-gateway",
+        "nginxinc/nginx-unprivileged",
+        "opensearchproject/opensearch",
+        "opensearchproject/opensearch-dashboards",
+        "quay.io/argoproj/argocd",
+        "quay.io/keycloak/keycloak",
+        "quay.io/oauth2-proxy/oauth2-proxy",
+        "rook/ceph",
+        "sonatype/nexus3",
         "envoyproxy/envoy",
         "jaegertracing/all-in-one",
         "mcr.microsoft.com/mssql/server",
         "mcr.microsoft.com/mssql-tools",
         "mcr.microsoft.com/azure-sql-edge",
         "mcr.microsoft.com/azure-cli",
-        "prom/node-exporter",
-        "quay.io/prometheus/node-exporter",
         "prometheus/node-exporter",
-        "registry.k8s.io/ingress-nginx/controller",
         "quay.io/cilium/cilium",
         "quay.io/minio/minio",
         "minio/minio",
@@ -107,6 +134,21 @@ _LINUX_NAMESPACES = (
     "mcr.microsoft.com/azurelinux/",
     "mcr.microsoft.com/mirror/docker/library/",
     "quay.io/centos/",
+    "quay.io/ceph/",
+    "quay.io/jetstack/",
+    "quay.io/prometheus/",
+    "quay.io/thanos/",
+    "prom/",
+    "ghcr.io/dexidp/",
+    "ghcr.io/fluxcd/",
+    "longhornio/",
+    "public.ecr.aws/nginx/",
+    "registry.k8s.io/ingress-nginx/",
+    "registry.k8s.io/kube-state-metrics/",
+    "registry.k8s.io/metrics-server/",
+    "docker.elastic.co/elasticsearch/",
+    "docker.elastic.co/kibana/",
+    "docker.elastic.co/logstash/",
 )
 _LINUX_TAG = re.compile(
     r"(^|[-_.])(alpine|bookworm|bullseye|buster|stretch|trixie|debian|jammy|noble|focal|bionic|ubuntu|slim|ubi\d*|linux"
@@ -171,4 +213,4 @@ def image_build(image: str) -> int | None:
         return None
     if match["number"]:
         return int(match["number"])
-    return BUILD_NAMES.get((match["ltsc"] or match["name"] or match["bare"]).lower())
+    return BUILD_NAMES.get((match["ltsc"] or match["name"] or match["year"] or match["bare"]).lower())

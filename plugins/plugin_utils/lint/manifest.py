@@ -3,16 +3,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads manifests: YAML or JSON text, several documents, lists of objects, and objects that came from a cluster.
 
-Every object keeps the node tree of its document, so that a path in it can be turned into line and column when, and only
-when, something is found there.
+Documents keep their values and where in the text they stand. The node tree, which knows line and column of every path,
+is made again of a document's own piece of the text when, and only when, something is found there.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -58,32 +60,120 @@ _Loader.add_implicit_resolver(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """One YAML document of one file. `node` is None for objects that came from a cluster."""
+    """One YAML document: `text[start:end]` of a file, whose first line has `first_line` before it in the file.
+
+    `text` is empty for objects that came from a cluster. `column`: of `start` in its line. `inside`: the document and
+    path of a string that holds this one, whose `text` is then that string.
+    """
 
     file: str
     text: str
-    lines: Sequence[str]
     value: Any
-    node: yaml.Node | None
-    # Of the text that the node tree counts from, in the file: not 0 in a stream of JSON values.
+    start: int = 0
+    end: int = 0
+    column: int = 0
     first_line: int = 0
+    # One of several JSON values in a row: `text` is the file, the places count from the value's own piece.
+    piece: str = ""
+    inside: tuple[Document, Path] | None = None
+
+    @property
+    def editable(self) -> bool:
+        """Can what stands here be edited in the file?"""
+        return bool(self.text) and self.inside is None
+
+    @property
+    def own_text(self) -> str:
+        """Its piece of the text, with blanks for what stands before it in its first line."""
+        return " " * self.column + (self.piece or self.text)[self.start : self.end]
 
     def position(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of the key or item that `path` names, or of the deepest part of it that is there."""
-        if self.node is None:
+        if not self.text:
             return 0, 0
-        mark = self.node.start_mark
-        node: yaml.Node | None = self.node
+        mark = None
+        node = _tree(self)
         for part in path:
             step = child(node, part)
             if step is None:
                 break
             key, node = step
             mark = (key or node).start_mark
-        return mark.line + 1 + self.first_line, mark.column + 1
+        line, column = (mark.line, mark.column) if mark else (0, self.column)
+        line += 1 + self.first_line
+        return self._outside(line, column) if self.inside else (line, column + 1)
+
+    def _outside(self, line: int, column: int) -> tuple[int, int]:
+        """The same place in the file that holds the string; where its lines do not stand as they are, the string's."""
+        assert self.inside is not None
+        outer, path = self.inside
+        first, begin = outer.position(path)
+        if not _BLOCK.search(outer.line(first)):
+            return first, begin
+        there = outer.line(first + line)
+        return first + line, len(there) - len(there.lstrip(" ")) - _indent(self.line_of(line)) + column + 1
+
+    def line_of(self, number: int) -> str:
+        """Line `number`, from 1, of the text."""
+        lines = _lines(self.text)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def line(self, number: int) -> str:
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+        """Line `number`, from 1, of the file."""
+        return self.inside[0].line(number) if self.inside else self.line_of(number)
+
+
+_BLOCK = re.compile(r":\s+\|[-+0-9]*\s*(?:#.*)?$")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+@lru_cache(maxsize=2)
+def _tree(document: Document) -> yaml.Node | None:
+    """The node tree of a document's own piece; None where the piece says nothing without the rest (a %TAG)."""
+    text = document.own_text
+    loader = _Loader(_as_yaml(document.file, text))
+    try:
+        node: yaml.Node | None = _merged(loader, loader.get_single_node(), text)
+        return node
+    except yaml.YAMLError:
+        return None
+    finally:
+        loader.dispose()
+
+
+def _merged(loader: Any, node: Any, text: str) -> Any:
+    """The tree with what its merge keys bring, which PyYAML puts there while it makes the value."""
+    if "<<" in text:
+        loader.construct_document(node)
+    return node
+
+
+@lru_cache(maxsize=1)
+def _trees(file: str, text: str) -> dict[int, yaml.Node]:
+    loader = _Loader(_as_yaml(file, text))
+    try:
+        nodes: dict[int, yaml.Node] = {}
+        while loader.check_node():
+            node = _merged(loader, loader.get_node(), text)
+            nodes[node.start_mark.index] = node
+        return nodes
+    finally:
+        loader.dispose()
+
+
+def node_in_file(document: Document) -> yaml.Node | None:
+    """The document's node tree with the places that it has in the whole file, for who edits it."""
+    if not document.editable or document.piece:
+        return None
+    return _trees(document.file, document.text).get(document.start)
 
 
 def child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
@@ -138,8 +228,12 @@ def read_documents(file: str, text: str) -> list[Document]:
     """Documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
     pieces = _concatenated(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else []
     if len(pieces) > 1:
-        return [replace(document, first_line=line) for line, piece in pieces for document in _read(file, piece, text)]
-    return _read(file, text, text)
+        return [
+            replace(document, text=text, piece=piece, first_line=document.first_line + line)
+            for line, piece in pieces
+            for document in _read(file, piece)
+        ]
+    return _read(file, text)
 
 
 def _concatenated(text: str) -> list[tuple[int, str]]:
@@ -168,18 +262,19 @@ def _concatenated(text: str) -> list[tuple[int, str]]:
 _BLANK = re.compile(r"[\ufeff\s]*")
 
 
-def _read(file: str, text: str, whole: str) -> list[Document]:
-    source = _json_as_yaml(text) if file.endswith(".json") else text
-    lines = whole.splitlines()
+def _read(file: str, text: str) -> list[Document]:
     documents: list[Document] = []
-    loader = _Loader(source)
+    loader = _Loader(_as_yaml(file, text))
+    # Without an anchor nothing is there twice, and no value holds itself.
+    make = loader.construct_document if _ANCHOR.search(text) else _Maker(loader).value
     try:
         with no_garbage_collection():
             while loader.check_node():
                 node = loader.get_node()
-                value = loader.construct_document(node)
+                value = make(node)
                 if value is not None:
-                    documents.append(Document(file, whole, lines, value, node))
+                    first, last = node.start_mark, node.end_mark
+                    documents.append(Document(file, text, value, first.index, last.index, first.column, first.line))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
@@ -201,6 +296,61 @@ def _read(file: str, text: str, whole: str) -> list[Document]:
     finally:
         loader.dispose()
     return documents
+
+
+_ANCHOR = re.compile(r"(?:^|[\s\[{,:])&[^\s&]", re.MULTILINE)
+_STR, _MAP, _SEQ = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_SCALARS = tuple(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+
+
+class _Maker:
+    """Values of node trees without aliases: what PyYAML's constructor makes of them, in half of its time.
+
+    Keys and other scalars than strings are the same objects in all documents; strings are their own.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+        self.known: dict[tuple[str, str], Any] = {}
+
+    def value(self, node: yaml.Node) -> Any:
+        try:
+            return self._make(node)
+        except _UnusualError:
+            return self.loader.construct_document(node)
+
+    def _make(self, node: yaml.Node) -> Any:
+        tag = node.tag
+        if tag == _STR:
+            text = node.value
+            return sys.intern(text) if len(text) <= _SHARED else text
+        if tag == _MAP and isinstance(node, yaml.MappingNode):
+            made = {}
+            for key, value in node.value:
+                if key.tag != _STR:
+                    raise _UnusualError
+                made[sys.intern(key.value)] = self._make(value)
+            return made
+        if tag == _SEQ:
+            return [self._make(each) for each in node.value]
+        if tag not in _SCALARS:
+            raise _UnusualError
+        found = self.known.get((tag, node.value), self)
+        if found is self:
+            found = self.known[tag, node.value] = self.loader.construct_object(node)
+        return found
+
+
+class _UnusualError(Exception):
+    """A tag or a key that only PyYAML's own constructor knows."""
+
+
+# Longer strings (scripts, certificates) are seldom there twice.
+_SHARED = 64
+
+
+def _as_yaml(file: str, text: str) -> str:
+    return _json_as_yaml(text) if file.endswith(".json") else text
 
 
 _JSON_ESCAPE = re.compile(r"\\(u[dD][89a-fA-F][0-9a-fA-F]{2}|.)")
@@ -235,12 +385,32 @@ def live_documents(objects: Sequence[Any], source: str = "cluster") -> list[Docu
     for number, value in enumerate(objects):
         if not isinstance(value, dict):
             raise UnreadableError(f"{source}: item {number} of the objects is no mapping but {json.dumps(value)[:60]}.")
-    return [Document(source, "", (), value, None) for value in objects]
+    return [Document(source, "", value) for value in objects]
 
 
 def objects_of(document: Document) -> Iterator[KubeObject]:
     """The Kubernetes objects of a document; the items of a List each for themselves. Other documents yield nothing."""
-    yield from _unwrap(document, (), document.value)
+    for thing in _unwrap(document, (), document.value):
+        yield thing
+        yield from _embedded(thing)
+
+
+def _embedded(thing: KubeObject) -> Iterator[KubeObject]:
+    """Manifests that stand as text in a ConfigMap or Secret, as those of a ClusterResourceSet of Cluster API."""
+    for holder in _TEXTS.get(thing.kind, ()):
+        for key, text in as_map(thing.value.get(holder)).items():
+            if isinstance(text, str) and _LOOKS_LIKE_PODS.search(text) and "apiVersion:" in text:
+                try:
+                    inner = read_documents(thing.document.file, text)
+                except UnreadableError:
+                    continue
+                for each in inner:
+                    path = (*thing.prefix, holder, key)
+                    yield from objects_of(replace(each, inside=(thing.document, path)))
+
+
+_TEXTS = {"ConfigMap": ("data",), "Secret": ("stringData",)}
+_LOOKS_LIKE_PODS = re.compile(r"^\s*(?:- )?containers:", re.MULTILINE)
 
 
 # Where other objects stand whole in an object: Template of OpenShift; ManifestWork of Open Cluster Management and Work

@@ -119,6 +119,11 @@ def dig(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
+def is_pipe(path: str) -> bool:
+    """Is it a named pipe of Windows?"""
+    return path.replace("/", "\\").lower().startswith("\\\\.\\pipe\\")
+
+
 def volumes(case: PodCase) -> Iterator[tuple[Path, dict[str, Any]]]:
     for number, volume in enumerate(as_list(case.pod.spec.get("volumes"))):
         if isinstance(volume, dict):

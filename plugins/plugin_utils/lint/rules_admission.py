@@ -85,6 +85,17 @@ def _apparmor_annotations(case: PodCase) -> Iterator[Hit]:
             yield Hit(("metadata", "annotations", key), {"value": key}, key.removeprefix(_APPARMOR))
 
 
+def _options_of_linux(case: PodCase) -> Iterator[Hit]:
+    """Source: k8s.io/kubernetes pkg/apis/core/validation validateLinux, 1.24 on."""
+    if case.pod.declared != "linux":
+        return
+    if case.pod.security.get("windowsOptions") is not None:
+        yield Hit(("spec", "securityContext", "windowsOptions"))
+    for container in case.pod.containers:
+        if container.security.get("windowsOptions") is not None:
+            yield Hit((*container.path, "securityContext", "windowsOptions"), {}, container.name)
+
+
 RULES: tuple[Rule, ...] = (
     _field(
         "host-pid",
@@ -288,6 +299,17 @@ RULES: tuple[Rule, ...] = (
         "Remove the field and set resources.limits of each container.",
         "k8s.io/kubernetes pkg/apis/core/validation validatePodResources, since v1.34.0",
         level=rejected(since=34, exists=32),
+    ),
+    Rule(
+        id="windows-options",
+        title="windowsOptions of a pod for Linux",
+        level=by_minor((24, Severity.ERROR)),
+        find=_options_of_linux,
+        message="spec.os.name is linux and windowsOptions are set: the API server rejects the pod.",
+        remedy="Remove windowsOptions, or say os.name: windows.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateLinux",
+        paths=("spec.securityContext.windowsOptions", "spec.containers[*].securityContext.windowsOptions"),
+        all_pods=True,
     ),
     Rule(
         id="apparmor-profile",

@@ -114,13 +114,24 @@ _HALF_NAME = re.compile(
 )
 
 
-# The same in the middle of a text: behind a scheme, a user, or the key of a connection string.
+# Of these, what is more often a namespace where something says that it is a host: `Host=postgres.db`.
+_BOTH = frozenset(["db", "sql"])
+
+
+def _foreign(namespace: str, host: bool) -> bool:
+    """Is it the end of a public name or of a file? `host`: something says that a host is meant."""
+    return namespace.lower() in _PUBLIC_OR_FILE and not (host and namespace in _BOTH)
+
+
+# The same in the middle of a text: behind a scheme, a user, the key of a connection string, or before a port.
 _HALF_NAME_IN_TEXT = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address|data source"
     r"|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
     r"(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
+# Shorter numbers behind a colon are lines and versions as well.
+_SHORTEST_PORT = len(":80")
 
 
 def _half_names(case: PodCase) -> Iterator[Hit]:
@@ -130,7 +141,7 @@ def _half_names(case: PodCase) -> Iterator[Hit]:
         if match is not None:
             known = _known_service(case, match)
             told = _HOST_LIKE.search(name) or "://" in value
-            if known or (told and match["namespace"] not in _PUBLIC_OR_FILE):
+            if known or (told and not _foreign(match["namespace"], host=True)):
                 yield Hit(path, _named(match), container)
             continue
         for found in _in_text(case, value):
@@ -140,7 +151,7 @@ def _half_names(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, _named(found), container)
     for path, text, container in _asked_hosts(case):
         match = _HALF_NAME.match(text)
-        if match is not None and (_known_service(case, match) or match["namespace"] not in _PUBLIC_OR_FILE):
+        if match is not None and (_known_service(case, match) or not _foreign(match["namespace"], host=True)):
             yield Hit(path, _named(match), container)
 
 
@@ -157,7 +168,11 @@ def _named(match: re.Match[str]) -> dict[str, str]:
 def _in_text(case: PodCase | ObjectCase, text: str) -> Iterator[re.Match[str]]:
     seen: set[str] = set()
     for match in _HALF_NAME_IN_TEXT.finditer(text) if "." in text else ():
-        told = (match["scheme"] or match["key"]) and match["namespace"].lower() not in _PUBLIC_OR_FILE
+        # `Data Source=app.db` is a file of SQLite.
+        keyed = match["scheme"] or match["key"]
+        named = keyed and not keyed.lower().startswith("data source")
+        bare = len(match["port"] or "") >= _SHORTEST_PORT and match.group().islower()
+        told = (keyed or bare) and not _foreign(match["namespace"], bool(named))
         if (_known_service(case, match) or told) and match.group() not in seen:
             seen.add(match.group())
             yield match
@@ -228,6 +243,7 @@ _UNIX_TOOLS = (
     "|sleep|tail|head|env|wget|nc|ps|stat|id|sync|sysctl|iptables|modprobe"
 )
 _TOOL_BY_PATH = re.compile(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
+_SCRIPT = re.compile(r"(?P<path>\S+\.sh)(?=\s|$)")
 _BARE_TOOL = re.compile(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
 # Their images for Windows bring these tools. Source: kubernetes/kubernetes test/images busybox, agnhost.
 _BRINGS_TOOLS = re.compile(r"(^|/)(busybox|agnhost)([:@]|$)")
@@ -243,7 +259,9 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
             found += [match["path"] for match in _TOOL_BY_PATH.finditer(text)]
         signals = list(_LINUX_SIGNAL.finditer(text))
         # Arguments begin with a program only where there is no command.
-        if not brings and path[-1] == "command" and not signals and (match := _BARE_TOOL.match(text)):
+        if path[-1] == "command" and not found and (match := _SCRIPT.match(text)):
+            yield Hit(path, {"value": match["path"], "what": "script", "where": " in a command"}, container)
+        elif not brings and path[-1] == "command" and not signals and (match := _BARE_TOOL.match(text)):
             yield Hit(path, {"value": match["path"], "what": "program", "where": " in a command"}, container)
         for value in dict.fromkeys(found):
             yield Hit(path, {"value": value, "what": "path", "where": " in a command"}, container)
@@ -257,6 +275,20 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
             yield Hit(
                 (*each.path, "workingDir"), {"value": folder, "what": "folder", "where": " of workingDir"}, each.name
             )
+
+
+# Nano Server has had no PowerShell since version 1709. Source: learn.microsoft.com, Windows container base images.
+_NANO_SERVER = re.compile(r"^mcr\.microsoft\.com/windows/nanoserver[:@]")
+_WINDOWS_POWERSHELL = re.compile(r"(?:\S*[\\/])?powershell(?:\.exe)?(?=\s|$)", re.IGNORECASE)
+
+
+def _powershell_of_nano_server(case: PodCase) -> Iterator[Hit]:
+    """Host processes have the host's."""
+    images = {container.path: container.image for container in case.pod.containers}
+    for path, text, container in () if case.pod.host_process else commands(case):
+        nano = _NANO_SERVER.match(images.get(path[:3], ""))
+        if nano and path[-1] == "command" and _WINDOWS_POWERSHELL.match(text):
+            yield Hit(path, {"value": images[path[:3]]}, container)
 
 
 _RESOLVER_FILES = re.compile(r"(/etc/(?:resolv\.conf|hosts)|[Ss]ystem32[\\/]drivers[\\/]etc[\\/]hosts)\b")
@@ -345,6 +377,20 @@ RULES: tuple[Rule, ...] = (
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
+            f"{ALL_CONTAINERS}.*Probe.exec",
+            f"{ALL_CONTAINERS}.lifecycle",
+        ),
+    ),
+    Rule(
+        id="missing-powershell",
+        title="PowerShell in Nano Server",
+        level=always(Severity.ERROR),
+        find=_powershell_of_nano_server,
+        message="{value} holds no PowerShell: Nano Server has had none since version 1709, and the command fails.",
+        remedy="Use cmd.exe, an image of Server Core, or one that brings pwsh (mcr.microsoft.com/powershell).",
+        source="learn.microsoft.com, Windows container base images",
+        paths=(
+            f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.*Probe.exec",
             f"{ALL_CONTAINERS}.lifecycle",
         ),

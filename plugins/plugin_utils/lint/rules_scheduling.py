@@ -17,7 +17,7 @@ from .levels import Level, always, by_minor
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Rule, fields, short
-from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, required_terms
+from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, other_systems, required_terms, selector_os
 
 
 def _no_os_name(case: PodCase) -> Iterator[Hit]:
@@ -145,6 +145,9 @@ def _witnesses_disagree(case: PodCase) -> Iterator[Hit]:
     strong = [each for each in case.target.evidence if each.strong]
     if len({each.os for each in strong}) > 1:
         yield Hit(("spec",), {"value": "; ".join(each.text for each in strong)})
+    for other in other_systems(as_map(case.pod.spec.get("nodeSelector"))):
+        values = {"value": f"spec.nodeSelector selects {selector_os(case.pod.spec['nodeSelector'])} and {other}"}
+        yield Hit(("spec", "nodeSelector"), values)
 
 
 def _selected_build_differs(case: PodCase) -> Iterator[Hit]:

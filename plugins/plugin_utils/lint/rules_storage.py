@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from typing import Any
 
 from .catalog import ObjectCase, PodCase
-from .levels import always, on_docker
+from .levels import always
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, mounts, volumes
-
-_MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
+from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, is_pipe, volumes
 
 # In-tree volume types that are not for Windows. Those that are: awsElasticBlockStore, azureDisk, azureFile,
 # gcePersistentDisk, vsphereVolume (kubernetes/website, Windows storage), and those without a storage system
@@ -40,97 +38,6 @@ _NOT_FOR_WINDOWS = frozenset(
 _SMB_OR_ISCSI = re.compile(r"smb|cifs|iscsi", re.IGNORECASE)
 _UNIX_MOUNT_OPTION = re.compile(r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm)\b")
 _DEFAULT_MODE = 0o644
-
-
-def _pipe(path: str) -> bool:
-    return path.replace("/", "\\").lower().startswith("\\\\.\\pipe\\")
-
-
-def _is_file(path: str) -> bool:
-    return bool(PurePosixPath(path.replace("\\", "/")).suffix)
-
-
-def _secret_volumes(case: PodCase) -> set[str]:
-    """Names of the volumes that hold Secrets, also beside other sources."""
-    return {
-        as_text(volume.get("name"))
-        for _path, volume in volumes(case)
-        if "secret" in volume
-        or any("secret" in as_map(source) for source in as_list(as_map(volume.get("projected")).get("sources")))
-    }
-
-
-_OF_FILES = ("configMap", "projected", "downwardAPI")
-
-
-def _sub_paths(case: PodCase) -> Iterator[Hit]:
-    """With Docker every part of a volume, with containerd what looks like a file: folders work.
-
-    Host processes see their volumes through the host's own file system, files of them, too.
-    """
-    if case.pod.host_process:
-        return
-    secrets = _secret_volumes(case)
-    of_files = {as_text(each.get("name")) for _path, each in volumes(case) if any(kind in each for kind in _OF_FILES)}
-    for path, mount, container in mounts(case):
-        for field in ("subPath", "subPathExpr"):
-            name = as_text(mount.get("name"))
-            if not mount.get(field) or name in secrets:
-                continue
-            file = name in of_files or _is_file(as_text(mount.get("mountPath"))) or _is_file(str(mount[field]))
-            if file or case.profile.runtime == "docker":
-                yield Hit((*path, field), {"value": str(mount[field]), "runtime": case.profile.runtime}, container)
-
-
-def _secret_sub_paths(case: PodCase) -> Iterator[Hit]:
-    secrets = _secret_volumes(case)
-    for path, mount, container in mounts(case):
-        for field in ("subPath", "subPathExpr"):
-            if mount.get(field) and as_text(mount.get("name")) in secrets:
-                yield Hit((*path, field), {"value": str(mount[field])}, container)
-
-
-def _single_files(case: PodCase) -> Iterator[Hit]:
-    if case.profile.runtime != "docker":
-        return
-    files = {
-        as_text(volume.get("name"))
-        for _path, volume in volumes(case)
-        if as_map(volume.get("hostPath")).get("type") == "File"
-    }
-    for path, mount, container in mounts(case):
-        target = as_text(mount.get("mountPath"))
-        if as_text(mount.get("name")) in files or (mount.get("subPath") and _is_file(target)):
-            yield Hit((*path, "mountPath"), {"value": target}, container)
-
-
-def _host_writes(case: PodCase) -> Iterator[Hit]:
-    """hostPath that a container may write; pipes are no files, host processes see the host's own files.
-
-    With containerd a mapped folder is the host's own, for writing as well (microsoft/hcsshim internal/hcsoci
-    createMounts): CSI drivers leave their sockets there.
-    """
-    if case.pod.host_process or case.profile.runtime != "docker":
-        return
-    hosts = {
-        as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
-        for _path, volume in volumes(case)
-        if isinstance(volume.get("hostPath"), dict)
-    }
-    for path, mount, container in mounts(case):
-        source = hosts.get(as_text(mount.get("name")))
-        if source is not None and not _pipe(source) and mount.get("readOnly") is not True:
-            yield Hit((*path, "mountPath"), {"value": source}, container)
-
-
-def _propagation(case: PodCase) -> Iterator[Hit]:
-    privileged = {each.path for each in case.pod.containers if each.security.get("privileged") is True}
-    for path, mount, container in mounts(case):
-        value = mount.get("mountPropagation")
-        if value not in (None, "None"):
-            rejected = value == "Bidirectional" and path[:3] not in privileged
-            what = " The API server rejects the pod: Bidirectional is for privileged containers." if rejected else ""
-            yield Hit((*path, "mountPropagation"), {"value": str(value), "what": what}, container)
 
 
 def _block_devices(case: PodCase) -> Iterator[Hit]:
@@ -215,6 +122,19 @@ _LINUX_DRIVERS = {
     "csi.juicefs.com": "JuiceFS",
     "rancher.io/local-path": "folders of Linux nodes",
     "openebs.io/local": "folders of Linux nodes",
+    "local.csi.openebs.io": "LVM volumes",
+    "zfs.csi.openebs.io": "ZFS volumes",
+    "jiva.csi.openebs.io": "OpenEBS volumes",
+    "cstor.csi.openebs.io": "OpenEBS volumes",
+    "io.openebs.csi-mayastor": "OpenEBS volumes",
+    "topolvm.io": "LVM volumes",
+    "linstor.csi.linbit.com": "DRBD volumes",
+    "pxd.portworx.com": "Portworx volumes",
+    "org.gluster.glusterfs": "GlusterFS",
+    "beegfs.csi.netapp.com": "BeeGFS",
+    "dobs.csi.digitalocean.com": "disks of DigitalOcean",
+    "csi.hetzner.cloud": "disks of Hetzner",
+    "linodebs.csi.linode.com": "disks of Linode",
 }
 
 
@@ -223,6 +143,15 @@ def _linux_driver(name: str) -> str:
     if "nfs" in name.lower():
         return "NFS"
     return next((what for ending, what in _LINUX_DRIVERS.items() if name == ending or name.endswith(f".{ending}")), "")
+
+
+def _asks_for_nfs(parameters: dict[str, Any]) -> bool:
+    """Drivers that serve NFS and SMB: file.csi.azure.com has `protocol`, csi.trident.netapp.io `nasType`."""
+    named = (as_text(value) for key, value in parameters.items() if _PROTOCOL.search(str(key)))
+    return any(value.lower().startswith("nfs") for value in named)
+
+
+_PROTOCOL = re.compile(r"(^|/)(protocol|nasType)$", re.IGNORECASE)
 
 
 def _nfs_volumes(case: PodCase) -> Iterator[Hit]:
@@ -243,7 +172,7 @@ def _nfs_object(case: ObjectCase) -> Iterator[Hit]:
         yield Hit(("spec", "nfs"), {"what": what, "served": "NFS"})
     provisioner = as_text(case.object.value.get("provisioner")) or as_text(as_map(case.spec.get("csi")).get("driver"))
     served = _linux_driver(provisioner)
-    if as_map(case.object.value.get("parameters")).get("protocol") == "nfs":
+    if _asks_for_nfs(as_map(case.object.value.get("parameters"))):
         served = "NFS"
     if served:
         path = ("provisioner",) if "provisioner" in case.object.value else ("spec", "csi", "driver")
@@ -319,7 +248,7 @@ def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
     if case.pod.host_process:
         return
     if any(
-        _pipe(p) and "csi-proxy" in p
+        is_pipe(p) and "csi-proxy" in p
         for _path, v in volumes(case)
         for p in [as_text(as_map(v.get("hostPath")).get("path"))]
     ):
@@ -363,59 +292,6 @@ RULES: tuple[Rule, ...] = (
         remedy="Remove medium; the volume is then on the node's disk.",
         source=DOC,
         paths=("spec.volumes[*].emptyDir.medium",),
-    ),
-    Rule(
-        id="mount-propagation",
-        title="mountPropagation",
-        level=always(Severity.ERROR),
-        find=_propagation,
-        message="mountPropagation is {value}; Windows does not propagate mounts.{what}",
-        remedy="Remove the field.",
-        source=DOC,
-        paths=(f"{_MOUNTS}.mountPropagation",),
-    ),
-    Rule(
-        id="sub-path",
-        title="subPath mounts",
-        level=on_docker(Severity.ERROR, Severity.WARNING),
-        find=_sub_paths,
-        message="subPath {value}: the documentation says that only whole volumes can be mounted; it fails with"
-        " Docker, and works with"
-        " containerd for folders (this profile: {runtime}).",
-        remedy="Mount the whole volume, or try it on the containerd of your nodes and silence this.",
-        source=DOC + "; " + KEP,
-        paths=(f"{_MOUNTS}.subPath", f"{_MOUNTS}.subPathExpr"),
-    ),
-    Rule(
-        id="secret-sub-path",
-        title="subPath of a Secret",
-        level=always(Severity.WARNING),
-        find=_secret_sub_paths,
-        message="subPath {value} of a Secret: not supported on Windows.",
-        remedy="Mount the whole Secret into a folder of its own.",
-        source=DOC,
-        paths=(f"{_MOUNTS}.subPath",),
-    ),
-    Rule(
-        id="single-file-mount",
-        title="Single files with Docker",
-        level=on_docker(Severity.WARNING, None),
-        find=_single_files,
-        message="{value} is mounted as a single file; Docker on Windows mounts folders only.",
-        remedy="Mount the folder, or use containerd.",
-        source=DOC,
-        paths=(f"{_MOUNTS}.mountPath",),
-    ),
-    Rule(
-        id="writable-host-path",
-        title="Writing to the host through hostPath with Docker",
-        level=on_docker(Severity.WARNING, None),
-        find=_host_writes,
-        message="hostPath {value} is mounted writable; mounts cannot be relied on to bring files back to the"
-        " host's file system.",
-        remedy="Mount it with readOnly: true, or write to a persistent volume.",
-        source=DOC + "; " + KEP,
-        paths=(f"{_MOUNTS}.mountPath",),
     ),
     Rule(
         id="unix-mount-option",

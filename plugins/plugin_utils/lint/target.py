@@ -90,6 +90,19 @@ def selector_os(selector: Mapping[str, Any]) -> str:
     return next(filter(None, (_label_os(str(key), str(value)) for key, value in selector.items())), "")
 
 
+def other_systems(selector: Mapping[str, Any]) -> list[str]:
+    """Labels of a nodeSelector that no node has beside the one that decides: those of the other system."""
+    decided = selector_os(selector)
+    said = ((key, _said_by(str(key), str(value))) for key, value in selector.items())
+    return [f"{key}: {selector[key]}" for key, system in said if system and decided and system != decided]
+
+
+def _said_by(key: str, value: str) -> str:
+    if key in OS_LABELS:
+        return _system(value)
+    return "windows" if key == BUILD_LABEL else _label_os(key, value)
+
+
 def _label_os(key: str, value: str) -> str:
     if value.lower() in WINDOWS_LABELS.get(key, {}):
         return "windows"

@@ -195,7 +195,9 @@ def holds_images(thing: KubeObject) -> bool:
 
 def _names_images(value: Any) -> bool:
     if isinstance(value, dict):
-        named = any(key in value for key in ("image", "containers")) and not isinstance(value.get("image"), bool)
+        image = value.get("image")
+        # Operators have it in pieces; the image of a machine's disk is another thing.
+        named = isinstance(image, str) or "repository" in as_map(image) or "containers" in value
         return named or any(_names_images(inner) for key, inner in value.items() if key != "status")
     return isinstance(value, list) and any(map(_names_images, value))
 

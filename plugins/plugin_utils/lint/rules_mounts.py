@@ -1,0 +1,199 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What containers mount, and from where on the node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from .catalog import PodCase
+from .levels import always, on_docker
+from .model import Hit, Severity, as_list, as_map, as_text
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Rule, is_pipe, mounts, volumes
+
+_MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
+
+
+def _is_file(path: str) -> bool:
+    return bool(PurePosixPath(path.replace("\\", "/")).suffix)
+
+
+def _secret_volumes(case: PodCase) -> set[str]:
+    """Names of the volumes that hold Secrets, also beside other sources."""
+    return {
+        as_text(volume.get("name"))
+        for _path, volume in volumes(case)
+        if "secret" in volume
+        or any("secret" in as_map(source) for source in as_list(as_map(volume.get("projected")).get("sources")))
+    }
+
+
+_OF_FILES = ("configMap", "projected", "downwardAPI")
+
+
+def _sub_paths(case: PodCase) -> Iterator[Hit]:
+    """With Docker every part of a volume, with containerd what looks like a file: folders work.
+
+    Host processes see their volumes through the host's own file system, files of them, too.
+    """
+    if case.pod.host_process:
+        return
+    secrets = _secret_volumes(case)
+    of_files = {as_text(each.get("name")) for _path, each in volumes(case) if any(kind in each for kind in _OF_FILES)}
+    for path, mount, container in mounts(case):
+        for field in ("subPath", "subPathExpr"):
+            name = as_text(mount.get("name"))
+            if not mount.get(field) or name in secrets:
+                continue
+            file = name in of_files or _is_file(as_text(mount.get("mountPath"))) or _is_file(str(mount[field]))
+            if file or case.profile.runtime == "docker":
+                yield Hit((*path, field), {"value": str(mount[field]), "runtime": case.profile.runtime}, container)
+
+
+def _secret_sub_paths(case: PodCase) -> Iterator[Hit]:
+    secrets = _secret_volumes(case)
+    for path, mount, container in mounts(case):
+        for field in ("subPath", "subPathExpr"):
+            if mount.get(field) and as_text(mount.get("name")) in secrets:
+                yield Hit((*path, field), {"value": str(mount[field])}, container)
+
+
+def _single_files(case: PodCase) -> Iterator[Hit]:
+    if case.profile.runtime != "docker":
+        return
+    files = {
+        as_text(volume.get("name"))
+        for _path, volume in volumes(case)
+        if as_map(volume.get("hostPath")).get("type") == "File"
+    }
+    for path, mount, container in mounts(case):
+        target = as_text(mount.get("mountPath"))
+        if as_text(mount.get("name")) in files or (mount.get("subPath") and _is_file(target)):
+            yield Hit((*path, "mountPath"), {"value": target}, container)
+
+
+def _host_writes(case: PodCase) -> Iterator[Hit]:
+    """hostPath that a container may write; pipes are no files, host processes see the host's own files.
+
+    With containerd a mapped folder is the host's own, for writing as well (microsoft/hcsshim internal/hcsoci
+    createMounts): CSI drivers leave their sockets there.
+    """
+    if case.pod.host_process or case.profile.runtime != "docker":
+        return
+    hosts = {
+        as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
+        for _path, volume in volumes(case)
+        if isinstance(volume.get("hostPath"), dict)
+    }
+    for path, mount, container in mounts(case):
+        source = hosts.get(as_text(mount.get("name")))
+        if source is not None and not is_pipe(source) and mount.get("readOnly") is not True:
+            yield Hit((*path, "mountPath"), {"value": source}, container)
+
+
+# Folders that no Windows node has. /etc, /run and /var are there: the kubelet, CNI plugins and flannel make them on C:.
+_LINUX_HOST_PATH = re.compile(
+    r"/(?:proc|sys|dev|usr|lib|lib64|bin|sbin|boot|home|root)(?:/|$)|/\S*/(?:docker|containerd|crio|dockershim)\.sock$"
+)
+
+
+def _linux_host_paths(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        source = as_text(as_map(volume.get("hostPath")).get("path"))
+        if _LINUX_HOST_PATH.match(source):
+            yield Hit((*path, "hostPath", "path"), {"value": source})
+
+
+def _propagation(rejected: bool) -> Find:
+    """Bidirectional is for privileged containers alone; the rest containerd passes over on Windows."""
+
+    def find(case: PodCase) -> Iterator[Hit]:
+        privileged = {each.path for each in case.pod.containers if each.security.get("privileged") is True}
+        for path, mount, container in mounts(case):
+            value = mount.get("mountPropagation")
+            refused = value == "Bidirectional" and path[:3] not in privileged
+            if value not in (None, "None") and refused is rejected:
+                yield Hit((*path, "mountPropagation"), {"value": str(value)}, container)
+
+    return find
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="mount-propagation",
+        title="mountPropagation",
+        level=always(Severity.WARNING),
+        find=_propagation(rejected=False),
+        message="mountPropagation is {value}; Windows does not propagate mounts, it has no effect.",
+        remedy="Remove the field.",
+        source=DOC + "; containerd internal/cri/opts spec_windows_opts.go",
+        paths=(f"{_MOUNTS}.mountPropagation",),
+    ),
+    Rule(
+        id="mount-propagation",
+        title="mountPropagation of a container that is not privileged",
+        level=always(Severity.ERROR),
+        find=_propagation(rejected=True),
+        message="mountPropagation is {value}, which is for privileged containers, and Windows has none: the API server"
+        " rejects the pod.",
+        remedy="Remove the field.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateMountPropagation",
+        paths=(f"{_MOUNTS}.mountPropagation",),
+    ),
+    Rule(
+        id="sub-path",
+        title="subPath mounts",
+        level=on_docker(Severity.ERROR, Severity.WARNING),
+        find=_sub_paths,
+        message="subPath {value}: the documentation says that only whole volumes can be mounted; it fails with"
+        " Docker, and works with"
+        " containerd for folders (this profile: {runtime}).",
+        remedy="Mount the whole volume, or try it on the containerd of your nodes and silence this.",
+        source=DOC + "; " + KEP,
+        paths=(f"{_MOUNTS}.subPath", f"{_MOUNTS}.subPathExpr"),
+    ),
+    Rule(
+        id="secret-sub-path",
+        title="subPath of a Secret",
+        level=always(Severity.WARNING),
+        find=_secret_sub_paths,
+        message="subPath {value} of a Secret: not supported on Windows.",
+        remedy="Mount the whole Secret into a folder of its own.",
+        source=DOC,
+        paths=(f"{_MOUNTS}.subPath",),
+    ),
+    Rule(
+        id="single-file-mount",
+        title="Single files with Docker",
+        level=on_docker(Severity.WARNING, None),
+        find=_single_files,
+        message="{value} is mounted as a single file; Docker on Windows mounts folders only.",
+        remedy="Mount the folder, or use containerd.",
+        source=DOC,
+        paths=(f"{_MOUNTS}.mountPath",),
+    ),
+    Rule(
+        id="linux-host-path",
+        title="Folder of a Linux host",
+        level=always(Severity.WARNING),
+        find=_linux_host_paths,
+        message="hostPath {value} is of Linux: no Windows node has it.",
+        remedy=r"Name a folder of the Windows node (C:\...), or a pipe such as \\.\pipe\containerd-containerd.",
+        source=DOC + "; kubernetes-sigs/sig-windows-tools, paths that nodes have",
+        paths=("spec.volumes[*].hostPath.path",),
+    ),
+    Rule(
+        id="writable-host-path",
+        title="Writing to the host through hostPath with Docker",
+        level=on_docker(Severity.WARNING, None),
+        find=_host_writes,
+        message="hostPath {value} is mounted writable; mounts cannot be relied on to bring files back to the"
+        " host's file system.",
+        remedy="Mount it with readOnly: true, or write to a persistent volume.",
+        source=DOC + "; " + KEP,
+        paths=(f"{_MOUNTS}.mountPath",),
+    ),
+)
