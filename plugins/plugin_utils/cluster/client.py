@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -121,12 +122,19 @@ class Cluster:
             )
         configuration = _configuration(file, str(options.get("context") or ""))
         ca_file = getattr(configuration, "ssl_ca_cert", None)
+        ca_pem = Path(ca_file).read_bytes() if ca_file else b""
+        try:
+            tls = _tls(configuration)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"cluster.kubeconfig: the certificates of {file} cannot be used: {error}.") from error
+        finally:
+            _forget_files()
         return cls(
             str(configuration.host).rstrip("/"),
-            Path(ca_file).read_bytes() if ca_file else b"",
-            _sender(configuration),
-            _listener(configuration),
-            _converser(configuration),
+            ca_pem,
+            _sender(configuration, tls),
+            _listener(configuration, tls),
+            _converser(configuration, tls),
         )
 
     def get(self, path: str) -> Object | None:
@@ -237,27 +245,54 @@ def _configuration(file: Path, context: str) -> Any:
     return configuration
 
 
-def _listener(configuration: Any) -> Listen:
+def _tls(configuration: Any) -> ssl.SSLContext:
+    """With the certificates of the kubeconfig, read now."""
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert or None)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif configuration.assert_hostname is not None:
+        context.check_hostname = bool(configuration.assert_hostname)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context
+
+
+def _forget_files() -> None:
+    """Remove the files to which the package has written what a kubeconfig has inline, private keys among it.
+
+    The package removes them when its process ends as Python processes do; Ansible's workers do not.
+    """
+    forget: Any = getattr(config.kube_config, "_cleanup_temp_files", None)
+    if forget is not None:
+        forget()
+
+
+def _listener(configuration: Any, tls: ssl.SSLContext) -> Listen:
     def listen(path: str, timeout_s: float) -> Iterator[bytes]:
         from .stream import messages  # few runs follow a stream
 
-        return messages(configuration, path, timeout_s)
+        return messages(configuration, tls, path, timeout_s)
 
     return listen
 
 
-def _converser(configuration: Any) -> Converse:
+def _converser(configuration: Any, tls: ssl.SSLContext) -> Converse:
     def converse(path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
         from .conversation import conversation  # as above
 
-        return conversation(configuration, path, stdin, protocols)
+        return conversation(configuration, tls, path, stdin, protocols)
 
     return converse
 
 
-def _sender(configuration: Any) -> Send:
+def _sender(configuration: Any, tls: ssl.SSLContext) -> Send:
     """The package's HTTPS client behind this kubeconfig's certificates, token and proxy."""
     client: Any = RESTClientObject(configuration)
+    keywords = client.pool_manager.connection_pool_kw
+    for name in ("cert_file", "key_file", "ca_certs", "ca_cert_data", "cert_reqs", "assert_hostname"):
+        keywords.pop(name, None)
+    keywords["ssl_context"] = tls
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
         headers = {"Accept": "application/json", "Content-Type": content_type}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ _STDIN, _CLOSE = 0, 255
 
 
 def conversation(
-    configuration: Any, path: str, stdin: Iterable[bytes], protocols: Sequence[str]
+    configuration: Any, tls: ssl.SSLContext, path: str, stdin: Iterable[bytes], protocols: Sequence[str]
 ) -> Iterator[tuple[int, bytes]]:
     """(channel, bytes) of the exec at `path`, while it is sent `stdin`, until the server closes it.
 
@@ -37,7 +38,7 @@ def conversation(
     """
     server = str(configuration.host)
     try:
-        with connected(configuration, path, CONNECT_S, protocols) as socket:
+        with connected(configuration, tls, path, CONNECT_S, protocols) as socket:
             socket.settimeout(SILENT_S)
             with _speaking(socket, stdin):
                 yield from _heard(socket)

@@ -40,12 +40,12 @@ Source: kubernetes staging/src/k8s.io/apimachinery/pkg/util/remotecommand/consta
 PROTOCOLS = (V5, V4)
 
 
-def messages(configuration: Any, path: str, timeout_s: float) -> Iterator[bytes]:
+def messages(configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: float) -> Iterator[bytes]:
     """A `client.Listen` with this kubeconfig's certificates, token and proxy."""
     end = time.monotonic() + timeout_s
     where = _where(configuration, path)
     try:
-        with connected(configuration, path, timeout_s) as socket:
+        with connected(configuration, tls, path, timeout_s) as socket:
             while True:
                 left = end - time.monotonic()
                 if left <= 0:
@@ -65,7 +65,7 @@ def messages(configuration: Any, path: str, timeout_s: float) -> Iterator[bytes]
 
 @contextmanager
 def connected(
-    configuration: Any, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS
+    configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS
 ) -> Iterator[WebSocket]:
     """The WebSocket at `path`, which speaks one of the protocols; closed afterwards.
 
@@ -77,7 +77,7 @@ def connected(
             f"The Python package websocket-client is missing on the controller ({_missing}); it is needed to run "
             "programs in pods: pip install websocket-client."
         ) from _missing
-    socket: Any = WebSocket(sslopt=_tls(configuration), enable_multithread=True)
+    socket: Any = WebSocket(sslopt=_options(configuration, tls), enable_multithread=True)
     try:
         socket.settimeout(timeout_s)
         socket.connect(
@@ -125,18 +125,8 @@ def _headers(configuration: Any) -> dict[str, str]:
     }
 
 
-def _tls(configuration: Any) -> dict[str, Any]:
-    options: dict[str, Any] = {"cert_reqs": ssl.CERT_NONE, "check_hostname": False}
-    if configuration.verify_ssl:
-        options = {"cert_reqs": ssl.CERT_REQUIRED}
-        if configuration.ssl_ca_cert:
-            options["ca_certs"] = configuration.ssl_ca_cert
-        if configuration.assert_hostname is not None:
-            options["check_hostname"] = configuration.assert_hostname
-    if configuration.cert_file:
-        options["certfile"] = configuration.cert_file
-    if configuration.key_file:
-        options["keyfile"] = configuration.key_file
+def _options(configuration: Any, tls: ssl.SSLContext) -> dict[str, Any]:
+    options: dict[str, Any] = {"context": tls}
     if getattr(configuration, "tls_server_name", None):
         options["server_hostname"] = configuration.tls_server_name
     return options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, wait_for
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+
+from tests.lab.cluster.pki import Authority
 
 pytestmark = pytest.mark.slow
 
@@ -88,10 +91,14 @@ def test_without_a_kubeconfig_there_is_no_cluster() -> None:
 
 
 def test_server_and_ca_are_the_kubeconfigs(tmp_path: Path) -> None:
-    path = kubeconfig(tmp_path, "https://10.0.0.10:6443", **{"certificate-authority-data": "cGVt"})
+    pem = Authority().pem
+    path = kubeconfig(tmp_path, "https://10.0.0.10:6443", **{"certificate-authority-data": b64encode(pem).decode()})
     found = Cluster.open({"kubeconfig": str(path), "context": "lab"})
     assert found is not None
-    assert (found.server, found.ca_pem) == ("https://10.0.0.10:6443", b"pem")
+    assert (found.server, found.ca_pem) == ("https://10.0.0.10:6443", pem)
+    broken = kubeconfig(tmp_path, "https://10.0.0.10:6443", **{"certificate-authority-data": "cGVt"})
+    with pytest.raises(ClusterError, match=r"the certificates of .* cannot be used"):
+        Cluster.open({"kubeconfig": str(broken), "context": "lab"})
 
 
 def test_missing_file_and_context_are_said(tmp_path: Path) -> None:

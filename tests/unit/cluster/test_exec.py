@@ -93,3 +93,17 @@ def test_how_a_stream_ends(messages: list[bytes], code: int, text: str) -> None:
     assert asked == [
         "/api/v1/namespaces/ns/pods/pod/exec?command=a+b&command=%26c&stdin=false&stdout=true&stderr=true&tty=false"
     ]
+
+
+def test_no_key_of_a_kubeconfig_is_left_in_a_file(
+    pod: tuple[LabCluster, Cluster, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package writes what a kubeconfig has inline to temporary files, which an Ansible worker never removed."""
+    lab, _, name = pod
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    opened = Cluster.open({"kubeconfig": str(lab.kubeconfig)})
+    assert opened is not None and list(folder.iterdir()) == []
+    assert opened.node("control-plane") is not None, "and it can be asked all the same"
+    assert exec_in_pod(opened, NAMESPACE, name, ["whoami.exe"]).ok
