@@ -62,8 +62,8 @@ class ActionModule(ActionBase):
             # What is left is reported, in check mode too.
             report = with_unreadable(lint(after_fix(documents, fixed), profile, ignore), inputs.unreadable)
         if options["report"] and not self._task.check_mode:
-            text = render(report, profile, options["report_format"])
-            Path(options["report"]).write_text(text, encoding="utf-8")
+            with Path(options["report"]).open("w", encoding="utf-8") as file:
+                file.writelines(render(report, profile, options["report_format"]))
         result |= as_dict(report, profile)
         result["steps"] = [{"text": headline(found), "state": "found"} for found in report.findings]
         return result | _verdict(report, options["level"])

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 Facts = dict[str, Any]
 
 # Whole, with all that is below them.
@@ -157,6 +159,7 @@ _WORDS = re.compile(
 # Of a ConfigMap: whatever names a host.
 _HOSTS = re.compile(r"[a-z]+://[\w.-]+(?::\d+)?|\b(?:[a-z][a-z0-9-]*\.)+[a-z][a-z0-9-]*:\d+\b")
 _SHORT = 40
+_PODS = re.compile(r"^\s*(?:- )?containers:", re.MULTILINE)
 
 
 def reduce(value: Any, selected: bool = False) -> Any:
@@ -185,7 +188,7 @@ def reduce(value: Any, selected: bool = False) -> Any:
         elif key in _WHOLE or key == "securityContext":
             kept[key] = inner
         elif key == "data" and isinstance(inner, dict) and value.get("kind") == "ConfigMap":
-            data = {name: " ".join(_HOSTS.findall(text)) for name, text in inner.items() if isinstance(text, str)}
+            data = {name: _said(text, selected) for name, text in inner.items() if isinstance(text, str)}
             kept[key] = {name: text for name, text in data.items() if text}
         elif key in _TEXT:
             words = _command(inner)
@@ -195,6 +198,14 @@ def reduce(value: Any, selected: bool = False) -> Any:
                 [reduce(each, selected) for each in inner] if isinstance(inner, list) else reduce(inner, selected)
             )
     return kept
+
+
+def _said(text: str, selected: bool) -> str:
+    """What a ConfigMap's text says of hosts; a manifest in it is reduced as others are."""
+    if _PODS.search(text) and "apiVersion:" in text and "{{" not in text:
+        things = [reduce(each, selected) for each in yaml.safe_load_all(text) if isinstance(each, dict)]
+        return str(yaml.safe_dump_all([each for each in things if "spec" in each], sort_keys=False))
+    return " ".join(_HOSTS.findall(text))
 
 
 def _labels(labels: Any) -> dict[str, Any]:

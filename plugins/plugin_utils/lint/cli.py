@@ -150,14 +150,14 @@ def _fix(
 
 
 def _print(report: Report, profile: Profile, options: argparse.Namespace, out: TextIO) -> None:
-    text = render(report, profile, options.format)
     if options.output:
-        Path(options.output).write_text(text, encoding="utf-8")
+        with Path(options.output).open("w", encoding="utf-8") as file:
+            file.writelines(render(report, profile, options.format))
         worst = report.findings[0] if report.findings else None
         out.write(f"{len(report.findings)} findings written to {options.output}")
         out.write(f"; the first: {place(worst)}: {worst.rule}\n" if worst else "\n")
     else:
-        out.write(text)
+        out.writelines(render(report, profile, options.format))
 
 
 # The rules in words, made from the table: for --list-rules, --explain and the pages in docs/rules.

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
@@ -30,7 +32,6 @@ class Found:
 
     finding: Finding
     rule: Rule
-    hit: Hit
     document: Document
     path: Path
     pod: PodCase | None
@@ -197,25 +198,25 @@ def _found(
             silenced = silenced or entry.reason
     declared = pod is not None and pod.declared
     rejected = rule.level.admission is not None and declared and profile.minor >= rule.level.admission
-    values = {"field": str(path[-1]), "consequence": _REJECTED if rejected else _IGNORED, **hit.values}
+    values = {"field": str(path[-1]), "consequence": _REJECTED if rejected else _IGNORED, **hit.values}.items()
     finding = Finding(
         rule=rule.id,
         severity=severity,
         file=document.file,
         line=line,
         column=column,
-        path=show_path(path),
-        object=thing.label,
+        path=sys.intern(show_path(path)),
+        object=sys.intern(thing.label),
         container=hit.container,
-        message=masked(fill(rule.message, values)),
-        remedy=masked(fill(rule.remedy, values)),
+        message=_sentence(rule.message, tuple(values)),
+        remedy=_sentence(rule.remedy, tuple(values)),
         source=rule.source,
         excerpt=_excerpt(document, line, path),
         fixable=rule.fix is not None and document.editable and (pod is None or pod.pod.whole),
         silenced=silenced,
         external=bool(silenced) and not at_object,
     )
-    return Found(finding, rule, hit, document, path, pod)
+    return Found(finding, rule, document, path, pod)
 
 
 def _excerpt(document: Document, line: int, path: Path) -> str:
@@ -231,8 +232,9 @@ def _excerpt(document: Document, line: int, path: Path) -> str:
     return masked(document.line(line).strip())
 
 
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """Puts values into a sentence. Not str.format: values and remedies hold braces of their own."""
-    for name, value in values.items():
+@lru_cache(maxsize=4096)
+def _sentence(text: str, values: tuple[tuple[str, str], ...]) -> str:
+    """A sentence with its values, without credentials. Not str.format: values and remedies hold braces of their own."""
+    for name, value in values if "{" in text else ():
         text = text.replace("{" + name + "}", value)
-    return text
+    return masked(text)

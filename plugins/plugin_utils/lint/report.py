@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -32,17 +32,16 @@ def headline(finding: Finding) -> str:
     return f"{place(finding)}: {finding.severity.name.lower()}: {finding.message} [{finding.rule}]"
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report) -> Iterator[str]:
     """A finding as compilers write it; then the line it is about, where that is, and what to do."""
-    lines: list[str] = []
     for finding in report.findings:
-        lines.append(headline(finding))
+        yield f"{headline(finding)}\n"
         if finding.excerpt:
-            lines.append(f"    | {finding.excerpt}")
+            yield f"    | {finding.excerpt}\n"
         container = f", container {finding.container}" if finding.container else ""
-        lines.append(f"    in {finding.object}{container}: {finding.path}")
-        lines.append(f"    do {finding.remedy}")
-    return "".join(f"{line}\n" for line in (*lines, summary(report)))
+        yield f"    in {finding.object}{container}: {finding.path}\n"
+        yield f"    do {finding.remedy}\n"
+    yield f"{summary(report)}\n"
 
 
 def summary(report: Report) -> str:
@@ -104,8 +103,9 @@ def profile_dict(profile: Profile) -> dict[str, Any]:
     }
 
 
-def as_json(report: Report, profile: Profile) -> str:
-    return json.dumps(as_dict(report, profile), indent=2, ensure_ascii=False) + "\n"
+def _dumped(value: dict[str, Any]) -> Iterator[str]:
+    yield from json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
+    yield "\n"
 
 
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -117,25 +117,23 @@ def _escape(text: str, in_property: bool = False) -> str:
     return text.replace(":", "%3A").replace(",", "%2C") if in_property else text
 
 
-def as_github(report: Report) -> str:
+def as_github(report: Report) -> Iterator[str]:
     """Workflow commands; GitHub shows them beside the changed lines of a pull request."""
-    lines = []
     for finding in report.findings:
         where = {"file": finding.file, "title": finding.rule}
         if finding.line:
             where = {"file": finding.file, "line": str(finding.line), "col": str(finding.column), "title": finding.rule}
         properties = ",".join(f"{key}={_escape(value, in_property=True)}" for key, value in where.items())
         message = f"{finding.message} {finding.remedy} ({finding.object})"
-        lines.append(f"::{_GITHUB_COMMANDS[finding.severity]} {properties}::{_escape(message)}\n")
-    return "".join(lines)
+        yield f"::{_GITHUB_COMMANDS[finding.severity]} {properties}::{_escape(message)}\n"
 
 
-def render(report: Report, profile: Profile, form: str) -> str:
-    """The report in one of FORMATS."""
+def render(report: Report, profile: Profile, form: str) -> Iterator[str]:
+    """The report in one of FORMATS, piece by piece: that of a big repository is larger than what it is about."""
     if form == "json":
-        return as_json(report, profile)
+        return _dumped(as_dict(report, profile))
     if form == "sarif":
-        return as_sarif(report, VERSION)
+        return _dumped(as_sarif(report, VERSION))
     return as_github(report) if form == "github" else as_text(report)
 
 
@@ -146,7 +144,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs"
 
 
-def as_sarif(report: Report, version: str) -> str:
+def as_sarif(report: Report, version: str) -> dict[str, Any]:
     """One run. Silenced findings are in it with a suppression, as the standard has it."""
     ids = sorted({rule.id for rule in RULES})
     found = [*report.findings, *report.silenced]
@@ -163,7 +161,7 @@ def as_sarif(report: Report, version: str) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, ids.index(finding.rule)) for finding in found],
     }
-    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _described(rule_id: str) -> dict[str, Any]:
