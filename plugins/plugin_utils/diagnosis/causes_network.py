@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .check import Check
 from .checks_logs import said
+from .finding import WARNING
 
 CHECKS: tuple[Check, ...] = (
     said(
@@ -131,6 +132,19 @@ CHECKS: tuple[Check, ...] = (
         "Start kube-proxy again.",
     ),
     said(
+        "kube-proxy.rule-too-many",
+        "A rule has more backends than Windows takes",
+        "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
+        "Let kube-proxy use DSR (winkube_kube_proxy_dsr: true), or scale the Service below 65 pods.",
+    ),
+    said(
+        "kube-proxy.rule-refused",
+        "HNS refuses a rule or an endpoint of kube-proxy",
+        "HNS' own reason and code stand at the end of the line.",
+        "Start kube-proxy again; if it goes on, restart the service hns with the node drained, then kube-proxy.",
+        severity=WARNING,
+    ),
+    said(
         "kube-proxy.rule-target-gone",
         "HNS does not find the port or policy of a rule",
         "The network was made anew under kube-proxy, or Windows is older than overlay needs (1809 with KB4489899).",
@@ -147,6 +161,14 @@ CHECKS: tuple[Check, ...] = (
         "flanneld has no net-conf.json that it can read",
         "The file is not where --net-config-path says, is no JSON, or its folder does not let flanneld in.",
         "Run site.yml with the tag flannel.",
+    ),
+    said(
+        "flannel.no-external-network",
+        "flanneld finds no network on the host's adapter",
+        "Releases of flannel before 0.12 make their overlay beside a network that is there already; after a restart "
+        "or on a new machine there is none with the host's address.",
+        "Take flannel 0.12 or newer (winkube_flannel_version); with an older one make a network External of type "
+        "Overlay on the adapter first, as SDN's start.ps1 does.",
     ),
     said(
         "flannel.node-name",
@@ -194,12 +216,38 @@ CHECKS: tuple[Check, ...] = (
         "Cordon the node, stop kubelet, remove azure-vnet.json and azure-vnet-ipam.json, restart the machine.",
     ),
     said(
+        "cni.azure-lock",
+        "Azure's plugin waits for its own lock",
+        "Another call of the plugin holds the store: it hangs in HNS, or ended without giving the lock back.",
+        "Look for azure-vnet.exe processes that do not end (Get-Process azure-vnet), restart the service hns with the "
+        "node drained, remove azure-vnet.json.lock if no process has it.",
+    ),
+    said(
+        "cni.plugin-old",
+        "The CNI plugin does not know containerd's networks",
+        "It expects Docker's names of network namespaces (container:<id>); containerd gives the id of HNS' namespace.",
+        "Install a release of the plugin that supports containerd (EKS: vpc-bridge in place of vpc-shared-eni).",
+    ),
+    said(
         "cni.eks-address",
         "Amazon's CNI got no address for the pod",
         "Nothing in the cluster hands out vpc.amazonaws.com/PrivateIPv4Address: Windows support is not "
         "enabled (the VPC resource controller's role lacks AmazonEKSVPCResourceController, or the "
         "ConfigMap amazon-vpc-cni lacks enable-windows-ipam), or the pod has no nodeSelector for Windows.",
         "Enable Windows support for the cluster, give pods kubernetes.io/os: windows, and delete the pods that wait.",
+    ),
+    said(
+        "cni.calico-api",
+        "Calico's plugin does not know the API server",
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT were empty when Calico wrote its kubeconfig.",
+        "Set both in the ConfigMap calico-windows-config (kubernetes-services-endpoint for the operator), then start "
+        "Calico's pod on the node again.",
+    ),
+    said(
+        "cni.calico-affinity",
+        "Calico's blocks are not bound to nodes",
+        "Windows needs blocks of addresses that no other node borrows from: strictAffinity is off.",
+        "calicoctl ipam configure --strictaffinity=true (the operator sets it with windowsDataplane: HNS).",
     ),
     said(
         "cni.calico-endpoint",
@@ -214,5 +262,27 @@ CHECKS: tuple[Check, ...] = (
         "Antrea cannot use its uplink",
         "Open vSwitch does not run or its extension is off, or another HNS network holds the adapter.",
         "Remove other networks on the adapter, start ovsdb-server and ovs-vswitchd, then antrea-agent.",
+    ),
+    said(
+        "flannel.not-registered",
+        "flanneld could not make or join the pod network",
+        "The reason is at the end of the line.",
+        "Mend what the line says; then start flanneld again.",
+    ),
+    said(
+        "cni.plugin-failed",
+        "A CNI plugin failed",
+        "The plugin's own reason stands at the end of the line; without one it crashed, or printed something else than "
+        "its answer.",
+        "Look into the plugin's own log and the event log for its crash; run it by hand with the line's arguments.",
+        severity=WARNING,
+    ),
+    said(
+        "hns.refused",
+        "HNS refuses what it was asked for",
+        "HNS' own reason and code stand at the end of the line.",
+        "Look at the event log Microsoft-Windows-Host-Network-Service-Admin at that time; collect logs "
+        "(playbooks/collect_logs.yml) for a report.",
+        severity=WARNING,
     ),
 )

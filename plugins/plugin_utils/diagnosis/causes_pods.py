@@ -118,4 +118,106 @@ CHECKS: tuple[Check, ...] = (
         "Give it kubernetes.io/os: linux; playbooks/scheduling.yml finds and mends them.",
         severity=WARNING,
     ),
+    said(
+        "container.linux-user",
+        "A pod asks for a Linux user",
+        "runAsUser or fsGroup make kubelet change the owner of the token's file, which Windows cannot: the pod was "
+        "written for Linux.",
+        "Give the workload kubernetes.io/os: linux, or take runAsUser and fsGroup away and set "
+        "windowsOptions.runAsUserName.",
+        severity=WARNING,
+    ),
+    said(
+        "container.host-process-account",
+        "A host process container cannot log its user on",
+        "containerd runs under a user's account, which may not log on service accounts.",
+        "Run containerd as LocalSystem (site.yml with the tag containerd).",
+    ),
+    said(
+        "container.mount-refused",
+        "HCS refuses a folder of the container",
+        "A mount's source is a file or not there, its target cannot be a folder on Windows, or Windows lacks the "
+        "updates for mounts (Server 2019 before September 2020).",
+        "Compare the pod's volumeMounts and workingDir with what is there; install the newest cumulative update.",
+    ),
+    said(
+        "container.access-denied",
+        "HCS is denied a container's files",
+        "An antivirus or a backup holds the layers, the ACL of containerd's root was changed, or a mount leads to a "
+        "folder that SYSTEM may not read.",
+        "Exclude containerd's root from scans (docs/endpoint-protection.md); compare its ACL with a healthy node's.",
+    ),
+    said(
+        "container.user",
+        "A container's user is not known",
+        "runAsUserName names a user that the image, or for a host process container the host, does not have.",
+        "Use ContainerUser or ContainerAdministrator; for host process NT AUTHORITY\\SYSTEM, or make the group first.",
+        severity=WARNING,
+    ),
+    said(
+        "container.gmsa",
+        "A container gets no gMSA",
+        "The credential spec is missing, or the host (or its plugin) may not read the account's password.",
+        "docs/gmsa.md has the steps; Test-ADServiceAccount on the node says whether the host may.",
+        severity=WARNING,
+    ),
+    said(
+        "container.dll-missing",
+        "A program in an image lacks a DLL",
+        "Exit status 0xC0000135: it needs a library that its base image does not have (Visual C++, or all that "
+        "nanoserver leaves out).",
+        "Take servercore as base, or add the library to the image.",
+        severity=WARNING,
+    ),
+    said(
+        "container.pipe-mount",
+        "containerd cannot mount a named pipe",
+        "It was given a pipe as hostPath; releases before 1.4.1 open it like a file.",
+        "Install a newer containerd; look whether who serves the pipe runs.",
+    ),
+    said(
+        "container.csi-proxy",
+        "A CSI driver does not reach csi-proxy",
+        "csi-proxy does not run on the node, or is of another release than the version in the pipe's name.",
+        "Look at the service csi-proxy (site.yml with the tag csi_proxy); take a driver for its API's version, or one "
+        "of host process containers, which needs none.",
+    ),
+    said(
+        "container.csi-driver",
+        "A CSI driver is not on this node",
+        "Its DaemonSet for Windows was not deployed, or its pod or registrar does not run here.",
+        "kubectl get pods -A -o wide for this node; deploy the driver's node plugin for Windows.",
+        severity=WARNING,
+    ),
+    said(
+        "container.wins",
+        "A pod does not reach wins on the host",
+        "The manifest is of the time before host process containers: it starts programs by rancher-wins' pipe, which "
+        "is not served.",
+        "Use the manifests for host process containers, or this collection's services, in place of wins.",
+        severity=WARNING,
+    ),
+    said(
+        "image.pull",
+        "An image cannot be pulled",
+        "The registry's or the unpacking's own reason stands at the end of the line.",
+        "Pull it on the node to see the whole answer: crictl pull <image>.",
+        severity=WARNING,
+    ),
+    said(
+        "container.volume",
+        "A volume cannot be mounted",
+        "The driver's own reason stands at the end of the line.",
+        "Look whether csi-proxy runs and at the driver's pod on this node; for a ConfigMap or a Secret, whether it is "
+        "there.",
+        severity=WARNING,
+    ),
+    said(
+        "container.refused",
+        "HCS refuses a container",
+        "Windows' own reason stands at the end of the line.",
+        "Look at the event log Microsoft-Windows-Hyper-V-Compute-Admin at that time; try the image with another "
+        "command to tell the image from the host.",
+        severity=WARNING,
+    ),
 )

@@ -65,6 +65,19 @@ CHECKS: tuple[Check, ...] = (
         REJOIN_IT,
     ),
     said(
+        "cluster.serving-certificate",
+        "kubelet has no certificate to serve with",
+        "With serverTLSBootstrap kubelet asks for one, and nobody has approved it: logs and exec fail.",
+        "kubectl get csr, then kubectl certificate approve <name> of those with signer kubelet-serving.",
+    ),
+    said(
+        "host.firewall-kubelet",
+        "The API server does not reach kubelet",
+        "Port 10250 of the node is closed by Windows' firewall or the cloud's, or the cluster has a wrong address of "
+        "the node: logs and exec fail.",
+        "Run site.yml with the tag kubelet, which opens the port; compare kubectl get node -o wide with the host.",
+    ),
+    said(
         "cluster.denied",
         "The cluster does not let the program do it",
         "Its token or certificate is not accepted, or it has no role: another node's name, a deleted "
@@ -127,6 +140,60 @@ CHECKS: tuple[Check, ...] = (
         "Free space (crictl rmi --prune), or move containerd's root to a larger drive.",
     ),
     said(
+        "host.no-memory",
+        "The machine has no memory left",
+        "Windows promises memory up to RAM and page file together; pods without limits, a small page file or a leak "
+        "use it up.",
+        "Get-Counter '\\Memory\\Committed Bytes' says how much; give pods limits, make the page file larger.",
+    ),
+    said(
+        "host.firewall-stopped",
+        "A service that HNS needs does not answer",
+        "HNS sets rules of Windows' firewall: the services mpssvc, BFE or, for nat, SharedAccess are disabled, often "
+        "by a policy; or HNS itself does not run.",
+        "Set mpssvc, BFE and hns to start and start them; switch the firewall's profiles off instead of its service.",
+    ),
+    said(
+        "kubelet.pleg",
+        "kubelet waits for containerd",
+        "Listing the pods' containers takes minutes: HCS or a CNI plugin hangs, the disk is too slow, or too many pods "
+        "start at once.",
+        "crictl ps on the node shows whether containerd answers; if it hangs, drain the node and restart it. Else "
+        "start fewer pods at once, and containerd's root excluded from scans.",
+    ),
+    said(
+        "start.socket-left",
+        "A socket of the program's last run is in its way",
+        "The machine went down without it being removed, and Windows opens such a file only as a socket.",
+        "Stop the service, remove the file that the line names, start the service again.",
+    ),
+    said(
+        "start.program-missing",
+        "A program is not where it is looked for",
+        "It was not installed, or its folder is not in the Path that its service was started with.",
+        "Run site.yml with the program's tag; restart the machine after the machine's Path has changed.",
+    ),
+    said(
+        "start.cloud-metadata",
+        "The cloud's metadata cannot be reached",
+        "Making the virtual switch took the route to 169.254.169.254, or the machine may not ask.",
+        "Add the route again (New-NetRoute -DestinationPrefix 169.254.169.254/32 on the host's adapter) and start the "
+        "service again.",
+    ),
+    said(
+        "start.panic",
+        "A program crashed",
+        "A mistake in the program itself: the lines after the message say where.",
+        "Look for the first line of its own package among the program's issues; install a release that has it mended. "
+        "kube-proxy: restart the service hns first.",
+    ),
+    said(
+        "start.failed",
+        "A program says why it ended",
+        "Its own reason stands at the end of the line.",
+        "Mend what the line says; then start the service again.",
+    ),
+    said(
         "start.containerd-config",
         "containerd refuses its configuration",
         "config.toml is no TOML, of a version that this containerd does not know, or has keys of another version.",
@@ -161,5 +228,11 @@ CHECKS: tuple[Check, ...] = (
         "kubeadm does not see that it is an administrator",
         "Up to 1.30 it cannot tell for SYSTEM; or the session is not elevated.",
         "Take kubeadm 1.31 or newer, or run it elevated as a user.",
+    ),
+    said(
+        "join.preflight",
+        "kubeadm stops the join",
+        "Its own reason stands in the line: a check of the machine, or a step, that failed.",
+        "Mend what the line says; then run site.yml with the tag join again.",
     ),
 )

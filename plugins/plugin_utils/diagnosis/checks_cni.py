@@ -26,7 +26,6 @@ TITLES = {
     "cni.key-twice": "A key stands twice in the CNI configuration",
     "cni.ending": "The CNI configuration's ending does not fit what it holds",
     "cni.version": "A plugin does not know the configuration's cniVersion",
-    "cni.plugin-rare": "The CNI configuration names a program that is not known here",
     "cni.dockershim-form": "cni.conf is of dockershim's form, the runtime is containerd",
     "cni.old-form": "A policy is of the form that containerd's plugins pass over",
     "cni.new-form": "A policy is of the form that dockershim's plugins do not know",
@@ -44,6 +43,7 @@ TITLES = {
     "cni.ignored-key": "Nobody reads a key of the CNI configuration",
     "cni.dns-search": "The CNI configuration has more than one DNS suffix",
     "cni.ipam": "The CNI configuration names another cloud's IPAM plugin",
+    "cni.plugin-rare": "The CNI configuration names a program that is not known here",
 }
 """Of the linter's findings that no check of this package makes itself."""
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator
 from itertools import chain
 
@@ -67,6 +68,24 @@ def _adapter_missing(scene: Scene) -> Iterator[Seen]:
             f"it is not there; there are: {listed(there)}",
             "an adapter of this name",
             advice(f"Set winkube_interface_name to the one that has the host's address: {listed(there)}."),
+        )
+
+
+_WIRELESS = re.compile(r"wi-?fi|wlan|wireless|drahtlos|sans fil|无线", re.IGNORECASE)
+"""How Windows calls wireless adapters (English, German, French, Chinese)."""
+
+
+def _wireless(scene: Scene) -> Iterator[Seen]:
+    """Only where the network is missing: an access point takes frames of one MAC address alone, so that HNS makes no
+    bridge on it."""
+    if scene.adapters is None or not scene.expect.flannel or not scene.hns.knows("networks") or scene.pod_network:
+        return
+    wanted = scene.expect.interface_name.casefold()
+    own = [each for each in scene.adapters if not each.is_virtual and (each.addresses or not wanted)]
+    chosen = [each for each in own if not wanted or each.physical.casefold() == wanted]
+    if chosen and all(_WIRELESS.search(each.physical) for each in chosen):
+        yield Seen(
+            f"adapter {chosen[0].name}", "it is a wireless one, and the pod network is not there", "a wired adapter"
         )
 
 
@@ -239,6 +258,16 @@ CHECKS = (
         advice("Set winkube_interface_name."),
         _adapter_missing,
         explains=("hns.*", "flannel.*", "kube-proxy.*", "node.not-ready", "node.address"),
+    ),
+    Check(
+        "host.adapter-wireless",
+        ERROR,
+        "The host's adapter is a wireless one",
+        "HNS puts no l2bridge and no overlay on Wi-Fi: an access point takes frames of one MAC address alone.",
+        advice("Connect the host by cable, or give winkube_interface_name an adapter with a cable."),
+        _wireless,
+        "flannel-io/flannel#1628",
+        explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready"),
     ),
     Check(
         "hns.no-host-adapter",

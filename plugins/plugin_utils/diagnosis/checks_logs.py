@@ -20,7 +20,7 @@ from .remedies import advice
 from .scene import Scene
 
 AREAS = {"image": Area.WORKLOADS, "container": Area.WORKLOADS, "start": Area.PROGRAMS, "cluster": Area.PROGRAMS,
-         "join": Area.PROGRAMS, "host": Area.PROGRAMS}  # fmt: skip
+         "join": Area.PROGRAMS, "host": Area.PROGRAMS, "kubelet": Area.PROGRAMS}  # fmt: skip
 """By the first part of an id; the network for the others."""
 
 FOLLOWS = {
@@ -31,7 +31,8 @@ FOLLOWS = {
     "start": ("node.not-ready", "node.absent", "start.ends-at-once", "pod.*"),
     "cluster": ("node.not-ready", "node.absent", "pod.*"),
     "join": ("node.absent", "node.not-ready", "pod.*"),
-    "host": ("pod.*",),
+    "host": ("pod.*", "container.*"),
+    "kubelet": ("node.not-ready", "pod.*", "container.*"),
     "image": ("pod.*",),
     "container": ("pod.*",),
 }

@@ -18,11 +18,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..facts import messages_programs, messages_windows
+from ..facts import messages_general, messages_programs, messages_windows
 from ..facts.message import Message
 
-MESSAGES: tuple[Message, ...] = (*messages_windows.MESSAGES, *messages_programs.MESSAGES)
+MESSAGES: tuple[Message, ...] = (
+    *messages_windows.MESSAGES,
+    *messages_programs.MESSAGES,
+    *messages_general.MESSAGES,
+)
 """The first one that fits a line is taken: what is particular stands before what is general."""
+
+GENERAL = frozenset(each for each in messages_general.MESSAGES if not each.finding.startswith("start."))
+"""Not said where another line of the same text names a reason. That a program ended is said in any case."""
 
 LINES = 3
 """So many lines are kept of a hit: the last ones."""
@@ -73,12 +80,18 @@ def plain(text: str) -> str:
     return text
 
 
+def _particular(found: Iterable[Message]) -> tuple[Message, ...]:
+    """Those that name a reason, if there is one: what is said in general is then the same fault once more."""
+    all_found = tuple(found)
+    return tuple(each for each in all_found if each not in GENERAL) or all_found
+
+
 def about(text: str) -> tuple[str, ...]:
     """The findings that a pasted message leads to, the most particular first; none for a message that is not known. A
     message of several lines may have been broken anywhere."""
     parts = [text, " ".join(text.split()), *text.splitlines()]
     found = [message for part in parts if part.strip() and (message := known(part)) is not None]
-    ranked = sorted(found, key=MESSAGES.index)
+    ranked = sorted(_particular(found), key=MESSAGES.index)
     return tuple(dict.fromkeys(each.finding for each in ranked))
 
 
@@ -104,7 +117,10 @@ def _of_log(program: str, text: str) -> Iterator[Hit]:
         if last is not None and moment is not None and timedelta() <= last - moment and last - moment > RECENT:
             continue
         found.setdefault(message.finding, (message, []))[1].append(line)
+    particular = _particular(message for message, _said in found.values())
     for finding, (message, said) in found.items():
+        if message not in particular:
+            continue
         shown = tuple(each[:WIDTH] for each in dict.fromkeys(said[-LINES:]))
         yield Hit(finding, program, shown, len(said), message.source)
 

@@ -41,6 +41,11 @@ MESSAGES: tuple[Message, ...] = (
         "flannel-io/flannel#944",
     ),
     Message(
+        "flannel.no-external-network",
+        "Cannot find network with Management IP",
+        "flannel-io/flannel v0.11.0 backend/vxlan/vxlan_windows.go; flannel-io/flannel#1109, #1111",
+    ),
+    Message(
         "flannel.node-name",
         "env variables POD_NAME and POD_NAMESPACE must be set|error retrieving pod spec for|node "
         "name not present in pod spec",
@@ -116,6 +121,26 @@ MESSAGES: tuple[Message, ...] = (
         "aws/containers-roadmap#240",
     ),
     Message(
+        "cni.plugin-old",
+        "failed to parse netns",
+        "containerd/containerd#5892",
+    ),
+    Message(
+        "cni.azure-lock",
+        "timed out (?:on )?locking store|Store is locked|Failed to (?:initialize key-value store|lock store)",
+        "Azure/azure-container-networking#774",
+    ),
+    Message(
+        "cni.calico-api",
+        "error creating calico client|host must be a URL or a host:port pair",
+        "kubernetes-sigs/sig-windows-tools#302",
+    ),
+    Message(
+        "cni.calico-affinity",
+        "strict affinity should not be false",
+        "projectcalico/calico#10619",
+    ),
+    Message(
         "cni.calico-endpoint",
         "Calico_ep|Waiting for (?:hns )?network.*Calico|(?:unable|failed) to create hns network calico",
         "projectcalico/calico#8219",
@@ -124,6 +149,12 @@ MESSAGES: tuple[Message, ...] = (
         "cni.antrea-uplink",
         "Failed to set the uplink port|failed to add uplink port|OVS Extension.{0,40}(?:fail|not)",
         "antrea-io/antrea#1458",
+    ),
+    Message(
+        "cni.antrea-uplink",
+        r"ovs_client\.go.*Not connected yet",
+        "antrea-io/antrea pkg/ovs/ovsconfig/ovs_client.go",
+        early=True,
     ),
     Message(
         "cni.azure-state",
@@ -146,6 +177,16 @@ MESSAGES: tuple[Message, ...] = (
         "start.client-ca",
         r"unable to load client CA (?:file|provider)|open \S*ca\.crt: The system cannot find",
         "kubernetes-sigs/sig-windows-tools#72",
+    ),
+    Message(
+        "start.cloud-metadata",
+        r"could not init cloud provider|169\.254\.169\.254\S* ?.*(?:dial tcp|timeout|connectex|refused)",
+        "aws-ia/terraform-aws-eks-blueprints#193; rancher/rancher#20156",
+    ),
+    Message(
+        "start.no-login",
+        "failed while requesting a signed certificate|cannot create certificate signing request",
+        "kubernetes/client-go util/certificate/certificate_manager.go",
     ),
     Message(
         "start.no-login",
@@ -185,6 +226,16 @@ MESSAGES: tuple[Message, ...] = (
         "learn.microsoft.com WSAEADDRINUSE (10048), WSAEACCES (10013)",
     ),
     Message(
+        "start.socket-left",
+        r"(?:kubelet|csi)\S*\.sock\b.*cannot be accessed by the system",
+        "kubernetes/kubernetes#107258",
+    ),
+    Message(
+        "kubelet.pleg",
+        "PLEG is not healthy: pleg was last seen active",
+        "kubernetes/kubernetes#110143; kubernetes pkg/kubelet/pleg/generic.go",
+    ),
+    Message(
         "start.node-ip",
         "not found in the host's network interfaces|failed to validate nodeIP",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
@@ -193,6 +244,16 @@ MESSAGES: tuple[Message, ...] = (
         "cluster.certificate-time",
         "x509: certificate has expired or is not yet valid",
         "Go crypto/x509 verify.go (CertificateInvalidError)",
+    ),
+    Message(
+        "cluster.serving-certificate",
+        "remote error: tls: internal error|no serving certificate available for the kubelet",
+        "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go",
+    ),
+    Message(
+        "host.firewall-kubelet",
+        r":10250\b.*(?:i/o timeout|timed out|connectex|refused|no route|reset by peer)",
+        "kubernetes/kubernetes#71130; Azure/ACS#108; microsoft/SDN#264",
     ),
     Message(
         "cluster.wrong-ca",
@@ -216,6 +277,11 @@ MESSAGES: tuple[Message, ...] = (
         "kube-proxy.network-name",
         "KUBE_NETWORK and network-flag not initialized",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message(
+        "kube-proxy.hostname-override",
+        "[Cc]an't determine this node's IP|Failed to retrieve node IPs?",
+        "aws/containers-roadmap#273; kubernetes/kubernetes cmd/kube-proxy/app/server.go",
     ),
     Message(
         "start.kube-proxy-gate",
@@ -270,14 +336,14 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "join.leftovers",
-        "ERROR (?:FileAvailable|DirAvailable|Port)-?|already exists in the cluster",
+        "ERROR (?:FileAvailable|DirAvailable|Port)-?|already exists in the cluster|Node password rejected",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
     ),
     Message(
         "cluster.unreachable",
         r"dial tcp \S+: (?:i/o timeout|connectex: .*|connect: .*refused)|dial tcp: lookup \S+: no "
         "such host|net/http: TLS handshake timeout|no route to host|context deadline exceeded "
-        r"\(Client\.Timeout",
+        r"\(Client\.Timeout|http2: (?:no cached connection was available|client connection lost)",
         "Go net/dial.go",
     ),
 )

@@ -14,7 +14,10 @@ _MAKES_NETWORK = (
     "New-HNSNetwork|POST.{0,20}/networks)"
 )
 _MAKES_RULE = "(?:Policy creation failed|hcnCreateLoadBalancer|hcnModifyLoadBalancer|load ?balancer.{0,30}failed)"
-_NO_RPC = "The RPC server is unavailable|no more endpoints available from the endpoint mapper"
+_MAKES_CONTAINER = (
+    r"(?:hcs|hcsshim)::(?:CreateComputeSystem|System::Start|ComputeSystem::Start|System::CreateProcess)\b"
+)
+_NO_RPC = "The RPC server is unavailable|service has not been started"
 _HNS = (
     r"(?:hnsCall|hcn\w+|HNS failed with error|Invoke-HnsRequest|HNSEndpoint|"
     "HostComputeEndpoint)"
@@ -45,6 +48,72 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message("container.linux-pod", r"network host not found|cannot run as .*hostNetwork", "aws/containers-roadmap#227"),
     Message(
+        "container.linux-pod",
+        r"(?:failed for volume|hostPath type check failed).*(?<![\w:])/(?:run|lib|proc|sys|dev|etc|usr|boot)\b",
+        "kubernetes/kubernetes#71130",
+    ),
+    Message(
+        "container.pipe-mount",
+        r"failed to (?:generate spec|resolve symlink).*pipe\\.*(?:pipe instances are busy|cannot find the file)",
+        "kubernetes-csi/csi-proxy#55",
+    ),
+    Message(
+        "container.csi-proxy",
+        r"pipe\\+csi-proxy\S*: .*(?:cannot find the file|Access is denied)",
+        "kubernetes-csi/csi-driver-smb#233",
+    ),
+    Message(
+        "container.wins",
+        r"pipe\\+rancher_wins\S*: .*(?:cannot find the file|Access is denied)",
+        "kubernetes-sigs/sig-windows-tools kubeadm/flannel/flannel-overlay.yml; rancher/wins",
+    ),
+    Message(
+        "container.csi-driver",
+        r"not found in the list of registered CSI drivers|csi\.sock: connect: ",
+        "kubernetes-csi/csi-driver-smb#427, #148",
+    ),
+    Message(
+        "start.program-missing",
+        r'exec: "?(?:\S*[\\/])?(?:containerd|kubelet|kube-proxy|flanneld|calico-node)(?:\.exe)?"?: (?:\w+ )?file '
+        "(?:not found|does not exist)",
+        "rancher/rke2#2300",
+    ),
+    Message(
+        "hns.network-refused",
+        written(win.HCN_E_INVALID_NETWORK, text="provided network configuration is invalid or missing parameters"),
+        "microsoft/containers-toolkit#24",
+    ),
+    Message(
+        "hns.absent",
+        r"(?:hcs|hcsshim|hns|hcn)\w*(?:::\w+)*.*specified (?:module|procedure) could not be found",
+        "microsoft/hcsshim#1445",
+    ),
+    Message(
+        "hns.vmcompute-stopped",
+        r"(?:hcs|hcsshim)::.*(?:remote procedure call failed|RPC server is unavailable|\(0x6b[aef]\))",
+        "microsoft/hcsshim#1472",
+    ),
+    Message(
+        "kube-proxy.rule-too-many",
+        "invalid number of destinations",
+        "kubernetes/kubernetes#98680",
+    ),
+    Message(
+        "cni.antrea-uplink",
+        "MSFT_NetAdapter.{0,400}'br-int'",
+        "antrea-io/antrea#1528",
+    ),
+    Message(
+        "host.no-adapter",
+        r"No (?:matching )?MSFT_NetAdapter\w* objects found",
+        "learn.microsoft.com Get-NetAdapter; antrea-io/antrea#1528",
+    ),
+    Message(
+        "host.firewall-stopped",
+        written(win.HCN_E_ICS_DISABLED, text="Internet Connection Sharing.{0,20}(?:disabled|not)"),
+        "golang.org/x/sys windows/zerrors_windows.go",
+    ),
+    Message(
         "hns.network-refused",
         f"{_MAKES_NETWORK}.*(?:{written(win.ERROR_INVALID_PARAMETER)}|The parameter is incorrect)",
         "flannel-io/flannel#1966",
@@ -56,7 +125,8 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "hns.network-refused",
-        "HNS failed with error ?: The parameter is incorrect|Error=The parameter is incorrect",
+        "HNS failed with error ?: (?:The parameter is incorrect|Failed to create network)|"
+        "Error=The parameter is incorrect",
         "microsoft/SDN#177",
     ),
     Message(
@@ -168,9 +238,15 @@ MESSAGES: tuple[Message, ...] = (
         "kubernetes/kubernetes#67827",
     ),
     Message(
+        "hns.endpoint-gone",
+        r"(?:docker_sandbox|Type:docker|networkPlugin cni failed).*failed to find HNSEndpoint \S+: Endpoint \S+ not "
+        "found",
+        "kubernetes-sigs/sig-windows-tools#171",
+    ),
+    Message(
         "cni.dockershim-form",
-        r"error while ProvisionEndpoint\(.*failed to find HNSEndpoint \S+: Endpoint \S+ not found",
-        "kubernetes/kubernetes#94924",
+        r"error while \w+\(.*failed to find HNSEndpoint \S+: Endpoint \S+ not found",
+        "kubernetes/kubernetes#94924; microsoft/hcsshim#1698",
     ),
     Message(
         "hns.no-network",
@@ -210,11 +286,15 @@ MESSAGES: tuple[Message, ...] = (
         "microsoft/SDN#238",
     ),
     Message(
+        "hns.endpoint-not-attached",
+        written(win.HCN_E_DEGRADED_OPERATION, text="action in a degraded object|Endpoint is in invalid state"),
+        "projectcalico/felix#2893; docker/for-win#3558",
+    ),
+    Message(
         "hns.switch-in-use",
         written(
             win.HCN_E_SHARED_SWITCH_MODIFICATION,
             win.HCN_E_ENTITY_HAS_REFERENCES,
-            win.HCN_E_DEGRADED_OPERATION,
         ),
         "golang.org/x/sys windows/zerrors_windows.go",
     ),
@@ -300,12 +380,13 @@ MESSAGES: tuple[Message, ...] = (
         "Azure/aks-engine#853",
     ),
     Message(
+        "host.firewall-stopped",
+        f"(?:{_HNS}|hns).*{written(win.EPT_S_NOT_REGISTERED, text='no more endpoints available from the endpoint')}",
+        "microsoft/WSL#11306",
+    ),
+    Message(
         "hns.stopped",
-        "(?:"
-        f"{_HNS}"
-        "|hns).*"
-        f"{written(win.RPC_S_SERVER_UNAVAILABLE, win.EPT_S_NOT_REGISTERED, text=_NO_RPC)}"
-        "|"
+        f"(?:{_HNS}|hns).*{written(win.RPC_S_SERVER_UNAVAILABLE, win.ERROR_SERVICE_NOT_ACTIVE, text=_NO_RPC)}|"
         f"{written(win.HCN_E_MANAGER_STOPPED)}",
         "kubernetes/kubernetes#139519",
     ),
@@ -342,9 +423,15 @@ MESSAGES: tuple[Message, ...] = (
         "image.mismatch",
         written(
             win.HCS_E_IMAGE_MISMATCH,
-            text="container operating system does not match the host|operating system of the container does not match",
+            text="container (?:operating system|OS version) (?:does not|must) match the host|"
+            "operating system of the container does not match",
         ),
         "kubernetes/kubernetes#99157",
+    ),
+    Message(
+        "image.mismatch",
+        r"hcsshim::CreateComputeSystem\b.*cannot find the file specified",
+        "kubernetes/kubernetes#88942",
     ),
     Message(
         "image.platform",
@@ -424,9 +511,9 @@ MESSAGES: tuple[Message, ...] = (
             win.HCS_E_INVALID_LAYER,
         )
         + (
-            "|hcsshim::(?:PrepareLayer|ActivateLayer|ImportLayer|ExpandSandboxSize|CreateLayer|"
-            r"ProcessBaseLayer|CreateSandboxLayer)\b.*failed|re-exec error.*ociwclayer|failed to "
-            "extract layer"
+            r"|\b(?:\w*Layer|ExpandSandboxSize)\b.*(?:failed|denied|cannot|could not)|re-exec error.*ociwclayer|"
+            r"failed to (?:extract|register) layer|\\(?:windowsfilter|io\.containerd\.snapshotter\.v1\.windows)\\.*"
+            r"(?:denied|cannot|being used)"
         ),
         "moby/moby#26873; microsoft/hcsshim internal/wclayer",
     ),
@@ -435,6 +522,58 @@ MESSAGES: tuple[Message, ...] = (
         "hcs::System::CreateProcess.*(?:cannot find the (?:file|path) specified|is not a valid "
         r"Win32 application)|exec: \S+: executable file not found in %PATH%",
         "containerd/containerd#6300",
+    ),
+    Message(
+        "container.mount-refused",
+        f"{_MAKES_CONTAINER}.*(?:directory name is invalid|directory name, or volume label syntax is incorrect|"
+        "cannot find the path specified)",
+        "containerd/containerd#10347; microsoft/hcsshim#1386",
+    ),
+    Message(
+        "container.access-denied",
+        f"{_MAKES_CONTAINER}.*(?:{written(win.ERROR_ACCESS_DENIED)}|Access is denied)",
+        "microsoft/hcsshim#2017",
+    ),
+    Message(
+        "host.no-memory",
+        written(
+            win.ERROR_NO_SYSTEM_RESOURCES,
+            win.ERROR_COMMITMENT_LIMIT,
+            text="Insufficient system resources exist|paging file is too small",
+        ),
+        "microsoft/hcsshim#869",
+    ),
+    Message(
+        "container.command",
+        "failed to get application name from commandline|failed to find executable",
+        "kubernetes/website#29924; microsoft/hcsshim internal/jobcontainers/path.go",
+    ),
+    Message(
+        "container.user",
+        "user ?name or password is incorrect|No mapping between account names and security IDs|"
+        "user name could not be found",
+        "learn.microsoft.com ERROR_LOGON_FAILURE (1326), ERROR_NONE_MAPPED (1332), NERR_UserNotFound (2221)",
+    ),
+    Message(
+        "container.gmsa",
+        "failed to .{0,80}credential spec|credential ?spec.{0,80}(?:not found|failed|denied)|"
+        "gmsa.{0,80}(?:denied|not authorized)",
+        "kubernetes-sigs/windows-gmsa admission-webhook; microsoft/hcsshim internal/hcsoci/credentials.go",
+    ),
+    Message(
+        "container.dll-missing",
+        r"(?<![\w-])(?:3221225781|-1073741515|0xc0000135)\b",
+        "learn.microsoft.com STATUS_DLL_NOT_FOUND (0xC0000135)",
+    ),
+    Message(
+        "container.host-process-account",
+        "failed to create user process token|failed to logon user",
+        "kubernetes.io Create a Windows HostProcess Pod (Troubleshooting HostProcess containers)",
+    ),
+    Message(
+        "container.linux-user",
+        r"chown \S+: not supported by windows",
+        "hashicorp/consul-k8s#1043",
     ),
     Message(
         "container.runtime-class",

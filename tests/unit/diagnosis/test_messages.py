@@ -41,6 +41,22 @@ def test_codes_of_hcs_with_the_bit_of_nt_and_without() -> None:
     assert about("failure in a Windows system call: (0xc0370101)") == about("(0x80370101)") == ("image.mismatch",)
 
 
+def test_a_reason_that_no_table_has_still_has_its_place() -> None:
+    assert about("hcnCreateEndpoint failed in Win32: The moon is full. (0x803b0099)") == ("hns.refused",)
+    assert about("hcs::System::Pause 12ab: The moon is full.: unknown") == ("container.refused",)
+
+
+def test_what_is_said_in_general_gives_way_to_a_reason_and_an_end_does_not() -> None:
+    general, reason = 'plugin type="x" failed (add): odd', 'failed to find plugin "flannel" in path [c:/]'
+    assert about(f"{general}\n{reason}") == ("cni.plugin-missing",)
+    assert [each.finding for each in search({"containerd": f"{general}\n{reason}"})] == ["cni.plugin-missing"]
+    ended = 'run.go:74] "command failed" err="the moon is full"'
+    assert {each.finding for each in search({"kubelet": f"{reason}\n{ended}"})} == {
+        "cni.plugin-missing",
+        "start.failed",
+    }
+
+
 def test_a_message_that_is_not_known_is_none() -> None:
     assert about("the dog ate my kubeconfig") == ()
     assert about("") == ()

@@ -20,6 +20,7 @@ SEED = 20261121
 OWN_TESTS = {
     "hns.ports-exhausted",
     "host.mac-spoofing",
+    "host.adapter-wireless",
     "cni.unreadable",
     "cni.pods-on-nat",
     "hns.endpoint-policy-unfilled",
