@@ -2,8 +2,8 @@
 
 What is sent to a node is put together in powershell_programs.py. Of each component that is one program and its service
 its action plugin is written, the files of its role (all but README.md, of which the table of variables alone is
-written), and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and docs/contents.md. test_generated.py
-compares.
+written), and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and docs/contents.md; and the tables of
+findings and messages in docs (finding_tables.py). test_generated.py compares.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if __name__ == "__main__":  # pytest makes the clone importable as the collectio
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import ProgramService
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
 
+from tests.quality import finding_tables
 from tests.quality.powershell_programs import programs
 
 DEFAULTS = """\
@@ -309,6 +310,24 @@ def generated() -> dict[Path, str]:
         for name, lines in blocks.items():
             text = _between(text, name, lines, *marks)
         found[ROOT / file] = text
+    for page, name, header, rows_of in (
+        (
+            "diagnose.md",
+            "mended",
+            "| finding | I see | what `winkube_repair` with its name does | meanwhile |",
+            finding_tables.mended,
+        ),
+        ("diagnose.md", "advice", "| finding | I see | what to do |", finding_tables.advice),
+        (
+            "messages.md",
+            "messages",
+            "| message (pattern) | it means | what to do | known from |",
+            finding_tables.messages,
+        ),
+    ):
+        path = ROOT / "docs" / page
+        table = [header, f"|{'---|' * (header.count('|') - 1)}", *rows_of()]
+        found[path] = _between(found.get(path) or path.read_text(encoding="utf-8"), name, table, "<!-- ", " -->")
     text = _rows((ROOT / "docs" / "contents.md").read_text(encoding="utf-8"), rows, "| [`setup`]")
     modules = [f"| `{made.component.module}` | {_lower(made.recipe.summary)} |" for made in PROGRAM_SERVICES]
     found[ROOT / "docs" / "contents.md"] = _rows(text, modules, "| `win_k8s_collect_logs`")
