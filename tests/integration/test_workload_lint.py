@@ -50,6 +50,8 @@ def run(
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
         "ANSIBLE_NOCOLOR": "1",
+        # As a shell says where the command is given.
+        "PWD": str(folder),
     }
     environment.pop("ANSIBLE_CONFIG", None)
     ansible = Path(sys.executable).with_name("ansible-playbook")
@@ -144,12 +146,18 @@ def test_bad_input_is_a_sentence_and_no_traceback(tmp_path: Path, arguments: dic
     assert "Traceback" not in output
 
 
-def test_the_playbook(tmp_path: Path) -> None:
-    (tmp_path / "web.yml").write_text(BAD, encoding="utf-8")
+@pytest.mark.parametrize("paths", ["deploy/", '["deploy/web.yml", "{here}/deploy/web.yml"]'])
+def test_the_playbook(tmp_path: Path, paths: str) -> None:
+    """A name is relative to where the command is given, as on every command line; .workload-lint.yml is of there."""
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "web.yml").write_text(BAD, encoding="utf-8")
+    (tmp_path / ".workload-lint.yml").write_text('profile: "1.33"\n', encoding="utf-8")
     report = tmp_path / "report.sarif"
-    extra = ["-e", f"winkube_lint_paths={tmp_path}/web.yml", "-e", f"winkube_lint_report={report}"]
+    named = paths.replace("{here}", str(tmp_path))
+    given = f'{{"winkube_lint_paths": {named}}}' if named.startswith("[") else f"winkube_lint_paths={named}"
+    extra = ["-e", given, "-e", f"winkube_lint_report={report}"]
     code, _, output = run(tmp_path, "winkube.node.lint", *extra, "-e", "winkube_lint_report_format=sarif")
-    assert code != 0 and "[privilege-escalation]" in output
+    assert code != 0 and "[privilege-escalation]" in output and f"{tmp_path}/deploy/web.yml:18:13" in output
     assert json.loads(report.read_text())["runs"][0]["results"][0]["ruleId"] == "privilege-escalation"
 
 
@@ -163,7 +171,8 @@ def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
     """kubernetes.core.k8s_info is replaced by one that answers from a file: no cluster can be had here."""
     modules = tmp_path / "ansible_collections" / "kubernetes" / "core" / "plugins" / "modules"
     modules.mkdir(parents=True)
-    (modules / "k8s_info.py").write_text(K8S_INFO.format(objects=tmp_path / "objects.json"), encoding="utf-8")
+    files = {"objects": tmp_path / "objects.json", "asked": tmp_path / "asked.json"}
+    (modules / "k8s_info.py").write_text(K8S_INFO.format(**files), encoding="utf-8")
     labels = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
     pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"os": {"name": "windows"}, "containers": [{"name": "c"}]}}
     objects = [
@@ -177,9 +186,13 @@ def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
         },
     ]
     (tmp_path / "objects.json").write_text(json.dumps(objects), encoding="utf-8")
+    cluster = {"winkube_cluster": {"kubeconfig": "/etc/win.conf", "context": "shop"}}
     extra = ["-e", "winkube_lint_cluster=true", "-e", f"winkube_lint_report={tmp_path / 'result.json'}"]
+    extra += ["-e", json.dumps(cluster)]
     code, report, output = run(tmp_path, "winkube.node.lint", *extra, collections=f"{tmp_path}:{COLLECTIONS}")
     assert code == 0, output
+    asked = json.loads((tmp_path / "asked.json").read_text(encoding="utf-8"))
+    assert (asked["kubeconfig"], asked["context"]) == ("/etc/win.conf", "shop"), "the one that winkube_cluster names"
     assert report["summary"]["objects"] == 3
     found = {each["id"]: each["object"] for each in report["findings"]}
     assert found["too-many-backends"] == "Service default/web"
@@ -190,7 +203,9 @@ K8S_INFO = """\
 import json
 from ansible.module_utils.basic import AnsibleModule
 
-module = AnsibleModule({{"api_version": {{}}, "kind": {{}}, "namespace": {{}}, "kubeconfig": {{}}}})
+module = AnsibleModule({{"api_version": {{}}, "kind": {{}}, "namespace": {{}}, "kubeconfig": {{}}, "context": {{}}}})
+with open("{asked}", "w") as file:
+    json.dump(module.params, file)
 with open("{objects}") as file:
     found = [each for each in json.load(file) if each["kind"] == module.params["kind"]]
 module.exit_json(changed=False, resources=found)

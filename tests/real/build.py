@@ -52,6 +52,9 @@ SERVER_VERSIONS = ("1.33.13", "1.37.1")
 
 GRPCURL = "1.9.3"
 
+KUBECONFORM = "0.8.0"
+"""Another linter of manifests, whose time the linter's is measured beside."""
+
 HELP = {"kubelet": ("--help",), "kube-proxy": ("--help",), "kubeadm": ("join", "--help")}
 """What is recorded. A node runs kubeadm only to join."""
 
@@ -114,6 +117,7 @@ PROJECTS = {
     ),
     "flannel-cni": Project("github.com/flannel-io/cni-plugin", {"flannel": ""}, "main.Version"),
     "csi-proxy": Project("github.com/kubernetes-csi/csi-proxy", {"csi-proxy": "cmd/csi-proxy"}, "main.version"),
+    "kubeconform": Project("github.com/yannh/kubeconform", {"kubeconform": "cmd/kubeconform"}, "main.version"),
     "grpcurl": Project("github.com/fullstorydev/grpcurl", {"grpcurl": "cmd/grpcurl"}, "main.version"),
     "actionlint": Project("github.com/rhysd/actionlint", {"actionlint": "cmd/actionlint"}, "main.version"),
 }
@@ -123,6 +127,7 @@ OF_NODES = ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner")
 LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     *(("containerd", version, ("containerd",)) for version in (DEBIAN, *CONTAINERD_VERSIONS)),
     *(("kubernetes", version, ("kubelet", "kube-proxy", "kubeadm")) for version in KUBERNETES_VERSIONS),
+    ("kubeconform", KUBECONFORM, ("kubeconform",)),
 )
 
 WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

@@ -1,81 +1,78 @@
 """Asks the real validation of kube-apiserver about the pods of the linter's fixtures and writes down what it says.
 
-    python tests/real/apiserver_judge/record.py 1.37.0 1.33.0
+    python -m tests.real.apiserver_judge.record 1.37.1 1.33.13
 
 builds main.go against k8s.io/kubernetes of each version (Go, the module proxy, and some minutes the first time) and
-writes tests/fixtures/lint/apiserver/<minor>.json. `go install` of k8s.io/kubernetes does not work, since its go.mod has
-its staging modules at v0.0.0: the go.mod made here replaces each by the version that was published.
+writes tests/fixtures/lint/apiserver/<minor>.json. With --build it builds alone.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
-import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from tests.cache import locked, shared
+from tests.real import build as go
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "lint"
-CACHE = ROOT / ".cache" / "apiserver_judge"
+SOURCE = HERE / "main.go"
 # Names with =true, where a record is to be made of an API server that has more on than the release's defaults.
 GATES: tuple[str, ...] = ()
-sys.path[:0] = [str(ROOT), str(ROOT / ".venv" / "collections")]
 
-from tests.unit.lint.judged import judged_pods  # noqa: E402 - the path above has to be there first
+
+def program(version: str) -> Path:
+    """Where the judge of one version lies, or will."""
+    return shared("programs") / "linux" / f"apiserver_judge-{version}" / "judge"
+
+
+def is_built(version: str) -> bool:
+    """Is it there, and of today's source?"""
+    there = program(version)
+    return there.exists() and there.with_name("main.go").read_bytes() == SOURCE.read_bytes()
 
 
 def build(version: str) -> Path:
-    """The judge of one version, built once."""
-    folder = CACHE / version
-    program = folder / "judge"
-    source = HERE / "main.go"
-    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, folder / "main.go")
-    environment = {**os.environ, "GOFLAGS": "-mod=mod"}
-    answer = go(["go", "mod", "download", "-json", f"k8s.io/kubernetes@v{version}"], CACHE, environment)
-    upstream = Path(json.loads(answer)["GoMod"]).read_text(encoding="utf-8")
-    (folder / "go.mod").write_text(go_mod(upstream, version), encoding="utf-8")
-    go(["go", "mod", "tidy"], folder, environment)
-    go(["go", "build", "-p", "1", "-o", "judge", "."], folder, environment)
-    return program
+    """The judge of one version, built once. OSError or CalledProcessError if that fails."""
+    there = program(version)
+    with locked(f"kubernetes-{version}"):
+        if not is_built(version):
+            folder = go.prepare("kubernetes", version)
+            shutil.copy(SOURCE, folder / "main.go")
+            go.go("mod", "tidy", cwd=folder)
+            there.parent.mkdir(parents=True, exist_ok=True)
+            go.go("build", "-p", "1", "-o", str(there), ".", cwd=folder)
+            shutil.copy(SOURCE, there.with_name("main.go"))
+    return there
 
 
-def go(command: list[str], folder: Path, environment: dict[str, str]) -> str:
-    nice = shutil.which("nice")
-    command = [nice, "-n", "19", *command] if nice else command
-    return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def go_mod(upstream: str, version: str) -> str:
-    """A go.mod that requires k8s.io/kubernetes and takes its staging modules from the registry."""
-    staging = re.findall(r"^\s*(k8s\.io/\S+) => \./staging", upstream, re.MULTILINE)
-    language = re.search(r"^go (\S+)", upstream, re.MULTILINE)
-    published = version.split(".", 1)[1]
-    lines = ["module winkube.node/apiserver_judge", "", f"go {language.group(1) if language else '1.23'}", ""]
-    lines += [f"require k8s.io/kubernetes v{version}", "", "replace ("]
-    lines += [f"\t{module} => {module} v0.{published}" for module in staging]
-    return "\n".join([*lines, ")", ""])
+def ask(version: str, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the judge of one version says of each pod: its name, unknown fields, errors with type, field and detail."""
+    command = [str(program(version)), *GATES]
+    done = subprocess.run(command, input=json.dumps(pods), stdout=subprocess.PIPE, text=True, check=True)
+    answered: list[dict[str, Any]] = json.loads(done.stdout)
+    return answered
 
 
 def main(versions: list[str]) -> None:
+    # The collection is where `make setup` put it.
+    sys.path.append(str(ROOT / ".venv" / "collections"))
+    from tests.unit.lint.judged import judged_pods
+
     for version in versions:
-        program = build(version)
-        request = json.dumps(judged_pods(int(version.split(".")[1])))
-        command = [str(program), *GATES]
-        answer = subprocess.run(command, input=request, stdout=subprocess.PIPE, text=True, check=True).stdout
+        build(version)
         record = {
             "kubernetes": version,
-            "command": f"python tests/real/apiserver_judge/record.py {version}",
+            "command": f"python -m tests.real.apiserver_judge.record {version}",
             "gates": list(GATES),
             "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-            "verdicts": json.loads(answer),
+            "verdicts": ask(version, judged_pods(int(version.split(".")[1]))),
         }
         target = FIXTURES / "apiserver" / f"{version.rsplit('.', 1)[0]}.json"
         target.parent.mkdir(exist_ok=True)
@@ -84,4 +81,8 @@ def main(versions: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["--build"]:
+        for wanted in sys.argv[2:] or go.SERVER_VERSIONS:
+            print(f"{wanted}: {build(wanted)}", flush=True)
+    else:
+        main(sys.argv[1:])

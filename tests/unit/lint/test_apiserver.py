@@ -35,7 +35,9 @@ def test_our_errors_are_exactly_what_the_api_server_rejects(path: Any, capsys: p
     minor, said = verdicts(path)
     fields: dict[str, set[str]] = {"ours": set(), "theirs": set()}
     pods = judged_pods(minor)
-    assert {pod["metadata"]["name"] for pod in pods} == set(said), "record anew: tests/real/apiserver_judge/record.py"
+    assert {pod["metadata"]["name"] for pod in pods} == set(said), (
+        "record anew: python -m tests.real.apiserver_judge.record"
+    )
     for pod in pods:
         name = pod["metadata"]["name"]
         theirs = {place(error["field"]) for error in said[name]["errors"]}
