@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_cni
-short_description: Brings the CNI plugins of a flannel node to a Windows node
+short_description: Brings the CNI plugins to a Windows node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
@@ -17,62 +17,8 @@ description:
   - Programs that are there already are compared with the archive's and replaced only if they differ.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.components.cni
   - winkube.node.attributes
-options:
-  managed_by:
-    description:
-      - Who brings the network. With V(cluster) a DaemonSet of the cluster does; then the folders are made and nothing
-        is written into them.
-    type: str
-    choices: [service, cluster]
-    default: service
-  version:
-    description: The release of the CNI plugins, such as V(1.9.0).
-    type: str
-    default: 1.9.0
-  source:
-    description: Where the CNI plugins come from.
-    type: dict
-    suboptions:
-      url:
-        description: The release archive (C(.tgz)), fetched by the node.
-        type: str
-        default: https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz
-      checksum:
-        description:
-          - V(sha256:) and 64 hex digits, or the https address of the publisher's sum file, which the controller reads.
-          - Without one the source is refused, unless O(allow_unverified) names C(cni-plugins).
-        type: str
-        default: ''
-      proxy:
-        description: A web proxy for the download.
-        type: str
-        default: ''
-  flannel_version:
-    description: The release of flannel's CNI plugin, such as V(1.2.0-flannel1).
-    type: str
-    default: 1.2.0-flannel1
-  flannel_source:
-    description: Where flannel's CNI plugin comes from.
-    type: dict
-    suboptions:
-      url:
-        description: The release archive (C(.tgz)) with flannel-amd64.exe, or that program alone, fetched by the node.
-        type: str
-        default: https://github.com/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz
-      checksum:
-        description: As for O(source.checksum); O(allow_unverified) calls it C(flannel-cni).
-        type: str
-        default: ''
-      proxy:
-        description: A web proxy for the download.
-        type: str
-        default: ''
-  allow_unverified:
-    description: Sources that may come without a checksum, such as cni-plugins and flannel-cni.
-    type: list
-    elements: str
-    default: []
 seealso:
   - module: winkube.node.win_flannel
 """

@@ -13,6 +13,8 @@ from typing import Any
 
 from ansible.module_utils.common.yaml import yaml_load
 
+from .components import options as tables
+
 _COLLECTION = "winkube.node."
 _COPIED = ("type", "elements", "required", "default", "choices", "aliases")
 
@@ -29,17 +31,27 @@ def of_module(name: str) -> dict[str, Any]:
 
 def documented_options(name: str) -> dict[str, Any]:
     """The options as the module `name` and the fragments it extends document them."""
-    documentation = yaml_load(_import(f"modules.{name}").DOCUMENTATION)
+    documented = documentation(name)
     options: dict[str, Any] = {}
-    for fragment in documentation.get("extends_documentation_fragment") or ():
+    for fragment in documented.get("extends_documentation_fragment") or ():
         if str(fragment).startswith(_COLLECTION):
             options |= _fragment(str(fragment).removeprefix(_COLLECTION))
-    return options | (documentation.get("options") or {})
+    return options | (documented.get("options") or {})
+
+
+def documentation(name: str) -> dict[str, Any]:
+    """What the module `name` says of itself, without its fragments."""
+    found: dict[str, Any] = yaml_load(_import(f"modules.{name}").DOCUMENTATION)
+    return found
 
 
 @cache
 def _fragment(name: str) -> Mapping[str, Any]:
     file, _dot, variable = name.partition(".")
+    if file == "components" and variable:
+        component = next(one for one in _import("plugin_utils.components.registry").COMPONENTS if one.role == variable)
+        options: Mapping[str, Any] = tables.documented(component.interface.options)
+        return options
     text = getattr(_import(f"doc_fragments.{file}").ModuleDocFragment, variable.upper() or "DOCUMENTATION")
     return yaml_load(text).get("options") or {}
 

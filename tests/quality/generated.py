@@ -1,19 +1,15 @@
 """Writes what only repeats something else: `make generate`.
 
-What is sent to a node is put together in powershell_programs.py. Of each component that is one program and its service
-its action plugin is written, the files of its role (all but README.md, of which the table of variables alone is
-written), and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and docs/contents.md; and the tables of
-findings and messages in docs (finding_tables.py). test_generated.py compares.
+What is sent to a node is put together in powershell_programs.py. Of each component the files of its role are written
+(role_files.py; all but templates and README.md, of which the table of variables alone is written); of one that is a
+program and its service also its action plugin, and the lines that name it in meta/runtime.yml, playbooks/bundle.yml and
+docs/contents.md. The tables of findings and messages in docs are finding_tables.py's. test_generated.py compares.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tests.conftest import ROOT
 
@@ -22,62 +18,12 @@ if __name__ == "__main__":  # pytest makes the clone importable as the collectio
 
     _AnsibleCollectionFinder(paths=[str(ROOT / ".venv" / "collections")])._install()
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import ProgramService
-from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
+from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, PROGRAM_SERVICES
 
-from tests.quality import finding_tables
+from tests.quality import finding_tables, role_files
 from tests.quality.powershell_programs import programs
 
-DEFAULTS = """\
----
-# Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
-# The release of {name}.
-winkube_{role}_version: {version}
-# A release archive or the program; http, https, or file:///C:/ on the node.{published}
-winkube_{role}_url: {url}
-# sha256:<64 hex digits>, or the https address of a sum file.
-winkube_{role}_checksum: {sums}
-{options}# manager: {managers}.
-winkube_{role}_service:
-  manager: {manager}
-  start_timeout: {start}
-  stop_timeout: {stop}
-"""
-TASKS = """\
----
-# Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
-- name: Install {name}
-  winkube.node.{module}:
-    version: "{{{{ winkube_{role}_version }}}}"
-    source:
-      url: "{{{{ winkube_{role}_url }}}}"
-      checksum: "{{{{ winkube_{role}_checksum }}}}"
-      proxy: "{{{{ winkube_http_proxy }}}}"
-    nssm_source:
-      url: "{{{{ winkube_nssm_url }}}}"
-      checksum: "{{{{ winkube_nssm_checksum }}}}"
-    log:
-      max_mb: "{{{{ winkube_log_max_mb }}}}"
-      keep_days: "{{{{ winkube_log_keep_days }}}}"
-    allow_unverified: "{{{{ winkube_allow_unverified }}}}"
-{options}{port}    service: "{{{{ winkube_{role}_service }}}}"
-    drain: "{{{{ winkube_node_drain }}}}"
-    node: "{{{{ winkube_node }}}}"
-    reading_max_age: "{{{{ winkube_reading_max_age }}}}"
-    runner: "{{{{ winkube_runner }}}}"
-    reconnect_timeout: "{{{{ winkube_reconnect_timeout }}}}"
-    answer_timeout: "{{{{ winkube_answer_timeout }}}}"
-  notify: "{{{{ winkube_notify }}}}"
-"""
-PORT = """\
-    interface_name: "{{ winkube_interface_name }}"
-    management_ip: "{{ winkube_management_ip }}"
-    cluster_cidr: "{{ winkube_cluster_cidr }}"
-    cluster: "{{ winkube_cluster }}"
-    firewall:
-      enabled: "{{ winkube_firewall }}"
-      sources: "{{ winkube_firewall_sources }}"
-"""
 ACTION = '''\
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
@@ -94,162 +40,7 @@ class ActionModule(ProgramServiceAction):
 
     module = "{module}"
 '''
-META = """\
----
-galaxy_info:
-  author: The winkube.node authors
-  description: {summary}.
-  license: GPL-3.0-or-later
-  min_ansible_version: "2.19"
-  standalone: false
-dependencies:
-  - role: winkube.node.winkube
-"""
-SPECS = """\
----
-# Generated from plugins/plugin_utils/components/programs/{role}.py: run `make generate` after a change there.
-argument_specs:
-  main:
-    short_description: {summary}
-    description:
-      - One task, C(winkube.node.{module}). The shared variables of C(winkube.node.winkube) say where things are.
-      - Notifies the handlers that C(winkube_notify) names when something has changed.
-    author: The winkube.node authors (@winkube)
-    version_added: 0.1.0
-    options:
-"""
-
-
 ONLY_WHERE = "only where `winkube_optional_components` names it"
-
-
-def _lines(options: dict[str, Any], indent: int) -> Iterator[str]:
-    """Options of a specification as YAML, in their order."""
-    blank = " " * indent
-    for name, option in options.items():
-        yield f"{blank}{name}:\n"
-        for key, value in option.items():
-            if key == "options":
-                yield f"{blank}  options:\n"
-                yield from _lines(value, indent + 4)
-            elif isinstance(value, dict):
-                yield f"{blank}  {key}:\n"
-                yield from (f"{blank}    {inner}: {_value(each)}\n" for inner, each in value.items())
-            elif key == "description" and len(value) > 90:
-                yield f"{blank}  description:\n"
-                yield from (f"{blank}    - {_value(each)}\n" for each in re.split(r"(?<=\.) ", value))
-            elif isinstance(value, str) and "{{" in value:
-                yield f"{blank}  {key}: {_template(value, indent + 2)}\n"
-            else:
-                yield f"{blank}  {key}: {_value(value)}\n"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w ,./()-]*|\d+\.\d+\.\d+", value):
-        return value
-    return json.dumps(value)
-
-
-def _template(value: str, indent: int = 0) -> str:
-    """A template as a YAML value: folded where it does not fit into a line, at blanks between braces alone."""
-    if len(value) < 90 and '"' not in value:
-        return f'"{value}"'
-    blank = " " * (indent + 2)
-    lines = [""]
-    for piece in re.split(r" (?=[^{}]*}})(?=(?:[^']*'[^']*')*[^']*$)", value):
-        if lines[-1] and len(lines[-1]) + len(piece) > 100:
-            lines.append("")
-        lines[-1] += f" {piece}" if lines[-1] else piece
-    return "".join((">-", *(f"\n{blank}{line}" for line in lines)))
-
-
-def _specification(made: ProgramService) -> dict[str, Any]:
-    component, recipe, managers = made.component, made.recipe, list(made.daemon.kind.managers)
-    prefix = f"winkube_{component.role}_"
-    service = {
-        "manager": managers[0],
-        "start_timeout": recipe.start_timeout_s,
-        "stop_timeout": recipe.stop_timeout_s,
-    }
-    seconds = {"start_timeout": "Seconds in which it has to work.", "stop_timeout": "Seconds in which it has to stop."}
-    return {
-        f"{prefix}version": {
-            "description": f"The release of {component.name}.",
-            "type": "str",
-            "default": recipe.version,
-        },
-        f"{prefix}url": {
-            "description": f"A release archive or the program. {recipe.no_url.partition(';')[0]}".rstrip(". ") + ".",
-            "type": "str",
-            "default": recipe.url,
-        },
-        f"{prefix}checksum": {
-            "description": "V(sha256:) and 64 hex digits, or the https address of a sum file. Without one the download "
-            f"is refused, unless C(winkube_allow_unverified) names {component.name}.",
-            "type": "str",
-            "default": _sums(made),
-        },
-        **{f"{prefix}{option.name}": option.documented() for option in recipe.options},
-        f"{prefix}service": {
-            "description": "How the service is made and run.",
-            "type": "dict",
-            "default": service,
-            "options": {
-                "manager": {
-                    "description": " or ".join(f"V({each})" for each in managers) + ".",
-                    "type": "str",
-                    "choices": managers,
-                    "default": managers[0],
-                },
-                **{
-                    name: {"description": text, "type": "int", "default": service[name]}
-                    for name, text in seconds.items()
-                },
-            },
-        },
-    }
-
-
-def _sums(made: ProgramService) -> str:
-    return made.recipe.sums or "{{ winkube_download_sums }}"
-
-
-def _defaults(made: ProgramService) -> str:
-    component, recipe, managers = made.component, made.recipe, made.daemon.kind.managers
-    return DEFAULTS.format(
-        role=component.role,
-        name=component.name,
-        version=recipe.version,
-        published=f" {recipe.no_url.partition(';')[0]}." if recipe.no_url else "",
-        url=_template(recipe.url),
-        sums=_template(_sums(made)),
-        options="".join(
-            f"# {_plain(option.description)}\nwinkube_{component.role}_{option.name}: {_value(option.default)}\n"
-            for option in recipe.options
-        ),
-        managers=", or ".join(managers),
-        manager=managers[0],
-        start=recipe.start_timeout_s,
-        stop=recipe.stop_timeout_s,
-    )
-
-
-def _plain(text: str) -> str:
-    """A description without Ansible's markup."""
-    return re.sub(r"\b[A-Z]\(([^()]*)\)", r"\1", text)
-
-
-def _table(made: ProgramService) -> list[str]:
-    rows = ["| variable | default | |", "|---|---|---|"]
-    for name, option in _specification(made).items():
-        default = option["default"]
-        shown = "none" if default in ("", "{{ winkube_download_sums }}") else f"`{_value(default)}`"
-        if str(default).startswith("{{") and shown != "none":
-            shown = "the publisher's"
-        if isinstance(default, dict):
-            shown = f"`manager: {default['manager']}`"
-        rows.append(f"| `{name}` | {shown} | {_plain(option['description'])} |")
-    return rows
 
 
 def _between(text: str, name: str, lines: list[str], begin: str, end: str) -> str:
@@ -266,21 +57,17 @@ def _between(text: str, name: str, lines: list[str], begin: str, end: str) -> st
 def generated() -> dict[Path, str]:
     """Each file and the text that it has to have."""
     found = programs()
-    for made in PROGRAM_SERVICES:
-        component, recipe = made.component, made.recipe
+    for component in COMPONENTS:
         folder = ROOT / "roles" / component.role
-        words = {"role": component.role, "name": component.name, "module": component.module, "summary": recipe.summary}
-        options = "".join(
-            f'    {option.name}: "{{{{ winkube_{component.role}_{option.name} }}}}"\n' for option in recipe.options
-        )
-        found[folder / "defaults" / "main.yml"] = _defaults(made)
-        found[folder / "tasks" / "main.yml"] = TASKS.format(options=options, port=PORT if recipe.port else "", **words)
-        found[folder / "meta" / "main.yml"] = META.format(**words)
-        found[folder / "meta" / "argument_specs.yml"] = SPECS.format(**words) + "".join(_lines(_specification(made), 6))
-        found[ROOT / "plugins" / "action" / f"{component.module}.py"] = ACTION.format(**words)
+        for name, text in role_files.files(component, _source(component)).items():
+            found[folder / name] = text
         readme = folder / "README.md"
         if readme.is_file():
-            found[readme] = _between(readme.read_text(encoding="utf-8"), "variables", _table(made), "<!-- ", " -->")
+            text = readme.read_text(encoding="utf-8")
+            found[readme] = _between(text, "variables", role_files.table(component), "<!-- ", " -->")
+    for made in PROGRAM_SERVICES:
+        words = {"name": made.component.name, "module": made.component.module}
+        found[ROOT / "plugins" / "action" / f"{made.component.module}.py"] = ACTION.format(**words)
     components = [made.component for made in PROGRAM_SERVICES]
     imports = [
         line
@@ -332,6 +119,12 @@ def generated() -> dict[Path, str]:
     modules = [f"| `{made.component.module}` | {_lower(made.recipe.summary)} |" for made in PROGRAM_SERVICES]
     found[ROOT / "docs" / "contents.md"] = _rows(text, modules, "| `win_k8s_collect_logs`")
     return found
+
+
+def _source(component: Component) -> str:
+    """The file that says what the options of a component are."""
+    folder = "plugins/plugin_utils/components"
+    return f"{folder}/programs/{component.role}.py" if component.optional else f"{folder}/{component.role}/options.py"
 
 
 def _rows(text: str, rows: list[str], following: str) -> str:

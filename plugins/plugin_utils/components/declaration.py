@@ -15,6 +15,7 @@ from typing import Any
 from ..engine.reading import Query, Reading
 from .expected import Expected
 from .layout import Layout
+from .options import Interface
 
 Place = Callable[[Layout], str]
 """A path or a name on a node with this layout."""
@@ -72,7 +73,8 @@ class Daemon:
 class Component:
     """A part of a node.
 
-    `name` is what people call it, `role` the name of its role and tag. `reads` is what it needs to know of a node
+    `name` is what people call it, `role` the name of its role and tag, `interface` the options of its module and the
+    variables of its role. `reads` is what it needs to know of a node
     whatever its options. `expected` tells whether a node has to have it. `settings` are its configuration files without
     secrets; `files` what else of it lies on the node, `tools` the programs beside its own, `folders` those in which
     something of it may lie, `rules` the names of its firewall rules: a reset takes all of these away.
@@ -83,6 +85,7 @@ class Component:
     role: str
     reads: Callable[[Layout], tuple[Query, ...]]
     expected: Callable[[Expected], bool]
+    interface: Interface
     daemon: Daemon | None = None
     settings: Places = _nowhere
     files: Places = _nowhere
@@ -94,4 +97,4 @@ class Component:
     @property
     def module(self) -> str:
         """The name of its module."""
-        return f"win_{self.role}"
+        return self.interface.module

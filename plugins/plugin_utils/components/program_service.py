@@ -10,7 +10,7 @@ of its role that only repeat the declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine import windows_path
@@ -25,6 +25,7 @@ from ..engine.tools import wait_service
 from . import nssm
 from .declaration import Component, Daemon
 from .layout import Layout
+from .options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
 from .service import Managed, service_of
 
 Values = Mapping[str, Any]
@@ -40,24 +41,6 @@ def _accepted(_version: str, _values: Values) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """An option of the module and, as `winkube_<role>_<name>`, a variable of the role."""
-
-    name: str
-    type: str
-    default: Any
-    description: str
-    elements: str = ""
-    choices: tuple[str, ...] = ()
-
-    def documented(self) -> dict[str, Any]:
-        """As a module's documentation has it."""
-        more = {"elements": self.elements, "choices": list(self.choices)}
-        found = {"description": self.description, "type": self.type, "default": self.default}
-        return found | {key: value for key, value in more.items() if value}
-
-
-@dataclass(frozen=True, slots=True)
 class Recipe:
     """How one program becomes a service.
 
@@ -66,7 +49,8 @@ class Recipe:
     where nobody publishes the program. `member` is the program's name in a release archive. `arguments` are the
     program's; `log_arguments` say where it logs, where nssm does not keep what it prints. `check` refuses a version or
     options that do not do. `ready` is waited for after a start, in so many seconds; the service has to stay up besides.
-    `port` is the TCP port that others may reach, where there is a firewall rule for it. `queries` are read besides.
+    Each of `options` gets the variable `winkube_<role>_<name>`. `port` is the TCP port that others may reach, where
+    there is a firewall rule for it. `queries` are read besides.
     """
 
     summary: str
@@ -171,6 +155,32 @@ class ProgramService:
         )
 
 
+_PORT = (
+    Option(
+        "interface_name",
+        "str",
+        "The adapter of the node's address.",
+        default="Ethernet",
+        variable="winkube_interface_name",
+    ),
+    Option(
+        "management_ip",
+        "str",
+        "That address; empty for the adapter's first one.",
+        default="",
+        variable="winkube_management_ip",
+    ),
+    Option(
+        "cluster_cidr",
+        "str",
+        "The pods' network, whose pods may come in by the firewall rule.",
+        default="",
+        variable="winkube_cluster_cidr",
+    ),
+)
+"""What who may reach a port follows from."""
+
+
 def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str = "") -> ProgramService:
     """A component that site.yml runs only where `winkube_optional_components` names its role."""
 
@@ -182,6 +192,7 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
         role=role,
         reads=reads,
         expected=lambda expected: role in expected.optional_components,
+        interface=_interface(name, role, daemon, recipe),
         daemon=daemon,
         tools=lambda layout: (layout.nssm,),
         rules=(rule,) if rule else (),
@@ -189,3 +200,71 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
     )
     made = ProgramService(component, daemon, recipe)
     return made
+
+
+def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interface:
+    """The options that all modules of this kind have, and those of the recipe."""
+
+    def own(option: str, *default: Any, **more: str) -> Variable:
+        return Variable(f"winkube_{role}_{option}", *default, **more)
+
+    published = f" {recipe.no_url.partition(';')[0]}." if recipe.no_url else ""
+    managers = daemon.kind.managers
+    return Interface(
+        module=f"win_{role}",
+        summary=recipe.summary,
+        task=f"Install {name}",
+        shared=("node", "drain", "nssm", *(("inbound", "cluster") if recipe.port else ())),
+        options=(
+            Option(
+                "version",
+                "str",
+                f"The release of {name}, such as V({recipe.version}).",
+                required=True,
+                variable=own("version", recipe.version),
+            ),
+            Option(
+                "source",
+                "dict",
+                f"Where {name} comes from.",
+                options=(
+                    Option(
+                        "url",
+                        "str",
+                        f"A release archive or the program, fetched by the node.{published}",
+                        default="",
+                        variable=own("url", recipe.url, shown="the publisher's" if recipe.url else ""),
+                    ),
+                    checksum_option(
+                        name,
+                        own(
+                            "checksum",
+                            recipe.sums or "{{ winkube_download_sums }}",
+                            shown="the publisher's" if recipe.sums else "none",
+                        ),
+                        sums="a sum file",
+                    ),
+                    PROXY,
+                ),
+            ),
+            unverified_option(name),
+            *(replace(option, variable=own(option.name)) for option in recipe.options),
+            *(_PORT if recipe.port else ()),
+            Option(
+                "service",
+                "dict",
+                "How the service is made and run.",
+                options=(
+                    Option(
+                        "manager",
+                        "str",
+                        "V(sc) for sc.exe and the program's own way to be a service, or V(nssm).",
+                        default=managers[0],
+                        choices=managers,
+                    ),
+                    *service_seconds("Seconds in which it has to work.", recipe.start_timeout_s, recipe.stop_timeout_s),
+                ),
+                variable=own("service"),
+            ),
+        ),
+    )

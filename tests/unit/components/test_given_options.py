@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from _pytest.mark import ParameterSet
 from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import documented_options
 from ansible_collections.winkube.node.plugins.plugin_utils.components import log_limit
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import arguments
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
@@ -24,7 +23,6 @@ from . import test_cni_conf, test_source_vip
 from .nodes import LAYOUT
 from .windows_network import SWITCHED
 
-MODULES = Path(__file__).resolve().parents[3] / "plugins" / "modules"
 NOWHERE = {"url": "https://example.com/x.exe", "checksum": f"sha256:{'a' * 64}", "proxy": ""}
 
 
@@ -36,8 +34,7 @@ def default(found: dict[str, Any]) -> Any:
 
 def options(module: str, **given: Any) -> dict[str, Any]:
     """The module's defaults but for what is given."""
-    text = (MODULES / f"{module}.py").read_text(encoding="utf-8").split('DOCUMENTATION = r"""')[1].split('"""')[0]
-    found = {name: default(each) for name, each in yaml.safe_load(text)["options"].items()}
+    found = {name: default(each) for name, each in documented_options(module).items()}
     nobody: dict[str, Any] = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
     nobody["log_runner_source"] = NOWHERE | {"version": "1.37.1"}
     nobody["log"] = {"max_mb": 10, "keep_files": 10, "keep_days": 14}

@@ -10,6 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
@@ -24,6 +25,7 @@ NEW = Component(
     role="probe_agent",
     reads=lambda _layout: (file_query(r"C:\k\probe-agent.exe"),),
     expected=lambda expected: "probe_agent" in expected.optional_components,
+    interface=Interface("win_probe_agent", "Runs an agent", "Install the agent", ()),
     daemon=Daemon(
         service=lambda _layout: "probe-agent",
         program=lambda _layout: r"C:\k\probe-agent.exe",

@@ -11,6 +11,7 @@ import yaml
 from _pytest.mark import ParameterSet
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
+from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import documented_options
 
 try:
     from ansible.template import trust_as_template
@@ -65,10 +66,7 @@ def filled(found: Any, **given: Any) -> Any:
 
 def option(module: str, path: str) -> dict[str, Any]:
     """What a module's documentation says of `option` or `option.suboption`."""
-    text = (ROOT / "plugins" / "modules" / f"{module}.py").read_text(encoding="utf-8")
-    found: dict[str, Any] = {
-        "suboptions": yaml.safe_load(text.split('DOCUMENTATION = r"""')[1].split('"""')[0])["options"]
-    }
+    found: dict[str, Any] = {"suboptions": documented_options(module)}
     for name in path.split("."):
         found = found["suboptions"][name]
     return found

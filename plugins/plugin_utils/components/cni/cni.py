@@ -23,6 +23,7 @@ from ...facts.version import Version, VersionError
 from ..declaration import Component
 from ..layout import Layout
 from . import cni_conf
+from .options import INTERFACE
 
 NAME = "cni"
 PLUGINS, FLANNEL = "cni-plugins", "flannel-cni"
@@ -129,5 +130,6 @@ COMPONENT = Component(
     role="cni",
     reads=reads,
     expected=lambda expected: expected.flannel,
+    interface=INTERFACE,
     folders=lambda layout: (layout.cni_bin_dir, layout.cni_conf_dir),
 )

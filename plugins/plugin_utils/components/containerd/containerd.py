@@ -29,6 +29,7 @@ from ..declaration import Component, Daemon, ServiceKind
 from ..layout import Layout
 from ..service import Managed, service_of
 from . import containerd_config, crictl, defender, earlier_programs, images, registries, shim
+from .options import INTERFACE
 
 NAME = "containerd"
 
@@ -237,6 +238,7 @@ COMPONENT = Component(
     role="containerd",
     reads=reads,
     expected=lambda _expected: True,
+    interface=INTERFACE,
     daemon=DAEMON,
     settings=lambda layout: (layout.containerd_config, *registries.host_files(layout)),
     files=lambda layout: (crictl.config_path(layout),),

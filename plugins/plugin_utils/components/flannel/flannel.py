@@ -33,6 +33,7 @@ from ..layout import Layout
 from ..networks import Management
 from ..service import Managed, service_of
 from . import flannel_conf, subnet_env, virtual_switch
+from .options import INTERFACE
 
 NAME = "flannel"
 PROGRAM = "flanneld"
@@ -254,6 +255,7 @@ COMPONENT = Component(
     role="flannel",
     reads=reads,
     expected=lambda expected: expected.flannel,
+    interface=INTERFACE,
     daemon=DAEMON,
     settings=lambda layout: (conf_path(layout), subnet_env.path(layout)),
     files=lambda layout: (layout.flanneld_kubeconfig,),

@@ -22,6 +22,7 @@ from .. import log_limit, networks
 from ..declaration import Component
 from ..layout import Layout
 from . import host_checks, node_fit
+from .options import INTERFACE
 
 NAME = "host"
 
@@ -173,6 +174,7 @@ COMPONENT = Component(
     role="host",
     reads=reads,
     expected=lambda _expected: True,
+    interface=INTERFACE,
     folders=lambda layout: (layout.root, layout.log_dir),
 )
 

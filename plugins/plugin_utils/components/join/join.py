@@ -26,6 +26,7 @@ from ..declaration import Component
 from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
 from ..layout import Layout
 from . import node_object
+from .options import INTERFACE
 from .secret_file import secret_query
 
 NAME = "join"
@@ -237,6 +238,7 @@ COMPONENT = Component(
     role="join",
     reads=reads,
     expected=lambda expected: expected.kubernetes,
+    interface=INTERFACE,
     files=made_by_join,
     tools=lambda layout: (layout.kubeadm_binary,),
     folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),

@@ -24,6 +24,7 @@ from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
 from .kube_proxy_args import KubeProxySettings, arguments, environment
+from .options import INTERFACE
 
 NAME = "kube-proxy"
 SERVICE = ServiceKind(
@@ -198,6 +199,7 @@ COMPONENT = Component(
     role="kube_proxy",
     reads=reads,
     expected=lambda expected: expected.kube_proxy,
+    interface=INTERFACE,
     daemon=DAEMON,
     settings=lambda layout: (source_vip.source_vip_json(layout),),
     files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),

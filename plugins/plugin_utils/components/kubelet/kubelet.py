@@ -35,6 +35,7 @@ from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kubelet_check
 from .kubelet_args import DROP_IN_NAME, PROCESSORS, KubeletSettings, arguments, configuration
+from .options import INTERFACE
 
 NAME = "kubelet"
 SERVICE = ServiceKind(
@@ -316,6 +317,7 @@ COMPONENT = Component(
     role="kubelet",
     reads=reads,
     expected=lambda expected: expected.kubernetes,
+    interface=INTERFACE,
     daemon=DAEMON,
     settings=lambda layout: (config_file(layout), env_file(layout)),
     tools=lambda layout: (layout.nssm, layout.log_runner),

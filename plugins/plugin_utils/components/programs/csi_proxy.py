@@ -18,7 +18,8 @@ from ...engine.resource import Refused
 from ...engine.tools import wait_pipe
 from ...facts.version import Line, Version, VersionError
 from ..declaration import Daemon, ServiceKind
-from ..program_service import Option, Recipe, Values, declare
+from ..options import Option
+from ..program_service import Recipe, Values, declare
 
 # csi-proxy: its groups of operations, each of which is a named pipe, and its command line.
 
@@ -118,8 +119,8 @@ DECLARATION = declare(
             Option(
                 "groups",
                 "list",
-                [],
                 "Groups of operations whose pipes have to be there; empty for disk, filesystem, smb and volume.",
+                [],
                 elements="str",
             ),
         ),

@@ -19,7 +19,8 @@ from ...engine.services.existing import argument
 from ..declaration import Daemon, ServiceKind
 from ..healthz import started_with
 from ..layout import Layout
-from ..program_service import Option, Recipe, Values, declare
+from ..options import Option
+from ..program_service import Recipe, Values, declare
 
 PORT = 9182
 ADDRESS = "web.listen-address"
@@ -74,12 +75,12 @@ DECLARATION = declare(
         sums="{{ winkube_download_sums or 'https://github.com/prometheus-community/windows_exporter/releases/download/v'"
         " ~ winkube_windows_exporter_version ~ '/sha256sums.txt' }}",
         options=(
-            Option("port", "int", PORT, "The TCP port of its metrics."),
+            Option("port", "int", "The TCP port of its metrics.", PORT),
             Option(
                 "collectors",
                 "list",
-                ["[defaults]", "container"],
                 "What is measured; V([defaults]) stands for its own default. Empty for that alone.",
+                ["[defaults]", "container"],
                 elements="str",
             ),
         ),

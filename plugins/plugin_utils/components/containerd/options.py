@@ -1,0 +1,373 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of win_containerd and the variables of the role containerd."""
+
+from __future__ import annotations
+
+from ..options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
+
+_CONNECTION = (
+    Option(
+        "ca",
+        "path",
+        (
+            "A file on the controller with the certificates, in PEM form, that it is trusted by.",
+            "On Windows containerd trusts B(only) these then, not the machine's own.",
+        ),
+        default="",
+    ),
+    Option(
+        "client",
+        "dict",
+        "The certificate by which the node is known to it.",
+        options=(
+            Option("certificate", "path", "A file on the controller, in PEM form.", default=""),
+            Option(
+                "key",
+                "path",
+                "A file on the controller, in PEM form; ansible-vault may have encrypted it. On the "
+                "node only administrators may read it.",
+                default="",
+            ),
+        ),
+    ),
+    Option("skip_verify", "bool", "Whether its certificate is not checked at all.", default=False),
+    Option(
+        "override_path",
+        "bool",
+        "Whether the path of the address is the whole path, without C(/v2) after it.",
+        default=False,
+    ),
+    Option("header", "dict", "Secret. Headers that are sent with each request.", default={}),
+)
+"""How a registry or a mirror is reached."""
+
+INTERFACE = Interface(
+    module="win_containerd",
+    summary="Installs, configures and runs containerd on a Windows node",
+    task="Install and configure containerd",
+    shared=("node", "drain", "nssm"),
+    options=(
+        Option(
+            "version",
+            "str",
+            "The release, such as V(2.3.7). Decides which version of C(config.toml) is written.",
+            required=True,
+            variable=Variable(
+                "winkube_containerd_version",
+                "2.3.7",
+                "The release; decides which version of config.toml is written. The item named C(containerd)"
+                " of a Node YAML sets it, and the URL.",
+            ),
+        ),
+        Option(
+            "source",
+            "dict",
+            "Where the programs come from.",
+            required=True,
+            options=(
+                Option(
+                    "url",
+                    "str",
+                    (
+                        "A release archive (C(.tar.gz), C(.zip)) or C(.exe), fetched by the node.",
+                        "V(http), V(https), or V(file:///C:/...) on the node.",
+                    ),
+                    required=True,
+                    variable=Variable(
+                        "winkube_containerd_url",
+                        "{{ winkube_downloads }}github.com/containerd/containerd/releases/download/v{{ "
+                        "winkube_containerd_version }}/containerd-{{ winkube_containerd_version "
+                        "}}-windows-amd64.tar.gz",
+                        shown="the release archive",
+                    ),
+                ),
+                checksum_option(
+                    "containerd",
+                    Variable(
+                        "winkube_containerd_checksum",
+                        "{{ winkube_download_sums or ((winkube_containerd_url ~ '.sha256sum') if "
+                        "winkube_containerd_url.startswith('https://github.com/containerd/containerd/releases/')"
+                        " else '') }}",
+                        shown="the publisher's sum file",
+                    ),
+                ),
+                PROXY,
+            ),
+        ),
+        Option(
+            "defender_exclusions",
+            "bool",
+            (
+                (
+                    "Exclude containerd's programs and its folders C(root) and C(state) from Microsoft Defender"
+                    " Antivirus, by the machine's policy. What nodes unpack is then not looked at by its "
+                    "real-time protection."
+                ),
+                ("They are read back; a warning says so if something took them away. V(false) leaves what is there."),
+            ),
+            default=False,
+            variable=Variable(
+                "winkube_defender_exclusions",
+                text="Exclude containerd's programs and folders from Microsoft Defender, by the machine's "
+                "policy: faster pulls and starts, and what pods bring is not looked at.",
+            ),
+        ),
+        Option(
+            "crictl_source",
+            "dict",
+            "Where crictl.exe comes from, the client of CRI for people. It is put beside containerd.exe, "
+            "with a C(crictl.yaml) that names containerd's pipe. Nothing restarts for it.",
+            options=(
+                Option(
+                    "url",
+                    "str",
+                    "A release archive of cri-tools (C(crictl-v1.37.0-windows-amd64.tar.gz)) or C(crictl.exe), "
+                    "fetched by the node. Empty if no crictl is wanted, or another brings it in.",
+                    default="",
+                    variable=Variable(
+                        "winkube_crictl_url",
+                        text="A release archive of cri-tools (C(crictl-v1.37.0-windows-amd64.tar.gz)) or crictl.exe;"
+                        " it is put beside containerd.exe with a C(crictl.yaml) that names the pipe. Empty for "
+                        "none.",
+                    ),
+                ),
+                Option(
+                    "version",
+                    "str",
+                    "The release, for the receipt.",
+                    default="",
+                    variable=Variable("winkube_crictl_version"),
+                ),
+                Option(
+                    "checksum",
+                    "str",
+                    "V(sha256:) and 64 hex digits, or the https address of a sum file. Needed, unless "
+                    "O(allow_unverified) names crictl.",
+                    default="",
+                    variable=Variable("winkube_crictl_checksum"),
+                ),
+            ),
+        ),
+        unverified_option("containerd"),
+        Option(
+            "kubernetes_version",
+            "str",
+            "The Kubernetes that the node shall run. Decides the sandbox image, and refuses pairs that "
+            "cannot work. Empty if not known.",
+            default="",
+            variable="winkube_kubernetes_version | default('')",
+        ),
+        Option(
+            "pause_image",
+            "str",
+            "The sandbox image. Empty for the one that fits O(kubernetes_version).",
+            default="",
+            variable=Variable("winkube_pause_image", shown="by Kubernetes version"),
+        ),
+        Option(
+            "pause_image_source",
+            "str",
+            "Whose sandbox image; V(microsoft) has signed binaries, which Kubernetes recommends for production.",
+            default="kubernetes",
+            choices=("kubernetes", "microsoft"),
+            variable=Variable("winkube_pause_image_source"),
+        ),
+        Option(
+            "config_template",
+            "path",
+            (
+                (
+                    "A Jinja2 template of C(config.toml), looked for in the role and then along the usual "
+                    "search path. It gets the variable C(containerd)."
+                ),
+                "What it yields is checked before anything is sent.",
+            ),
+            default="config.toml.j2",
+            variable=Variable("winkube_containerd_config_template"),
+        ),
+        Option(
+            "config_extra",
+            "dict",
+            (
+                (
+                    "Keys of C(config.toml) beside those of O(config_template), as nested mappings from the top"
+                    " of the file. A table is merged into the template's, another value comes over it, and "
+                    "V(null) takes a key away."
+                ),
+                (
+                    "The names of tables are those of the release of containerd. What comes out is checked as "
+                    "the template is."
+                ),
+            ),
+            default={},
+            variable=Variable(
+                "winkube_containerd_config_extra",
+                text="Keys of config.toml beside those of the template, as nested mappings, such as V({debug: "
+                "{format: json}}): a table is merged, another value comes over the template's, V(null) "
+                "takes a key away.",
+            ),
+        ),
+        Option(
+            "log_level",
+            "str",
+            "What containerd logs.",
+            default="info",
+            choices=("trace", "debug", "info", "warn", "error", "fatal", "panic"),
+            variable=Variable(
+                "winkube_containerd_log_level",
+                text="C([debug] level). The log itself is C(winkube_containerd_log) (C(--log-file), under nssm "
+                "its output).",
+            ),
+        ),
+        Option(
+            "tracing_endpoint",
+            "str",
+            (
+                (
+                    "The address of an OTLP collector that gets containerd's traces, such as "
+                    "V(http://collector:4318). Empty for none."
+                ),
+                (
+                    "It becomes the variable C(OTEL_EXPORTER_OTLP_ENDPOINT) of the service, since the key "
+                    "C(endpoint) of C(io.containerd.tracing.processor.v1.otlp) in C(config.toml) is read no "
+                    "more; O(service.environment) comes over it and takes the others, such as "
+                    "C(OTEL_EXPORTER_OTLP_PROTOCOL). Refused for a containerd that does not read it."
+                ),
+            ),
+            default="",
+            variable=Variable(
+                "winkube_containerd_tracing_endpoint",
+                text="The address of an OTLP collector for containerd's traces, such as "
+                "V(http://collector:4318); a variable of the service. containerd 1.6.29, 1.7.18, or any "
+                "2.x. Empty for none.",
+            ),
+        ),
+        Option(
+            "registries",
+            "list",
+            (
+                (
+                    "Mirrors and private certificate authorities by registry, each written as a C(hosts.toml) "
+                    "in a folder below C(node.certs_dir). Nothing restarts for them, but for the first and for "
+                    "the last one, since C(config.toml) names that folder only while there are any."
+                ),
+                ("Folders that this module made and that are not wanted any more are removed; others are left alone."),
+            ),
+            default=[],
+            elements="dict",
+            options=(
+                Option(
+                    "host",
+                    "str",
+                    "The beginning of images' names, such as V(docker.io) or V(registry.example.com:5000), or "
+                    "V(_default) for all registries that have no entry of their own.",
+                    required=True,
+                ),
+                Option(
+                    "server",
+                    "str",
+                    "The registry's own address, asked after the mirrors. Empty for the one that follows from "
+                    "the name. The address of a mirror here keeps containerd from ever asking the registry "
+                    "itself.",
+                    default="",
+                ),
+                Option(
+                    "capabilities",
+                    "list",
+                    "What it is asked for; empty for everything.",
+                    default=[],
+                    elements="str",
+                    choices=("pull", "resolve", "push"),
+                ),
+                *_CONNECTION,
+                Option(
+                    "mirrors",
+                    "list",
+                    "Addresses that are asked first, in this order.",
+                    default=[],
+                    elements="dict",
+                    options=(
+                        Option("url", "str", "The mirror's address, http or https.", required=True),
+                        Option(
+                            "capabilities",
+                            "list",
+                            "What it is asked for. A mirror that is not to be trusted with tags has V(pull) alone.",
+                            default=["pull", "resolve"],
+                            elements="str",
+                            choices=("pull", "resolve", "push"),
+                        ),
+                        *_CONNECTION,
+                    ),
+                ),
+            ),
+            variable=Variable(
+                "winkube_registries",
+                text="Mirrors and private certificate authorities by registry (docs/registries.md); files are on"
+                " the controller.",
+            ),
+        ),
+        Option(
+            "images",
+            "list",
+            (
+                (
+                    "Whole names of images that are pulled before a pod needs them, with host, path and tag or "
+                    "digest, such as V(docker.io/library/golang:1.24). The sandbox image is pulled with them, "
+                    "before them."
+                ),
+                (
+                    "They are pulled when containerd works, with its own C(ctr.exe), into the namespace that "
+                    "the kubelet uses. The mirrors of O(registries) are asked; a registry that wants a user and"
+                    " a password is not supported."
+                ),
+                (
+                    "Which images were pulled, or were there already, is noted on the node. What is noted is "
+                    "not pulled again, also if the kubelet has collected it since."
+                ),
+                "A pull that fails fails the task, and leaves containerd as it is.",
+            ),
+            default=[],
+            elements="str",
+            variable=Variable(
+                "winkube_images",
+                text="Whole names of images that are pulled with the sandbox image before a pod needs them.",
+            ),
+        ),
+        Option(
+            "images_timeout",
+            "int",
+            "Seconds that the pull of one image may take.",
+            default=1800,
+            variable=Variable("winkube_images_timeout"),
+        ),
+        Option(
+            "service",
+            "dict",
+            "How the service is made and run.",
+            options=(
+                Option(
+                    "manager",
+                    "str",
+                    "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe (O(nssm_source)).",
+                    default="registered",
+                    choices=("registered", "nssm"),
+                ),
+                Option(
+                    "environment",
+                    "dict",
+                    "Secret. Variables of the service's own environment, such as HTTPS_PROXY. A change restarts it.",
+                    default={},
+                ),
+                *service_seconds("Seconds in which the service has to run and answer.", 120, 120),
+            ),
+            variable=Variable(
+                "winkube_containerd_service",
+                text="C(manager): V(registered) (containerd's own C(--register-service)) or V(nssm) (brought in "
+                "from C(winkube_nssm_url)). C(environment): variables of the service, such as a proxy. "
+                "C(start_timeout), C(stop_timeout): seconds.",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,236 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of a component's module and the variables of its role, in one table.
+
+The module's documentation and argument_spec, the role's defaults, specification, task and table of variables are made
+of it. So is what the first task of a run plans with: `arguments` says which variable gives which option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SECRET = "Secret. "
+"""How a line of the description begins of an option whose value nobody shows."""
+
+
+class _Same:
+    """The default of a variable that has its option's."""
+
+
+SAME = _Same()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the component's own role. `default` may be a template; without one it is the option's. `text` is
+    what the role says of it, in Ansible's markup; without one what the module says of the option. `shown` is what the
+    README has for its default, where that says more than the value."""
+
+    name: str
+    default: Any = SAME
+    text: str = ""
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a module.
+
+    `variable` gives it its value in the role: a variable of that role, or an expression of shared ones; an option with
+    neither has one per suboption. `default` None: it has none. Several descriptions are paragraphs.
+    """
+
+    name: str
+    type: str
+    description: str | tuple[str, ...]
+    default: Any = None
+    required: bool = False
+    elements: str = ""
+    choices: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    variable: Variable | str = ""
+
+    def documented(self) -> dict[str, Any]:
+        """As a module's documentation has it."""
+        text = self.description
+        found: dict[str, Any] = {"description": text if isinstance(text, str) else list(text), "type": self.type}
+        if self.elements:
+            found["elements"] = self.elements
+        if self.choices:
+            found["choices"] = list(self.choices)
+        if self.required:
+            found["required"] = True
+        if self.default is not None:
+            found["default"] = self.default
+        if self.options:
+            found["suboptions"] = documented(self.options)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a component's module and role are to whoever uses them.
+
+    `module` is the module's name, `summary` the short description of both, `task` the title of the role's task.
+    `shared` are the fragments winkube.node.<name> of options that modules share.
+    """
+
+    module: str
+    summary: str
+    task: str
+    options: tuple[Option, ...]
+    shared: tuple[str, ...] = ("node",)
+
+
+# Options that several tables have.
+
+PROXY = Option("proxy", "str", "A web proxy for the download.", default="", variable="winkube_http_proxy")
+
+
+def unverified_option(*names: str) -> Option:
+    """`allow_unverified`, for the sources that these names stand for."""
+    return Option(
+        "allow_unverified",
+        "list",
+        f"Components whose sources may come without a checksum, such as {' and '.join(names)}.",
+        default=[],
+        elements="str",
+        variable="winkube_allow_unverified",
+    )
+
+
+def checksum_option(name: str, variable: Variable, *, sums: str = "the publisher's sum file") -> Option:
+    """`checksum` of a source; `allow_unverified` knows the source under this name."""
+    return Option(
+        "checksum",
+        "str",
+        (
+            f"V(sha256:) and 64 hex digits, or the https address of {sums}, which the controller reads.",
+            f"Without one the source is refused, unless O(allow_unverified) names C({name}).",
+        ),
+        default="",
+        variable=variable,
+    )
+
+
+def service_seconds(
+    text: str, start: int, stop: int, start_variable: Variable | str = "", stop_variable: Variable | str = ""
+) -> tuple[Option, Option]:
+    """The time limits of a service; `text` says for what it is waited when it starts."""
+    stopping = "Seconds in which the service has to stop."
+    return (
+        Option("start_timeout", "int", text, default=start, variable=start_variable),
+        Option("stop_timeout", "int", stopping, default=stop, variable=stop_variable),
+    )
+
+
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "nssm": {
+        "nssm_source": {"url": "winkube_nssm_url", "checksum": "winkube_nssm_checksum"},
+        "log": {"max_mb": "winkube_log_max_mb", "keep_days": "winkube_log_keep_days"},
+    },
+    "log_runner": {
+        "log_runner_source": {
+            "version": "winkube_log_runner_version",
+            "url": "winkube_log_runner_url",
+            "checksum": "winkube_log_runner_checksum",
+        }
+    },
+    "inbound": {"firewall": {"enabled": "winkube_firewall", "sources": "winkube_firewall_sources"}},
+    "cluster": {"cluster": "winkube_cluster"},
+    "drain": {"drain": "winkube_node_drain"},
+    "node": {
+        "node": "winkube_node",
+        "reading_max_age": "winkube_reading_max_age",
+        "runner": "winkube_runner",
+        "reconnect_timeout": "winkube_reconnect_timeout",
+        "answer_timeout": "winkube_answer_timeout",
+    },
+}
+"""Which variables give the options of the shared fragments, in the order in which a task has them."""
+
+
+def documented(options: tuple[Option, ...]) -> dict[str, Any]:
+    """Options by name, as a module's documentation has them."""
+    return {option.name: option.documented() for option in options}
+
+
+def arguments(interface: Interface) -> dict[str, Any]:
+    """The module's options as templates of the collection's variables: what the role's task passes. Whoever has the
+    variables has Ansible fill them in."""
+    found = _templates(interface.options)
+    for fragment, names in SHARED.items():
+        if fragment in interface.shared:
+            found |= _shared(names)
+    return found
+
+
+def _templates(options: tuple[Option, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for option in options:
+        if option.variable:
+            own = option.variable
+            found[option.name] = "{{ " + (own.name if isinstance(own, Variable) else own) + " }}"
+        elif inner := _templates(option.options):
+            found[option.name] = inner
+    return found
+
+
+def _shared(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {option: "{{ " + name + " }}" if isinstance(name, str) else _shared(name) for option, name in names.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A variable of a role and the option it gives; `default` is the variable's, `text` in Ansible's markup."""
+
+    variable: Variable
+    option: Option
+    default: Any
+    text: str
+
+
+def role_variables(options: tuple[Option, ...]) -> tuple[Given, ...]:
+    """The role's own variables, in the order of the table."""
+    every = dict(_paths(options))
+    names = {path: name for path, one in every.items() if (name := _variable_name(one))}
+    found: list[Given] = []
+    for option in every.values():
+        if isinstance(option.variable, Variable):
+            given = option.variable.default
+            default = _default(option) if given is SAME else given
+            found.append(Given(option.variable, option, default, option.variable.text or _told(option, names)))
+    return tuple(found)
+
+
+def _paths(options: tuple[Option, ...], before: str = "") -> Iterator[tuple[str, Option]]:
+    """Each option and suboption, by its name as `O()` has it."""
+    for option in options:
+        yield before + option.name, option
+        yield from _paths(option.options, f"{before}{option.name}.")
+
+
+def _variable_name(option: Option) -> str:
+    """The variable that gives it its value; empty for none."""
+    if isinstance(option.variable, Variable):
+        return option.variable.name
+    return option.variable.partition(" ")[0]
+
+
+def _default(option: Option) -> Any:
+    """The option's default; of a dict that has none, that of its suboptions together."""
+    if option.default is None and option.options and option.type == "dict":
+        return {one.name: _default(one) for one in option.options}
+    return option.default
+
+
+def _told(option: Option, names: Mapping[str, str]) -> str:
+    """The description for whoever knows the variables: other options are called by theirs."""
+    lines = (option.description,) if isinstance(option.description, str) else option.description
+    text = " ".join(line.removeprefix(SECRET) for line in lines)
+    return re.sub(r"\bO\(([\w.]+)", lambda found: f"C({names.get(found[1], found[1])}", text)
