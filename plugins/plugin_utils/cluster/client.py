@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from .error import ClusterError
+from .error import PASSING, ClusterError
 
 _missing: ImportError | None = None
 try:
@@ -38,7 +38,11 @@ T = TypeVar("T")
 
 REQUEST_S = 30
 """How long one request may take, in seconds."""
-
+PATIENCE_S = 60.0
+"""How long a request is repeated that fails for a moment: the restart of an API server behind no load balancer."""
+FIRST_PATIENCE_S = 3.0
+"""The same for a server that has never answered: it may just be the wrong address."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 _PATCH_TYPES = {
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
@@ -47,11 +51,12 @@ _VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 
 class Send(Protocol):
-    """How a request reaches the API: (status, body). Raises ClusterError where there is no answer."""
+    """How a request reaches the API: (status, body), and from a server that says so the seconds after which it wants to
+    be asked again. Raises ClusterError where there is no answer."""
 
     def __call__(
         self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
-    ) -> tuple[int, bytes]: ...
+    ) -> tuple[int, bytes] | tuple[int, bytes, float]: ...
 
 
 class Listen(Protocol):
@@ -80,17 +85,26 @@ class Clock:
 def wait_for(
     clock: Clock, timeout_s: float, what: Callable[[], T | None], sentence: str = "", interval_s: float = 1.0
 ) -> T:
-    """What `what` returns as soon as that is not None; it is asked at least twice, at the begin and at the end.
+    """What `what` returns as soon as that is not None; it is asked at least twice, at the begin and at the end. That a
+    cluster does not answer for a while ends nothing.
 
-    ClusterError with `sentence` when `timeout_s` are up.
+    ClusterError with `sentence`, and what the last attempt said, when `timeout_s` are up.
     """
     end = clock.now() + timeout_s
-    while (found := what()) is None:
+    while True:
+        failed: ClusterError | None = None
+        try:
+            if (found := what()) is not None:
+                return found
+        except ClusterError as error:
+            if not error.passing:
+                raise
+            failed = error
         left = end - clock.now()
         if left <= 0:
-            raise ClusterError(sentence or f"Waited {timeout_s:g} s in vain.")
+            said = sentence or f"Waited {timeout_s:g} s in vain."
+            raise ClusterError(f"{said} The last attempt: {failed}" if failed else said) from failed
         clock.sleep(min(interval_s, left))
-    return found
 
 
 class Cluster:
@@ -105,6 +119,8 @@ class Cluster:
         self._send = send
         self._listen = listen
         self._converse = converse
+        self.clock = Clock()
+        self._has_answered = False
 
     @classmethod
     def open(cls, options: Mapping[str, Any]) -> Cluster | None:
@@ -207,7 +223,59 @@ class Cluster:
         *,
         missing: bool = False,
     ) -> Object | None:
-        status, data = self._send(method, path, body, content_type)
+        try:
+            return self._insist(method, path, body, content_type, missing=missing)
+        except _LostAnswerError as lost:
+            # The first attempt may have made the object, and only its answer was lost.
+            found = self.get(f"{path}/{((body or {}).get('metadata') or {}).get('name')}")
+            if found is not None and _is_ours(found, body or {}):
+                return found
+            raise lost.conflict from None
+
+    def _insist(
+        self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str, *, missing: bool
+    ) -> Object | None:
+        attempts = 0
+
+        def ask() -> Object | None:
+            nonlocal attempts
+            attempts += 1
+            try:
+                return self._ask(method, path, body, content_type, missing=missing)
+            except ClusterError as error:
+                if attempts > 1 and error.status == 409 and method == "POST":
+                    raise _LostAnswerError(error) from error
+                # A refusal to evict is a 429 that says what to do: whoever drains a node goes by it.
+                error.passing &= not (error.status == 429 and path.endswith("/eviction"))
+                raise
+
+        return self.insist(ask)
+
+    def insist(self, work: Callable[[], T]) -> T:
+        """What `work` returns; it is repeated, with growing pauses, while the failure is one that passes."""
+        began, pause, repeated = self.clock.now(), FIRST_PAUSE_S, False
+        while True:
+            try:
+                answer = work()
+                self._has_answered = True
+                return answer
+            except ClusterError as error:
+                if not error.passing:
+                    raise
+                self._has_answered |= error.status > 0
+                patience = PATIENCE_S if self._has_answered else FIRST_PATIENCE_S
+                waited = self.clock.now() - began
+                wait = max(pause, error.after_s)
+                if waited + wait > patience:
+                    said = f"Gave up after {waited:.0f} s, the last error was: {error}" if repeated else str(error)
+                    raise ClusterError(said, error.status, passing=True) from error
+                self.clock.sleep(wait)
+                pause, repeated = min(2 * pause, LONGEST_PAUSE_S), True
+
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str, *, missing: bool
+    ) -> Object | None:
+        status, data, *after = self._send(method, path, body, content_type)
         try:
             answer = json.loads(data or b"{}")
         except ValueError:
@@ -218,8 +286,28 @@ class Cluster:
             return None
         if not 200 <= status < 300:
             said = str(answer.get("message") or "").strip().rstrip(".") or "no reason was given"
-            raise ClusterError(f"{method} {self.server}{path} was answered with {status}: {said}.", status)
+            raise ClusterError(
+                f"{method} {self.server}{path} was answered with {status}: {said}.",
+                status,
+                passing=status in PASSING,
+                after_s=after[0] if after else 0,
+            )
         return answer
+
+
+class _LostAnswerError(Exception):
+    """Something that was to be made is there already, after an attempt whose answer was lost."""
+
+    def __init__(self, conflict: ClusterError) -> None:
+        super().__init__(str(conflict))
+        self.conflict = conflict
+
+
+def _is_ours(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether an object has all labels and annotations that we wanted for it, and some: those of a run are its own."""
+    there, ours = found.get("metadata") or {}, wanted.get("metadata") or {}
+    marks = [(key, name, value) for key in ("labels", "annotations") for name, value in (ours.get(key) or {}).items()]
+    return bool(marks) and all((there.get(key) or {}).get(name) == value for key, name, value in marks)
 
 
 def _configuration(file: Path, context: str) -> Any:
@@ -294,7 +382,7 @@ def _sender(configuration: Any, tls: ssl.SSLContext) -> Send:
         keywords.pop(name, None)
     keywords["ssl_context"] = tls
 
-    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
+    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes, float]:
         headers = {"Accept": "application/json", "Content-Type": content_type}
         for setting in configuration.auth_settings().values():
             if setting["in"] == "header" and setting["value"]:
@@ -307,12 +395,20 @@ def _sender(configuration: Any, tls: ssl.SSLContext) -> Send:
         except ApiException as error:  # releases of the package before 30 raise for every status that is no success
             if error.status:
                 text = error.body or b""
-                return int(error.status), text if isinstance(text, bytes) else text.encode()
-            raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.") from error
+                said = text if isinstance(text, bytes) else text.encode()
+                return int(error.status), said, _retry_after(error.headers)
+            raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.", passing=True) from error
         except (HTTPError, OSError) as error:
-            raise ClusterError(f"{configuration.host} cannot be asked: {error}.") from error
+            raise ClusterError(f"{configuration.host} cannot be asked: {error}.", passing=True) from error
         read = getattr(answer, "read", None)
         data = (read() if callable(read) else None) or answer.data or b""
-        return int(answer.status), data if isinstance(data, bytes) else data.encode()
+        said = data if isinstance(data, bytes) else data.encode()
+        return int(answer.status), said, _retry_after(getattr(answer, "headers", None) or answer.getheaders())
 
     return send
+
+
+def _retry_after(headers: Any) -> float:
+    """Seconds; 0 where the server names none, or a date."""
+    text = str((headers or {}).get("Retry-After") or "")
+    return float(text) if text.isdigit() else 0

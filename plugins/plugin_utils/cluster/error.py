@@ -5,13 +5,21 @@
 
 from __future__ import annotations
 
+PASSING = frozenset({429, 500, 502, 503, 504})
+"""429: priority and fairness, or a limit of a proxy. 500 covers etcd without a leader and webhooks that do not answer.
+Source: kubernetes staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; client-go's rest/with_retry.go repeats 429
+and 5xx that name a Retry-After."""
+
 
 class ClusterError(Exception):
     """The cluster cannot be asked, or does not do what is asked of it. The text is a sentence for people.
 
-    `status` is the HTTP status of the answer, 0 where there was none.
+    `status` is the HTTP status of the answer, 0 where there was none. `passing`: the same request may well succeed in a
+    moment; `after_s`: in how many seconds the server wants to be asked again.
     """
 
-    def __init__(self, sentence: str, status: int = 0) -> None:
+    def __init__(self, sentence: str, status: int = 0, *, passing: bool = False, after_s: float = 0) -> None:
         super().__init__(sentence)
         self.status = status
+        self.passing = passing
+        self.after_s = after_s

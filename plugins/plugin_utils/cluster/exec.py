@@ -46,11 +46,16 @@ def exec_in_pod(
     query += [("container", container)] if container else []
     query += [("stdin", "false"), ("stdout", "true"), ("stderr", "true"), ("tty", "false")]
     path = f"/api/v1/namespaces/{namespace}/pods/{pod}/exec?{urlencode(query)}"
-    channels = {_STDOUT: b"", _STDERR: b"", _STATUS: b""}
-    try:
+
+    def listen() -> dict[int, bytes]:
+        channels = {_STDOUT: b"", _STDERR: b"", _STATUS: b""}
         for message in cluster.listen(path, timeout):
             if message and message[0] in channels:
                 channels[message[0]] += message[1:]
+        return channels
+
+    try:
+        channels = cluster.insist(listen)
     except ClusterError as error:
         raise ClusterError(f"{argv[0]} in the pod {namespace}/{pod}: {error}", error.status) from error
     said = {channel: data.decode("utf-8", errors="replace") for channel, data in channels.items()}

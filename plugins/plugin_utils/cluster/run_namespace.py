@@ -6,10 +6,12 @@ whose it is, the annotation `<label>-until` from when on it is a leftover."""
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
 from .client import Clock, Cluster, wait_for
+from .error import ClusterError
 
 PATH = "/api/v1/namespaces"
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
@@ -21,15 +23,39 @@ def until(now: datetime, timeout_s: float) -> str:
     return (now + timedelta(seconds=timeout_s) + _CLEANING_UP).strftime(_STAMP)
 
 
-def body(label: str, name: str, until: str) -> dict[str, Any]:
+RUN = "winkube.node/run"
+"""The annotation, and the label of what has no Namespace of its own, that tells one run's objects from another's."""
+
+
+def new_run() -> str:
+    """What marks everything that a run makes."""
+    return secrets.token_hex(8)
+
+
+def body(label: str, name: str, until: str, run: str) -> dict[str, Any]:
     """The Namespace. Its workloads are let do what Windows pods do (baseline)."""
     labels = {
         label: "true",
         "app.kubernetes.io/managed-by": "winkube.node",
         "pod-security.kubernetes.io/enforce": "baseline",
     }
-    metadata = {"name": name, "labels": labels, "annotations": {f"{label}-until": until}}
+    metadata = {"name": name, "labels": labels, "annotations": {f"{label}-until": until, RUN: run}}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def create(cluster: Cluster, namespace: dict[str, Any]) -> None:
+    """Make it. ClusterError where one of that name is there, which is then somebody else's and is left alone."""
+    try:
+        cluster.create(PATH, namespace)
+    except ClusterError as error:
+        if error.status != 409:
+            raise
+        name = namespace["metadata"]["name"]
+        raise ClusterError(
+            f"The namespace {name} is there already: another run uses it, or has left it. It stays as it is; name "
+            f"another one, or look: kubectl describe namespace {name}.",
+            error.status,
+        ) from error
 
 
 def wait_until_gone(cluster: Cluster, name: str, clock: Clock, timeout_s: float) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from .error import ClusterError
+from .error import PASSING, ClusterError
 
 _missing: ImportError | None = None
 try:
@@ -69,8 +69,8 @@ def connected(
 ) -> Iterator[WebSocket]:
     """The WebSocket at `path`, which speaks one of the protocols; closed afterwards.
 
-    ClusterError, with the status of the answer, if the server refuses. Else what websocket-client raises, a time that
-    is up among it.
+    ClusterError, with the status of the answer, if the server refuses, or cannot be reached: no program has been
+    started then, and the error may be one that passes. Later what websocket-client raises, a time that is up among it.
     """
     if _missing is not None:
         raise ClusterError(
@@ -79,7 +79,15 @@ def connected(
         ) from _missing
     socket: Any = WebSocket(sslopt=_options(configuration, tls), enable_multithread=True)
     try:
-        socket.settimeout(timeout_s)
+        _connect(socket, configuration, path, timeout_s, protocols)
+        yield socket
+    finally:
+        socket.close()
+
+
+def _connect(socket: Any, configuration: Any, path: str, timeout_s: float, protocols: Sequence[str]) -> None:
+    socket.settimeout(timeout_s)
+    try:
         socket.connect(
             f"{_server(configuration).replace('http', 'ws', 1)}{path}",
             header=_headers(configuration),
@@ -87,14 +95,17 @@ def connected(
             redirect_limit=0,
             **_proxy(configuration),
         )
-        yield socket
     except WebSocketBadStatusException as error:
+        status = int(error.status_code)
         raise ClusterError(
-            f"{_where(configuration, path)} was answered with {error.status_code}: {_reason(error)}.",
-            int(error.status_code),
+            f"{_where(configuration, path)} was answered with {status}: {_reason(error)}.",
+            status,
+            passing=status in PASSING,
         ) from error
-    finally:
-        socket.close()
+    except (WebSocketTimeoutException, TimeoutError):
+        raise
+    except (WebSocketException, OSError) as error:
+        raise ClusterError(f"{_where(configuration, path)} cannot be reached: {error}.", passing=True) from error
 
 
 def _server(configuration: Any) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..cluster import run_namespace
 from ..cluster.client import Clock, Cluster, Object, wait_for
 from ..cluster.error import ClusterError
 from ..cri.figures import ABSURD, MILLICORE
@@ -54,11 +55,12 @@ class Wanted:
     wait_s: float = WAIT_S
     tolerance: float = TOLERANCE
     start_timeout_s: float = 900
+    run: str = ""
 
 
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     """The test on each node in turn; what is wrong on one does not keep it from the next. Refused, ClusterError."""
-    cluster = context.cluster()
+    cluster, run_id = context.cluster(), run_namespace.new_run()
     each = [
         Wanted(
             options["namespace"],
@@ -67,6 +69,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
             options["wait"],
             options["tolerance"],
             options["start_timeout"],
+            run_id,
         )
         for node in chosen(windows_nodes(cluster.nodes()), options["nodes"], cordoned=True)
     ]
@@ -106,7 +109,11 @@ def _pod(wanted: Wanted, name: str, limit: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": full, "namespace": wanted.namespace, "labels": {"testapp": LABEL}},
+        "metadata": {
+            "name": full,
+            "namespace": wanted.namespace,
+            "labels": {"testapp": LABEL, run_namespace.RUN: wanted.run},
+        },
         "spec": {
             "nodeName": wanted.node,
             "nodeSelector": {"kubernetes.io/os": "windows"},

@@ -89,8 +89,8 @@ def measure(
     cluster: Cluster, wish: Wish, made: Sequence[dict[str, Any]], clock: Clock, timeout_s: float
 ) -> list[Sample]:
     """Make the pods and wait for them. The Namespace is deleted whatever happens, also after Ctrl-C. ClusterError."""
+    run_namespace.create(cluster, namespace(wish))
     try:
-        cluster.create(run_namespace.PATH, namespace(wish))
         path = f"{run_namespace.PATH}/{wish.namespace}/pods"
         begun: dict[str, float] = {}
         for pod in made:
@@ -139,7 +139,7 @@ def _watched(
 
 def namespace(wish: Wish) -> dict[str, Any]:
     """The Namespace of one run."""
-    return run_namespace.body(LABEL, wish.namespace, wish.until)
+    return run_namespace.body(LABEL, wish.namespace, wish.until, wish.namespace)  # whose name is random
 
 
 def pods(wish: Wish, nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.lab.cluster.api import Request, Response
+from tests.lab.cluster.store import ApiError
 from tests.lab.cluster.websocket import Channels, accept
 
 Answer = Callable[[Request], Response]
@@ -37,7 +38,10 @@ class HttpsServer:
         context.load_verify_locations(ca)
         context.verify_mode = ssl.CERT_OPTIONAL
         self.protocols = protocols
-        self._server = _Server(("127.0.0.1", 0), _handler(answer, context, lambda: self.protocols))
+        self.trouble: Callable[[Request], str] = lambda request: ""
+        """What befalls a request: `reset` before it is answered, `lost` after that, a status as `503`, or nothing."""
+        handler = _handler(answer, context, lambda: self.protocols, lambda request: self.trouble(request))
+        self._server = _Server(("127.0.0.1", 0), handler)
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="winkube-lab-api", daemon=True
@@ -52,8 +56,20 @@ class HttpsServer:
         self._thread.join(timeout=5)
 
 
+def _refusal(status: int) -> Response:
+    """Of a server that is too busy, or of what stands before it."""
+    reason, said = {
+        429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+        503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    }[status]
+    return Response(status, json.dumps(ApiError(status, reason, said).body()).encode())
+
+
 def _handler(
-    answer: Answer, context: ssl.SSLContext, spoken: Callable[[], tuple[str, ...]]
+    answer: Answer,
+    context: ssl.SSLContext,
+    spoken: Callable[[], tuple[str, ...]],
+    trouble: Callable[[Request], str],
 ) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "winkube-lab-simulated"
@@ -74,26 +90,37 @@ def _handler(
             kind, _, token = (self.headers.get("Authorization") or "").partition(" ")
             found = self.request.getpeercert(binary_form=True)
             pairs = parse_qsl(parts.query, keep_blank_values=True)
-            response = answer(
-                Request(
-                    self.command,
-                    unquote(parts.path),
-                    dict(pairs),
-                    self.rfile.read(length) if length else b"",
-                    self.headers.get("Content-Type") or "application/json",
-                    token.strip() if kind.lower() == "bearer" else "",
-                    ssl.DER_cert_to_PEM_cert(found).encode() if found else b"",
-                    tuple(value for name, value in pairs if name == "command"),
-                )
+            request = Request(
+                self.command,
+                unquote(parts.path),
+                dict(pairs),
+                self.rfile.read(length) if length else b"",
+                self.headers.get("Content-Type") or "application/json",
+                token.strip() if kind.lower() == "bearer" else "",
+                ssl.DER_cert_to_PEM_cert(found).encode() if found else b"",
+                tuple(value for name, value in pairs if name == "command"),
             )
+            befalls = trouble(request)
+            response = _refusal(int(befalls)) if befalls.isdigit() else None
+            if response is None and befalls != "reset":
+                response = answer(request)
+            if response is None or befalls == "lost":
+                self._cut()
+                return
             if response.status == 101:
                 self._stream(response)
                 return
             self.send_response(response.status)
             self.send_header("Content-Type", response.kind)
             self.send_header("Content-Length", str(len(response.body)))
+            if befalls:
+                self.send_header("Retry-After", "1")
             self.end_headers()
             self.wfile.write(response.body)
+
+        def _cut(self) -> None:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
 
         def _stream(self, response: Response) -> None:
             """A program in a pod, over a WebSocket: its messages are known already, or it is spoken with."""

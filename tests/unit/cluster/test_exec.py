@@ -63,7 +63,7 @@ def test_refusals_are_sentences_with_their_status(pod: tuple[LabCluster, Cluster
 def test_a_server_that_is_gone_is_a_sentence(pod: tuple[LabCluster, Cluster, str]) -> None:
     lab, found, name = pod
     lab.stop()
-    with pytest.raises(ClusterError, match=r"whoami\.exe in the pod .* cannot be followed"):
+    with pytest.raises(ClusterError, match=r"whoami\.exe in the pod .* cannot be reached"):
         exec_in_pod(found, NAMESPACE, name, ["whoami.exe"], timeout=3)
 
 

@@ -63,7 +63,8 @@ class Smoke:
         assert found is not None
         self.cluster = found
         self.settings = workload.Settings(**{**SETTINGS, **settings})
-        self.workload = workload.Workload(found, self.settings, self.clock(), lambda: datetime.now(UTC))
+        found.clock = clock = self.clock()
+        self.workload = workload.Workload(found, self.settings, clock, lambda: datetime.now(UTC))
 
     def clock(self) -> client.Clock:
         """Time is the lab's: each request moves it."""

@@ -209,4 +209,4 @@ def test_taints_without_a_value_are_tolerated_too() -> None:
 def test_the_namespace_says_whose_it_is_and_until_when() -> None:
     metadata = manifests.namespace(WISH)["metadata"]
     assert metadata["labels"]["winkube.node/smoke"] == "true"
-    assert metadata["annotations"] == {"winkube.node/smoke-until": "2030-01-01T00:00:00Z"}
+    assert metadata["annotations"] == {"winkube.node/smoke-until": "2030-01-01T00:00:00Z", "winkube.node/run": ""}

@@ -20,6 +20,7 @@ from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.seed import Settings
 from tests.unit.scheduling.objects import windows
+from tests.unit.smoke.test_transient import every
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 WISH = density.Wish("winkube-density-a", run_namespace.until(NOW, 600), 2)
@@ -152,6 +153,18 @@ def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
     assert all(each.ready_s is not None and each.started_s is not None for each in samples)
     assert density.problems(samples, {}) == []
     assert namespaces(cluster) == before
+
+
+def test_an_api_server_that_stumbles_ends_no_run(lab: Lab) -> None:
+    cluster, time = opened(lab), Time()
+    cluster.clock = time.clock
+    made = density.pods(WISH, chosen(windows_nodes(cluster.nodes()), ()))
+    lab.https.trouble = every(3, "reset", "503", "lost", "429")
+    samples = density.measure(cluster, WISH, made, time.clock, 60)
+    lab.https.trouble = lambda request: ""
+    run_namespace.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
+    assert [each.problem for each in samples] == [""] * 4
+    assert WISH.namespace not in namespaces(cluster)
 
 
 @pytest.mark.row("KE-10")

@@ -53,6 +53,7 @@ class Wish:
     repository: str = REPOSITORY
     tags: Mapping[str, str] | None = None
     pull: bool = False
+    run: str = ""
 
 
 def image(wish: Wish, build: int) -> str:
@@ -86,7 +87,7 @@ def objects(wish: Wish) -> list[tuple[str, Object]]:
 
 def namespace(wish: Wish) -> Object:
     """The Namespace of one run."""
-    return run_namespace.body(LABEL, wish.namespace, wish.until)
+    return run_namespace.body(LABEL, wish.namespace, wish.until, wish.run)
 
 
 def _document(kind: str) -> Object:

@@ -58,7 +58,7 @@ def _start(context: Context, options: Options) -> Outcome:
     settings = _settings(context, options, namespace)
     load = workload.Workload(cluster, settings, context.clock, lambda: datetime.now(UTC))
     if not options["keep"]:
-        workload.note(context.folder, namespace, context.access)
+        workload.note(context.folder, namespace, context.access, load.run_id)
     try:
         made = load.deploy()
         load.wait()
@@ -66,8 +66,9 @@ def _start(context: Context, options: Options) -> Outcome:
         checks = plan(facts)
         answers = load.run(checks)
     except Exception:
-        workload.clean_up(cluster, namespace)
-        workload.forget(context.folder, namespace)
+        if not options["keep"]:
+            workload.clean_up(cluster, namespace, load.run_id)
+            workload.forget(context.folder, namespace)
         raise
     hosts = {"linux": facts.linux, "outside": facts.outside}
     result = {

@@ -53,12 +53,13 @@ class Workload:
 
     def __init__(self, cluster: Cluster, settings: Settings, clock: Clock, now: Callable[[], datetime]) -> None:
         self._cluster, self._settings, self._clock, self._now = cluster, settings, clock, now
+        self.run_id = run_namespace.new_run()
 
     def deploy(self) -> tuple[str, ...]:
         """Make everything; sentences of what was made. ClusterError, Refused."""
         settings, wish = self._settings, self._wish()
         created = manifests.objects(wish)
-        self._cluster.create(run_namespace.PATH, manifests.namespace(wish))
+        run_namespace.create(self._cluster, manifests.namespace(wish))
         if settings.pull_secret:
             self._cluster.create(f"{run_namespace.PATH}/{settings.namespace}/secrets", self._pull_secret())
         for path, item in created:
@@ -85,6 +86,7 @@ class Workload:
             settings.repository,
             settings.tags,
             bool(settings.pull_secret),
+            self.run_id,
         )
 
     def _pull_secret(self) -> Object:
@@ -196,10 +198,11 @@ class Workload:
         return Answer(done.exit_code, done.stdout, done.stderr)
 
 
-def clean_up(cluster: Cluster, namespace: str) -> bool:
-    """Delete a run's Namespace with all in it, without waiting; whether it was there. Not one that is not ours."""
+def clean_up(cluster: Cluster, namespace: str, run: str = "") -> bool:
+    """Delete a run's Namespace with all in it, without waiting; whether it was there. Not one that is not the smoke
+    test's (ClusterError), nor, where `run` names one, another run's."""
     found = cluster.get(f"{run_namespace.PATH}/{namespace}")
-    if found is None:
+    if found is None or (run and (found["metadata"].get("annotations") or {}).get(run_namespace.RUN) != run):
         return False
     if (found["metadata"].get("labels") or {}).get(manifests.LABEL) != "true":
         raise ClusterError(
@@ -213,9 +216,9 @@ def clean_up(cluster: Cluster, namespace: str) -> bool:
 # word; the process that started them ends in order, by Ctrl-C too.
 
 
-def note(folder: Path, namespace: str, cluster: Mapping[str, Any]) -> None:
+def note(folder: Path, namespace: str, cluster: Mapping[str, Any], run: str = "") -> None:
     """Note a Namespace and how its cluster is reached (the options of `Cluster.open`; no credentials are in them)."""
-    document = {"namespace": namespace, "cluster": dict(cluster)}
+    document = {"namespace": namespace, "cluster": dict(cluster), "run": run}
     path = folder / f"{_NOTE}{namespace}.json"
     path.touch(mode=0o600)
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -234,7 +237,7 @@ def delete_noted(folder: Path, say: Callable[[str], None]) -> None:
         path.unlink(missing_ok=True)
         try:
             cluster = Cluster.open(document["cluster"])
-            if cluster is not None and clean_up(cluster, namespace):
+            if cluster is not None and clean_up(cluster, namespace, document["run"]):
                 say(f"The smoke test was interrupted; its namespace {namespace} is being deleted.")
         except ClusterError as error:
             say(

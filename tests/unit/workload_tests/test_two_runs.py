@@ -1,0 +1,35 @@
+"""Two runs that meet: each takes away what it has made, and nothing of the other's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
+
+from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+
+
+def test_the_smoke_tests_namespace_stays_with_the_run_that_made_it(tmp_path: Path) -> None:
+    with cluster(tmp_path) as lab:
+        first, second = Smoke(lab), Smoke(lab)
+        first.workload.deploy()
+        with pytest.raises(ClusterError, match=f"The namespace {NAMESPACE} is there already: another run uses it"):
+            second.workload.deploy()
+        assert not workload.clean_up(second.cluster, NAMESPACE, second.workload.run_id)
+        assert first.cluster.get(f"{run_namespace.PATH}/{NAMESPACE}") is not None
+        assert workload.clean_up(first.cluster, NAMESPACE, first.workload.run_id)
+
+
+def test_a_density_run_that_finds_its_namespace_taken_deletes_nothing(tmp_path: Path) -> None:
+    with cluster(tmp_path) as lab:
+        found = Smoke(lab).cluster
+        wish = density.Wish("taken", "2099", 1)
+        found.create(run_namespace.PATH, {"metadata": {"name": "taken"}})
+        with pytest.raises(ClusterError, match="The namespace taken is there already"):
+            density.measure(found, wish, (), Clock(), 1)
+        assert (found.get(f"{run_namespace.PATH}/taken") or {})["metadata"].get("deletionTimestamp") is None
