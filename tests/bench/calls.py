@@ -51,13 +51,16 @@ def excepted(calls: Iterable[Call]) -> dict[str, int]:
     """The calls of a first join that no plan can spare, by reason; no more of each than there has to be.
 
     A second batch of a component is for what it cannot know before: what the cluster answers, an address that has to
-    be taken. The external vSwitch is a batch of its own, breaks every connection, so that its outcome is asked for
-    again, and changes the node so much that it is read anew.
+    be taken. The external vSwitch is a batch of its own where flanneld does not make it, breaks every connection, so
+    that its outcome is asked for again, and changes the node so much that it is read anew.
     """
     seen = list(calls)
     batches = Counter(call.component for call in seen if call.kind == "submit")
+    kinds = Counter(call.kind for call in seen)
     reasons = {
-        "external vSwitch": 3 * any("hns_network" in call.ops for call in seen),
+        "external vSwitch: a batch of its own": min(batches["flannel"] - 1, 1),
+        "external vSwitch: the connection breaks": min(kinds["follow"], 1),
+        "external vSwitch: the node is read anew": min(kinds["read"] - 1, 1),
         "join: the cluster has to answer first": min(batches["join"] - 1, 1),
         "kube-proxy: the source VIP has to be taken first": min(batches["kube-proxy"] - 1, 1),
     }
