@@ -42,6 +42,8 @@ RUNTIME = ("\\subnet.env\\", "\\var\\lib\\cni\\networks\\", "\\var\\lib\\cni\\")
 """What flanneld and host-local write."""
 NSSM_OWN = frozenset({"FailureActionsOnNonCrashFailures"})
 """What nssm.exe writes when it starts; and EVENT_SOURCE."""
+NOT_DELAYED = ["dword", 0]
+"""What nssm writes of a service that starts at once; others write nothing."""
 _CERTIFICATE = re.compile(r"\\kubelet-(client|server)-[^\\]+\.pem", re.IGNORECASE)
 """The kubelet's own, named after the second in which it got it."""
 OPEN = r"C:\ProgramData\winkube\open.json"
@@ -119,6 +121,8 @@ class Cutter:
     everything: bool = False
     sample: int | None = None
     kinds: tuple[CutKind, ...] = get_args(CutKind)
+    in_trouble: bool = True
+    """Whether each batch is tried with what goes wrong around it (troubles.py), too."""
     cuts: int = 0
     old: int = 0
     new: int = 0
@@ -187,7 +191,7 @@ class Cutter:
             limit = begun + (whole.settled_s + 5 if end.outcome == "done" else UNDO_S)
             words = self._judge(end, olds, news, limit, again=not restarts)
             self.wrong += [f"{component}: {cut} ({end.outcome}): {word}" for word in words]
-        if not restarts:
+        if self.in_trouble and not restarts:
             self._trouble_all(node, session, envelope, olds, news, dice)
 
     def _trouble_all(
@@ -408,7 +412,11 @@ def picture(node: SimulatedNode) -> Picture:
     if any(_CERTIFICATE.search(path) for path, _ in node.drive.walk()):
         found["certificate"] = True
     found["registry"] = {
-        key: {name: value for name, value in values.items() if name not in NSSM_OWN}
+        key: {
+            name: value
+            for name, value in values.items()
+            if name not in NSSM_OWN and (name != "DelayedAutostart" or list(value) != NOT_DELAYED)
+        }
         for key, values in found["registry"].items()
         if values
     }

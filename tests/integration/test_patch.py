@@ -47,7 +47,6 @@ def notes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
         (plugins / kind / name).write_text(text, encoding="utf-8")
     own = bench.environment() | {"ANSIBLE_COLLECTIONS_PATH": f"{bench.directory / 'collections'}:{COLLECTIONS}"}
     monkeypatch.setattr(bench, "environment", lambda: dict(own))
-    monkeypatch.setattr(bench, "warm", False)
     return folder
 
 
