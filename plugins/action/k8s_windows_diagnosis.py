@@ -12,8 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils.argument_spec import of_module, plain
-from ..plugin_utils.troubleshoot import report
-from ..plugin_utils.troubleshoot.model import BROKEN
+from ..plugin_utils.diagnosis import page
 
 
 class ActionModule(ActionBase):
@@ -30,9 +29,9 @@ class ActionModule(ActionBase):
         if not folder.is_absolute():
             folder = Path(self._loader.get_basedir()) / folder
         texts = {
-            "report.md": report.as_markdown(nodes),
-            "report.html": report.as_html(nodes),
-            "report.json": report.as_json(nodes),
+            "report.md": page.as_markdown(nodes),
+            "report.html": page.as_html(nodes),
+            "report.json": page.as_json(nodes),
         }
         try:
             changed = [name for name, text in texts.items() if self._write(folder / name, text)]
@@ -41,14 +40,14 @@ class ActionModule(ActionBase):
                 f"directory: the report cannot be written to {folder}: {error.strerror or error}. Name a folder on the "
                 "controller that you may write to."
             ) from error
-        counts = report.counts(nodes)
+        counts = page.counts(nodes)
         return {
             "changed": bool(changed),
             "files": {name.partition(".")[2]: str(folder / name) for name in texts},
             "counts": counts,
-            "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get(BROKEN)],
+            "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get("errors")],
             "msg": f"{folder / 'report.html'}: {', '.join(f'{number} {name}' for name, number in counts.items())}",
-            "steps": [{"text": f"{node['host']}: {report.headline(node)}", "state": "found"} for node in nodes],
+            "steps": [{"text": f"{node['host']}: {page.headline(node)}", "state": "found"} for node in nodes],
         }
 
     def _write(self, path: Path, text: str) -> bool:
@@ -63,8 +62,8 @@ class ActionModule(ActionBase):
 
 def _node(name: str, result: dict[str, Any]) -> dict[str, Any]:
     """A node's part of the report; what came of a task that failed or did not run is a sentence."""
-    if "results" not in result:
+    if "causes" not in result:
         why = str(result.get("msg") or "the task gave no result").strip()
         return {"host": name, "error": why}
-    kept = ("windows", "message", "message_means", "counts", "services", "picture", "results", "causes", "said")
+    kept = ("windows", "message", "message_means", "counts", "services", "facts", "picture", "causes", "notes", "said")
     return {"host": name, **{key: result[key] for key in kept if key in result}}

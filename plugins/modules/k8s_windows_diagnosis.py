@@ -49,7 +49,7 @@ EXAMPLES = r"""
 - name: Write the report
   winkube.node.k8s_windows_diagnosis:
     results:
-      win1: "{{ hostvars['win1'].troubleshoot }}"
+      win1: "{{ hostvars['win1'].diagnosis }}"
     directory: ./troubleshooting
   run_once: true
 """

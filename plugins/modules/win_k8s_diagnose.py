@@ -13,9 +13,9 @@ author: The winkube.node authors (@winkube)
 description:
   - Everything that verify and M(winkube.node.hns_check) look at, and the node's pods, their traffic and logs. What
     follows from another finding stands beneath it in RV(causes), and each cause has its remedy.
-  - Looks twice at the node, O(watch) seconds apart, once at the cluster, and tries what can be tried. Each question of
-    the troubleshooting sections of Kubernetes' pages for Windows gets a verdict with a reason, what was seen, and a
-    remedy. C(docs/troubleshooting) of the collection has a page for each.
+  - Looks twice at the node, O(watch) seconds apart, once at the cluster, and tries what can be tried. What Windows
+    cannot do, and what nobody could look at, is in RV(notes), with the command to run by hand. C(docs/troubleshooting)
+    of the collection has a page for each question of the troubleshooting sections of Kubernetes' pages for Windows.
   - Changes nothing. In one running pod of the node C(curl.exe) and C(Resolve-DnsName) are run, unless
     O(exec_in_pods=false); with a proxy, C(curl.exe) is run on the node.
   - The playbook C(winkube.node.diagnose) runs it on all nodes and writes one report.
@@ -100,11 +100,12 @@ options:
     type: list
     elements: dict
   message:
-    description: An error message of yours; the checks that it leads to are named.
+    description: An error message of yours; RV(message_means) says what it is known for.
     type: str
     default: ''
   checks:
-    description: The ids of the checks that are asked, such as V(pod.stuck); empty for all.
+    description: The ids of the findings that are told, such as V(pod.stuck), or patterns of them, such as V(pod.*);
+      empty for all.
     type: list
     elements: str
     default: []
@@ -145,7 +146,7 @@ EXAMPLES = r"""
     cluster: {kubeconfig: ~/.kube/config}
     target: https://www.example.com/
     fail_on: never
-  register: troubleshoot
+  register: diagnosis
 
 - name: Look whether the node works again after a restart
   winkube.node.win_k8s_diagnose:
@@ -165,7 +166,7 @@ EXAMPLES = r"""
 RETURN = r"""
 findings:
   description: All findings, errors first, each as M(winkube.node.hns_check) returns it.
-  returned: with O(depth=quick)
+  returned: always
   type: list
   elements: dict
 causes:
@@ -182,89 +183,56 @@ said:
   sample:
     - "The pod network is not there. network cbr0: it is not there; there are: External; wanted a network of this name."
     - "    ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network"
-results:
-  description: One answer per check. Not returned by a task that fails.
+notes:
+  description: What Windows cannot do, and what nobody could look at, as findings of the severity V(note).
   returned: when the task does not fail
   type: list
   elements: dict
-  contains:
-    id:
-      description: The check.
-      type: str
-    title:
-      description: The question.
-      type: str
-    verdict:
-      description: V(ok), V(broken), V(known_limitation) (it cannot work, and why) or V(cannot_tell) (and why).
-      type: str
-    why:
-      description: The reason, in sentences.
-      type: str
-    seen:
-      description: What was looked at, a line each.
-      type: list
-      elements: str
-    remedy:
-      description: What to do.
-      type: str
-    run:
-      description: A command for a person, where the check could not look itself.
-      type: str
-    page:
-      description: The check's page in the collection.
-      type: str
-  sample:
-    - id: kube-proxy.hostname-override
-      title: vNICs and HNS endpoints of containers are being deleted
-      verdict: ok
-      why: kube-proxy knows the node's name (--hostname-override=win1).
-      seen: ["kube-proxy: --v=4 --proxy-mode=kernelspace --hostname-override=win1"]
-      remedy: ''
-      run: ''
-      page: docs/troubleshooting/kube-proxy.hostname-override.md
 broken:
   description: The ids of all errors.
   returned: always
   type: list
   elements: str
 counts:
-  description: How many answers of each kind.
+  description: How many findings of each severity, and how many notes.
   returned: always
   type: dict
+  sample: {errors: 1, warnings: 0, notes: 5}
 host:
   description: The inventory's name of the node.
   returned: always
   type: str
 windows:
   description: Its Windows.
-  returned: when the task does not fail
+  returned: with O(depth=full), when the task does not fail
   type: str
 message:
   description: O(message).
-  returned: when the task does not fail
+  returned: with O(depth=full), when the task does not fail
   type: str
-leads_to:
-  description: The ids of findings and questions that O(message) leads to.
-  returned: when the task does not fail
-  type: list
-  elements: str
 message_means:
   description:
     - What O(message) is known for, the most particular first, with its id, title, cause, remedy, and the command that
       carries the remedy out. Empty for a message that is not known.
     - The page C(docs/messages.md) lists them.
-  returned: when the task does not fail
+  returned: with O(depth=full), when the task does not fail
   type: list
   elements: dict
 services:
   description: The services with their exit codes as Windows has them, a line each.
-  returned: when the task does not fail
+  returned: with O(depth=full), when the task does not fail
   type: list
   elements: str
   sample: ["kubelet: running, WIN32_EXIT_CODE 0 (0x0), SERVICE_EXIT_CODE 0 (0x0)"]
+facts:
+  description: What a report of a bug has to say, a line each.
+  returned: with O(depth=full), when the task does not fail
+  type: list
+  elements: str
+  sample: ["Kubernetes: v1.37.0", "Windows: Windows Server 2025 (10.0.26100)", "container runtime: containerd://2.3.7"]
 picture:
   description: The adapters, HNS networks, endpoints and services, and what hangs on what, for the report.
-  returned: when the task does not fail
+  returned: with O(depth=full), when the task does not fail
   type: dict
 winkube:
   description: How it was read.

@@ -34,17 +34,16 @@ def diagnose(whole: Whole, *arguments: object, **more: Any) -> tuple[Run, dict[s
         "winkube_reconnect_timeout": 5,
     }
     run = whole.site(*arguments, playbook=DIAGNOSE, **(wanted | more))
-    found: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    return run, found
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    return run, report
 
 
-def verdicts(report: dict[str, Any], host: str = "win1") -> dict[str, set[str]]:
-    """Verdict -> the checks that say so."""
-    (node,) = (one for one in report["nodes"] if one["host"] == host)
-    found: dict[str, set[str]] = {}
-    for one in node["results"]:
-        found.setdefault(one["verdict"], set()).add(one["id"])
-    return found
+def found(report: dict[str, Any], *, notes: bool = False) -> set[str]:
+    """The ids of win1's findings, with those that follow from another; or of its notes."""
+    (node,) = (one for one in report["nodes"] if one["host"] == "win1")
+    if notes:
+        return {one["id"] for one in node["notes"]}
+    return {one["id"] for cause in node["causes"] for one in (cause, *cause["consequences"])}
 
 
 def break_bridge(node: SimulatedNode) -> None:
@@ -70,12 +69,10 @@ def test_l2bridge_under_nssm_with_several_faults_and_a_node_out_of_reach(bench: 
     bench.reset_ledger()
     run, report = diagnose(whole)
     assert run.rc != 0, run
-    assert verdicts(report)["broken"] == {
-        "services.set-up",
-        "services.state",
-        "services.arguments",
-        "services.output",
+    assert found(report) == {
+        "kubelet.stopped",
         "kube-proxy.hostname-override",
+        "services.output",
         "node.earlier-life",
     }, report
     assert bench.calls() == 2, "two looks"
@@ -127,11 +124,8 @@ def test_overlay_under_sc_with_several_faults(bench: Bench, monkeypatch: pytest.
     whole.cluster.advance(30)
     run, report = diagnose(whole)
     assert run.rc == 0, run
-    assert "broken" not in verdicts(report), report
-    assert "services.output" in verdicts(report)["ok"], (
-        "under sc kube-log-runner keeps what kubelet and kube-proxy print"
-    )
-    assert "host.mac-spoofing" in verdicts(report)["cannot_tell"], (
+    assert found(report) == set(), "under sc, too, kube-log-runner keeps what kubelet and kube-proxy print"
+    assert "host.mac-spoofing-unknown" in found(report, notes=True), (
         "a virtual machine, and no Hyper-V host in the inventory"
     )
 
@@ -150,14 +144,13 @@ def test_overlay_under_sc_with_several_faults(bench: Bench, monkeypatch: pytest.
         winkube_diagnose_fail=False,
     )
     assert run.rc == 0, "only reports"
-    assert {"pod.stuck", "host.mac-spoofing", "flannel.waits", "host.adapter", "host.proxy"} <= verdicts(report)[
-        "broken"
-    ], report
-    assert (
-        not {"services.outside", "services.arguments", "kube-proxy.hostname-override", "pod.port-forward"}
-        & verdicts(report)["broken"]
+    wanted = {"image.pause-build", "host.mac-spoofing", "flannel.stopped", "hns.no-network", "host.proxy"}
+    assert wanted <= found(report), report
+    assert not found(report) & {"services.outside", "services.arguments", "kube-proxy.hostname-override"}
+    assert "host.mac-spoofing-unknown" not in found(report, notes=True)
+    causes = report["nodes"][0]["causes"]
+    assert any(
+        "Could not resolve proxy: proxy.example.com" in one["seen"] for one in causes if one["id"] == "host.proxy"
     )
-    (proxy,) = (one for one in report["nodes"][0]["results"] if one["id"] == "host.proxy")
-    assert "Could not resolve proxy: proxy.example.com" in proxy["why"]
     folder: Path = bench.directory / "report"
     assert SECRET not in "".join(path.read_text(encoding="utf-8") for path in folder.iterdir())

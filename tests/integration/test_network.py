@@ -45,7 +45,8 @@ PLAY = """
       register: again
     - ansible.builtin.copy:
         content: >-
-          {{ {'hns': hns, 'would': would, 'changed': [would, mended, again] | map(attribute='changed') | list} | to_json }}
+          {{ {'hns': hns, 'would': would, 'changed': [would, mended, again] | map(attribute='changed') | list}
+          | to_json }}
         dest: "{{ into }}"
         mode: "0600"
       delegate_to: localhost

@@ -34,13 +34,15 @@ class Area(StrEnum):
 
 
 class Needs(StrEnum):
-    """What of the cluster a check needs; it is left out where that was not asked."""
+    """What a check needs besides what was read of the machine; it is left out where that was not asked."""
 
     NOTHING = ""
     NODE = "node"
     """The Node object, whether or not there is one."""
     CLUSTER = "cluster"
     """Services, EndpointSlices and the node's pods, too."""
+    TRIED = "tried"
+    """What diagnose alone gathers: what pods, ports, registries and the cluster's objects say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Check:
         """Whether what it needs of the cluster was asked."""
         if self.needs == Needs.CLUSTER:
             return scene.cluster is not None
+        if self.needs == Needs.TRIED:
+            return scene.tried is not None
         return scene.asked or self.needs == Needs.NOTHING
 
     def findings(self, scene: Scene) -> Iterator[Finding]:

@@ -202,6 +202,7 @@ CHECKS = (
         REJOIN,
         _pod_cidr,
         explains=(
+            "node.earlier-life",
             "flannel.subnet-env-stale",
             "hns.network-range",
             "hns.endpoint-outside-range",

@@ -103,7 +103,7 @@ CHECKS = (
         "The kubelet did not register, or somebody deleted the Node.",
         REJOIN,
         _absent,
-        explains=("hns.network-pod-cidr", "flannel.*"),
+        explains=("hns.network-pod-cidr", "node.earlier-life", "flannel.*"),
         needs=Needs.NODE,
         area=Area.NODE,
     ),

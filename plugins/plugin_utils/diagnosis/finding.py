@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-ERROR, WARNING, NEVER = "error", "warning", "never"
+ERROR, WARNING, NOTE, NEVER = "error", "warning", "note", "never"
 
 SEVERITIES = (ERROR, WARNING)
-"""Most severe first. An error: what should work does not, or will not. A warning: it may."""
+"""Most severe first. An error: what should work does not, or will not. A warning: it may. A note is neither: what
+Windows cannot do, and what nobody could look at; it stands apart from the findings."""
 
 
 class Action(StrEnum):

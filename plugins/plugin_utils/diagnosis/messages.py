@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..facts import messages_general, messages_programs, messages_windows
+from ..facts import messages_general, messages_pasted, messages_programs, messages_windows
 from ..facts.message import Message
 
 MESSAGES: tuple[Message, ...] = (
@@ -89,10 +89,17 @@ def _particular(found: Iterable[Message]) -> tuple[Message, ...]:
 def about(text: str) -> tuple[str, ...]:
     """The findings that a pasted message leads to, the most particular first; none for a message that is not known. A
     message of several lines may have been broken anywhere."""
-    parts = [text, " ".join(text.split()), *text.splitlines()]
-    found = [message for part in parts if part.strip() and (message := known(part)) is not None]
-    ranked = sorted(_particular(found), key=MESSAGES.index)
+    parts = [each for each in (text, " ".join(text.split()), *text.splitlines()) if each.strip()]
+    known_ones = _particular(message for part in parts if (message := known(part)) is not None)
+    found = sorted(known_ones, key=MESSAGES.index)
+    ranked = (*_pasted(messages_pasted.PARTICULAR, text), *found, *_pasted(messages_pasted.GENERAL, text))
     return tuple(dict.fromkeys(each.finding for each in ranked))
+
+
+def _pasted(table: tuple[Message, ...], text: str) -> Iterator[Message]:
+    """What a person pastes and no log is searched for."""
+    said = " ".join(plain(text).split())
+    return (each for each in table if re.search(each.pattern, said, re.IGNORECASE))
 
 
 def search(logs: Mapping[str, str]) -> tuple[Hit, ...]:

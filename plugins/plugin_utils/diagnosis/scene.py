@@ -32,6 +32,7 @@ from ..network.port_blocks import Ports
 from ..network.virtual_machine import VmAdapter, plain
 from .cluster_view import ClusterView
 from .expectations import Expectations
+from .tried import Tried
 
 HNS_SERVICE, COMPUTE_SERVICE = "hns", "vmcompute"
 """Services of the feature Containers. Source: docs/protocol.md; Windows' own service names."""
@@ -65,6 +66,7 @@ class Scene:
     `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
     which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service. `node` is
     the Node object, `asked` whether the cluster was asked for it; `cluster` also has Services, EndpointSlices and pods.
+    `tried` is what diagnose alone asks; None elsewhere.
     """
 
     expect: Expectations
@@ -93,6 +95,7 @@ class Scene:
     cluster: ClusterView | None = None
     macs: frozenset[str] = frozenset()
     vm_adapters: tuple[VmAdapter, ...] = ()
+    tried: Tried | None = None
 
     @property
     def layout(self) -> Layout:
@@ -209,6 +212,14 @@ def cni_reads(layout: Layout) -> tuple[Query, ...]:
     return (*files, file_query(folder, entries=True))
 
 
+def further(reading: Reading, expect: Expectations) -> tuple[Query, ...]:
+    """The CNI configuration that the runtime takes, where it was not read since its name is none of CONF_FILES."""
+    folder = expect.layout.cni_conf_dir
+    name = chosen(_entries(reading, folder) or ()) if expect.flannel else ""
+    path = windows_path.join(folder, name) if name else ""
+    return (file_query(path, content_limit=LIMIT),) if path and file_key(path) not in reading.parts else ()
+
+
 def scene_of(
     reading: Reading,
     expect: Expectations,
@@ -221,6 +232,7 @@ def scene_of(
     logs: Mapping[str, str] | None = None,
     node: Object | None = None,
     asked: bool = False,
+    tried: Tried | None = None,
 ) -> Scene:
     """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
     Hyper-V host says of its machines, `ports` what netsh says on the node; the rest as in Scene."""
@@ -257,6 +269,7 @@ def scene_of(
         macs=frozenset(plain(str(each.get("mac") or "")) for each in listed_adapters(reading)),
         vm_adapters=vm_adapters,
         ports=ports,
+        tried=tried,
     )
 
 

@@ -37,12 +37,18 @@ from . import (
     checks_network,
     checks_node,
     checks_programs,
+    checks_services,
+    checks_setup,
+    checks_traffic,
+    checks_workloads,
 )
-from .check import Area, Check
+from .check import Area, Check, Needs, Seen
 from .checks_logs import with_logs
 from .cluster_view import ClusterView
 from .expectations import Expectations
-from .finding import ERROR, SEVERITIES, Action, Finding, Remedy
+from .finding import ERROR, NOTE, SEVERITIES, Action, Finding, Remedy
+from .messages import about
+from .remedies import advice
 from .scene import Scene, scene_of
 
 PROVEN = frozenset(
@@ -67,6 +73,17 @@ def _as_tried(check: Check) -> Check:
     return check if proven else replace(check, remedy=check.remedy.as_advice())
 
 
+STUMBLED = Check(
+    "diagnosis.stumbled",
+    NOTE,
+    "A check could not make sense of what it read",
+    "",
+    advice("Please report this with the JSON report."),
+    lambda scene: iter(()),
+    needs=Needs.TRIED,
+    area=Area.WORKLOADS,
+)
+
 _ALL: tuple[Check, ...] = (
     *causes_programs.CHECKS,
     *checks_programs.CHECKS,
@@ -79,6 +96,11 @@ _ALL: tuple[Check, ...] = (
     *checks_balancers.CHECKS,
     *causes_pods.CHECKS,
     *checks_node.CHECKS,
+    *checks_setup.CHECKS,
+    *checks_services.CHECKS,
+    *checks_workloads.CHECKS,
+    *checks_traffic.CHECKS,
+    STUMBLED,
 )
 CHECKS: tuple[Check, ...] = tuple(_as_tried(each) for each in _ALL)
 """In the order in which one thing rests on the other."""
@@ -96,6 +118,30 @@ def remedy_of(identity: str) -> Remedy:
     if check.remedy.action == Action.ADVICE:
         raise Refused(f"What mends {identity} ({check.title}) is for a person to do: {check.remedy.text}")
     return check.remedy
+
+
+def check_ids(patterns: Iterable[str]) -> None:
+    """Refused for an id, or a pattern of ids, that no check has."""
+    for each in patterns:
+        if not any(fnmatchcase(identity, each) for identity in KNOWN):
+            near = get_close_matches(each, KNOWN, 3)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
+            raise Refused(f"checks: there is no check '{each}'{meant}")
+
+
+def meanings(message: str, host: str) -> list[dict[str, str]]:
+    """What a pasted message is known for, the most particular first, with the command for a host of the inventory; none
+    for one that is not known, or none at all."""
+    return [
+        {
+            "id": one.id,
+            "title": one.title,
+            "cause": one.cause,
+            "remedy": one.remedy.text,
+            "command": one.remedy.command(host),
+        }
+        for one in (KNOWN[identity] for identity in about(message))
+    ]
 
 
 Selection = frozenset[Area]
@@ -122,16 +168,31 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`causes` are the roots, errors first; `fine` is one sentence about what was looked at without a finding."""
+    """`causes` are the roots, errors first; `fine` is one sentence about what was looked at without a finding; `notes`
+    say what Windows cannot do, and what nobody could look at."""
 
     causes: tuple[Cause, ...]
     fine: str
+    notes: tuple[Finding, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All of them, errors first, causes before what follows from them."""
         found = [each for cause in self.causes for each in (cause.finding, *cause.consequences)]
         return tuple(sorted(found, key=lambda each: SEVERITIES.index(each.severity)))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many findings of each severity, and how many notes."""
+        found = Counter(each.severity for each in self.findings)
+        return {f"{severity}s": found[severity] for severity in SEVERITIES} | {"notes": len(self.notes)}
+
+    def only(self, patterns: Iterable[str]) -> Report:
+        """With the findings of these ids, or patterns of ids; all of them without any."""
+        wanted = tuple(patterns)
+        found = (*self.findings, *self.notes)
+        kept = [each for each in found if any(fnmatchcase(each.id, pattern) for pattern in wanted)]
+        return report_of(kept) if wanted else self
 
     def lines(self, host: str) -> tuple[str, ...]:
         """For a terminal: a sentence for each cause and the command that mends it; no ids."""
@@ -171,7 +232,8 @@ def _looked_at(scene: Scene, selection: Selection) -> Selection:
 
 def report_of(findings: Iterable[Finding], selection: Selection = DIAGNOSE) -> Report:
     """The same of findings that are known already."""
-    found = tuple(findings)
+    given = tuple(findings)
+    found = tuple(each for each in given if each.severity != NOTE)
     under: dict[int, list[Finding]] = {}
     roots = [_root(each, found) for each in found]
     own = {id(each) for each, root in zip(found, roots, strict=True) if root is each}
@@ -186,6 +248,7 @@ def report_of(findings: Iterable[Finding], selection: Selection = DIAGNOSE) -> R
     return Report(
         tuple(Cause(each, tuple(under.get(id(each), ()))) for each in causes),
         f"Without a finding: {', '.join(fine)}." if fine else "",
+        tuple(each for each in given if each.severity == NOTE),
     )
 
 
@@ -228,17 +291,30 @@ def findings_of(reading: Reading, cluster_view: ClusterView | None, expectations
 
 
 def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding, ...]:
-    """What the checks of a selection find in a scene, errors first."""
+    """What the checks of a selection find in a scene, errors first, notes last."""
     chosen = {check.id: check for check in CHECKS if check.area in selection}
-    found = [finding for check in CHECKS if check.area in selection for finding in check.findings(scene)]
+    found = [finding for check in CHECKS if check.area in selection for finding in _asked(check, scene)]
     order = {identity: number for number, identity in enumerate(chosen)}
     everything = with_logs(found, scene, chosen)
-    return tuple(sorted(everything, key=lambda each: (SEVERITIES.index(each.severity), order[each.id])))
+    ranks = (*SEVERITIES, NOTE)
+    return tuple(sorted(everything, key=lambda each: (ranks.index(each.severity), order[each.id])))
+
+
+def _asked(check: Check, scene: Scene) -> list[Finding]:
+    """What a check finds. One of those that look at the cluster's objects, of whatever shape, may stumble over them: it
+    says so, and the others go on."""
+    if check.needs != Needs.TRIED:
+        return list(check.findings(scene))
+    try:
+        return list(check.findings(scene))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return [STUMBLED.finding(Seen(check.id, f"{check.title}: {type(error).__name__}: {error}"))]
 
 
 def left_out(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[str, ...]:
     """The ids of checks that could not be made, since the cluster was not asked."""
-    return tuple(check.id for check in CHECKS if check.area in selection and not check.can(scene))
+    asked = (check for check in CHECKS if check.area in selection and check.needs != Needs.TRIED)
+    return tuple(check.id for check in asked if not check.can(scene))
 
 
 def counts_of(hns: Hns, findings: Iterable[Finding] = ()) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check, Needs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_cni import TITLES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_logs import only_logs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cni_lint import FIXED, RULES
@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
 
 CHECKS = [check for check in ALL if check.area == Area.NETWORK and not only_logs(check) and check.id not in TITLES]
+CHECKS = [check for check in CHECKS if check.needs != Needs.TRIED]
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 HNS = (DOCS / "hns-check.md").read_text(encoding="utf-8")
 CONF = (DOCS / "cni-conf-check.md").read_text(encoding="utf-8")

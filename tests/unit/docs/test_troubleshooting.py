@@ -1,13 +1,13 @@
-"""docs/troubleshooting: a page for each check, in the order in which one should look, with what the documents say."""
+"""docs/troubleshooting: a page for each question of Kubernetes' pages, what is found for it, what the documents say."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import report
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.model import WORDS, Check
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.table import CHECKS
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import page as report
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import NOTE
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
 
 from .test_docs import ROOT, text_of
 
@@ -18,26 +18,29 @@ def page(name: str) -> str:
     return text_of(FOLDER / f"{name}.md")
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: str(check.id))
-def test_each_check_has_its_page(check: Check) -> None:
-    text = text_of(ROOT / check.page)
-    assert text.startswith(f"# {check.id}: {check.title}\n")
+PAGES = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_question_names_what_is_found_for_it(name: str) -> None:
+    text = page(name)
+    assert text.startswith(f"# {name}: ")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert headings == ["What is looked at", "Verdict", "What to do", "By hand"]
-    table = text.partition("## Verdict")[2].partition("## What to do")[0]
-    verdicts = re.findall(r"^\| ([a-z ]+?) \| (?!when)", table, re.MULTILINE)
-    assert set(verdicts) <= set(WORDS.values())
-    assert len(verdicts) == len(set(verdicts)) >= 2
-    for piece in check.says:
-        assert f"`{piece}`" in text
+    assert headings == ["What is looked at", "Found as", "What to do", "By hand"]
+    table = text.partition("## Found as")[2].partition("## What to do")[0]
+    rows = re.findall(r"^\| (`.+`) \| (error|note) \| .+ \|$", table, re.MULTILINE)
+    assert rows or "It is no finding" in table
+    for ids, kind in rows:
+        for identity in re.findall(r"`([^`]+)`", ids):
+            assert (KNOWN[identity].severity == NOTE) == (kind == "note"), identity
     assert "Source: " in text
 
 
-def test_there_is_no_page_too_many() -> None:
-    names = {path.stem for path in FOLDER.glob("*.md")}
-    assert names == {check.id for check in CHECKS} | {"README"}
+def test_every_note_has_its_question_and_every_question_its_row() -> None:
+    told = {each for name in PAGES for each in re.findall(r"`([a-z-]+\.[a-z-]+)`", page(name))}
+    assert {each.id for each in KNOWN.values() if each.severity == NOTE} - told == {"diagnosis.stumbled"}
     linked = re.findall(r"^\| \[([^\]]+)\]\(\1\.md\) \|", page("README"), re.MULTILINE)
-    assert linked == [check.id for check in CHECKS]
+    assert sorted(linked) == PAGES
 
 
 @pytest.mark.row("TS-19")

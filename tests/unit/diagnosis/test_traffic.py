@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import traffic
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import InPod, Said
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import node_port_list
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import InPod, Said
 
-from .scene import (
+from .nodes import (
     ADDRESS,
     CNI_CONF,
     COMMANDS,
@@ -17,7 +17,9 @@ from .scene import (
     Node,
     broken,
     conf,
+    fine,
     healthy,
+    noted,
     service,
     slice_of,
 )
@@ -29,7 +31,7 @@ def test_the_exceptions_on_the_disk_against_the_target() -> None:
     node.file(CNI_CONF, conf("10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24", "203.0.113.0/24"))
     broken(node, "traffic.outside", "cover 203.0.113.7", remedy="winkube_exception_list")
     node.want(external="203.0.114.1")
-    assert node.answer("traffic.outside").verdict == "ok"
+    fine(node, "traffic.outside")
 
 
 @pytest.mark.parametrize("missing", ["10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"])
@@ -37,12 +39,7 @@ def test_the_exceptions_on_the_disk_against_the_target() -> None:
 def test_an_exception_that_is_missing(missing: str) -> None:
     node = healthy()
     node.file(CNI_CONF, conf(*({"10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"} - {missing})))
-    broken(
-        node,
-        "traffic.outside",
-        f"traffic from pods to {missing} is translated",
-        remedy="New pods get a changed cni.conf",
-    )
+    broken(node, "cni.exceptions", missing)
 
 
 @pytest.mark.row("TS-08")
@@ -52,15 +49,14 @@ def test_curl_in_a_pod_never_ping() -> None:
     node.more["in_pod"] = InPod("default/web", "", said)
     broken(node, "traffic.outside", "does not reach http://203.0.113.7/", "28")
     node.more["in_pod"] = InPod(why="no pod with a network of its own runs on this node")
-    answer = node.answer("traffic.outside")
-    assert answer.verdict == "cannot_tell"
-    assert answer.run == (
+    fine(node, "traffic.outside")
+    hand = (
         "kubectl exec -n <namespace> <pod of this node> -- curl.exe --silent --show-error --insecure --output NUL "
-        "--max-time 10 http://203.0.113.7/"
+        "--max-time 10 http://203.0.113.7/. Do not ping."
     )
-    assert answer.remedy.endswith("Do not ping.")
+    noted(node, "traffic.outside-not-tried", "no pod with a network of its own runs on this node", remedy=hand)
     node.want(external="203.0.114.1")
-    assert node.answer("traffic.outside").run.endswith(" http://203.0.114.1/")
+    noted(node, "traffic.outside-not-tried", remedy=" http://203.0.114.1/")
 
 
 def node_port(node: Node) -> None:
@@ -73,15 +69,13 @@ def test_node_ports_are_tried_from_elsewhere() -> None:
     node = healthy()
     node_port(node)
     node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 30080): True}
-    answer = node.answer("traffic.node-port")
-    assert answer.verdict == "known_limitation"
-    assert "does not reach NodePorts of its own" in answer.why
+    fine(node, "traffic.node-port")
+    noted(node, "traffic.node-port-local", "does not reach NodePorts of its own")
     node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 30080): False}
-    broken(node, "traffic.node-port", f"default/shop ({ADDRESS}:30080)", remedy="30000-32767")
+    broken(node, "traffic.node-port", f"service default/shop: {ADDRESS}:30080", remedy="30000-32767")
     node.more["ports"] = {(ADDRESS, 10250): False}
-    answer = node.answer("traffic.node-port")
-    assert answer.verdict == "cannot_tell"
-    assert answer.run == f"curl http://{ADDRESS}:30080/ on another host"
+    fine(node, "traffic.node-port")
+    noted(node, "traffic.node-port-local", remedy=f"curl http://{ADDRESS}:30080/ on another host")
 
 
 @pytest.mark.row("TS-09")
@@ -98,37 +92,38 @@ def test_which_node_ports_are_tried() -> None:
     node.services.insert(0, service("empty", "default", "10.97.0.8", ports=[{"port": 80, "nodePort": 30079}]))
     node.slices.append(slice_of("empty", "default"))
     tried = [(f"default/shop{number + 2}", 30080 + number) for number in range(5)]
-    assert traffic.node_port_list(node.evidence()) == tried, "no UDP, nothing local to a node, nobody's, five at most"
+    assert node_port_list(node.tried().objects) == tried, "no UDP, nothing local to a node, nobody's, five at most"
 
 
 @pytest.mark.row("TS-14")
 def test_the_host_never_reaches_service_addresses_but_its_pods_have_to() -> None:
     node = healthy()
-    assert node.answer("traffic.service-ip").verdict == "known_limitation"
+    fine(node)
+    noted(node, "traffic.service-ip-host", "a limitation of Windows' networking. Its pods do")
     said = dict.fromkeys(COMMANDS, Said(0)) | {"service address": Said(7, "curl: (7) Failed to connect")}
     node.more["in_pod"] = InPod("default/web", "", said)
-    broken(node, "traffic.service-ip", "does not reach the service kubernetes (10.96.0.1) either")
+    broken(node, "traffic.service-ip", "pod default/web: it does not reach the service kubernetes (10.96.0.1)")
     node.more["in_pod"] = InPod(why="no pod")
-    assert node.answer("traffic.service-ip").verdict == "known_limitation"
+    noted(node, "traffic.service-ip-host", "No pod was asked: no pod", remedy="curl.exe -k https://10.96.0.1/")
 
 
 @pytest.mark.parametrize(
-    ("said", "verdict_", "piece"),
+    ("said", "found", "piece"),
     [
-        ({}, "ok", "Names resolve"),
-        ({"fully qualified name": Said(1, "DNS name does not exist")}, "broken", "The fully qualified name kubernetes"),
-        ({"short name": Said(1, "DNS name does not exist")}, "broken", "The short name kubernetes does not resolve"),
-        ({"name in between": Said(1, "DNS name does not exist")}, "known_limitation", "one DNS suffix"),
-        ({"fully qualified name": Said(None, "no powershell.exe")}, "cannot_tell", "no powershell.exe"),
+        ({}, "", ""),
+        ({"fully qualified name": Said(1, "no")}, "traffic.names", "the fully qualified name kubernetes.default.svc"),
+        ({"short name": Said(1, "no")}, "traffic.names", "the short name kubernetes does not resolve"),
+        ({"name in between": Said(1, "DNS name does not exist")}, "traffic.names-limits", "one DNS suffix"),
+        ({"fully qualified name": Said(None, "no powershell.exe")}, "traffic.names-limits", "no powershell.exe"),
     ],
 )
 @pytest.mark.row("TS-16")
-def test_three_kinds_of_names(said: dict[str, Said], verdict_: str, piece: str) -> None:
+def test_three_kinds_of_names(said: dict[str, Said], found: str, piece: str) -> None:
     node = healthy()
     node.more["in_pod"] = InPod("default/web", "", dict.fromkeys(COMMANDS, Said(0)) | said)
-    answer = node.answer("traffic.names")
-    assert answer.verdict == verdict_, answer
-    assert piece in answer.why
+    every = {one.id: one.text for one in node.looked()[1] if one.id.startswith("traffic.names")}
+    assert set(every) == ({found} if found else set())
+    assert piece in every.get(found, "")
 
 
 def other_server(node: Node) -> None:
@@ -150,10 +145,10 @@ def old_endpoint(node: Node) -> None:
 @pytest.mark.parametrize(
     ("breaks", "piece"),
     [
-        (other_server, "gives pods the DNS server 10.0.0.1, the cluster's is 10.96.0.10"),
-        (no_dns_service, "No service has the address 10.96.0.10"),
-        (nobody_behind, "Nobody is behind the DNS service kube-system/kube-dns"),
-        (old_endpoint, f"The endpoint {POD_IP} asks 8.8.8.8 for names, not 10.96.0.10"),
+        (other_server, "kubelet: it gives pods the DNS server 10.0.0.1; wanted 10.96.0.10"),
+        (no_dns_service, "no service has the address 10.96.0.10"),
+        (nobody_behind, "service kube-system/kube-dns: nobody is behind it"),
+        (old_endpoint, f"endpoint {POD_IP}: it asks 8.8.8.8 for names; wanted 10.96.0.10"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -169,7 +164,7 @@ def test_several_servers_and_endpoints_of_which_nothing_is_said_are_no_fault() -
     node = healthy()
     node.line("kubelet", lambda line: line.replace("--cluster-dns=10.96.0.10", "--cluster-dns=10.96.0.10,8.8.8.8"))
     del node.slices[1]["endpoints"][0]["conditions"]
-    assert node.answer("traffic.names").verdict == "ok", node.answer("traffic.names")
+    fine(node, "traffic.names")
 
 
 PROXY = "http://proxy.example.com:80/"
@@ -180,11 +175,20 @@ def test_a_proxy_that_the_machine_does_not_know() -> None:
     node = healthy()
     node.want(http_proxy=PROXY, https_proxy="http://user:secret@proxy.example.com:443/")
     broken(
-        node, "host.proxy", f"HTTP_PROXY is not set, though this node is behind {PROXY}", remedy="restart the machine"
+        node,
+        "host.proxy",
+        f"HTTP_PROXY: it is not set, though this node is behind {PROXY}",
+        remedy="restart the machine",
     )
-    assert "secret" not in str(node.answer("host.proxy"))
+    assert "secret" not in str(node.find("host.proxy"))
     node.parts["variable:http_proxy"] = {"exists": True, "fingerprint": "HTTP_PROXY=sha256:0000000000000000"}
-    broken(node, "host.proxy", f"HTTP_PROXY is not {PROXY}", "HTTPS_PROXY is not set", "http://proxy.example.com:443/")
+    broken(
+        node,
+        "host.proxy",
+        f"HTTP_PROXY: it has another value; wanted {PROXY}",
+        "HTTPS_PROXY: it is not set",
+        "http://proxy.example.com:443/",
+    )
 
 
 @pytest.mark.row("TS-18")
@@ -193,5 +197,4 @@ def test_a_registry_that_is_not_reached() -> None:
     node.more["reached"] = {"https://registry.k8s.io/v2/": Said(1, "The remote name could not be resolved")}
     broken(node, "host.proxy", "does not reach https://registry.k8s.io/v2/", remedy="winkube_node_http_proxy")
     node.more["reached"] = {}
-    answer = node.answer("host.proxy")
-    assert (answer.verdict, answer.run) == ("cannot_tell", "curl.exe -v https://registry.k8s.io/v2/")
+    noted(node, "host.registries-not-asked", remedy="curl.exe -v https://registry.k8s.io/v2/")

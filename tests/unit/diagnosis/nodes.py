@@ -1,4 +1,4 @@
-"""Evidence about two healthy nodes, l2bridge under nssm and overlay under sc, as plain parts that tests break.
+"""Two healthy nodes, l2bridge under nssm and overlay under sc, with their cluster, as plain parts that tests break.
 
 The command lines are written out as they stand on such nodes, not made by the code that is tested.
 """
@@ -15,18 +15,19 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, table
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import (
-    ClusterView,
-    Evidence,
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import NOTE, Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import (
     InPod,
+    Objects,
     Said,
     Stats,
+    Tried,
     Wanted,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.model import Answer
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
 
 from tests.unit.components.nodes import LAYOUT
 
@@ -80,8 +81,8 @@ POD_IP, WEB = "10.244.3.5", "10.97.14.2"
 
 @dataclass
 class Node:
-    """One node, changeable: `parts` are its reading, `node`, `pods`, ... the cluster's objects; the rest goes into the
-    evidence as it is. `answer(id)` asks a check."""
+    """One node, changeable: `parts` are its reading, `node`, `pods`, ... the cluster's objects; the rest goes into
+    Tried as it is. `find(id)` gives what a check finds."""
 
     overlay: bool
     parts: Parts
@@ -98,13 +99,15 @@ class Node:
     later: Callable[[Parts], None] = lambda parts: None
     """What is otherwise in the second look."""
     more: dict[str, Any] = field(default_factory=dict)
+    adapters: tuple[VmAdapter, ...] | None = None
 
-    def evidence(self) -> Evidence:
+    def looked(self) -> tuple[Scene, tuple[Finding, ...]]:
+        """The scene, and what is found in it."""
         first = Reading(parts=copy.deepcopy(self.parts))
         second_parts = copy.deepcopy(self.parts)
         self.later(second_parts)
         second = Reading(parts=second_parts)
-        view = ClusterView(
+        objects = Objects(
             self.node,
             tuple(self.pods),
             tuple(self.events),
@@ -112,28 +115,32 @@ class Node:
             tuple(self.services),
             tuple(self.slices),
         )
-        known = None if self.no_cluster else view
-        logs = gather.log_texts(self.layout, self.expected, first, second)
-        expect = Expectations.of(self.layout, self.expected, self.wanted.cluster_domain)
-        findings = gather.table_findings(first, second, known, expect, self.expected, logs=logs)
-        return Evidence(
+        tried = Tried(
             host="win1",
-            layout=self.layout,
-            expected=self.expected,
             wanted=self.wanted,
-            first=first,
-            second=second,
-            findings=findings,
-            logs=logs,
-            cluster=known,
+            objects=None if self.no_cluster else objects,
             no_cluster=self.no_cluster,
             now=NOW,
             **self.more,
         )
+        question = gather.Question("win1", self.layout, self.expected, self.wanted, adapters=self.adapters)
+        logs = gather.log_texts(self.layout, self.expected, first, second)
+        return gather.diagnosed(first, second, question, tried, logs)
 
-    def answer(self, check: str) -> Answer:
-        (found,) = (result for result in table.examine(self.evidence()) if result.check.id == check)
-        return found.answer
+    def scene(self) -> Scene:
+        return self.looked()[0]
+
+    def tried(self) -> Tried:
+        found = self.scene().tried
+        assert found is not None
+        return found
+
+    def ids(self) -> set[str]:
+        """The ids of all findings; without the notes."""
+        return {one.id for one in self.looked()[1] if one.severity != NOTE}
+
+    def find(self, identity: str) -> list[Finding]:
+        return [one for one in self.looked()[1] if one.id == identity]
 
     def want(self, **changes: Any) -> None:
         self.wanted = replace(self.wanted, **changes)
@@ -463,12 +470,29 @@ def _overlay_services() -> dict[str, Parts]:
 
 
 def broken(node: Node, check: str, *pieces: str, remedy: str = "") -> None:
-    answer = node.answer(check)
-    assert answer.verdict == "broken", answer
+    """The check finds something, and its findings say all of this."""
+    found = node.find(check)
+    assert found, (check, sorted(node.ids()))
+    said = " ".join(one.text for one in found)
     for piece in pieces:
-        assert piece in answer.why
-    assert remedy in answer.remedy
-    assert answer.remedy
+        assert piece in said, said
+    assert all(one.remedy.text for one in found)
+    assert remedy in " ".join(one.remedy.text for one in found), found
+
+
+def fine(node: Node, *checks: str) -> None:
+    """Nothing is found by these checks; by none at all without any."""
+    found = [one for one in node.looked()[1] if one.severity != NOTE and (not checks or one.id in checks)]
+    assert found == []
+
+
+def noted(node: Node, note: str, *pieces: str, remedy: str = "") -> None:
+    """A note says all of this."""
+    (found,) = node.find(note)
+    assert found.severity == NOTE
+    for piece in pieces:
+        assert piece in found.text, found.text
+    assert remedy in found.remedy.text, found.remedy.text
 
 
 def stopped(node: Node) -> None:

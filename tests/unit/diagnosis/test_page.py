@@ -8,29 +8,31 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import report, services, table
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.picture import ROWS, draw, picture_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import page
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_programs import exit_line
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.gather import bug_report
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.picture import ROWS, draw, picture_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
 
-from .scene import ADDRESS, POD_IP, Node, endpoint, healthy, stopped
+from .nodes import ADDRESS, POD_IP, Node, endpoint, healthy, stopped
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def data_of(node: Node, host: str = "win1") -> dict[str, Any]:
-    evidence = node.evidence()
-    results = table.examine(evidence)
+    scene, findings = node.looked()
+    report = report_of(findings)
     return {
         "host": host,
         "windows": "Windows Server 2022 (10.0.20348.2582)",
         "message": "",
-        "counts": table.count(results),
-        "services": [
-            services.exit_line(found)
-            for program in services.programs(evidence)
-            if (found := evidence.service(program.service)) is not None
-        ],
-        "picture": picture_of(evidence),
-        "results": [one.as_data() for one in results],
+        "counts": report.counts,
+        "services": [exit_line(scene.second.service(name) or {}) for name in ("kubelet", "kube-proxy")],
+        "facts": list(bug_report(scene)),
+        "picture": picture_of(scene),
+        "causes": report.as_data(host),
+        "notes": [one.as_data(host) for one in report.notes],
+        "said": list(report.lines(host)),
     }
 
 
@@ -45,24 +47,23 @@ NODES = [data_of(healthy(True), "win2"), data_of(broken_node()), {"host": "win3"
 
 
 def test_json_tells_a_machine() -> None:
-    found = json.loads(report.as_json(NODES))
+    found = json.loads(page.as_json(NODES))
     assert found["broken"] is True
     assert found["counts"]["unreachable"] == 1
-    assert found["counts"]["broken"] == sum(one["verdict"] == "broken" for one in found["nodes"][1]["results"])
-    (result,) = (one for one in found["nodes"][1]["results"] if one["id"] == "services.exit-codes")
-    assert result["page"] == "docs/troubleshooting/services.exit-codes.md"
-    assert "WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in result["why"]
-    assert json.loads(report.as_json(NODES[:1]))["broken"] is False
+    causes = found["nodes"][1]["causes"]
+    assert found["counts"]["errors"] >= len([one for one in causes if one["severity"] == "error"])
+    (stopped_one,) = (one for one in causes if one["id"] == "kubelet.stopped")
+    assert "WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in str(stopped_one["evidence"])
+    assert json.loads(page.as_json(NODES[:1]))["broken"] is False
 
 
-def test_markdown_has_the_worst_first_and_each_check_once() -> None:
-    text = report.as_markdown(NODES)
+def test_markdown_has_causes_then_notes_then_facts() -> None:
+    text = page.as_markdown(NODES)
     assert text.startswith("# Diagnosis\n\nBegin with the general page, https://kubernetes.io/docs/tasks/")
     section = text.partition("\n## win1\n")[2].partition("\n## win3\n")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| ") and "docs/troubleshooting/" in line]
-    assert len(rows) == len(table.CHECKS)
-    verdicts = [re.split(r"(?<!\\)\|", row)[2].strip() for row in rows]
-    assert verdicts == sorted(verdicts, key=["broken", "cannot tell", "known limitation", "ok"].index)
+    assert "### kubelet does not run" in section
+    assert "$ ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=restart" in section
+    assert section.index("### kubelet does not run") < section.index("What cannot be, and what nobody could look at")
     assert "kubelet: stopped, WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in section
     assert "## win3\n\nNot reached: timed out" in text
     assert "#sig-windows" in text
@@ -95,12 +96,12 @@ class Page(HTMLParser):
 
 
 def test_html_stands_alone_and_lets_nothing_in() -> None:
-    page = Page()
-    page.feed(report.as_html(NODES))
-    assert page.open == []
-    assert page.loads == []
-    assert "script" not in page.seen
-    assert {"svg", "table", "details"} <= page.seen
+    parser = Page()
+    parser.feed(page.as_html(NODES))
+    assert parser.open == []
+    assert parser.loads == []
+    assert "script" not in parser.seen
+    assert {"svg", "section", "details"} <= parser.seen
 
 
 def boxes(svg: str) -> dict[str, str]:
@@ -116,8 +117,7 @@ def boxes(svg: str) -> dict[str, str]:
 
 
 def test_the_picture_has_adapters_networks_endpoints_and_services_and_what_hangs_on_what() -> None:
-    evidence = healthy().evidence()
-    picture = picture_of(evidence)
+    picture = picture_of(healthy().scene())
     svg = draw(picture, "win1")
     shown = boxes(svg)
     assert any(text.startswith(f"vEthernet (Ethernet): {ADDRESS}/24") for text in shown)
@@ -136,7 +136,7 @@ def test_what_is_wrong_is_red() -> None:
     node.hns("networks", lambda found: [])
     red = {
         text.partition(":")[0]
-        for text, fill in boxes(draw(picture_of(node.evidence()), "win1")).items()
+        for text, fill in boxes(draw(picture_of(node.scene()), "win1")).items()
         if fill == "#fde7e9"
     }
     assert red == {"vEthernet (Ethernet)", "cbr0", "10.244.3.77"}
@@ -145,14 +145,14 @@ def test_what_is_wrong_is_red() -> None:
 def test_a_large_node_stays_readable() -> None:
     node = healthy()
     node.hns("endpoints", lambda found: [*found, *(endpoint(f"10.244.3.{n}") for n in range(100, 200))])
-    svg = draw(picture_of(node.evidence()), "win1")
+    svg = draw(picture_of(node.scene()), "win1")
     assert sum("10.244.3." in text and "/24" not in text for text in boxes(svg)) <= ROWS
     assert re.search(r"and \d+ more", svg)
 
 
 def test_a_message_is_told_what_it_means_or_that_it_is_not_known() -> None:
     known = {"title": "HNS refuses a policy", "cause": "Because.", "remedy": "Mend it.", "command": ""}
-    node = {"host": "win1", "message": "0x803b000d", "results": [], "message_means": [known]}
-    assert "HNS refuses a policy. Because. Mend it." in report.as_markdown([node])
-    assert "HNS refuses a policy. Because. Mend it." in report.as_html([node])
-    assert "is not among those that are known" in report.as_markdown([node | {"message_means": []}])
+    node = {"host": "win1", "message": "0x803b000d", "causes": [], "message_means": [known]}
+    assert "HNS refuses a policy. Because. Mend it." in page.as_markdown([node])
+    assert "HNS refuses a policy. Because. Mend it." in page.as_html([node])
+    assert "is not among those that are known" in page.as_markdown([node | {"message_means": []}])

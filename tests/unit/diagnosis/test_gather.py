@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_workloads, gather
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Objects, Said
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, traffic, workloads
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import ClusterView, Said
 
 from tests.unit.components.nodes import LAYOUT
 
-from .scene import ADDRESS, healthy, log, pod, service
+from .nodes import ADDRESS, healthy, log, pod, service
 
 Answers = Mapping[str, tuple[int, Mapping[str, Any]]]
 
@@ -49,40 +50,39 @@ def test_the_cluster_is_asked_for_what_concerns_the_node() -> None:
             "/api/v1/services": (200, {"items": [{}]}),
         }
     )
-    view = gather.cluster_view(cluster, "win1")
+    view = gather.objects_of(cluster, "win1")
     assert (len(view.pods), len(view.nodes), len(view.services)) == (1, 2, 1)
     assert view.events == (), "a role may be forbidden to read events"
 
 
 @pytest.mark.row("TS-08", "TS-16")
 def test_commands_run_in_a_pod_with_powershell_and_never_on_the_host() -> None:
-    evidence = healthy().evidence()
     nano, core = pod("a-nano", "10.244.3.6", "mcr.microsoft.com/windows/nanoserver:ltsc2022"), pod("web")
     host = pod("0-agent")
     host["spec"]["hostNetwork"] = True
-    commands = traffic.in_pod(evidence, "default")
-    assert not any("ping" in word for argv in commands.values() for word in argv)
+    wanted = commands(healthy().tried(), "default")
+    assert not any("ping" in word for argv in wanted.values() for word in argv)
     cluster = api({}, {"Resolve-DnsName": (1, "DNS name does not exist"), "curl.exe": (0, "")})
-    found = gather.ask_pod(cluster, ClusterView(pods=(host, nano, core)), lambda namespace: commands)
+    found = gather.ask_pod(cluster, Objects(pods=(host, nano, core)), lambda namespace: wanted)
     assert found.pod == "default/web"
     assert found.said["outside"] == Said(0, "")
     assert found.said["name in between"] == Said(1, "DNS name does not exist")
-    assert gather.ask_pod(cluster, ClusterView(pods=(host,)), lambda namespace: commands).why.startswith("no pod with")
+    assert gather.ask_pod(cluster, Objects(pods=(host,)), lambda namespace: wanted).why.startswith("no pod with")
 
 
 @pytest.mark.row("TS-14", "TS-16")
 def test_three_names_are_asked_for() -> None:
-    commands = traffic.in_pod(healthy().evidence(), "default")
-    names = {what: argv[-1].split()[1] for what, argv in commands.items() if "Resolve" in argv[-1]}
+    wanted = commands(healthy().tried(), "default")
+    names = {what: argv[-1].split()[1] for what, argv in wanted.items() if "Resolve" in argv[-1]}
     assert names == {
         "fully qualified name": "kubernetes.default.svc.cluster.local",
         "short name": "kubernetes",
         "name in between": "kubernetes.default",
     }
-    assert "https://10.96.0.1:443/" in commands["service address"]
+    assert "https://10.96.0.1:443/" in wanted["service address"]
     node = healthy()
     node.services.insert(0, service("headless", "default", "None"))
-    assert "Resolve-DnsName kubernetes " in traffic.in_pod(node.evidence(), "default")["short name"][-1]
+    assert "Resolve-DnsName kubernetes " in commands(node.tried(), "default")["short name"][-1]
 
 
 def summaries(*values: int) -> Iterator[dict[str, Any]]:
@@ -141,7 +141,7 @@ def test_a_zero_is_wrong_of_what_uses_a_tenth_of_a_core(more: dict[str, Any], fa
     subject = {"namespace": "default", "pod": "burn", "container": "burn"}
     series = {**subject, "underflows": 0, "alternating": False, "maximum": 0, **more}
     report = {"series": [series], "verdicts": [{**subject, "text": "x"}], "containerd_version": "1.7.11"}
-    (verdict,) = workloads.judged(report).verdicts
+    (verdict,) = checks_workloads.judged(report).verdicts
     assert verdict["faulty"] is faulty
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import gather, table, traffic
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot.evidence import Evidence
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import ERROR, Finding
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
 from tests.unit.smoke.objects import windows_node
 
-from .scene import healthy
+from .nodes import Node, healthy
 
 TARGET = "203.0.113.10"
 
@@ -46,41 +46,36 @@ def lab(tmp_path: Path) -> Iterator[Cluster]:
         made.stop()
 
 
-def evidence_of(lab: Cluster, **wanted: Any) -> Evidence:
-    """A healthy node's reading with what this cluster says, and its pod."""
+def found_in(lab: Cluster, **wanted: Any) -> tuple[Node, dict[str, Finding]]:
+    """A healthy node's reading with what this cluster says, and its pod: what is found of pods and traffic, by id."""
     cluster = client.Cluster.open({"kubeconfig": str(lab.kubeconfig)})
     assert cluster is not None
     node = healthy()
     node.want(external=TARGET, **wanted)
-    view = gather.cluster_view(cluster, "win1")
-    evidence = replace(node.evidence(), cluster=view)
-    return replace(evidence, in_pod=gather.ask_pod(cluster, view, lambda name: traffic.in_pod(evidence, name)))
+    objects = gather.objects_of(cluster, "win1")
+    node.node, node.pods, node.services, node.slices, node.events = (
+        dict(objects.node or {}),
+        [dict(each) for each in objects.pods],
+        [dict(each) for each in objects.services],
+        [dict(each) for each in objects.slices],
+        [dict(each) for each in objects.events],
+    )
+    tried = node.tried()
+    node.more["in_pod"] = gather.ask_pod(cluster, objects, lambda name: commands(tried, name))
+    return node, {one.id: one for one in node.looked()[1] if one.id.startswith(("traffic.", "pod.stuck"))}
 
 
-def verdicts(lab: Cluster, **wanted: Any) -> dict[str, str]:
-    evidence = evidence_of(lab, **wanted)
-    checks = [
-        check
-        for check in table.CHECKS
-        if check.id in {"pod.stuck", "traffic.outside", "traffic.service-ip", "traffic.names"}
-    ]
-    return {one.check.id: one.answer.verdict for one in table.examine(evidence, checks)}
-
-
-HEALTHY = {
-    "pod.stuck": "ok",
-    "traffic.outside": "ok",
-    "traffic.service-ip": "known_limitation",
-    "traffic.names": "known_limitation",
-}
+HEALTHY = {"traffic.service-ip-host", "traffic.names-limits"}
+"""What works on no Windows node."""
 
 
 @pytest.mark.row("TS-08", "TS-14", "TS-16")
 def test_a_pod_of_a_cluster_that_works(lab: Cluster) -> None:
-    assert verdicts(lab) == HEALTHY
-    evidence = evidence_of(lab)
-    assert evidence.in_pod.pod == "default/web"
-    assert evidence.in_pod.said["name in between"].exit_code == 1, "Windows appends no suffix to a name with a dot"
+    node, found = found_in(lab)
+    assert set(found) == HEALTHY
+    in_pod = node.tried().in_pod
+    assert in_pod.pod == "default/web"
+    assert in_pod.said["name in between"].exit_code == 1, "Windows appends no suffix to a name with a dot"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,7 @@ def test_a_pod_of_a_cluster_that_works(lab: Cluster) -> None:
 @pytest.mark.row("TS-08", "TS-14", "TS-16")
 def test_each_flow_that_is_broken_is_found_by_its_check(lab: Cluster, flow: str, broken: set[str]) -> None:
     lab.flows.broken.add(flow)
-    assert {name for name, verdict in verdicts(lab).items() if verdict == "broken"} == broken
+    assert {one.id for one in found_in(lab)[1].values() if one.severity == ERROR} == broken
 
 
 @pytest.mark.row("TS-06", "VC-17")
@@ -102,8 +97,6 @@ def test_a_pod_with_an_image_for_another_windows_is_stuck(lab: Cluster) -> None:
     old = pod_of("old", "mcr.microsoft.com/windows/servercore:1809")
     lab.request("POST", "/api/v1/namespaces/default/pods", old)
     lab.advance(10)
-    evidence = evidence_of(lab)
-    (result,) = (one for one in table.examine(evidence) if one.check.id == "pod.stuck")
-    assert result.answer.verdict == "broken", result
-    assert "Pod default/old: container main is in" in result.answer.why
-    assert "servercore:1809 is made for Windows Server 2019 (build 17763)" in result.answer.remedy
+    result = found_in(lab)[1]["pod.stuck"]
+    assert "pod default/old: container main is in" in result.text
+    assert "servercore:1809 is made for Windows Server 2019 (build 17763)" in result.remedy.text

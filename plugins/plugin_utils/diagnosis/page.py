@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One report about all nodes: Markdown, a single HTML file with the pictures in it, and JSON for machines.
 
-Shape of a node's part, as win_k8s_diagnose returns it: `{host, windows, message, counts: {verdict: n}, services:
-[line], picture, results: [{id, title, verdict, why, seen, remedy, run, page}]}`; a node that was not reached has
-`{host, error}` alone.
+Shape of a node's part, as win_k8s_diagnose returns it: `{host, windows, message, message_means, counts: {errors: n,
+warnings: n, notes: n}, services: [line], facts: [line], picture, causes: [finding with consequences], notes: [finding],
+said: [line]}`; a node that was not reached has `{host, error}` alone.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .model import BROKEN, CANNOT_TELL, KNOWN_LIMITATION, OK, WORDS, Verdict
 from .picture import draw
 
-SCHEMA = 1
-ORDER: tuple[Verdict, ...] = (BROKEN, CANNOT_TELL, KNOWN_LIMITATION, OK)
+SCHEMA = 2
+COUNTED = ("errors", "warnings", "notes")
 
 Node = Mapping[str, Any]
 
@@ -40,18 +39,15 @@ code,pre{font-family:Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywh
 
 
 def counts(nodes: Sequence[Node]) -> dict[str, int]:
-    """How many answers of each kind over all nodes, and how many nodes were not reached."""
-    total: dict[str, int] = dict.fromkeys(ORDER, 0)
-    for node in nodes:
-        for verdict, number in (node.get("counts") or {}).items():
-            total[str(verdict)] = total.get(str(verdict), 0) + int(number)
+    """How many errors, warnings and notes over all nodes, and how many nodes were not reached."""
+    total = {name: sum(int((node.get("counts") or {}).get(name, 0)) for node in nodes) for name in COUNTED}
     return {**total, "unreachable": sum(1 for node in nodes if node.get("error"))}
 
 
 def as_json(nodes: Sequence[Node]) -> str:
     """For a machine; `broken` says whether anything is."""
     total = counts(nodes)
-    whole = {"schema": SCHEMA, "broken": bool(total[BROKEN]), "counts": total, "nodes": list(nodes)}
+    whole = {"schema": SCHEMA, "broken": bool(total["errors"]), "counts": total, "nodes": list(nodes)}
     return json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -60,7 +56,7 @@ def headline(node: Node) -> str:
     if node.get("error"):
         return f"not reached: {node['error']}"
     number = node.get("counts") or {}
-    return ", ".join(f"{number.get(verdict, 0)} {WORDS[verdict]}" for verdict in ORDER)
+    return ", ".join(f"{number.get(name, 0)} {name}" for name in COUNTED)
 
 
 def meanings(node: Node) -> list[str]:
@@ -70,12 +66,6 @@ def meanings(node: Node) -> list[str]:
         for each in node.get("message_means") or ()
     ]
     return found or ["The message is not among those that are known (docs/messages.md)."]
-
-
-def sorted_results(node: Node) -> list[Mapping[str, Any]]:
-    """The worst first; within a verdict in the order of the checks."""
-    results = list(node.get("results") or ())
-    return sorted(results, key=lambda one: ORDER.index(one["verdict"]))
 
 
 def as_markdown(nodes: Sequence[Node]) -> str:
@@ -91,16 +81,19 @@ def as_markdown(nodes: Sequence[Node]) -> str:
         if node.get("message"):
             lines += [f"Your message: `{node['message']}`", "", *(f"- {_cell(each)}" for each in meanings(node)), ""]
         lines += [line for each in node.get("causes") or () for line in _cause_markdown(each)]
-        lines += ["| Check | Verdict | Why | What to do |", "|---|---|---|---|"]
-        for one in sorted_results(node):
-            todo = " ".join(part for part in (one["remedy"], f"Run: `{one['run']}`" if one["run"] else "") if part)
-            where = f"{one['id']} {one['title']} ({one['page']})"
-            lines.append(f"| {_cell(where)} | {WORDS[one['verdict']]} | {_cell(one['why'])} | {_cell(todo)} |")
-        lines += ["", "Services, with their exit codes as Windows has them:", "", "```text"]
-        lines += [*(str(line) for line in node.get("services") or ()), "```"]
-        for one in sorted_results(node):
-            if one["seen"] and one["verdict"] != OK:
-                lines += ["", f"### {node['host']}, {one['id']}: what was seen", "", "```text", *one["seen"], "```"]
+        lines += [f"- {_cell(each)}" for each in (node.get("said") or [])[-1:] if not each.startswith(" ")]
+        lines += ["", "What cannot be, and what nobody could look at:", ""] if node.get("notes") else []
+        lines += [f"- {_cell(_note(each))}" for each in node.get("notes") or ()]
+        lines += ["", "What a report of a bug has to say, and services with their exit codes as Windows has them:", ""]
+        lines += [
+            "```text",
+            *(str(line) for line in (*(node.get("facts") or ()), *(node.get("services") or ()))),
+            "```",
+        ]
+        for one in node.get("causes") or ():
+            if one["evidence"]:
+                evidence = (str(line) for line in one["evidence"])
+                lines += ["", f"### {node['host']}, {one['title']}: what was seen", "", "```text", *evidence, "```"]
     return "\n".join([*lines, "", _HELP, ""])
 
 
@@ -129,10 +122,11 @@ def as_html(nodes: Sequence[Node]) -> str:
         parts += [_cause_html(each) for each in node.get("causes") or ()]
         parts += [f"<p>{escape(said)}</p>" for said in (node.get("said") or [])[-1:] if not said.startswith(" ")]
         parts.append(draw(node.get("picture") or {}, f"The network of {node['host']}"))
-        parts.append("<table><tr><th>Check</th><th>Verdict</th><th>Why</th><th>What to do</th></tr>")
-        parts += [_row(one) for one in sorted_results(node)]
-        services = "\n".join(str(line) for line in node.get("services") or ())
-        parts.append(f"</table><h3>Services</h3><pre>{escape(services)}</pre>")
+        if notes := "".join(f"<li>{escape(_note(each))}</li>" for each in node.get("notes") or ()):
+            parts.append(f"<h3>What cannot be, and what nobody could look at</h3><ul>{notes}</ul>")
+        for title, name in (("What a report of a bug has to say", "facts"), ("Services", "services")):
+            text = "\n".join(str(line) for line in node.get(name) or ())
+            parts.append(f"<h3>{title}</h3><pre>{escape(text)}</pre>")
     return "\n".join([*parts, f"<p>{escape(_HELP)}</p></body></html>", ""])
 
 
@@ -194,15 +188,8 @@ def _seen(one: Mapping[str, Any]) -> str:
     return f"{one['subject']}: {one['seen']}{wanted}."
 
 
-def _row(one: Mapping[str, Any]) -> str:
-    seen = "\n".join(str(line) for line in one["seen"])
-    detail = f"<details><summary>what was seen</summary><pre>{escape(seen)}</pre></details>" if seen else ""
-    run = f"<p>Run: <code>{escape(one['run'])}</code></p>" if one["run"] else ""
-    return (
-        f'<tr class="{one["verdict"]}"><td><b>{escape(one["id"])}</b> {escape(one["title"])}<br><code>'
-        f"{escape(one['page'])}</code></td><td>{WORDS[one['verdict']]}</td><td>{escape(one['why'])}{detail}</td>"
-        f"<td>{escape(one['remedy'])}{run}</td></tr>"
-    )
+def _note(one: Mapping[str, Any]) -> str:
+    return f"{one['title']}. {_seen(one)} {one['remedy']['text']}"
 
 
 def _cell(text: object) -> str:

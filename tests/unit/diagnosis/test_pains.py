@@ -1,4 +1,4 @@
-"""What people wrote about on public issue trackers, as a broken node each; the healthy twins are in test_checks."""
+"""What people wrote about on public issue trackers, as a broken node each; the healthy twins are in test_whole."""
 
 from __future__ import annotations
 
@@ -10,11 +10,24 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
-from ansible_collections.winkube.node.plugins.plugin_utils.troubleshoot import table
 
 from tests.unit.components.nodes import LAYOUT
 
-from .scene import ADDRESS, CNI_CONF, CONFIG_2, POD_IP, SUBNET_ENV, Node, conf, endpoint, healthy, pod, stuck
+from .nodes import (
+    ADDRESS,
+    CNI_CONF,
+    CONFIG_2,
+    POD_IP,
+    SUBNET_ENV,
+    Node,
+    broken,
+    conf,
+    endpoint,
+    fine,
+    healthy,
+    pod,
+    stuck,
+)
 
 Breaks = Callable[[Node], None]
 
@@ -89,43 +102,28 @@ def one_rule_gone(node: Node) -> None:
 @pytest.mark.parametrize(
     ("breaks", "overlay", "check", "piece"),
     [
-        (no_lease, False, "flannel.lease", "flanneld has not launched correctly"),
-        (network_gone_after_a_restart, True, "host.adapter", "There is no HNS network vxlan0"),
-        (network_gone_after_a_restart, False, "flannel.waits", "There is no HNS network cbr0"),
-        (address_lost, False, "host.adapter", "169.254."),
+        (no_lease, False, "flannel.no-subnet-env", "flanneld has no lease"),
+        (network_gone_after_a_restart, True, "hns.no-network", "network vxlan0: it is not there"),
+        (network_gone_after_a_restart, False, "hns.no-network", "network cbr0: it is not there"),
+        (address_lost, False, "host.address-lost", "169.254."),
         (image_that_does_not_exist, False, "pod.stuck", "ImagePullBackOff (manifest unknown)"),
-        (flanneld_without_its_adapter, False, "flannel.waits", "flanneld has no --iface"),
+        (flanneld_without_its_adapter, False, "flannel.no-iface", "it has no --iface"),
         (no_source_vip, True, "kube-proxy.source-vip", "it has no --source-vip"),
-        (vip_of_a_pod, True, "kube-proxy.source-vip", "The pod default/thief has the source VIP"),
+        (vip_of_a_pod, True, "kube-proxy.source-vip-taken", "is the address of pod default/thief"),
         (other_folders, False, "containerd.cni-folders", r"reads CNI configurations in C:\etc\cni\net.d"),
-        (stale_endpoint, False, "hns.endpoints", "HNS endpoints of no pod: 10.244.3.99"),
-        (duplicate_endpoint, True, "hns.endpoints", POD_IP),
+        (stale_endpoint, False, "hns.endpoint-without-pod", "10.244.3.99"),
+        (duplicate_endpoint, True, "hns.endpoint-duplicate-address", POD_IP),
+        (names_that_differ, False, "cni.network-name", "cbr1"),
+        (rules_gone, True, "kube-proxy.no-rules", ""),
+        (one_rule_gone, False, "kube-proxy.rule-missing", ""),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_each_is_found_by_its_check(breaks: Breaks, overlay: bool, check: str, piece: str) -> None:
-    assert healthy(overlay).answer(check).verdict == "ok"
+    fine(healthy(overlay))
     node = healthy(overlay)
     breaks(node)
-    answer = node.answer(check)
-    assert answer.verdict == "broken", answer
-    assert piece in answer.why
-    assert answer.remedy
-
-
-@pytest.mark.parametrize(
-    ("breaks", "overlay", "identity"),
-    [
-        (names_that_differ, False, "cni.network-name"),
-        (rules_gone, True, "kube-proxy.no-rules"),
-        (one_rule_gone, False, "kube-proxy.rule-missing"),
-    ],
-)
-def test_what_the_table_of_checks_finds(breaks: Breaks, overlay: bool, identity: str) -> None:
-    assert healthy(overlay).evidence().of("*") == []
-    node = healthy(overlay)
-    breaks(node)
-    assert identity in [found.id for found in node.evidence().findings]
+    broken(node, check, piece)
 
 
 def test_a_fault_is_told_once() -> None:
@@ -133,9 +131,7 @@ def test_a_fault_is_told_once() -> None:
     node = healthy()
     lease = base64.b64decode(node.parts[file_key(SUBNET_ENV)]["content"]).decode()
     node.file(SUBNET_ENV, lease.replace("10.244.3.1", "10.244.9.1"))
-    evidence = node.evidence()
-    more = table.as_findings(table.examine(evidence), evidence.findings)
-    (cause,) = report_of((*evidence.findings, *more)).causes
+    (cause,) = report_of(node.looked()[1]).causes
     assert (cause.finding.id, cause.finding.remedy.action) == ("flannel.subnet-env-stale", Action.CONVERGE)
 
 
@@ -143,23 +139,4 @@ def test_a_stale_remote_endpoint_is_seen() -> None:
     node = healthy()
     remote: dict[str, Any] = endpoint("10.244.0.77", Name="Ethernet", IsRemoteEndpoint=True, Namespace=None)
     node.hns("endpoints", lambda found: [*found, remote])
-    assert any("hns.endpoint-remote-stale" in line for line in node.answer("hns.endpoints").seen)
-
-
-@pytest.mark.parametrize(
-    ("message", "check"),
-    [
-        ("Waiting for the Network to be created", "flannel.waits"),
-        ("open /run/flannel/subnet.env: no such file or directory", "flannel.lease"),
-        ("unable to create proxier: source-vip flag not set", "kube-proxy.source-vip"),
-        ("container runtime network not ready: cni plugin not initialized", "containerd.cni-folders"),
-        (
-            "hcs::CreateComputeSystem: The container operating system does not match the host operating system.",
-            "pod.stuck",
-        ),
-        ("proxyconnect tcp: dial tcp: lookup proxy", "host.proxy"),
-        ("something else", None),
-    ],
-)
-def test_a_message_leads_to_its_check(message: str, check: str | None) -> None:
-    assert [one.id for one in table.about(message)] == ([check] if check else [])
+    broken(node, "hns.endpoint-remote-stale")

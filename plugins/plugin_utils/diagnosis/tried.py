@@ -1,26 +1,16 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of a node when its checks are asked: readings, the cluster's objects, what pods and programs said."""
+"""What diagnose knows besides what was read of the machine: the cluster's objects, what pods and programs said."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from typing import Any
 
-from ..components import healthz, networks
-from ..components.expected import Expected
-from ..components.layout import Layout
-from ..diagnosis.finding import ERROR, Finding
-from ..engine.reading import Reading
-from ..engine.resource import Refused
 from ..facts.version import Version, VersionError
-from ..network.model import Hns
-from ..network.parse import parse
-from ..network.virtual_machine import VmAdapter
 
 Object = Mapping[str, Any]
 """A JSON object as the API or HNS returns it."""
@@ -55,7 +45,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterView:
+class Objects:
     """The cluster's objects that concern the node: its Node (None: there is none), its pods, warnings about them, and
     everybody's Nodes, Services and EndpointSlices."""
 
@@ -79,6 +69,24 @@ class Said:
         """Whether it ran and ended well."""
         return self.exit_code == 0
 
+    @property
+    def failed(self) -> bool:
+        """Whether it ran and ended otherwise."""
+        return self.exit_code not in (0, None)
+
+    @property
+    def first(self) -> str:
+        """The first line of what it said."""
+        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
+        return lines[0].rstrip(".") if lines else "it said nothing"
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, for a line of evidence."""
+        if self.exit_code is None:
+            return f"could not be run ({self.first})"
+        return "works" if self.worked else f"ended with {self.exit_code} ({self.first})"
+
 
 @dataclass(frozen=True, slots=True)
 class InPod:
@@ -101,73 +109,31 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Everything a check may look at.
-
-    `first` and `second` are two readings some seconds apart, the second of fewer things. `findings` are those of
-    the table of checks (plugin_utils/diagnosis). `logs` are the ends of logs by
-    service. `cluster` is None without a way to it, and `no_cluster` says why. `ports` are (host, port) that the
-    controller tried: whether something answered. `hyperv` are the adapters that Hyper-V hosts told of, None if there is
-    no such host in the inventory. `reached` says how programs and probes fared that asked registries, by URL.
-    """
+class Tried:
+    """`host` is the inventory's name. `objects` is None without a way to the cluster, and `no_cluster` says why.
+    `ports` are (host, port) that the controller tried: whether something answered. `reached` says how programs and
+    probes fared that asked registries, by URL. `hypervisor_asked` is whether a Hyper-V host told of its adapters."""
 
     host: str
-    layout: Layout
-    expected: Expected
     wanted: Wanted
-    first: Reading
-    second: Reading
-    findings: tuple[Finding, ...] = ()
-    logs: Mapping[str, str] = field(default_factory=dict)
-    cluster: ClusterView | None = None
+    objects: Objects | None = None
     no_cluster: str = ""
     in_pod: InPod = InPod()
     stats: Stats = Stats()
     ports: Mapping[tuple[str, int], bool] = field(default_factory=dict)
-    hyperv: tuple[VmAdapter, ...] | None = None
     reached: Mapping[str, Said] = field(default_factory=dict)
-    message: str = ""
+    hypervisor_asked: bool = False
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 
-    def of(self, *patterns: str, severity: str = ERROR) -> list[Finding]:
-        """What the table of checks has found under these ids, or patterns of ids."""
-        return [
-            one
-            for one in self.findings
-            if one.severity == severity and any(fnmatchcase(one.id, pattern) for pattern in patterns)
-        ]
-
-    def service(self, name: str) -> Mapping[str, Any] | None:
-        """A service as it was seen last, None if there is none."""
-        return self.second.service(name)
-
-    def arguments(self, name: str, binary: str) -> tuple[str, ...] | None:
-        """The arguments with which a service starts its program; None if it is not there or that cannot be told."""
-        found = self.service(name)
-        return None if found is None else healthz.started_with(found, binary)
-
     @property
-    def adapters(self) -> tuple[networks.Adapter, ...]:
-        """The machine's adapters; none where they could not be read."""
-        try:
-            return networks.adapters(self.first)
-        except Refused:
-            return ()
-
-    @property
-    def build(self) -> int | None:
-        """The build of the machine's Windows."""
-        return self.first.build
-
-    @property
-    def hns(self) -> Hns:
-        """HNS's objects."""
-        return parse(self.first.parts.get(networks.HNS))
+    def node(self) -> Object | None:
+        """The Node object."""
+        return self.objects.node if self.objects else None
 
 
-def pods_of(view: ClusterView) -> Iterator[Object]:
+def pods_of(objects: Objects | None) -> Iterator[Object]:
     """The node's pods that are not over."""
-    for pod in view.pods:
+    for pod in objects.pods if objects else ():
         if (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}:
             yield pod
 

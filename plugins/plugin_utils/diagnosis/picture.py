@@ -11,8 +11,8 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from .evidence import Evidence, named, pods_of
-from .network import is_pods, network_name
+from .scene import Scene
+from .tried import named, pods_of
 
 ROWS = 24
 """So many boxes has a column at most; the rest is a number."""
@@ -36,18 +36,18 @@ Picture = Mapping[str, Sequence[Mapping[str, Any]]]
 """The four columns, each a list of boxes as plain data."""
 
 
-def picture_of(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
+def picture_of(scene: Scene) -> dict[str, list[dict[str, Any]]]:
     """The boxes as plain data, for report.json and for `draw`."""
     columns = {
-        "adapters": _adapters(evidence),
-        "networks": _networks(evidence),
-        "endpoints": _endpoints(evidence),
-        "services": _services(evidence),
+        "adapters": _adapters(scene),
+        "networks": _networks(scene),
+        "endpoints": _endpoints(scene),
+        "services": _services(scene),
     }
     return {name: [asdict(box) for box in boxes] for name, boxes in columns.items()}
 
 
-def _adapters(evidence: Evidence) -> list[Box]:
+def _adapters(scene: Scene) -> list[Box]:
     return [
         Box(
             one.name,
@@ -55,46 +55,47 @@ def _adapters(evidence: Evidence) -> list[Box]:
             f"{', '.join(f'{address}/{prefix}' for address, prefix in one.addresses) or 'no address'}, MTU {one.mtu}",
             bad=not one.up or any(address.startswith("169.254.") for address, _prefix in one.addresses),
         )
-        for one in evidence.adapters
+        for one in scene.adapters or ()
     ]
 
 
-def _networks(evidence: Evidence) -> list[Box]:
+def _networks(scene: Scene) -> list[Box]:
     found = []
-    wanted = network_name(evidence).casefold()
-    for one in evidence.hns.networks:
+    wanted = scene.expect.network_name.casefold()
+    for one in scene.hns.networks:
         subnets = ", ".join(each.prefix for each in one.subnets)
         on = tuple(
             each.name
-            for each in evidence.adapters
+            for each in scene.adapters or ()
             if one.adapter and each.physical.casefold() == one.adapter.casefold()
         )
         text = f"{one.type}, {subnets or 'no subnet'}, {one.management_ip or 'no management address'}"
         bad = one.name.casefold() == wanted and not one.management_ip
         found.append(Box(one.id or one.name, one.name, text, on, bad))
-    if evidence.expected.flannel and wanted not in {box.title.casefold() for box in found}:
-        found.append(Box(wanted, network_name(evidence), "is not there", (), True))
+    if wanted and wanted not in {box.title.casefold() for box in found}:
+        found.append(Box(wanted, scene.expect.network_name, "is not there", (), True))
     return found
 
 
-def _endpoints(evidence: Evidence) -> list[Box]:
-    view = evidence.cluster
-    pods = {str((pod.get("status") or {}).get("podIP")): named(pod) for pod in (pods_of(view) if view else ())}
+def _endpoints(scene: Scene) -> list[Box]:
+    objects = scene.tried.objects if scene.tried else None
+    pods = {str((pod.get("status") or {}).get("podIP")): named(pod) for pod in pods_of(objects)}
     found = []
-    for one in evidence.hns.endpoints:
+    for one in scene.hns.endpoints:
         address = one.addresses[0] if one.addresses else ""
         kind = "remote" if one.remote else pods.get(address) or one.name
-        orphan = view is not None and is_pods(evidence, one) and address not in pods
+        orphan = objects is not None and scene.is_pods(one) and address not in pods
         text = "no pod" if orphan else kind
         found.append(Box(one.id or address, address or "no address", text, (one.network,), orphan))
     return sorted(found, key=lambda box: (box.text == "remote", box.title))
 
 
-def _services(evidence: Evidence) -> list[Box]:
-    services = evidence.cluster.services if evidence.cluster else ()
+def _services(scene: Scene) -> list[Box]:
+    objects = scene.tried.objects if scene.tried else None
+    services = objects.services if objects else ()
     names = {str((one.get("spec") or {}).get("clusterIP")): named(one) for one in services}
     found: dict[str, Box] = {}
-    for policies, rule in evidence.hns.balancers():
+    for policies, rule in scene.hns.balancers():
         for address in rule.vips:
             key = f"{address}:{rule.external}/{rule.protocol}"
             text = f"{address}, {rule.protocol} {rule.external} to {rule.internal}"

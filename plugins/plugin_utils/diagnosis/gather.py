@@ -1,0 +1,474 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gathers what the checks look at: two looks at a node, the cluster, a pod, kubelet's figures, ports, registries.
+
+    scene = quick(machine, Question(..), cluster)      # for verify
+    report = full(machine, Question(..), cluster)      # for diagnose: what is said in both looks, and what was tried
+
+This is the edge of the package: everything else in it is pure. `machine` is the node, as an action plugin has it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from ..cluster.client import Cluster
+from ..cluster.error import ClusterError
+from ..cluster.exec import exec_in_pod
+from ..components import networks
+from ..components.expected import Expected
+from ..components.host import node_fit
+from ..components.layout import Layout
+from ..components.registry import read_plan
+from ..cri.client import CriError
+from ..cri.kubelet import KubeletProxy
+from ..cri.samples import SampleError
+from ..cri.watch import Wanted as WantedStats
+from ..cri.watch import report, take
+from ..cri_tcp import expiry
+from ..engine.batch import Batch, Op
+from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
+from ..engine.resource import Refused
+from ..engine.tools import SYSTEM32
+from ..facts.version import VersionError
+from ..network.virtual_machine import VmAdapter, VmAdaptersError
+from ..network.virtual_machine import parse as parse_adapters
+from ..repair import rejoin
+from . import programs
+from .check import Area
+from .checks_setup import BIOS, GUEST
+from .checks_traffic import KUBELET_PORT, address_of, commands, node_port_list
+from .checks_workloads import judged
+from .cluster_view import ClusterView, view_of
+from .expectations import Expectations
+from .finding import NOTE, Finding
+from .scene import LIMIT, Scene, further, reads, scene_of
+from .table import KNOWN, findings_in
+from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, is_host_process, named, pods_of
+
+HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
+TAIL_BYTES = 32 * 1024
+"""So much of the end of each log is read."""
+EXEC_S = 20
+CONNECT_S = 2.0
+CURL_CODES = tuple(range(100))
+"""Every exit code of curl is an answer here. Source: curl(1), EXIT CODES (1 to 101; those of TLS and HTTP/3 are below
+100)."""
+
+Connect = Callable[[str, int, float], bool]
+
+
+class Machine(Protocol):
+    """A node: `read_of` may answer from what the run has read already, `probe` asks anew; `carry_out` runs a batch and
+    raises NotRunError where that cannot be."""
+
+    def read_of(self, queries: tuple[Query, ...]) -> Reading: ...
+
+    def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]: ...
+
+    def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]: ...
+
+
+class NotRunError(Exception):
+    """A sentence: why a batch was not run on the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: `host` is the inventory's name, `watch_s` the seconds between two looks, `adapters` what Hyper-V
+    hosts told (None: nobody was asked); the last three are about what is tried."""
+
+    host: str
+    layout: Layout
+    expected: Expected
+    wanted: Wanted = field(default_factory=Wanted)
+    watch_s: float = 10
+    adapters: tuple[VmAdapter, ...] | None = None
+    exec_in_pods: bool = True
+    samples: int = 3
+    interval_s: float = 2
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], layout: Layout, host: str) -> Question:
+        """By the options of win_k8s_diagnose. Refused for adapters that are not what Get-VMNetworkAdapter says."""
+        return cls(
+            host=host,
+            layout=layout,
+            expected=Expected.of(options),
+            wanted=Wanted(
+                external=options["target"],
+                pod_wait_s=options["pod_wait"],
+                registries=tuple(options["registries"]),
+                **{name: options[name] for name in _SAME},
+            ),
+            watch_s=options["watch"],
+            adapters=_adapters(options["hyperv_adapters"]),
+            exec_in_pods=options["exec_in_pods"],
+            samples=options["stats_samples"],
+            interval_s=options["stats_interval"],
+        )
+
+    @property
+    def expect(self) -> Expectations:
+        """What the network should be."""
+        return Expectations.of(self.layout, self.expected, self.wanted.cluster_domain)
+
+
+_SAME = (
+    *("kubernetes_version", "join", "pause_image_source", "dns_service_ip", "cluster_domain"),
+    *("http_proxy", "https_proxy"),
+)
+"""Options with the names that Wanted has."""
+
+
+def _adapters(given: list[dict[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
+    try:
+        return None if given is None else parse_adapters(json.dumps(given))
+    except VmAdaptersError as error:
+        raise Refused(f"hyperv_adapters: {error}") from None
+
+
+def quick(machine: Machine, question: Question, cluster: Cluster | None) -> Scene:
+    """Two looks at the machine, one at the Node object. ClusterError if the cluster does not answer."""
+    layout, expected, expect = question.layout, question.expected, question.expect
+    watched = programs.reads(layout, expected)
+    network = reads(expect) if expected.kubernetes else ()
+    first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expect)
+    node = cluster.node(expected.node_name) if cluster is not None else None
+    time.sleep(question.watch_s)
+    again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
+    second = first.merged(machine.probe(again), again)
+    return scene_of(first, expect, second=second, expected=expected, node=node, asked=cluster is not None)
+
+
+def _read(machine: Machine, queries: Iterable[Query], expect: Expectations) -> Reading:
+    """The answers, and the CNI configuration that the runtime takes, whatever its name."""
+    reading = machine.read_of(merge_queries(queries))
+    more = further(reading, expect)
+    return reading.merged(machine.probe(more), more) if more else reading
+
+
+def full(
+    machine: Machine, question: Question, cluster: Cluster | None, no_cluster: str = ""
+) -> tuple[Scene, tuple[Finding, ...]]:
+    """Two looks at the machine, one at the cluster, then what can be tried; and what is wrong in both looks."""
+    layout, expected, expect, wanted = question.layout, question.expected, question.expect, question.wanted
+    watched = programs.reads(layout, expected)
+    proxy = wanted.https_proxy or wanted.http_proxy
+    urls = [registry_url(name) for name in wanted.registries]
+    queries = (
+        *read_plan(layout),
+        *watched,
+        *expiry.outcome_reads(layout),
+        networks.adapters_query(),
+        networks.hns_query(*HNS_OBJECTS),
+        *(reads(expect) if expected.kubernetes else ()),
+        *(file_query(path, content_limit=LIMIT) for path in rejoin.files(layout)),
+        BIOS,
+        GUEST,
+    )
+    first = _read(machine, queries, expect)
+    objects, why = _asked(cluster, expected.node_name, no_cluster)
+    time.sleep(question.watch_s)
+    again = merge_queries(
+        (
+            *watched,
+            *programs.logs(layout, expected, first),
+            *tails(layout, expected, first),
+            *programs.health(layout, expected, first),
+            *(() if proxy else direct(urls)),
+            networks.hns_query(*HNS_OBJECTS),
+        )
+    )
+    second = first.merged(machine.probe(again), again)
+    tried = Tried(
+        host=question.host,
+        wanted=wanted,
+        objects=objects,
+        no_cluster=why,
+        in_pod=InPod(why=why),
+        stats=Stats(why=why),
+        reached=_through(machine, urls, proxy, first) if proxy else of_probe(urls, second),
+        hypervisor_asked=question.adapters is not None,
+        now=datetime.now(UTC),
+    )
+    if cluster is not None and objects is not None:
+        tried = _tried(tried, question, cluster, objects)
+    logs = log_texts(layout, expected, first, second)
+    return diagnosed(first, second, question, tried, logs)
+
+
+def _asked(cluster: Cluster | None, name: str, why: str) -> tuple[Objects | None, str]:
+    """A node is looked at without its cluster as well."""
+    if cluster is None:
+        return None, why
+    try:
+        return objects_of(cluster, name), ""
+    except ClusterError as error:
+        return None, str(error)
+
+
+def _tried(tried: Tried, question: Question, cluster: Cluster, objects: Objects) -> Tried:
+    """With what a pod, the kubelet and the node's ports say."""
+    host = address_of(objects.node)
+    ports = [(host, KUBELET_PORT), *((host, port) for _name, port in node_port_list(objects))]
+    in_pod = InPod(why="winkube_diagnose_exec is false")
+    if question.exec_in_pods:
+        in_pod = ask_pod(cluster, objects, lambda namespace: commands(tried, namespace))
+    return replace(
+        tried,
+        in_pod=in_pod,
+        stats=stats(cluster, question.expected.node_name, question.samples, question.interval_s),
+        ports=try_ports(ports) if len(ports) > 1 else {},
+    )
+
+
+def _through(machine: Machine, urls: list[str], proxy: str, reading: Reading) -> dict[str, Said]:
+    """What curl on the node says of each URL through the proxy; why it could not be run."""
+    if not urls:
+        return {}
+    try:
+        return of_batch(urls, machine.carry_out(through_proxy(urls, proxy, reading), reading))
+    except NotRunError as error:
+        return {url: Said(None, str(error)) for url in urls}
+
+
+def diagnosed(
+    first: Reading, second: Reading, question: Question, tried: Tried, logs: Mapping[str, str]
+) -> tuple[Scene, tuple[Finding, ...]]:
+    """What the checks find in both looks: pods come and go, and between the two nobody holds the cluster still.
+
+    Logs explain what is wrong, and raise no alarm by themselves: their ends may be of a time that is over. So they are
+    read where something else is wrong, and do not say of a Ready node that it does not reach its cluster.
+    """
+    known = _network_view(tried.objects, question.expected)
+
+    def scene(reading: Reading, later: Reading, said: Mapping[str, str]) -> Scene:
+        return scene_of(
+            reading,
+            question.expect,
+            known,
+            question.adapters or (),
+            second=later,
+            expected=question.expected,
+            logs=said,
+            tried=tried,
+        )
+
+    def wrong(looked: Scene) -> set[tuple[str, str]]:
+        return {(one.id, one.subject) for one in findings_in(looked) if one.severity != NOTE}
+
+    whole = scene(first, second, logs)
+    before, still = wrong(scene(first, second, {})), wrong(scene(second, second, {}))
+    found = findings_in(whole if before & still else scene(first, second, {}))
+    over = ("cluster.",) if _is_ready(tried.node) else ()
+    both = tuple(
+        one
+        for one in found
+        if not one.id.startswith(over)
+        and (not _network(one) or (one.id, one.subject) in still or (one.id, one.subject) not in before)
+    )
+    return whole, both
+
+
+def _network(one: Finding) -> bool:
+    return KNOWN[one.id].area == Area.NETWORK
+
+
+def _network_view(objects: Objects | None, expected: Expected) -> ClusterView | None:
+    """What the network's checks take of the cluster; None without one."""
+    if objects is None:
+        return None
+    return view_of(
+        services=list(objects.services),
+        slices=list(objects.slices),
+        pods=list(objects.pods),
+        node=objects.node,
+        node_name=expected.node_name,
+    )
+
+
+def _is_ready(node: Object | None) -> bool:
+    conditions = ((node or {}).get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
+def bug_report(scene: Scene) -> tuple[str, ...]:
+    """What a report of a bug has to say, as far as it is known, a line each."""
+    tried = scene.tried
+    info = (((tried.node if tried else None) or {}).get("status") or {}).get("nodeInfo") or {}
+    machine = node_fit.Machine.of(scene.first.parts.get("system") or {})
+    facts = {
+        "Kubernetes": str(info.get("kubeletVersion") or (tried.wanted.version if tried else "") or ""),
+        "Windows": machine.name if machine.build else "",
+        "container runtime": str(info.get("containerRuntimeVersion") or ""),
+        "network": f"{scene.expected.network_mode}, managed by the {scene.expected.cni_managed_by}"
+        if scene.expected
+        else "",
+    }
+    return tuple(f"{name}: {value or 'not known'}" for name, value in facts.items())
+
+
+def objects_of(cluster: Cluster, name: str) -> Objects:
+    """The cluster's objects that concern the Node `name`. ClusterError if the cluster cannot be asked."""
+    return Objects(
+        node=cluster.node(name),
+        pods=tuple(cluster.items(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")),
+        events=tuple(_optional(cluster, "/api/v1/events?fieldSelector=type%3DWarning")),
+        nodes=tuple(cluster.nodes()),
+        services=tuple(cluster.items("/api/v1/services")),
+        slices=tuple(_optional(cluster, "/apis/discovery.k8s.io/v1/endpointslices")),
+    )
+
+
+def _optional(cluster: Cluster, path: str) -> Iterator[Object]:
+    """What is good to have: a role may be forbidden to read it."""
+    try:
+        yield from cluster.items(path)
+    except ClusterError:
+        return
+
+
+def tails(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
+    """The ends of the logs that are single files."""
+    return tuple(
+        Query(query.key, query.op, (*query.args, ("tail", TAIL_BYTES)))
+        for query in programs.logs(layout, expected, first)
+    )
+
+
+def log_texts(layout: Layout, expected: Expected, first: Reading, second: Reading) -> dict[str, str]:
+    """The ends that were read, by service."""
+    found = {}
+    for program in programs.programs(layout, expected):
+        if first.service(program.service) is None:
+            continue
+        file = programs.log_of(program, first).file
+        tail = (second.parts.get(file_key(file)) or {}).get("tail") if file else None
+        if tail is not None:
+            found[program.service] = base64.b64decode(tail).decode("utf-8", errors="replace")
+    return found
+
+
+def ask_pod(cluster: Cluster, objects: Objects, wanted: Callable[[str], Mapping[str, Sequence[str]]]) -> InPod:
+    """Runs the commands in one of the node's pods that can; `wanted` are the commands for a namespace."""
+    pods = [pod for pod in pods_of(objects) if _is_running(pod) and not is_host_process(pod)]
+    if not pods:
+        return InPod(why="no pod with a network of its own runs on this node")
+    pod = min(pods, key=lambda one: (not _has_powershell(one), named(one)))
+    metadata = pod.get("metadata") or {}
+    namespace, name = str(metadata.get("namespace")), str(metadata.get("name"))
+    container = str(((pod.get("spec") or {}).get("containers") or [{}])[0].get("name") or "")
+    said: dict[str, Said] = {}
+    for what, argv in wanted(namespace).items():
+        try:
+            done = exec_in_pod(cluster, namespace, name, argv, EXEC_S, container)
+        except ClusterError as error:
+            said[what] = Said(None, str(error))
+            continue
+        text = f"{done.stderr}\n{done.stdout}" if done.exit_code else done.stdout
+        said[what] = Said(None if done.exit_code < 0 else done.exit_code, text.strip())
+    return InPod(named(pod), "", said)
+
+
+def stats(cluster: Cluster, name: str, samples: int, interval_s: float) -> Stats:
+    """kubelet's summaries, taken and judged; the reason if there are none."""
+    if samples < 1:
+        return Stats(why="winkube_diagnose_samples is 0.")
+    wanted = WantedStats(samples=samples, interval_s=interval_s)
+    try:
+        return judged(report(wanted, take(wanted, None, None, KubeletProxy(cluster, name))))
+    except (ClusterError, CriError, SampleError, VersionError) as error:
+        return Stats(why=str(error))
+
+
+def try_ports(wanted: Iterable[tuple[str, int]], connect: Connect | None = None) -> dict[tuple[str, int], bool]:
+    """Which of these (host, port) take a connection from the controller. The first host that takes none is not asked
+    on: it is out of reach."""
+    connect = connect or _connects
+    found: dict[tuple[str, int], bool] = {}
+    for host, port in wanted:
+        if host and host not in {known for known, _port in found if not any(found[one] for one in found)}:
+            found[host, port] = connect(host, port, CONNECT_S)
+    return found
+
+
+def through_proxy(urls: Iterable[str], proxy: str, reading: Reading) -> Batch:
+    """curl.exe on the node, asking each URL through the proxy. The proxy goes through the environment: its password
+    must not be seen in a list of processes."""
+    ops = [
+        Op(
+            "run",
+            {
+                "program": rf"{SYSTEM32}\curl.exe",
+                "args": ["--silent", "--show-error", "--output", "NUL", "--max-time", "15", url],
+                "env": {"HTTPS_PROXY": proxy, "http_proxy": proxy},
+                "ok_exit": list(CURL_CODES),
+                "timeout_s": 30,
+                "encoding": "utf-8",
+            },
+            secrets=("env",),
+        )
+        for url in urls
+    ]
+    same = Expectation(system_query(), (("machine", reading.machine),))
+    return Batch("diagnose", tuple(ops), pre=(same,), deadline_s=300)
+
+
+def of_batch(urls: Sequence[str], answer: Mapping[str, Any]) -> dict[str, Said]:
+    """What curl said, by URL."""
+    results = [one for one in answer.get("results") or () if one.get("op") == "run"]
+    return {
+        url: Said(int(one.get("exit_code", -1)), str(one.get("stderr") or one.get("stdout") or ""))
+        for url, one in zip(urls, results, strict=False)
+    }
+
+
+def direct(urls: Iterable[str]) -> tuple[Query, ...]:
+    """Each URL, asked by the node without a proxy."""
+    return tuple(Query(f"http:{url}", "http", (("url", url), ("timeout_ms", 10_000))) for url in urls)
+
+
+def of_probe(urls: Iterable[str], reading: Reading) -> dict[str, Said]:
+    """What the node was answered: any status is an answer, a registry says 401 to strangers."""
+    found = {}
+    for url in urls:
+        answer = reading.parts.get(f"http:{url}") or {}
+        status = int(answer.get("status") or 0)
+        found[url] = Said(0, str(status)) if status else Said(1, str(answer.get("error") or "no answer"))
+    return found
+
+
+def registry_url(name: str) -> str:
+    """The address at which a registry says that it is one; a URL stays as it is."""
+    if "://" in name:
+        return name
+    return f"https://{name}/v2/"
+
+
+def _is_running(pod: Object) -> bool:
+    status = pod.get("status") or {}
+    ready = any(one.get("ready") for one in status.get("containerStatuses") or ())
+    return status.get("phase") == "Running" and ready
+
+
+def _has_powershell(pod: Object) -> bool:
+    """nanoserver has no PowerShell, and so no Resolve-DnsName."""
+    images = [str(one.get("image")) for one in (pod.get("spec") or {}).get("containers") or ()]
+    return bool(images) and "nanoserver" not in images[0]
+
+
+def _connects(host: str, port: int, timeout_s: float) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=timeout_s).close()
+    except OSError:
+        return False
+    return True

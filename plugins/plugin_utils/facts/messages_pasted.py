@@ -1,0 +1,29 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people paste that no log of a node is searched for: kubectl's words, those of programs in pods, of pages.
+
+A file of its own: logs of healthy nodes may have these lines, so they lead to a finding only where a person asks.
+"""
+
+from __future__ import annotations
+
+from .message import Message
+
+_PAGE = "kubernetes.io, Windows containers in Kubernetes, v1.22, Getting help and troubleshooting"
+
+PARTICULAR: tuple[Message, ...] = (
+    Message("pod.port-forward", r"wincat(\.exe)?\b.*not found|do port forwarding: wincat", _PAGE),
+    Message("host.proxy", r"proxyconnect tcp|407 Proxy Authentication", "net/http transport.go, dialConn"),
+    Message("pod.cpu-zero", r"usageNanoCores", "https://github.com/containerd/containerd/issues/9531"),
+)
+"""Before what the table of messages says."""
+
+GENERAL: tuple[Message, ...] = (
+    Message("hns.no-management-address", r"waiting for the network to be created", _PAGE),
+    Message("flannel.no-subnet-env", r"subnet\.env", _PAGE),
+    Message("host.no-adapter", r"no network adapter|virtual network creation", _PAGE),
+    Message("traffic.names", r"DNS name does not exist|could not resolve host", _PAGE),
+    Message("pod.stuck", r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox", _PAGE),
+)
+"""After it."""
