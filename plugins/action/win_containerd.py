@@ -21,7 +21,7 @@ from ..plugin_utils.components.containerd import (
     registries,
     shim,
 )
-from ..plugin_utils.components.kubernetes_fit import check_pair, pause_image
+from ..plugin_utils.components.kubernetes_fit import check_pair, kubernetes_line, pause_image, release
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.batch import Batch
@@ -84,10 +84,11 @@ class ActionModule(SourceAction):
     def _args(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> containerd.ContainerdArgs:
-        check_pair(options["kubernetes_version"], options["version"], self.warn_once)
+        version = release(options["version"], "containerd version")
+        check_pair(kubernetes_line(options["kubernetes_version"]), version, self.warn_once)
         settings = containerd.settings(
             layout,
-            version=options["version"],
+            version=version,
             pause_image=_sandbox(options, reading),
             log_level=options["log_level"],
             registries=bool(options["registries"]),
@@ -105,7 +106,7 @@ class ActionModule(SourceAction):
             ),
             settings=settings,
             template=f"{template}{' and config_extra' if options['config_extra'] else ''}",
-            registries=registries.desired(layout, given, options["version"], reading, mark),
+            registries=registries.desired(layout, given, version, reading, mark),
             crictl=self._crictl(options, layout, mark),
             has_ctr=containerd.has_ctr(layout, reading),
             defender=options["defender_exclusions"],
@@ -140,6 +141,5 @@ class ActionModule(SourceAction):
 
 
 def _sandbox(options: Mapping[str, Any], reading: Reading) -> str:
-    return pause_image(
-        options["pause_image"], options["kubernetes_version"], options["pause_image_source"], reading.build
-    )
+    line = kubernetes_line(options["kubernetes_version"])
+    return pause_image(options["pause_image"], line, options["pause_image_source"], reading.build)

@@ -17,6 +17,7 @@ from ..plugin_utils.components import inbound
 from ..plugin_utils.components.cni import cni, cni_conf
 from ..plugin_utils.components.flannel import arguments, flannel, flannel_conf, in_cluster, virtual_switch
 from ..plugin_utils.components.flannel.in_cluster import Answers, notices
+from ..plugin_utils.components.kubernetes_fit import release
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import Management
 from ..plugin_utils.engine.batch import Batch
@@ -50,7 +51,8 @@ class ActionModule(KubernetesAction):
             if problems := in_cluster.cluster_managed_problems(layout, reading, sets, node, name):
                 raise Refused(*problems)
             return (*in_cluster.left_to_cluster(layout, reading), *self._firewall(options, reading))
-        flannel.check(version=options["version"], node_name=name, warn=lambda text: self.warn_all([text]))
+        version = release(options["version"], "winkube_flannel_version")
+        flannel.check(release=version, node_name=name, warn=lambda text: self.warn_all([text]))
         flannel_conf.check_mode(options["network_mode"], reading.build)
         management = self.management(options, reading)
         found = answers.problems(options, check=self._task.check_mode) if answers else ()
@@ -63,6 +65,7 @@ class ActionModule(KubernetesAction):
                 layout,
                 reading,
                 management,
+                version=version,
                 source=self.source_of(options, component=flannel.PROGRAM),
                 service=self.service_options(options, layout, mark),
                 conf=self._conf(options, layout, management),

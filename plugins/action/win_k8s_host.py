@@ -12,6 +12,7 @@ from ..plugin_utils.components import log_limit
 from ..plugin_utils.components.host import host
 from ..plugin_utils.components.host.host import HostArgs, Proxy
 from ..plugin_utils.components.host.node_fit import Wanted
+from ..plugin_utils.components.kubernetes_fit import kubernetes_line, release
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import DAEMONS
 from ..plugin_utils.engine import windows_path
@@ -66,8 +67,10 @@ def arguments(options: Mapping[str, Any], layout: Layout, mark: str = "") -> Hos
     return HostArgs(
         layout=layout,
         wanted=Wanted(
-            kubernetes=options["kubernetes_version"],
-            containerd=options["containerd_version"],
+            kubernetes=kubernetes_line(options["kubernetes_version"]),
+            containerd=release(options["containerd_version"], "containerd version")
+            if options["containerd_version"]
+            else None,
             pause_image=options["pause_image"],
             pause_image_source=options["pause_image_source"],
             network_mode=network["mode"],

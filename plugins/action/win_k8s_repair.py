@@ -150,7 +150,7 @@ class ActionModule(ComponentAction):
         if remedy.action == Action.REJOIN:
             return self._rejoin()
         switch = remedy.action == Action.SWITCH
-        more = {name.removeprefix("winkube_repair_"): value == "true" for name, value in remedy.options}
+        more = {name.removeprefix("winkube_repair_"): value for name, value in remedy.options}
         self._options = {**self._options, "switch_mode": switch or self._options["switch_mode"]}
         self._options |= {"remove_policy_lists": more.get("policy_lists", self._options["remove_policy_lists"])}
         done = self._network()

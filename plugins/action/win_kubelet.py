@@ -13,11 +13,11 @@ import yaml
 from ..plugin_utils.cluster.endpoint import endpoint
 from ..plugin_utils.components.kubelet import kubelet
 from ..plugin_utils.components.kubelet.kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, reserved
-from ..plugin_utils.components.kubernetes_fit import pause_image
+from ..plugin_utils.components.kubernetes_fit import pause_image, release
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
-from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.facts.version import Version, VersionError
+from ..plugin_utils.engine.resource import Resource
+from ..plugin_utils.facts.version import Version
 from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates
 
 
@@ -53,17 +53,15 @@ class ActionModule(KubernetesAction):
     def _settings(
         self, options: Mapping[str, Any], layout: Layout, version: Version, reading: Reading
     ) -> KubeletSettings:
-        image = ""
+        image, beside = "", options["containerd_version"]
         if version.line < PAUSE_IS_AN_ARGUMENT:
-            image = pause_image(
-                options["pause_image"], options["version"], options["pause_image_source"], reading.build
-            )
+            image = pause_image(options["pause_image"], version.line, options["pause_image_source"], reading.build)
         logs = {"log_dir": ""} if options["service"]["manager"] == "sc" else {}  # kube-log-runner keeps them
         return KubeletSettings(
             version=version,
             node_name=options["node_name"],
             runtime=options["container_runtime"],
-            containerd_version=_containerd(options["containerd_version"]),
+            containerd_version=release(beside, "containerd_version") if beside else None,
             pause_image=image,
             cluster_dns=tuple(options["cluster_dns"]),
             cluster_domain=options["cluster_domain"],
@@ -96,13 +94,6 @@ class ActionModule(KubernetesAction):
         except yaml.YAMLError:
             return {}
         return found if isinstance(found, dict) else {}
-
-
-def _containerd(text: str) -> Version | None:
-    try:
-        return Version.parse(text, "containerd_version") if text else None
-    except VersionError as error:
-        raise Refused(str(error)) from error
 
 
 def _texts(given: Mapping[str, Any]) -> dict[str, str]:

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 from .cluster.client import Cluster
 from .cluster.error import ClusterError
 from .components import inbound, networks
+from .components.kubernetes_fit import release
 from .engine.reading import Reading
 from .engine.resource import Notice, Refused
 from .engine.resources.firewall_rule import Network
 from .facts import kubernetes
-from .facts.version import Version, VersionError
+from .facts.version import Version
 from .node.link import NodeError
 from .source_action import SourceAction
 
@@ -27,10 +28,7 @@ class KubernetesAction(SourceAction):
 
     def version(self, options: Mapping[str, Any]) -> Version:
         """The release that is wanted. Refused if it is none."""
-        try:
-            return Version.parse(options["version"], "winkube_kubernetes_version")
-        except VersionError as error:
-            raise Refused(str(error)) from error
+        return release(options["version"], "winkube_kubernetes_version")
 
     def of_cluster(self, options: Mapping[str, Any], what: str, ask: Callable[[Cluster], T]) -> T | None:
         """What `ask` gets from the cluster, asked once in a task; None without a kubeconfig. NodeError if it cannot be

@@ -19,7 +19,7 @@ from .components.flannel import flannel, flannel_conf
 from .components.join import join
 from .components.kube_proxy import kube_proxy
 from .components.kubelet import kubelet
-from .components.kubernetes_fit import check_pair
+from .components.kubernetes_fit import check_pair, kubernetes_line, release
 from .components.source import source
 from .engine.reading import Reading
 from .engine.resource import Refused
@@ -75,8 +75,12 @@ def _refused(check: Callable[[], object]) -> tuple[str, ...]:
 def _versions(run: Run) -> tuple[str, ...]:
     if not (run.kubernetes and run.text("container_runtime") == "containerd" and run.roles("containerd")):
         return ()
-    pair = (run.text("kubernetes_version"), run.text("containerd_version"))
-    return _refused(lambda: check_pair(*pair, lambda _untested: None))
+
+    def check() -> None:
+        line = kubernetes_line(run.text("kubernetes_version"))
+        check_pair(line, release(run.text("containerd_version"), "containerd version"), lambda _untested: None)
+
+    return _refused(check)
 
 
 def _network(run: Run) -> tuple[str, ...]:

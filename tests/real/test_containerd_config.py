@@ -51,7 +51,7 @@ def settings(containerd: RealContainerd, **changes: Any) -> ContainerdSettings:
         "log_level": "debug",
         **changes,
     }
-    wanted = ContainerdSettings(version=str(Version.parse(containerd.version)), **values)
+    wanted = ContainerdSettings(version=Version.parse(containerd.version), **values)
     assert problems(wanted) == []
     return wanted
 
@@ -156,7 +156,7 @@ def test_files_of_an_older_version_are_migrated_and_mean_the_same(
     containerd: RealContainerd, written_for: str, version: int, tmp_path: Path
 ) -> None:
     wanted = settings(containerd)
-    file = written(tmp_path, render(replace(wanted, version=written_for)))
+    file = written(tmp_path, render(replace(wanted, version=Version.parse(written_for))))
     assert tomllib.loads(file.read_text())["version"] == version
     assert check(file.read_text(), wanted) == []
     dump = containerd.dump(file, "migrate")

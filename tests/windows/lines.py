@@ -194,7 +194,7 @@ def config_toml(version: str, **more: Any) -> str:
     """containerd's configuration as the role renders it."""
     settings = ContainerdSettings(
         **{
-            "version": version,
+            "version": Version.parse(version),
             "sandbox_image": "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2",
             "cni_bin_dir": LAYOUT.cni_bin_dir,
             "cni_conf_dir": LAYOUT.cni_conf_dir,

@@ -14,29 +14,40 @@ from ..facts.kubernetes import pause_image as known_image
 from ..facts.version import Line, Version, VersionError
 
 
-def pause_image(wanted: str, kubernetes_version: str, source: str, build: int | None) -> str:
+def release(text: str, what: str) -> Version:
+    """The release that an option names, here for the whole task. Refused, naming `what`, for a text that is none."""
+    try:
+        return Version.parse(text, what)
+    except VersionError as error:
+        raise Refused(str(error)) from error
+
+
+def kubernetes_line(text: str) -> Line | None:
+    """The line of the Kubernetes that is wanted; None for none. Refused for a text that is no release."""
+    return release(text, "kubernetes_version").line if text else None
+
+
+def pause_image(wanted: str, line: Line | None, source: str, build: int | None) -> str:
     """The sandbox image: the `wanted` one, else the one of this Kubernetes from `source` that runs on this `build`
     of Windows.
 
-    Without a Kubernetes version, the newest supported one's. Refused if there is none.
+    Without a Kubernetes, the newest supported one's. Refused if there is none.
     """
     if wanted:
         return wanted
     try:
-        line = Version.parse(kubernetes_version, "kubernetes_version").line if kubernetes_version else SUPPORTED[-1]
-        return known_image(line, source, build)
-    except (VersionError, NoPauseImageError) as error:
+        return known_image(line or SUPPORTED[-1], source, build)
+    except NoPauseImageError as error:
         raise Refused(str(error)) from error
 
 
-def check_pair(kubernetes_version: str, containerd_version: str, warn: Callable[[str], None]) -> None:
+def check_pair(line: Line | None, containerd: Version, warn: Callable[[str], None]) -> None:
     """Refused if the two cannot work together; a pair that nobody tested is a warning."""
-    if not kubernetes_version:
+    if line is None:
         return
     try:
-        line: Line = Version.parse(kubernetes_version, "kubernetes_version").line
-        verdict, sentence = pair(line, Version.parse(containerd_version, "containerd version"))
-    except (VersionError, UnsupportedVersionError) as error:
+        verdict, sentence = pair(line, containerd)
+    except UnsupportedVersionError as error:
         raise Refused(str(error)) from error
     if verdict == "refused":
         raise Refused(sentence)

@@ -39,17 +39,18 @@ class Action(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """What mends a finding. `text` says it in a sentence or two, for people; `action` does it, on the roles or services
-    `on`; `options` are extra variables of the playbook. `cuts_off` says in a sentence what stops working meanwhile."""
+    `on`; `options` are extra variables of the playbook, on or off. `cuts_off` says in a sentence what stops working
+    meanwhile."""
 
     text: str
     action: Action = Action.ADVICE
     on: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, bool], ...] = ()
     cuts_off: str = ""
 
     def command(self, host: str) -> str:
         """The command that carries it out on a host of the inventory; empty for advice."""
-        variables = dict(self.options)
+        variables = {name: str(value).lower() for name, value in self.options}
         match self.action:
             case Action.ADVICE:
                 return ""

@@ -58,7 +58,7 @@ REMOVE_ENDPOINTS = Remedy(
 POLICY_LISTS = Remedy(
     "Remove HNS's policy lists with kube-proxy stopped, and start it again: it makes its rules anew.",
     Action.NETWORK,
-    options=(("winkube_repair_policy_lists", "true"),),
+    options=(("winkube_repair_policy_lists", True),),
     cuts_off=_RULES,
 )
 REJOIN = Remedy(

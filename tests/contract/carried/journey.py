@@ -30,6 +30,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import (
     sc,
     wait_gone,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import with_hns
 
 from tests.contract.case import Tree
@@ -157,7 +158,7 @@ def _containerd(place: Place, runner: Mapping[str, str], download: Download) -> 
 
 def _desired(where: Layout, download: Download) -> tuple[Resource, ...]:
     """What win_containerd wants for the defaults of its role."""
-    settings = containerd.settings(where, version=download.version, pause_image=PAUSE, log_level="info")
+    settings = containerd.settings(where, version=Version.parse(download.version), pause_image=PAUSE, log_level="info")
     # With the default its data would be those of a containerd of the machine.
     settings = replace(settings, root=f"{HOME}\\root", state=f"{HOME}\\state")
     folder = ROOT / "roles" / "containerd" / "templates"

@@ -10,7 +10,7 @@ import jinja2
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = (ROOT / "roles" / "flannel" / "templates" / "cni.conf.j2").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ def settings(**more: Any) -> cni_conf.CniConf:
     options: dict[str, Any] = {
         "plugins": Version.parse("1.9.0"),
         "runtime": "containerd",
-        "kubernetes_version": "1.37.1",
+        "kubernetes": Line(1, 37),
         "network": "vxlan0" if more.get("mode") == "overlay" else "cbr0",
         "mode": "l2bridge",
         "cni_version": "",
@@ -90,17 +90,17 @@ def test_overlay_with_containerd() -> None:
 
 @pytest.mark.row("NW-26", "NW-32")
 def test_the_documents_form_is_for_dockershim_alone() -> None:
-    found = data(runtime="dockershim", kubernetes_version="1.22.17")
+    found = data(runtime="dockershim", kubernetes=Line(1, 22))
     assert "apiVersion" not in found["delegate"]
     assert values(found) == [
         {"Type": "OutBoundNAT", "ExceptionList": NEEDED},
         {"Type": "ROUTE", "DestinationPrefix": "10.96.0.0/12", "NeedEncap": True},
         {"Type": "ROUTE", "DestinationPrefix": "10.127.130.14/32", "NeedEncap": True},
     ]
-    old = data(runtime="dockershim", kubernetes_version="1.22.17", mode="overlay")
+    old = data(runtime="dockershim", kubernetes=Line(1, 22), mode="overlay")
     assert values(old)[-1] == {"Type": "PA", "PA": "10.127.130.14"}
     with pytest.raises(Refused, match=r"gone from the kubelet since Kubernetes 1\.24; this is 1\.24"):
-        settings(runtime="dockershim", kubernetes_version="1.24.0")
+        settings(runtime="dockershim", kubernetes=Line(1, 24))
 
 
 @pytest.mark.row("NW-33", "NW-36")
@@ -247,7 +247,7 @@ def test_a_mistake_in_a_users_conf_is_one_sentence(change: dict[str, Any], sente
 def test_the_old_form_of_the_exceptions_under_the_new_api() -> None:
     found = edited({"policies": [policy({"Type": "OutBoundNAT", "ExceptionList": NEEDED})]})
     assert "'ExceptionList' is the form for dockershim" in found[0]
-    new = edited({"policies": [NAT]}, runtime="dockershim", kubernetes_version="1.22.17")
+    new = edited({"policies": [NAT]}, runtime="dockershim", kubernetes=Line(1, 22))
     assert "'Settings' is the form of apiVersion 2" in new[0]
 
 

@@ -26,6 +26,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Programs, Source
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from .nodes import LAYOUT, bare, file, lines
 
@@ -42,7 +43,7 @@ CONFIG = r"""version = 2
 """
 SOURCE = Source("https://example.com/containerd-1.7.11-windows-amd64.tar.gz", "a" * 64, "1.7.11")
 SETTINGS = ContainerdSettings(
-    version="1.7.11",
+    version=Version.parse("1.7.11"),
     sandbox_image="registry.k8s.io/pause:3.9",
     cni_bin_dir=r"C:\k\cni",
     cni_conf_dir=r"C:\k\cni\config",
@@ -82,7 +83,11 @@ def converged(args: containerd.ContainerdArgs = ARGS, reading: Reading | None = 
 
 @pytest.mark.row("CT-20", "CT-03", "CT-48")
 def test_what_config_toml_shall_say_follows_from_where_things_are() -> None:
-    given: dict[str, Any] = {"version": "1.7.11", "pause_image": "registry.k8s.io/pause:3.9", "log_level": "info"}
+    given: dict[str, Any] = {
+        "version": SETTINGS.version,
+        "pause_image": "registry.k8s.io/pause:3.9",
+        "log_level": "info",
+    }
     assert containerd.settings(LAYOUT, **given) == SETTINGS
     with pytest.raises(Refused, match="containerd log level 'loud' is none of"):
         containerd.settings(LAYOUT, **given | {"log_level": "loud"})

@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     template_variables,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "config.toml.j2"
 VERSIONS = ("1.4.13", "1.5.18", "1.6.27", "1.7.11", "1.7.12", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
@@ -29,7 +30,7 @@ RUNTIME = "io.containerd.cri.v1.runtime"
 SERVER = "io.containerd.server.v1.grpc"
 
 SETTINGS = ContainerdSettings(
-    version="2.3.7",
+    version=Version.parse("2.3.7"),
     sandbox_image="registry.k8s.io/pause:3.10.2",
     cni_bin_dir=r"C:\k\cni",
     cni_conf_dir=r"C:\k\cni\config",
@@ -37,7 +38,7 @@ SETTINGS = ContainerdSettings(
 
 
 def settings(version: str, **changes: Any) -> ContainerdSettings:
-    return replace(SETTINGS, version=version, **changes)
+    return replace(SETTINGS, version=Version.parse(version), **changes)
 
 
 def render(wanted: ContainerdSettings) -> str:
@@ -155,8 +156,9 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"version": "1.7"}, "containerd version is '1.7', which names the release line 1.7 and no release"),
-        pytest.param({"version": "1.3.9"}, "containerd 1.3.9 is older than 1.4.0", marks=pytest.mark.row("CT-46")),
+        pytest.param(
+            {"version": Version.parse("1.3.9")}, "containerd 1.3.9 is older than 1.4.0", marks=pytest.mark.row("CT-46")
+        ),
         ({"root": "containerd"}, "containerd root 'containerd' is not an absolute Windows path"),
         ({"cni_bin_dir": r"C:\k\it's"}, r"containerd CNI program folder 'C:\k\it's' holds a single quote"),
         pytest.param(
@@ -174,7 +176,10 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
             "containerd sandbox image 'pause' is no image with a tag or digest.",
             marks=pytest.mark.row("CT-48"),
         ),
-        ({"version": "1.4.13", "registry_config_path": r"C:\c"}, "containerd 1.4.13 has no folder for registry hosts"),
+        (
+            {"version": Version.parse("1.4.13"), "registry_config_path": r"C:\c"},
+            "containerd 1.4.13 has no folder for registry hosts",
+        ),
     ],
 )
 def test_settings_that_cannot_be(changes: dict[str, Any], sentence: str) -> None:

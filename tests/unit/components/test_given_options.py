@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.networks i
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from . import test_cni_conf, test_source_vip
 from .nodes import LAYOUT
@@ -323,7 +323,7 @@ def test_the_machines() -> None:
         "Ethernet 2",
         "10.0.0.5",
     )
-    assert (found.wanted.kubernetes, found.wanted.network_mode) == ("1.35.1", "overlay")
+    assert (found.wanted.kubernetes, found.wanted.network_mode) == (Line(1, 35), "overlay")
     assert (found.proxy.http, found.proxy.https) == ("http://p:80/", "http://p:443/")
     assert found.proxy.exceptions == ("git.example.com",)
     assert found.proxy.ranges == ("10.244.0.0/16", "fd00::/56", "10.96.0.0/12")

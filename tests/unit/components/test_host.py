@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NodeError
 
 from .nodes import LAYOUT, bare, lines
@@ -26,7 +27,7 @@ ADAPTERS = [
     {"name": "Storage", "up": True, "dhcp": False, "ipv4": [{"address": "172.16.0.20", "prefix": 16}]},
 ]
 OS = {"build": 20348, "revision": 2582, "installation_type": "Server Core", "architecture": "amd64"}
-NODE = HostArgs(LAYOUT, wanted=Wanted(kubernetes="1.35.1", containerd="2.2.0"))
+NODE = HostArgs(LAYOUT, wanted=Wanted(kubernetes=Line.parse("1.35.1"), containerd=Version.parse("2.2.0")))
 ALONE = HostArgs(LAYOUT)
 SERVICES = ({"name": "hns", "state": "running"}, {"name": "vmcompute", "state": "stopped"})
 NOTE = r"C:\ProgramData\winkube\feature-containers.json"
@@ -261,7 +262,9 @@ def test_without_an_elevated_administrator_nothing_is_begun() -> None:
 
 @pytest.mark.row("HP-08")
 def test_the_machines_own_build_is_what_is_judged() -> None:
-    args = replace(NODE, wanted=Wanted(kubernetes="1.27.4", containerd="1.7.11", network_mode="overlay"))
+    args = replace(
+        NODE, wanted=Wanted(kubernetes=Line.parse("1.27.4"), containerd=Version.parse("1.7.11"), network_mode="overlay")
+    )
     old = {**OS, "build": 17763, "revision": 107}
     with pytest.raises(Refused, match="KB4482887"):
         plan(node(system=system(os=old)), args)

@@ -46,7 +46,7 @@ CONFIG_TEMPLATE = JINJA.from_string(TEMPLATE.read_text(encoding="utf-8"))
 
 
 def fits(line: Line, runtime: str, build: int, mode: str) -> bool:
-    wanted = node_fit.Wanted(kubernetes=f"{line}.1", containerd=runtime, network_mode=mode)
+    wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
     return not node_fit.problems(node_fit.Machine(build, 9999), wanted).refusals
 
 
@@ -68,9 +68,9 @@ def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict
     """Which components have something to do on that machine: all of them."""
     reading, version = machine(build), Version(line.major, line.minor, 1)
     tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
-    wanted = node_fit.Wanted(kubernetes=str(version), containerd=runtime, network_mode=mode)
-    image = pause_image("", str(version), "kubernetes", build)
-    settings = containerd.settings(LAYOUT, version=runtime, pause_image=image, log_level="info")
+    wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
+    image = pause_image("", line, "kubernetes", build)
+    settings = containerd.settings(LAYOUT, version=Version.parse(runtime), pause_image=image, log_level="info")
     config = CONFIG_TEMPLATE.render(containerd_config.template_variables(settings))
     of_kubelet = KubeletSettings(version, "win1", pause_image=image, **kubelet.places(LAYOUT, "kubeadm"))
     vip: dict[str, Any] = {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"} if mode == "overlay" else {}

@@ -19,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import reads as reads_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from .nodes import LAYOUT, bare, file, lines
 
@@ -44,7 +45,7 @@ def made(*options: dict[str, Any]) -> tuple[registries.Registry, ...]:
 
 
 def plan(reading: Reading, *options: dict[str, Any], version: str = "2.3.7") -> Plan:
-    resources = registries.desired(LAYOUT, made(*options), version, reading, MARK)
+    resources = registries.desired(LAYOUT, made(*options), Version.parse(version), reading, MARK)
     missing = reading.missing(reads_of(resources))
     known = reading.merged({query.key: {"exists": False} for query in missing}, missing)
     return make_plan(registries.NAME, resources, known)
@@ -138,7 +139,7 @@ def test_the_first_reading_has_all_of_a_node_that_is_as_wanted_and_no_secret_of_
         if found.get("exists"):
             found.setdefault("sddl", security.ADMINS_ONLY)
     reading = Reading().merged(answers, queries)
-    wanted = registries.desired(layout, made(option, PORT), "2.3.7", reading, MARK)
+    wanted = registries.desired(layout, made(option, PORT), Version.parse("2.3.7"), reading, MARK)
     assert reading.missing(reads_of(wanted)) == ()
     assert make_plan(registries.NAME, wanted, reading).batch is None
     assert [key for key, value in answers.items() if value.get("content")] == [file_key(RECEIPT)]
@@ -195,7 +196,7 @@ def test_what_is_no_longer_wanted_goes_and_what_others_made_stays() -> None:
 
     last = plan(node)
     assert [op.args["path"] for op in ops(last, "remove")][-1] == RECEIPT
-    assert registries.desired(LAYOUT, (), "2.3.7", bare_node(), MARK) == ()
+    assert registries.desired(LAYOUT, (), Version.parse("2.3.7"), bare_node(), MARK) == ()
 
 
 @pytest.mark.parametrize(
@@ -251,14 +252,18 @@ def test_a_folder_for_all_registries_needs_containerd_1_6() -> None:
 )
 def test_config_toml_has_to_name_the_folder(version: str, config: int, plugin: str) -> None:
     text = f"version = {config}\n[plugins.\"{plugin}\".registry]\nconfig_path = '{CERTS.upper()}'\n"
-    assert registries.config_problems(text, CERTS, version) == []
-    (problem,) = registries.config_problems(f"version = {config}\n", CERTS, version)
+    assert registries.config_problems(text, CERTS, Version.parse(version)) == []
+    (problem,) = registries.config_problems(f"version = {config}\n", CERTS, Version.parse(version))
     assert f"write `config_path = '{CERTS}'` in [plugins.\"{plugin}\".registry]" in problem
 
 
 def test_config_toml_names_the_folder_only_while_there_are_registries() -> None:
     for wanted, folder in ((True, CERTS), (False, "")):
         settings = containerd.settings(
-            LAYOUT, version="2.3.7", pause_image="registry.k8s.io/pause:3.10", log_level="info", registries=wanted
+            LAYOUT,
+            version=Version.parse("2.3.7"),
+            pause_image="registry.k8s.io/pause:3.10",
+            log_level="info",
+            registries=wanted,
         )
         assert containerd_config.template_variables(settings)["registry_config_path"] == folder

@@ -16,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 PIPE = "containerd-dev"
 SETTINGS = KubeletSettings(Version.parse("1.37.1"), "win1", pause_image="registry.k8s.io/pause:3.10", pipe=PIPE)
 CONTAINERD = containerd_config.ContainerdSettings(
-    version="2.3.7",
+    version=Version.parse("2.3.7"),
     sandbox_image="registry.k8s.io/pause:3.10",
     cni_bin_dir=r"C:\k\cni",
     cni_conf_dir=r"C:\k\cni\config",

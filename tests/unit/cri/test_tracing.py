@@ -14,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from tests.unit.components.nodes import LAYOUT, bare
 
@@ -95,7 +96,7 @@ def test_the_log_file_is_in_the_services_command_line() -> None:
         archive=False,
         config=CONFIG,
         settings=containerd.settings(
-            LAYOUT, version="2.3.7", pause_image="registry.k8s.io/pause:3.10", log_level="info"
+            LAYOUT, version=Version.parse("2.3.7"), pause_image="registry.k8s.io/pause:3.10", log_level="info"
         ),
         environment=(f"{VARIABLE}=http://collector:4318",),
     )

@@ -109,7 +109,7 @@ def host_cell(line: Line, build: int) -> str:
     from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes, windows
 
     machine = node_fit.Machine(build, LAST_REVISION)
-    fit = node_fit.problems(machine, node_fit.Wanted(kubernetes=f"{line}.0"))
+    fit = node_fit.problems(machine, node_fit.Wanted(kubernetes=line))
     if any("cannot be a Kubernetes node" in text for text in fit.refusals):
         return "no node"
     if any("does not support" in text for text in fit.refusals):

@@ -22,12 +22,12 @@ def in_role(name: str) -> dict[str, object]:
 @pytest.mark.row("SE-13", "VC-16")
 @pytest.mark.parametrize("line", SUPPORTED, ids=str)
 def test_microsoft_as_source_means_the_image_that_microsoft_signs(line: Line) -> None:
-    signed = pause_image("", f"{line}.0", "microsoft", 20348)
+    signed = pause_image("", line, "microsoft", 20348)
     row = kubernetes_line(line)
     assert row is not None
     assert signed == f"mcr.microsoft.com/oss/v2/kubernetes/pause:{row.pause}"
     # The same tag as the community's, which is the default and is not signed.
-    assert pause_image("", f"{line}.0", "kubernetes", 20348) == f"registry.k8s.io/pause:{row.pause}"
+    assert pause_image("", line, "kubernetes", 20348) == f"registry.k8s.io/pause:{row.pause}"
 
 
 @pytest.mark.row("SE-13", "VC-16")

@@ -20,7 +20,7 @@ def test_the_page_is_up_to_date() -> None:
 def test_windows_before_2019_is_refused_by_every_kubernetes(build: int) -> None:
     """Symbolic links and mounts of some containers do not work there, so a node is not made of it."""
     assert {host_cell(line, build) for line in support_matrix_page.lines()} == {"no node"}
-    fit = node_fit.problems(node_fit.Machine(build, 9999), node_fit.Wanted("1.22.17", allow_unsupported_os=True))
+    fit = node_fit.problems(node_fit.Machine(build, 9999), node_fit.Wanted(Line(1, 22), allow_unsupported_os=True))
     assert any("cannot be a Kubernetes node: nodes need Windows Server 2019" in text for text in fit.refusals)
 
 

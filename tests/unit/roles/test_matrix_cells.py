@@ -68,7 +68,7 @@ def test_the_planning_says_of_each_cell_what_the_page_says(cell: Cell) -> None:
     else:
         release = RELEASES[cell.windows]
         runtime = cell.said.rpartition(" ")[2] if cell.said.startswith("done") else ""
-        wanted = node_fit.Wanted(kubernetes=cell.kubernetes, containerd=runtime, network_mode=cell.mode)
+        wanted = node_fit.Wanted(version.line, Version.parse(runtime) if runtime else None, network_mode=cell.mode)
         refusals = node_fit.problems(node_fit.Machine(release.build, release.revision), wanted).refusals
     what, _, why = cell.said.partition(": ")
     if what == "refused":

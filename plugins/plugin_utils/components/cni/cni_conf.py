@@ -120,7 +120,7 @@ def settings(
     *,
     plugins: Version,
     runtime: str,
-    kubernetes_version: str,
+    kubernetes: Line | None,
     network: str,
     mode: str,
     cni_version: str,
@@ -142,13 +142,11 @@ def settings(
             f"winkube_cni_version: '{version}' is not taken by {BACKENDS[mode].delegate} of the CNI plugins {plugins}, "
             f"which take {', '.join(takes)}."
         )
-    if runtime == "dockershim" and kubernetes_version:
-        line = Version.parse(kubernetes_version, "winkube_kubernetes_version").line
-        if line >= NO_DOCKERSHIM:
-            raise Refused(
-                f"winkube_container_runtime: dockershim is gone from the kubelet since Kubernetes {NO_DOCKERSHIM}; "
-                f"this is {line}. Take containerd."
-            )
+    if runtime == "dockershim" and kubernetes is not None and kubernetes >= NO_DOCKERSHIM:
+        raise Refused(
+            f"winkube_container_runtime: dockershim is gone from the kubelet since Kubernetes {NO_DOCKERSHIM}; "
+            f"this is {kubernetes}. Take containerd."
+        )
     cluster = networks.ipv4(networks.ranges(cluster_cidr, "winkube_cluster_cidr"))
     services = networks.ipv4(networks.ranges(service_cidr, "winkube_service_cidr"))
     own = () if mode in TRANSLATES_NODES else networks.ipv4(networks.ranges(subnet, "subnet"))

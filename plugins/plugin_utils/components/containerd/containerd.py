@@ -24,6 +24,7 @@ from ...engine.resources.service import Service
 from ...engine.resources.text_file import TextFile
 from ...engine.tools import wait_pipe, wait_run, wait_service
 from ...facts import containerd as facts
+from ...facts.version import Version
 from .. import nssm
 from ..declaration import Component, Daemon, ServiceKind
 from ..layout import Layout
@@ -68,7 +69,7 @@ class ContainerdArgs(Managed):
 def settings(
     layout: Layout,
     *,
-    version: str,
+    version: Version,
     pause_image: str,
     log_level: str,
     registries: bool = False,

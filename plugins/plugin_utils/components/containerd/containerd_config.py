@@ -19,7 +19,7 @@ from typing import Any
 from ...engine import windows_path
 from ...engine.resource import Refused
 from ...facts import containerd as facts
-from ...facts.version import Version, VersionError
+from ...facts.version import Version
 from .containerd_toml import Document, equal, with_keys
 
 __all__ = ["ContainerdSettings", "check", "environment", "equal", "extended", "problems", "template_variables"]
@@ -31,12 +31,12 @@ _PIPE = re.compile(r"\\\\\.\\pipe\\[^\\]+")
 class ContainerdSettings:
     r"""What config.toml is to say. Paths are absolute Windows paths.
 
-    `version`: of containerd, `1.7.11`. `grpc_address`: a named pipe, `\\.\pipe\NAME`. `sandbox_image`: the pause image
+    `version`: of containerd. `grpc_address`: a named pipe, `\\.\pipe\NAME`. `sandbox_image`: the pause image
     with registry and tag. `registry_config_path`: folder of hosts.toml files, empty for none. `tracing_endpoint`:
     address of an OTLP collector, empty for none; it travels in the service's environment, see `environment`.
     """
 
-    version: str
+    version: Version
     sandbox_image: str
     cni_bin_dir: str
     cni_conf_dir: str
@@ -59,10 +59,10 @@ class ContainerdSettings:
 
 def problems(settings: ContainerdSettings) -> list[str]:
     """What is wrong with the settings themselves, a sentence each; with none, the other functions can be called."""
+    version = settings.version
     try:
-        version = Version.parse(settings.version, "containerd version")
         line = facts.release_line(version)
-    except (VersionError, facts.UnsupportedVersionError) as error:
+    except facts.UnsupportedVersionError as error:
         return [str(error)]
     found = [
         f"containerd {name} '{path}' {problem}."
@@ -99,11 +99,11 @@ def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
     `cni_bin_key` (`bin_dir` or `bin_dirs`), `imports` (drop-ins to read; empty for 1.x, where a drop-in replaces a
     plugin's whole table).
     """
-    line = facts.release_line(Version.parse(settings.version))
+    line = facts.release_line(settings.version)
     places = line.places[line.config_version]
     server = places.grpc_address[0] == "plugins"
     return {
-        "containerd_version": settings.version,
+        "containerd_version": str(settings.version),
         "config_version": line.config_version,
         "cri_plugins": 1 if places.sandbox_image[1] == facts.CRI else 2,
         "grpc_table": _header(places.grpc_address[:-1]),
@@ -153,7 +153,7 @@ def check(text: str, settings: ContainerdSettings) -> list[str]:
         document = Document.parse(text)
     except tomllib.TOMLDecodeError as error:
         return [_not_toml(error)]
-    version = Version.parse(settings.version)
+    version = settings.version
     line = facts.release_line(version)
     wrong_version = _check_version(document, version, line)
     if wrong_version:

@@ -115,7 +115,7 @@ def registries(options: Sequence[Mapping[str, Any]], read_file: ReadFile) -> tup
 
 
 def desired(
-    layout: Layout, wanted: Sequence[Registry], version: str, reading: Reading, mark: str
+    layout: Layout, wanted: Sequence[Registry], version: Version, reading: Reading, mark: str
 ) -> tuple[Resource, ...]:
     """Folders, hosts.toml, certificates, and what we made earlier removed. Nothing if nothing is or was wanted."""
     before = recorded_paths(reading, _receipt(layout))
@@ -160,11 +160,11 @@ def _own_reads(layout: Layout) -> tuple[Query, Query]:
     )
 
 
-def config_problems(text: str, folder: str, version: str) -> list[str]:
+def config_problems(text: str, folder: str, version: Version) -> list[str]:
     """What is wrong with `text` as config.toml of a node whose registries lie in `folder`: containerd would not look
     there. `text` must have passed containerd_config.check."""
     document = Document.parse(text)
-    place = facts.release_line(Version.parse(version)).places[document.data["version"]].registry_config_path
+    place = facts.release_line(version).places[document.data["version"]].registry_config_path
     said = document.get(place, "") if place else ""
     folders = said.split(";") if isinstance(said, str) else []  # Go's filepath.SplitList on Windows
     if place is None or any(windows_path.same(entry, folder) for entry in folders if entry):
@@ -234,8 +234,12 @@ def _receipt(layout: Layout) -> str:
     return windows_path.join(layout.state_dir, "receipts", f"{NAME}.json")
 
 
-def _refuse_default(wanted: Sequence[Registry], version: str) -> None:
-    if Version.parse(version) < Version.parse("1.6.0") and any(registry.host == ALL for registry in wanted):
+_FOLDER_FOR_ALL = Version.parse("1.6.0")
+"""Since when containerd reads certs.d\\_default."""
+
+
+def _refuse_default(wanted: Sequence[Registry], version: Version) -> None:
+    if version < _FOLDER_FOR_ALL and any(registry.host == ALL for registry in wanted):
         raise Refused(
             f"registries: containerd {version} has no folder for all registries ('{ALL}'); name each one, or take "
             "containerd 1.6 or later."

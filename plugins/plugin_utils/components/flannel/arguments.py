@@ -14,6 +14,7 @@ from ...engine.resources.programs import Source
 from ...facts.version import Version
 from .. import networks
 from ..cni import cni, cni_conf
+from ..kubernetes_fit import kubernetes_line
 from ..layout import Layout
 from ..networks import Management
 from . import flannel, flannel_conf, subnet_env, virtual_switch
@@ -28,6 +29,7 @@ def flannel_args(
     reading: Reading,
     management: Management,
     *,
+    version: Version,
     source: Source,
     service: Mapping[str, Any],
     conf: str,
@@ -50,7 +52,7 @@ def flannel_args(
             mode,
             management,
             reading,
-            Version.parse(options["version"], "winkube_flannel_version"),
+            version,
             flannel_conf.network_name(mode, options["network_name"]),
             server(options, api_server),
         ),
@@ -72,7 +74,7 @@ def conf_settings(options: Options, layout: Layout, management: Management) -> c
     return cni_conf.settings(
         plugins=cni.plugins_version(options["plugins_version"]),
         runtime=options["runtime"],
-        kubernetes_version=options["kubernetes_version"],
+        kubernetes=kubernetes_line(options["kubernetes_version"]),
         network=flannel_conf.network_name(options["network_mode"], options["network_name"]),
         mode=options["network_mode"],
         cni_version=options["cni_version"],

@@ -25,7 +25,7 @@ from ...engine.resources.text_file import LateFile, TextFile
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
 from ...facts.firewall import VXLAN_RULE
-from ...facts.version import Version, VersionError
+from ...facts.version import Version
 from .. import inbound, networks, nssm
 from ..cni import cni_conf
 from ..declaration import Component, Daemon, ServiceKind
@@ -88,13 +88,8 @@ def arguments(args: FlannelArgs) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check(*, version: str, node_name: str, warn: Callable[[str], None]) -> None:
-    """What can be said without the node. Refused for a version that is none, and for a node name that no kubelet
-    has."""
-    try:
-        release = Version.parse(version, "winkube_flannel_version")
-    except VersionError as error:
-        raise Refused(str(error)) from None
+def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> None:
+    """What can be said without the node. Refused for a node name that no kubelet has."""
     if release < facts.LOCAL_PODS_FROM:
         warn(f"flannel {release}: with vxlan a node reaches even its own pods only from {facts.LOCAL_PODS_FROM} on.")
     if not node_name or node_name != node_name.lower():

@@ -17,7 +17,7 @@ from ...facts.containerd import UnsupportedVersionError, takes_earlier_ltsc
 from ...facts.flag_table import OLDEST as OLDEST_LINE
 from ...facts.kubernetes import FROZEN_REPOSITORY, PAUSE_IMAGES, PAUSE_REPOSITORY, NoPauseImageError, PauseImage, pair
 from ...facts.kubernetes import pause_image as known_image
-from ...facts.version import Line, Version, VersionError
+from ...facts.version import Line, Version
 from ...facts.windows import (
     FULLY_SUPPORTED_BUILD,
     LAST_WITH_ONE_FULLY_SUPPORTED,
@@ -64,11 +64,11 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the machine should become. `kubernetes` and `containerd` are releases, empty for none; `pause_image` empty
+    """What the machine should become. `kubernetes` and `containerd` are None for none; `pause_image` empty
     for the one that fits; `network_mode` empty where no CNI is set up here."""
 
-    kubernetes: str = ""
-    containerd: str = ""
+    kubernetes: Line | None = None
+    containerd: Version | None = None
     pause_image: str = ""
     pause_image_source: str = "kubernetes"
     network_mode: str = ""
@@ -87,11 +87,7 @@ def problems(machine: Machine, wanted: Wanted) -> Fit:
     """Why the machine cannot become that node, all reasons at once, and what to know if it can."""
     refusals: list[str] = []
     warnings: list[str] = []
-    line: Line | None = None
-    try:
-        line = Version.parse(wanted.kubernetes, "kubernetes_version").line if wanted.kubernetes else None
-    except VersionError as error:
-        refusals.append(str(error))
+    line = wanted.kubernetes
     if machine.build:
         refusals += _windows(machine)
     if line is not None:
@@ -99,7 +95,7 @@ def problems(machine: Machine, wanted: Wanted) -> Fit:
         if machine.build >= OLDEST_BUILD:
             _host(machine, line, wanted.allow_unsupported_os, refusals, warnings)
         refusals += _containerd(line, wanted.containerd, warnings)
-    if machine.build and (wanted.kubernetes or wanted.pause_image):
+    if machine.build and (line or wanted.pause_image):
         refusals += _pause(machine, line, wanted, warnings)
     if wanted.network_mode == "overlay":
         refusals += _overlay(machine)
@@ -160,12 +156,12 @@ def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warn
         )
 
 
-def _containerd(line: Line, containerd: str, warnings: list[str]) -> Iterator[str]:
-    if not containerd:
+def _containerd(line: Line, containerd: Version | None, warnings: list[str]) -> Iterator[str]:
+    if containerd is None:
         return
     try:
-        verdict, sentence = pair(line, Version.parse(containerd, "containerd version"))
-    except (VersionError, UnsupportedVersionError) as error:
+        verdict, sentence = pair(line, containerd)
+    except UnsupportedVersionError as error:
         yield str(error)
         return
     if verdict == "refused":
@@ -198,7 +194,7 @@ def _pause(machine: Machine, line: Line | None, wanted: Wanted, warnings: list[s
             f"The pause image {chosen} has no manifest for {machine.name}, only for the builds {builds}: every pod "
             "would stay in ContainerCreating. Leave winkube_pause_image empty, or name one for this build."
         )
-    elif machine.build not in image.builds and _by_the_equal_build(wanted.containerd):
+    elif machine.build not in image.builds and wanted.containerd and not takes_earlier_ltsc(wanted.containerd):
         builds = ", ".join(str(build) for build in image.builds)
         yield (
             f"The pause image {chosen} is for the builds {builds}, and containerd {wanted.containerd} runs images of "
@@ -213,13 +209,6 @@ def _known(reference: str) -> PauseImage | None:
         if image.tag == tag and repository in {PAUSE_REPOSITORY, FROZEN_REPOSITORY, image.microsoft}:
             return image
     return None
-
-
-def _by_the_equal_build(containerd: str) -> bool:
-    try:
-        return bool(containerd) and not takes_earlier_ltsc(Version.parse(containerd))
-    except VersionError:  # said elsewhere
-        return False
 
 
 def _overlay(machine: Machine) -> Iterator[str]:
