@@ -75,12 +75,12 @@ def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report
             line=each.line,
             column=each.column,
             path="",
-            object="file",
+            object="",
             container="",
             message=masked(
                 str(each).removeprefix(f"{each.file}:{each.line}:{each.column}: ").removeprefix(f"{each.file}: ")
             ),
-            remedy="Render it first (helm template, kubectl kustomize) and lint what comes out."
+            remedy="Have helm on the path, or render it (helm template, kubectl kustomize) and lint what comes out."
             if each.template
             else "Mend the file, or leave it out (exclude).",
             source="YAML 1.1 as kubectl reads it",
@@ -203,8 +203,8 @@ def _found(
         rule=rule.id,
         severity=severity,
         file=document.file,
-        line=line,
-        column=column,
+        line=0 if document.rendered else line,
+        column=0 if document.rendered else column,
         path=sys.intern(show_path(path)),
         object=sys.intern(thing.label),
         container=hit.container,

@@ -76,11 +76,13 @@ class Document:
     # One of several JSON values in a row: `text` is the file, the places count from the value's own piece.
     piece: str = ""
     inside: tuple[Document, Path] | None = None
+    # `file` is what it was made of by a program, and says the same in other lines.
+    rendered: bool = False
 
     @property
     def editable(self) -> bool:
         """Can what stands here be edited in the file?"""
-        return bool(self.text) and self.inside is None
+        return bool(self.text) and self.inside is None and not self.rendered
 
     @property
     def own_text(self) -> str:
@@ -373,10 +375,7 @@ def _hint(text: str, mark: yaml.Mark | None = None) -> str:
     if mark is not None and text[mark.index : mark.index + 1] == "\t":
         return " A tab stands there; YAML is indented with blanks."
     if _is_template(text):
-        return (
-            " It holds '{{', so it looks like an unrendered Helm or Jinja2 template: render it first"
-            " (helm template, kubectl kustomize) and lint what comes out."
-        )
+        return " It holds '{{', so it looks like an unrendered Helm or Jinja2 template: render it first."
     return ""
 
 
@@ -406,7 +405,9 @@ def _embedded(thing: KubeObject) -> Iterator[KubeObject]:
                     continue
                 for each in inner:
                     path = (*thing.prefix, holder, key)
-                    yield from objects_of(replace(each, inside=(thing.document, path)))
+                    yield from objects_of(
+                        replace(each, inside=(thing.document, path), rendered=thing.document.rendered)
+                    )
 
 
 _TEXTS = {"ConfigMap": ("data",), "Secret": ("stringData",)}

@@ -23,8 +23,10 @@ SCHEMA = 1
 
 
 def place(finding: Finding) -> str:
-    """`file:line:column`, or the object where there is no file."""
-    return f"{finding.file}:{finding.line}:{finding.column}" if finding.line else f"{finding.file}: {finding.object}"
+    """`file:line:column`; with the object where there are no lines; the file alone where it is no manifest."""
+    if finding.line:
+        return f"{finding.file}:{finding.line}:{finding.column}"
+    return f"{finding.file}: {finding.object}" if finding.object else finding.file
 
 
 def headline(finding: Finding) -> str:
@@ -39,7 +41,8 @@ def as_text(report: Report) -> Iterator[str]:
         if finding.excerpt:
             yield f"    | {finding.excerpt}\n"
         container = f", container {finding.container}" if finding.container else ""
-        yield f"    in {finding.object}{container}: {finding.path}\n"
+        if finding.object:
+            yield f"    in {finding.object}{container}: {finding.path}\n"
         yield f"    do {finding.remedy}\n"
     yield f"{summary(report)}\n"
 
@@ -193,12 +196,13 @@ def _default_level(rules: Iterable[Rule]) -> str:
 
 
 def _result(finding: Finding, index: int) -> dict[str, Any]:
-    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": f"{finding.object}: {finding.path}"}]}
-    if finding.line:
-        location["physicalLocation"] = {
-            "artifactLocation": {"uri": _uri(finding.file)},
-            "region": {"startLine": finding.line, "startColumn": finding.column},
-        }
+    location: dict[str, Any] = {}
+    if finding.object:
+        location["logicalLocations"] = [{"fullyQualifiedName": f"{finding.object}: {finding.path}"}]
+    if finding.line or PurePath(finding.file).suffix:
+        # Code scanning shows nothing without a line; a template's are not those of what it is rendered to.
+        region = {"startLine": finding.line or 1, "startColumn": finding.column or 1}
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(finding.file)}, "region": region}
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,

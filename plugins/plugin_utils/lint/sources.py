@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import codecs
 import glob
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +14,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from .manifest import Document, UnreadableError, read_documents
+from .rendering import documents_of, to_render
 
 SUFFIXES = (".yaml", ".yml", ".json")
-_CHART = "Chart.yaml"
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_LONGEST_RENDERING = 120
 
 
 @dataclass(slots=True)
@@ -60,7 +56,7 @@ def read_paths(names: Sequence[str]) -> list[Document]:
 def _read(file: str, inputs: Inputs) -> None:
     try:
         if Path(file).is_dir():
-            inputs.documents += read_documents(file, _rendered(Path(file)))
+            inputs.documents += documents_of(Path(file))
         else:
             text = _standard_input() if file == "-" else read_text(Path(file))
             inputs.documents += read_documents(file, text)
@@ -87,7 +83,7 @@ def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
         yield name
     elif path.is_dir():
         # A hidden folder (.git, .venv) holds nothing that is deployed.
-        rendered = _to_render(path)
+        rendered = to_render(path)
         found = [each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file()]
         shown = [each for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)]
         if not shown:
@@ -115,35 +111,8 @@ def _excluded(file: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def _to_render(folder: Path) -> list[Path]:
-    """Folders that hold a chart or a kustomization which something at hand can render; the outermost ones."""
-    helm, kustomize = shutil.which("helm"), shutil.which("kustomize") or shutil.which("kubectl")
-    found = [each.parent for each in sorted(folder.rglob(_CHART))] if helm else []
-    for name in _KUSTOMIZATIONS if kustomize else ():
-        found += [each.parent for each in sorted(folder.rglob(name))]
-    return [each for each in dict.fromkeys(found) if not any(other in each.parents for other in found)]
-
-
-def _rendered(folder: Path) -> str:
-    if (folder / _CHART).is_file():
-        command = [shutil.which("helm") or "helm", "template", str(folder)]
-    elif shutil.which("kustomize"):
-        command = [shutil.which("kustomize") or "kustomize", "build", str(folder)]
-    else:
-        command = [shutil.which("kubectl") or "kubectl", "kustomize", str(folder)]
-    shown = f"{Path(command[0]).name} {' '.join(command[1:])}"
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_RENDERING, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnreadableError(f"{folder}: it cannot be rendered by {shown}: {error}.", str(folder)) from error
-    if done.returncode:
-        said = " ".join(done.stderr.split())[:300]
-        raise UnreadableError(f"{folder}: it cannot be rendered: {shown} said: {said}", str(folder))
-    return done.stdout
-
-
 def read_text(path: Path) -> str:
-    """The text of a file; UTF-8, or UTF-16 with its mark, which PowerShell's > writes. Line ends stay as they are."""
+    """The text of a file; UTF-8, or UTF-16, which PowerShell's > writes. Line ends stay as they are."""
     try:
         data = path.read_bytes()
         return data.decode(_encoding(data))
@@ -164,4 +133,7 @@ def write_text(path: Path, text: str) -> None:
 def _encoding(data: bytes) -> str:
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
+    # Without its mark: a manifest begins with letters, whose other bytes are nil.
+    if data[1:4:2] == b"\0\0" and data[:1] != b"\0":
+        return "utf-16-le"
     return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"

@@ -125,8 +125,57 @@ def test_charts_and_kustomizations_are_rendered(folder: Path, monkeypatch: pytes
     monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
     found = reported("deploy")["findings"]
     assert {each["object"] for each in found} == {"Pod default/helm", "Pod default/kustomize", "Pod default/p"}
+    assert all(each["line"] == 0 for each in found if each["object"] != "Pod default/p"), "lines of no file"
     (folder / "bin" / "helm").write_text("#!/bin/sh\necho no values >&2\nexit 1\n", encoding="utf-8")
     assert "said: no values" in run("deploy")[1]
+
+
+def program(path: Path, says: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho '{says}'\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def test_what_a_chart_is_rendered_to_has_the_names_of_its_templates(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    templates = folder / "chart" / "templates"
+    templates.mkdir(parents=True)
+    (folder / "chart" / "Chart.yaml").write_text("name: shop\n", encoding="utf-8")
+    (templates / "pod.yaml").write_text("{{ .Values.pod }}", encoding="utf-8")
+    monkeypatch.setenv("PATH", str(folder / "bin"))
+    code, out, err = run("chart")
+    assert code == cli.UNUSABLE and "chart/Chart.yaml: this is a Helm chart, and there is no helm on the path" in err
+    code, out, _ = run("chart", "deploy", "--level", "never")
+    assert out.count("[unreadable-file]") == 1 and "chart/Chart.yaml: info: " in out, "not one for each template"
+    program(folder / "bin" / "helm", f"---\n# Source: shop/templates/pod.yaml\n{json.dumps(POD)}")
+    assert {each["file"] for each in reported("chart")["findings"]} == {"chart/templates/pod.yaml"}
+    run("chart", "--fix", "--write")
+    assert (templates / "pod.yaml").read_text(encoding="utf-8") == "{{ .Values.pod }}", "a template is no manifest"
+
+
+def test_a_base_is_rendered_by_those_that_take_it_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, says in (
+        ("base", "resources: [pod.yml]"),
+        ("part", "kind: Component"),
+        ("prod", "resources: [../base]\ncomponents: [../part]"),
+        ("prod/eu", "bases: [../]"),
+        ("test", "resources: [../base]"),
+    ):
+        (folder / "apps" / name).mkdir(parents=True, exist_ok=True)
+        (folder / "apps" / name / "kustomization.yaml").write_text(f"{says}\n", encoding="utf-8")
+    program(folder / "bin" / "kustomize", json.dumps(POD))
+    monkeypatch.setenv("PATH", str(folder / "bin"))
+    assert [each["file"] for each in reported("apps")["findings"] if each["id"] == "host-pid"] == [
+        "apps/prod/eu/kustomization.yaml",
+        "apps/test/kustomization.yaml",
+    ]
+
+
+def test_utf_16_without_its_mark(folder: Path) -> None:
+    text = (folder / "deploy" / "pod.yml").read_text(encoding="utf-8")
+    (folder / "deploy" / "pod.yml").write_bytes(text.encode("utf-16-le"))
+    assert "host-pid" in run("deploy")[1]
 
 
 def test_no_credentials_in_any_report(folder: Path) -> None:
