@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus
+.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus release
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -119,6 +119,9 @@ check: ## what CI runs: linters, the sample on the oldest ansible-core, every te
 
 build: setup ## the collection archive, in build/
 	@.venv/bin/ansible-galaxy collection build --force --output-path build
+
+release: setup ## what a release of the last commit consists of, in build/release; publishes nothing
+	@$(PYTHON) -m tests.release
 
 clean: ## remove everything that make has made
 	rm -rf .venv .venv-oldest .cache .lab .ansible build tests/output .mypy_cache .ruff_cache .pytest_cache

@@ -25,6 +25,7 @@ TOP_LEVEL = {
 DOCUMENTED = {
     "modules": "module",
     "inventory": "inventory",
+    "connection": "connection",
     "callback": "callback",
     "filter": "filter",
     "lookup": "lookup",
