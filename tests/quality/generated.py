@@ -124,7 +124,8 @@ def generated() -> dict[Path, str]:
 def _source(component: Component) -> str:
     """The file that says what the options of a component are."""
     folder = "plugins/plugin_utils/components"
-    return f"{folder}/programs/{component.role}.py" if component.optional else f"{folder}/{component.role}/options.py"
+    places = (f"programs/{component.role}.py", f"{component.role}/options.py", f"{component.role}/{component.role}.py")
+    return next(f"{folder}/{each}" for each in places if (ROOT / folder / each).is_file())
 
 
 def _rows(text: str, rows: list[str], following: str) -> str:
