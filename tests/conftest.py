@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -61,3 +62,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         lane = item.get_closest_marker("lane")
         if lane is not None and "wine" in lane.args:
             item.add_marker("exhaustive")
+
+
+def pytest_collection_finish() -> None:
+    """What the tests are stays until the end: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

@@ -4,12 +4,13 @@ Importing takes a third of a short run's processor time, and the scenarios run A
 
     server      one for each process of pytest; has imported what Ansible and the collection import of other projects
     template    one for each environment and ansible.cfg: a copy of the server that has set the environment and imported
-                Ansible, which reads both while it is imported. Benches that are open one after the other have the same
-                environment: it names links (tests/integration/lab.py)
+                Ansible, which reads both while it is imported, and what the collection's actions share. Benches that
+                are open one after the other have the same environment: it names links (tests/integration/lab.py)
     run         a copy of the template: working folder, streams, arguments; from there on Ansible's own `main`
 
-No module of the collection is imported before the run. What is not proven in this way is the start itself: that is done
-by tests/integration/test_demo.py and test_three_ways.py, which start the commands as a user does, by the real clock.
+No run collects garbage: none lives long, and looking through what was imported costs each of its processes more. What
+is not proven in this way is the start itself: that is done by tests/integration/test_demo.py and test_three_ways.py,
+which start the commands as a user does, by the real clock.
 
 **The clock of a run goes on by itself while it sleeps.** A pause of 0.05 s or more is over at once, and
 `time.monotonic` says that it has passed: nothing that the collection waits for takes real time, since nodes and cluster
@@ -22,6 +23,7 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -49,6 +51,15 @@ OTHERS = (
     *("cryptography.hazmat.backends", "cryptography.x509", "asyncio", "multiprocessing.queues", "getpass", "curses"),
     *("kubernetes", "kubernetes.config", "kubernetes.stream", "winrm", "requests", "pydantic", "tomllib", "zipfile"),
     *("tarfile", "http.client", "urllib.request", "pty", "pickle", "fractions", "concurrent.futures.process"),
+)
+
+ACTIONS_SHARE = (
+    "preflight",
+    "component_action",
+    "kubernetes_action",
+    "source_action",
+    "program_service_action",
+    "components.registry",
 )
 
 
@@ -225,6 +236,8 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
 
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
                 _copy_no_constants()
+                _import_the_collection()
+                gc.disable()
                 imported = True
                 spent = time.process_time()  # counts for the first run
             if os.fork() == 0:
@@ -293,6 +306,23 @@ def _own_local_folder() -> None:
     folder = tempfile.mkdtemp(prefix=f"ansible-local-{os.getpid()}", dir=parent)
     constants.DEFAULT_LOCAL_TMP = folder
     atexit.register(cleanup_tmp_file, folder, warn=True)
+
+
+def _import_the_collection() -> None:
+    """What its actions share, where the environment says that it lies. The packages around are left to the run, which
+    looks at the collection's metadata when it imports them."""
+    from ansible import constants
+    from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
+
+    finder = _AnsibleCollectionFinder(paths=constants.COLLECTIONS_PATHS, scan_sys_paths=False)
+    finder._install()
+    for name in ACTIONS_SHARE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(f"ansible_collections.winkube.node.plugins.plugin_utils.{name}")
+    finder._remove()
+    for name in [name for name in sys.modules if name.startswith("ansible_collections")]:
+        if not name.startswith("ansible_collections.winkube.node.plugins"):
+            del sys.modules[name]
 
 
 def _copy_no_constants() -> None:
