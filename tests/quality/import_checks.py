@@ -13,8 +13,9 @@ UTILS = PurePosixPath("plugins/plugin_utils")
 LAYERS: Mapping[str, tuple[str, ...]] = {
     "engine": (),
     "facts": (),
+    "pages": (),
     "cluster": (),
-    "cri": ("cluster", "facts"),
+    "cri": ("cluster", "facts", "pages"),
     "components": ("cluster", "engine", "facts"),
     "provision": ("cluster", "components", "engine", "facts", "node", "transfer"),
     "workloads": ("facts",),
@@ -22,14 +23,15 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "workload_tests": ("cluster", "components", "cri", "engine", "facts", "scheduling"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
     "network": ("cluster", "components", "engine", "facts"),
-    "diagnosis": ("cluster", "components", "cri", "cri_tcp", "engine", "facts", "lint", "network", "repair"),
+    "diagnosis": ("cluster", "components", "cri", "cri_tcp", "engine", "facts", "lint", "network", "pages", "repair"),
     "bundle": ("components", "diagnosis", "engine", "facts", "node"),
     "repair": ("cluster", "components", "engine", "facts", "network", "provision"),
 }
 # Layer -> packages from outside that it may import. ansible-core brings yaml and cryptography with it.
 PACKAGES: Mapping[str, tuple[str, ...]] = {
     "cluster": ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
-    "cri": ("grpc", "google", "jinja2", "markupsafe"),
+    "cri": ("grpc", "google"),
+    "pages": ("jinja2", "markupsafe"),
     "workload_tests": ("yaml",),
     "cri_tcp": ("cryptography", "tomlkit"),
 }

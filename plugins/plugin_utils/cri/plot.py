@@ -16,9 +16,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from jinja2 import Environment
-from markupsafe import Markup
-
+from ..pages.render import drawing, render
 from .figures import ABSURD, MILLICORE, windows
 from .samples import SOURCES, Reading, Sample
 
@@ -98,37 +96,7 @@ def drawn(where: str, readings: Readings, title: str, verdicts: Sequence[Mapping
     picture = svg(readings, title)
     if not where.lower().endswith((".html", ".htm")):
         return picture
-    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(PAGE)
-    return page.render(title=title, picture=Markup(picture), verdicts=verdicts) + "\n"
-
-
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{{ title }}</title>
-<style>
-body { font-family: sans-serif; margin: 2em; max-width: 60em }
-td { border-top: 1px solid #ccc; padding: .4em; vertical-align: top }
-.wrong { color: #b00 }
-</style>
-</head>
-<body>
-<h1>{{ title }}</h1>
-<p>Dots and lines: usage as it was reported. Broken lines: what the counter of CPU time proves from one reading to the
-next. Hollow circles on the axis: zeros. Crosses at the upper edge: negative differences read as unsigned. Where calls
-failed, lines end.</p>
-{{ picture }}
-{% if verdicts %}
-<table>
-{% for one in verdicts %}
-<tr{% if one.blame != "neither" %} class="wrong"{% endif %}><td>{{ one.blame }}</td><td>{{ one.call }}</td>
-<td>{{ one.text }}{% if one.defect %} {{ one.defect.text }} {{ one.defect.issue }}{% endif %}</td></tr>
-{% endfor %}
-</table>
-{% endif %}
-</body>
-</html>"""
+    return render("cpu.html.j2", title=title, picture=drawing(picture), verdicts=list(verdicts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..facts import messages_general, messages_pasted, messages_programs, messages_windows
+from ..facts import messages_containers, messages_general, messages_pasted, messages_programs, messages_windows
 from ..facts.message import Message
 
 MESSAGES: tuple[Message, ...] = (
     *messages_windows.MESSAGES,
+    *messages_containers.MESSAGES,
     *messages_programs.MESSAGES,
     *messages_general.MESSAGES,
 )

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
+from ..pages.render import drawing, render
 from .picture import draw
 
 SCHEMA = 2
@@ -29,13 +29,6 @@ _GENERAL = (
 _HELP = (
     "Help: #sig-windows on the Kubernetes Slack; issues at https://github.com/kubernetes/kubernetes with /sig windows."
 )
-_STYLE = """body{font-family:"Segoe UI",sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#1b1b1b}
-table{border-collapse:collapse;width:100%}td,th{border:1px solid #ccc;padding:.4em;text-align:left;vertical-align:top}
-.broken{background:#fde7e9}.cannot_tell{background:#fff8e1}.known_limitation{background:#eef4fb}.ok{background:#eaf7ea}
-ol.node{display:flex;flex-wrap:wrap;gap:.5em;list-style:none;padding:0}
-ol.node li{flex:1;min-width:8em;border:1px solid #ccc;padding:.5em}
-section{padding:.1em 1em;margin:1em 0}@media print{details{display:block}}
-code,pre{font-family:Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}svg{max-width:100%;height:auto}"""
 
 
 def counts(nodes: Sequence[Node]) -> dict[str, int]:
@@ -99,41 +92,13 @@ def as_markdown(nodes: Sequence[Node]) -> str:
 
 def as_html(nodes: Sequence[Node]) -> str:
     """One file without scripts that needs nothing from elsewhere: it can be mailed and opened anywhere."""
-    parts = [
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Diagnosis</title>',
-        f"<style>{_STYLE}</style></head><body><h1>Diagnosis</h1><p>{escape(_GENERAL)}</p><ul>",
-    ]
-    parts += [
-        f'<li><a href="#{escape(str(node["host"]), quote=True)}">{escape(str(node["host"]))}</a>: '
-        f"{escape(headline(node))}</li>"
-        for node in nodes
-    ]
-    parts.append("</ul>")
-    for node in nodes:
-        parts.append(f'<h2 id="{escape(str(node["host"]), quote=True)}">{escape(str(node["host"]))}</h2>')
-        if node.get("error"):
-            parts.append(f'<p class="broken">Not reached: {escape(str(node["error"]))}</p>')
-            continue
-        parts.append(f"<p>Windows: {escape(str(node.get('windows')))}</p>")
-        if node.get("message"):
-            parts.append(f"<p>Your message: <code>{escape(str(node['message']))}</code></p><ul>")
-            parts += [f"<li>{escape(each)}</li>" for each in meanings(node)] + ["</ul>"]
-        parts.append(_strip(node))
-        parts += [_cause_html(each) for each in node.get("causes") or ()]
-        parts += [f"<p>{escape(said)}</p>" for said in (node.get("said") or [])[-1:] if not said.startswith(" ")]
-        parts.append(draw(node.get("picture") or {}, f"The network of {node['host']}"))
-        if notes := "".join(f"<li>{escape(_note(each))}</li>" for each in node.get("notes") or ()):
-            parts.append(f"<h3>What cannot be, and what nobody could look at</h3><ul>{notes}</ul>")
-        for title, name in (("What a report of a bug has to say", "facts"), ("Services", "services")):
-            text = "\n".join(str(line) for line in node.get(name) or ())
-            parts.append(f"<h3>{title}</h3><pre>{escape(text)}</pre>")
-    return "\n".join([*parts, f"<p>{escape(_HELP)}</p></body></html>", ""])
+    return render("diagnosis.html.j2", general=_GENERAL, help=_HELP, nodes=[_shown(node) for node in nodes])
 
 
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "host": ("host", "services"),
-    "containerd": ("containerd", "cri-tcp"),
-    "kubelet": ("kubelet", "pod"),
+    "containerd": ("containerd", "cri-tcp", "image", "container"),
+    "kubelet": ("kubelet", "start", "join", "pod"),
     "network": ("hns", "flannel", "cni", "traffic"),
     "kube-proxy": ("kube-proxy",),
     "API": ("node", "cluster"),
@@ -141,33 +106,37 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 """The boxes that a node is drawn as, and the first words of the ids of findings that belong to each."""
 
 
-def _strip(node: Node) -> str:
-    """The node as a row of its components, those with a cause marked."""
-    roots = {str(each["id"]).partition(".")[0]: str(each["title"]) for each in node.get("causes") or ()}
+def _shown(node: Node) -> dict[str, Any]:
+    """A node as the page's template has it."""
+    if node.get("error"):
+        return {"host": node["host"], "headline": headline(node), "error": node["error"]}
+    last = [str(said) for said in (node.get("said") or [])[-1:] if not str(said).startswith(" ")]
+    return {
+        "host": node["host"],
+        "headline": headline(node),
+        "error": "",
+        "windows": node.get("windows"),
+        "message": node.get("message") or "",
+        "meanings": meanings(node) if node.get("message") else [],
+        "components": _components(node),
+        "causes": node.get("causes") or [],
+        "fine": " ".join(last),
+        "notes": [_note(each) for each in node.get("notes") or ()],
+        "picture": drawing(draw(node.get("picture") or {}, f"The network of {node['host']}")),
+        "facts": [str(line) for line in node.get("facts") or ()],
+        "services": [str(line) for line in node.get("services") or ()],
+    }
+
+
+def _components(node: Node) -> list[dict[str, str]]:
+    """The node as a row of its components, those with a cause marked by the worst of them."""
     boxes = []
     for name, words in COMPONENTS.items():
-        said = next((roots[word] for word in words if word in roots), "")
-        kind = "broken" if said else "ok"
-        boxes.append(f'<li class="{kind}"><b>{name}</b><br>{escape(said or "ok")}</li>')
-    return "".join(('<ol class="node">', *boxes, "</ol>"))
-
-
-def _cause_html(cause: Mapping[str, Any]) -> str:
-    remedy = cause["remedy"]
-    more = "".join(f"<li>{escape(each['title'])}: {escape(_seen(each))}</li>" for each in cause["consequences"])
-    evidence = "\n".join(str(line) for line in cause["evidence"])
-    kind = "broken" if cause["severity"] == "error" else "cannot_tell"
-    return "".join(
-        (
-            f'<section class="{kind}">',
-            f"<h3>{escape(cause['title'])}</h3><p>{escape(_seen(cause))} {escape(cause['cause'])}</p>",
-            f"<p>{escape(remedy['text'])} {escape(remedy['cuts_off'])}</p>",
-            f"<pre>{escape(remedy['command'])}</pre>" if remedy["command"] else "",
-            f"<details><summary>evidence</summary><pre>{escape(evidence)}</pre></details>" if evidence else "",
-            f"<details><summary>what follows from it</summary><ul>{more}</ul></details>" if more else "",
-            "</section>",
-        )
-    )
+        own = [each for each in node.get("causes") or () if str(each["id"]).partition(".")[0] in words]
+        severity = min((str(each["severity"]) for each in own), default="")  # error stands before warning
+        text = "; ".join(dict.fromkeys(str(each["title"]) for each in own)) or "nothing found"
+        boxes.append({"name": name, "severity": severity, "text": text})
+    return boxes
 
 
 def _cause_markdown(cause: Mapping[str, Any]) -> list[str]:

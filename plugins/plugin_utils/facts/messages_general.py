@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How each program says that something failed, whatever the reason: what no other table knows still has its place.
 
-These stand last (diagnosis/messages.py): they fit where nothing more particular does. The reason is then what the line
-itself says, mostly at its end.
+A file of its own: these stand last (diagnosis/messages.py), as they fit where nothing more particular does. The
+reason is then what the line itself says, mostly at its end.
 """
 
 from __future__ import annotations

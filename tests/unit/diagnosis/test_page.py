@@ -72,7 +72,7 @@ def test_markdown_has_causes_then_notes_then_facts() -> None:
 class Page(HTMLParser):
     """Which elements a page opens, which it leaves open, and what it loads."""
 
-    EMPTY = frozenset({"meta", "br"})
+    EMPTY = frozenset({"meta", "br", "link"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
         self.loads += [
-            str(value) for name, value in attrs if name in {"src", "href"} and not str(value).startswith("#")
+            str(value)
+            for name, value in attrs
+            if (name == "src" or (name == "href" and tag != "a")) and not str(value).startswith("data:")
         ]
         if tag not in self.EMPTY:
             self.open.append(tag)
