@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
 
-from tests.integration.lab import Bench
+from tests.integration.lab import ROOT, Bench
 from tests.integration.whole import BRIDGE, Whole
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.machine.node import SimulatedNode
@@ -248,6 +248,26 @@ def test_the_command_that_a_finding_names_mends_it(whole: Whole, case: Case) -> 
     whole.cluster.advance(60)
     left = look(whole)
     assert not left, (case.id, {one["id"]: one["seen"] for one in left.values()}, run.stdout[-3000:])
+
+
+REPAIR = ROOT / "playbooks" / "repair.yml"
+
+
+def test_repair_by_a_finding_says_first_what_it_would_do_and_refuses_with_the_reason(whole: Whole) -> None:
+    whole.host.in_turn(lambda: whole.host.node.run(SC, ["stop", "kube-proxy"]))
+    planned = whole.site("--check", playbook=REPAIR, winkube_repair="kube-proxy.stopped")
+    assert planned.rc == 0, planned
+    assert "start kube-proxy" in planned.output, planned
+    assert whole.site(playbook=REPAIR, winkube_repair="kube-proxy.stopped").recap["win1"].changed == 1
+    advice = whole.site(playbook=REPAIR, winkube_repair="start.client-ca")
+    assert advice.rc != 0
+    said = " ".join(advice.output.split())
+    assert (
+        "What mends start.client-ca (kubelet does not find the cluster's CA file) is for a person to do: Put ca.crt"
+        in said
+    )
+    misspelt = whole.site(playbook=REPAIR, winkube_repair="kube-proxy.stoped")
+    assert "there is no finding 'kube-proxy.stoped'; did you mean kube-proxy.stopped" in misspelt.output, misspelt
 
 
 def test_what_has_no_such_case_is_advice() -> None:

@@ -165,7 +165,9 @@ RULES: Mapping[str, Rule] = {
         "Add them to the exceptions of OutBoundNAT.",
     ),
     "cni.exception-wrong": Rule(
-        ERROR, "HNS refuses the policy: no pod starts.", "Write networks such as 10.244.0.0/16."
+        ERROR,
+        "HNS refuses the policy: no pod starts.",
+        "Write networks such as 10.244.0.0/16, those of IPv4 and of IPv6 in a policy each.",
     ),
     "cni.exception-all": Rule(
         WARNING,
@@ -291,7 +293,7 @@ def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Finding]:
             yield _finding("cni.ignored-key", subject, join(plugin.path, key), "it is there", f"it gone: {why}")
     dns = plugin.keys.get("dns")
     search = lower(dns).get("search") if isinstance(dns, Mapping) else None
-    if isinstance(search, list) and len(search) > 1:
+    if isinstance(search, list) and len(search) > 1 and plugin.type not in cni_plugins.SEVERAL_SUFFIXES:
         yield _finding("cni.dns-search", subject, join(plugin.path, "dns.search"), f"it has {len(search)}", "one")
     if plugin.delegate is not None:
         inner = plugin.delegate.keys.get("ipam")
@@ -300,6 +302,7 @@ def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Finding]:
             yield _finding("cni.ipam", subject, where, "it is azure-vnet-ipam", f"none, or {FLANNEL_IPAM}")
         yield from _of_plugin(plugin.delegate, subject)
         return
+    yield from _families(plugin, subject)
     known = cni_plugins.BY_NAME.get(plugin.type)
     if known is not None and known.policies:
         yield from _of_worker(plugin, known, subject)
@@ -409,6 +412,16 @@ def _networks(policy: ConfPolicy, subject: Subject) -> Iterator[Finding]:
             yield _finding("cni.exception-all", subject, policy.path, f"the exception {each} is everything", "networks")
 
 
+def _families(plugin: Plugin, subject: Subject) -> Iterator[Finding]:
+    """Lists of exceptions with both families, whatever the plugin: HNS takes one of each. Source:
+    Azure/AgentBaker#3049."""
+    for policy in plugin.policies:
+        given = (one for each in _given(policy.value or {}) for one in ranges(str(each)))
+        if len({one.version for one in given}) > 1:
+            seen = "it has IPv4 and IPv6 in one list"
+            yield _finding("cni.exception-wrong", subject, policy.path, seen, "a policy for each")
+
+
 def _given(value: Mapping[str, Any]) -> list[Any]:
     """All exceptions in a policy, in whatever form."""
     inner = value.get("Settings")
@@ -463,7 +476,7 @@ def _values(value: Any, path: str, subject: Subject) -> Iterator[Finding]:
             if each == "":
                 yield _finding("cni.value-unfilled", subject, f"{path}[{number}]", "it is empty", "a value, or nothing")
             yield from _values(each, f"{path}[{number}]", subject)
-    elif isinstance(value, str) and UNFILLED.search(value):
+    elif isinstance(value, str) and UNFILLED.search(value.replace(cni_plugins.OWN_TEMPLATE, "")):
         yield _finding("cni.value-unfilled", subject, path, f"it is {_show(value)}", "the value that belongs there")
 
 

@@ -112,3 +112,9 @@ POLICY_LEVELS = {"endpoint": ENDPOINT_POLICIES, "network": NETWORK_POLICIES, "su
 
 OLD_POLICY_TYPES = ("OutBoundNAT", "ROUTE", "PA", "NAT", "ACL", "QOS", "VLAN", "VSID", "L2Driver", "PROXY")
 """The same without apiVersion. Source: hcsshim internal/hns/hnspolicy.go PolicyType."""
+
+SEVERAL_SUFFIXES = frozenset({"vpc-bridge", "vpc-shared-eni"})
+"""Plugins whose own configuration has several DNS suffixes: EKS writes it so. Source: awslabs/amazon-eks-ami,
+EKS-StartupTask.ps1, vpc-bridge.conf."""
+OWN_TEMPLATE = "{%namespace%}"
+"""What vpc-bridge fills in by itself for each pod. Source: the same."""
