@@ -52,7 +52,7 @@ from .expectations import Expectations
 from .finding import NOTE, Finding
 from .scene import LIMIT, Scene, further, reads, scene_of
 from .table import KNOWN, findings_in
-from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, is_host_process, named, pods_of
+from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, is_host_process, moment, named, pods_of
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 TAIL_BYTES = 32 * 1024
@@ -198,12 +198,17 @@ def full(
         stats=Stats(why=why),
         reached=_through(machine, urls, proxy, first) if proxy else of_probe(urls, second),
         hypervisor_asked=question.adapters is not None,
-        now=datetime.now(UTC),
+        now=_clock(first),
     )
     if cluster is not None and objects is not None:
         tried = _tried(tried, question, cluster, objects)
     logs = log_texts(layout, expected, first, second)
     return diagnosed(first, second, question, tried, logs)
+
+
+def _clock(reading: Reading) -> datetime:
+    """The node's clock: its kubelet writes when a pod was started, and the controller's may differ."""
+    return moment((reading.parts.get("system") or {}).get("clock")) or datetime.now(UTC)
 
 
 def _asked(cluster: Cluster | None, name: str, why: str) -> tuple[Objects | None, str]:

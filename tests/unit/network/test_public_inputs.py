@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import HNS
@@ -65,7 +66,7 @@ def route(prefix: str) -> dict[str, object]:
     return {"Name": "EndpointPolicy", "Value": {"Type": "SDNROUTE", "Settings": settings}}
 
 
-BLOCK = {
+BLOCK: dict[str, object] = {
     "Name": "EndpointPolicy",
     "Value": {
         "Type": "ACL",
@@ -258,7 +259,7 @@ INPUTS = (
 
 def findings(given: Input) -> tuple[Finding, ...]:
     """As hns_check does with `dump`."""
-    parts: dict[str, object] = {}
+    parts: dict[str, Any] = {}
     answers = {kind: text for kind, text in (("networks", given.networks), ("endpoints", given.endpoints)) if text}
     if answers:
         parts[HNS] = {"available": True, **answers}
