@@ -18,7 +18,7 @@ from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.cni_mend import mended
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import WARNING, Finding, fails
-from ..plugin_utils.diagnosis.scene import Scene, listed_adapters, reads, scene_of
+from ..plugin_utils.diagnosis.scene import Scene, further, listed_adapters, reads, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, left_out
 from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.batch import as_base64
@@ -41,7 +41,7 @@ class ActionModule(NodeAction):
         """One reading of the node, one look at the cluster, and what is wrong in them."""
         expect = _expectations(options, layout)
         recorded = any(text for name, text in (options["dump"] or {}).items() if name != "cni_conf_name")
-        reading = _recorded(options["dump"], layout) if recorded else self.read_of(reads(expect))
+        reading = _recorded(options["dump"], layout) if recorded else self._read(expect)
         view = self._view(options)
         scene = scene_of(reading, expect, view, *_given(options))
         report = diagnose(scene, HNS_CHECK)
@@ -63,6 +63,12 @@ class ActionModule(NodeAction):
             | _inventory(scene, findings)
             | _conf(reading, expect, shown=self._task.diff)
         )
+
+    def _read(self, expect: Expectations) -> Reading:
+        """One remote call; one more for a CNI configuration of a name that nobody has."""
+        reading = self.read_of(reads(expect))
+        more = further(reading, expect)
+        return reading.merged(self._link.probe(more), more) if more else reading
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""

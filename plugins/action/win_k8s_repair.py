@@ -20,7 +20,7 @@ from ..plugin_utils.diagnosis.checks_cni import subject_of
 from ..plugin_utils.diagnosis.cni_mend import mended
 from ..plugin_utils.diagnosis.expectations import Expectations, network_name
 from ..plugin_utils.diagnosis.finding import Action
-from ..plugin_utils.diagnosis.scene import cni_reads
+from ..plugin_utils.diagnosis.scene import cni_reads, further
 from ..plugin_utils.diagnosis.table import remedy_of
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
@@ -112,6 +112,8 @@ class ActionModule(ComponentAction):
         )
         if missing := reading.missing(cni_reads(layout)):
             reading = reading.merged(self._link.probe(missing), missing)
+        if more := further(reading, expect):
+            reading = reading.merged(self._link.probe(more), more)
         found = mended(reading, layout.cni_conf_dir, subject_of(expect))
         if found is None:
             raise Refused(

@@ -8,6 +8,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check impor
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, KNOWN
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import messages_pasted
 
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 LINK = r"[\1#\2](https://github.com/\1/issues/\2)"
@@ -39,7 +40,7 @@ def messages() -> list[str]:
     return [
         f"| `{_readable(each.pattern)}` | {_meaning(KNOWN[each.finding])} | {_cell(KNOWN[each.finding].remedy.text)} "
         f"| {ISSUE.sub(LINK, each.source)} |"
-        for each in MESSAGES
+        for each in (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL)
     ]
 
 

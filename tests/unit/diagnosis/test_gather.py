@@ -12,7 +12,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.expected i
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_workloads, gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Objects, Said
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 
 from tests.unit.components.nodes import LAYOUT
 
@@ -198,3 +199,38 @@ def test_the_ends_of_logs_are_asked_for_and_read() -> None:
     node.parts[file_key(r"C:\k\flanneld.log")] = log("cut \xff in the middle\nWaiting for the Network to be created\n")
     texts = gather.log_texts(LAYOUT, expected, first, Reading(parts=node.parts))
     assert "Waiting for the Network" in texts["flanneld"]
+
+
+class Machine:
+    """A node that answers with what it has, and says what it was asked in the second call."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+        self.asked: list[str] = []
+
+    def read_of(self, queries: tuple[Query, ...]) -> Reading:
+        return Reading(parts={each.key: self.parts[each.key] for each in queries if each.key in self.parts})
+
+    def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:
+        self.asked += [each.key for each in queries]
+        return {each.key: self.parts[each.key] for each in queries if each.key in self.parts}
+
+    def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
+        raise gather.NotRunError("nothing is run here")
+
+
+@pytest.mark.parametrize(
+    ("names", "more"), [(["cni.conf"], False), (["0-own.conf", "cni.conf"], True), (["z.conf"], True)]
+)
+def test_a_configuration_of_an_unusual_name_is_read_where_the_runtime_takes_it(names: list[str], more: bool) -> None:
+    node = healthy()
+    folder = LAYOUT.cni_conf_dir
+    conf = node.parts[file_key(rf"{folder}\cni.conf")]
+    node.parts[file_key(folder)] = {"exists": True, "kind": "directory", "entries": names}
+    node.parts |= {file_key(rf"{folder}\{name}"): conf for name in names}
+    machine = Machine(node.parts)
+    scene = gather.quick(machine, gather.Question("win1", LAYOUT, node.expected, watch_s=0), None)
+    assert (file_key(rf"{folder}\{names[0]}") in machine.asked) == more
+    assert scene.cni_file == names[0]
+    assert scene.cni_conf is not None
+    assert scene.cni_conf.name == "cbr0"
