@@ -8,6 +8,15 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+try {
+    # Windows PowerShell begins the input of every program it starts with the mark of this encoding, if that has one.
+    [System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
+}
+catch {
+    # There is no console.
+    $null = $_
+}
 
 function Read-NodeOrder {
     <# .SYNOPSIS The four fields of the line that standard input begins with: what to do, how many bytes follow, and two texts. #>
@@ -53,6 +62,7 @@ function Invoke-NodeProgram {
 
     $start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
     $start.UseShellExecute = $false
+    $start.CreateNoWindow = $true
     $start.RedirectStandardInput = $true
     $start.RedirectStandardOutput = $true
     $start.RedirectStandardError = $true

@@ -5,6 +5,13 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+try {
+ [System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
+}
+catch {
+ $null = $_
+}
 
 function Get-NodeStreamHash {
  param([System.IO.Stream]$Stream)
@@ -103,6 +110,7 @@ function Invoke-NodeProgram {
 
  $start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
  $start.UseShellExecute = $false
+ $start.CreateNoWindow = $true
  $start.RedirectStandardInput = $true
  $start.RedirectStandardOutput = $true
  $start.RedirectStandardError = $true
