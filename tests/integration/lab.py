@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTIONS = ROOT / ".venv" / "collections"
 # The scripts of the environment that pytest runs in; not resolved, since its python is a link.
 SCRIPTS = Path(sys.executable).parent
-TIMEOUT_S = 180.0
+TIMEOUT_S = 600.0
 IMPATIENT = ("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=2")
 """A user's own arguments: a node that goes silent is noticed after three seconds, not after a minute; they are real."""
 _RECAP = re.compile(r"^(?P<host>\S+)\s+: (?P<counts>ok=\d+\s.*)$", re.MULTILINE)

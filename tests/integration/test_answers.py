@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -45,9 +44,8 @@ def test_a_node_that_fails_each_time_it_is_asked_is_not_asked_for_ever(bench: Be
     errors = [ModuleError("node_apply", why, when="after", caught=False)]
     errors += [ModuleError("node_apply", why, caught=False) for _ in range(20)]
     host.in_turn(lambda: host.node.faults.module_errors.extend(errors))
-    started = time.monotonic()
     run = site(bench, winkube_reconnect_timeout=600)
-    assert time.monotonic() - started < 60
+    assert bench.account().modules.count("winkube.node.node_apply") <= 10, "there were answers left"
     assert run.recap["win1"].failed == 1, run
     assert why in run.output, run
     assert "what became of batch" in run.output, run

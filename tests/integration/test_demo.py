@@ -17,7 +17,7 @@ from tests.integration.lab import ROOT
 def run(*command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A command of the clone, as `make` runs it."""
     here = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1", **(env or {})}
-    return subprocess.run(command, cwd=ROOT, env=here, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=ROOT, env=here, capture_output=True, text=True, timeout=900, check=False)
 
 
 @pytest.mark.row("NY-13", "VC-20")

@@ -74,7 +74,7 @@ class Place:
     def run(self, program: str, *arguments: str) -> Ran:
         command = [str(Path(sys.executable).parent / program), *arguments]
         done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300, check=False
         )
         assert "Traceback" not in done.stdout + done.stderr
         return Ran(done.returncode, done.stdout, done.stderr)

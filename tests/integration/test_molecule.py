@@ -13,7 +13,8 @@ import pytest
 from tests.integration.lab import ROOT, SCRIPTS
 from tests.molecule.__main__ import destroy
 
-MOLECULE_TIMEOUT_S = 600.0
+CLOCK = Path(__file__).parent / "clock"
+MOLECULE_TIMEOUT_S = 900.0
 
 
 def molecule(home: Path, *arguments: str, **environment: str) -> tuple[int, str]:
@@ -28,6 +29,7 @@ def molecule(home: Path, *arguments: str, **environment: str) -> tuple[int, str]
         "MOLECULE_EPHEMERAL_DIRECTORY": str(home / "run"),
         "NO_COLOR": "1",
         "COLUMNS": "400",
+        "PYTHONPATH": str(CLOCK),
         **environment,
     }
     with subprocess.Popen(

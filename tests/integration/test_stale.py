@@ -36,7 +36,7 @@ def site_while(bench: Bench, work: Callable[[], None], **more: Any) -> Run:
     thread = threading.Thread(target=wait_and_work, daemon=True)
     thread.start()
     run = site(bench, "-v", playbook=bench.play(PLAY.replace("@", str(bench.directory))), **more)
-    thread.join(timeout=10)
+    thread.join(timeout=120)
     return run
 
 

@@ -217,7 +217,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
         os.environ.clear()
         os.environ.update(environment)
         if REAL_CLOCK not in environment:
-            _let_the_clock_go_on()
+            let_the_clock_go_on()
         imported = False
         spent = 0.0
         while True:
@@ -336,7 +336,7 @@ def _copy_no_constants() -> None:
             kind.__deepcopy__ = lambda self, memo: self
 
 
-def _let_the_clock_go_on() -> None:
+def let_the_clock_go_on() -> None:
     real_sleep, real_monotonic = time.sleep, time.monotonic
     passed = 0.0
 

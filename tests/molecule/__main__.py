@@ -31,8 +31,8 @@ from tests.lab.server.nodes import NodeSpec, parse_nodes
 from tests.lab.server.whole import add_linux_hosts, contexts
 
 ROOT = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 30.0
-STOP_TIMEOUT_S = 10.0
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
 BACKENDS = {"l2bridge": "host-gw", "overlay": "vxlan"}
 
 

@@ -17,8 +17,8 @@ from tests.lab.server.client import ControlError, ask, read_lab
 from tests.lab.server.nodes import DEFAULT_NODES, Access, NodesError, parse_nodes
 
 ROOT = Path(__file__).resolve().parents[3]
-START_TIMEOUT_S = 20.0
-STOP_TIMEOUT_S = 10.0
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
 
 
 def main(arguments: Sequence[str]) -> int:

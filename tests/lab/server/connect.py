@@ -32,7 +32,7 @@ def connect(lab_json: str, host: str, port: str) -> int:
         return _refuse(f"no simulated node claims {host}:{port}; the lab has {claimed or 'no nodes'}")
     address, _, listening = node["listen"].rpartition(":")
     try:
-        peer = socket.create_connection((address, int(listening)), timeout=10)
+        peer = socket.create_connection((address, int(listening)), timeout=60)
     except OSError as error:
         return _refuse(
             f"the simulated node {name} does not answer on {node['listen']} ({error}); does the lab still run?"

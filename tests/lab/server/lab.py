@@ -79,7 +79,7 @@ class Lab:
         self._call(self.door.stop())
         self._call(_cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=60)
         self._loop.close()
         self._executor.shutdown(wait=False, cancel_futures=True)
         self.sources.stop()
@@ -94,7 +94,7 @@ class Lab:
 
     def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the lab's loop and wait for it."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=120)
 
     # -- the cluster ---------------------------------------------------------------------------------------------
 
