@@ -13,7 +13,7 @@ from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.cri.client import Tls as ClientTls
-from ..plugin_utils.cri_tcp import arguments, expiry, node, proof, rehearsal
+from ..plugin_utils.cri_tcp import arguments, expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
@@ -31,7 +31,7 @@ class ActionModule(ComponentAction):
     _encrypted = False
     _own: ClientTls | None = None
     _left_over = ""
-    _rehearsed: rehearsal.Rehearsed | None = None
+    _rehearsed: proof.Rehearsed | None = None
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
@@ -63,12 +63,12 @@ class ActionModule(ComponentAction):
         self._left_over = self._left_over or expiry.finding(layout, reading)
         if (off := node.firewall_off(self._wanted, reading))[0]:
             self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources keeps nobody out."
-        self._text = rehearsal.config_of(found).text
+        self._text = proof.config_of(found).text
         return found
 
     def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
         """Let containerd read the new file before anything is stopped."""
-        return rehearsal.rehearsal(self._wanted, resources, reading)
+        return proof.rehearsal(self._wanted, resources, reading)
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """With what only this task looks at."""
@@ -83,22 +83,20 @@ class ActionModule(ComponentAction):
     def _apply(self, batch: Batch, batch_id: str, layout: Layout, reading: Reading) -> Mapping[str, Any]:
         """As for any component; after the rehearsal, what containerd made of the file decides whether to go on."""
         answer = super()._apply(batch, batch_id, layout, reading)
-        if rehearsal.is_rehearsal(batch) and answer.get("answer") != "stale":
-            self._rehearsed = rehearsal.judge_rehearsal(self._wanted, answer, self._text)
+        if proof.is_rehearsal(batch) and answer.get("answer") != "stale":
+            self._rehearsed = proof.judge_rehearsal(self._wanted, answer, self._text)
         return answer
 
-    def _tell(self, rehearsed: rehearsal.Rehearsed, layout: Layout) -> None:
+    def _tell(self, rehearsed: proof.Rehearsed, layout: Layout) -> None:
         """After closing: what else has changed, and NodeError where another file keeps the port open."""
         if rehearsed.others:
-            self.warn_once(f"{self._host}: closed, and besides {rehearsal.others_sentence(rehearsed.others)}")
+            self.warn_once(f"{self._host}: closed, and besides {proof.others_sentence(rehearsed.others)}")
         if rehearsed.fault:
-            folders = rehearsal.import_folders(self._text, layout)
+            folders = proof.import_folders(self._text, layout)
             known = Reading().merged(self._link.probe(folders), folders)
-            files = rehearsal.imported_files(self._text, layout, known)
+            files = proof.imported_files(self._text, layout, known)
             known = known.merged(self._link.probe(files), files) if files else known
-            raise NodeError(
-                rehearsal.still_open(layout, rehearsed.found, rehearsed.fault, rehearsal.opened_by(files, known))
-            )
+            raise NodeError(proof.still_open(layout, rehearsed.found, rehearsed.fault, proof.opened_by(files, known)))
 
     def _prove(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""

@@ -12,20 +12,16 @@ from typing import Any
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.networks import HNS
 from ..plugin_utils.diagnosis.checks_cni import subject_of
 from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.cni_mend import mended
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import WARNING, Finding, fails
-from ..plugin_utils.diagnosis.scene import Scene, further, listed_adapters, reads, scene_of
+from ..plugin_utils.diagnosis.scene import Scene, further, listed_adapters, reads, recorded_reading, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, left_out
-from ..plugin_utils.engine import windows_path
-from ..plugin_utils.engine.batch import as_base64
-from ..plugin_utils.engine.reading import Reading, file_key
+from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.network import port_blocks, virtual_machine
 from ..plugin_utils.network.cni_guess import guess
-from ..plugin_utils.network.parse import KINDS
 from ..plugin_utils.network.port_blocks import Ports
 from ..plugin_utils.network.virtual_machine import VmAdapter
 from ..plugin_utils.node.link import NodeError
@@ -41,7 +37,7 @@ class ActionModule(NodeAction):
         """One reading of the node, one look at the cluster, and what is wrong in them."""
         expect = _expectations(options, layout)
         recorded = any(text for name, text in (options["dump"] or {}).items() if name != "cni_conf_name")
-        reading = _recorded(options["dump"], layout) if recorded else self._read(expect)
+        reading = recorded_reading(options["dump"], layout) if recorded else self._read(expect)
         view = self._view(options)
         scene = scene_of(reading, expect, view, *_given(options))
         report = diagnose(scene, HNS_CHECK)
@@ -114,22 +110,6 @@ def _reminders(reading: Reading, *, asked: bool) -> list[str]:
     """What cannot be seen from inside and nobody was asked for."""
     found = "" if asked else virtual_machine.reminder(listed_adapters(reading))
     return [found] if found else []
-
-
-def _recorded(dump: Mapping[str, Any], layout: Layout) -> Reading:
-    """What somebody recorded in place of what the node says; a kind that is not in it was listed as empty."""
-    answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
-    parts: dict[str, Any] = {HNS: {"available": True, **answers}} if answers else {}
-    if dump.get("cni_conf"):
-        name = dump["cni_conf_name"]
-        content = as_base64(dump["cni_conf"].encode())
-        parts[file_key(layout.cni_conf_dir)] = {"exists": True, "kind": "directory", "entries": [name]}
-        parts[file_key(windows_path.join(layout.cni_conf_dir, name))] = {
-            "exists": True,
-            "kind": "file",
-            "content": content,
-        }
-    return Reading(parts=parts)
 
 
 def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:

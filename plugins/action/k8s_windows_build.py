@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.provision import local_build, provision_source
+from ..plugin_utils.provision import provision_source
 
 display = Display()
 
@@ -42,14 +42,14 @@ class ActionModule(ActionBase):
             raise Refused(f"directory: {folder} is no folder on the controller.")
 
         def look() -> str:
-            return local_build.stamp(folder, options["endings"])
+            return provision_source.stamp(folder, options["endings"])
 
         name, seen = options["name"], look()
         if options["watch"]:
             if options["since"] == seen:
                 display.display(f"{name}: waiting for a change below {folder} (Ctrl-C ends)")
-            seen = local_build.changed(look, options["since"], options["settle"])
-        made = local_build.make(options["command"], folder, {k: str(v) for k, v in options["environment"].items()})
+            seen = provision_source.changed(look, options["since"], options["settle"])
+        made = provision_source.make(options["command"], folder, {k: str(v) for k, v in options["environment"].items()})
         told = {"seconds": made.seconds, "output": made.output, "stamp": seen, "changed": made.code == 0}
         if made.code != 0:
             why = f"{name}: the build ended with exit code {made.code} after {made.seconds} s:\n{made.output}"
@@ -59,5 +59,5 @@ class ActionModule(ActionBase):
         found = provision_source.newest(name, folder / options["result"])
         if found is None:
             raise Refused(f"{name}: the build ended well, but there is none at {folder / options['result']}.")
-        about = local_build.about(found, folder)
-        return told | {"built": True, "file": about, "msg": local_build.sentence(name, about, made.seconds)}
+        about = provision_source.about(found, folder)
+        return told | {"built": True, "file": about, "msg": provision_source.sentence(name, about, made.seconds)}

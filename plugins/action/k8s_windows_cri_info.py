@@ -23,8 +23,8 @@ from ..plugin_utils.cri import plot
 from ..plugin_utils.cri.client import CriClient, CriError
 from ..plugin_utils.cri.inventory import look
 from ..plugin_utils.cri.kubelet import KubeletProxy
-from ..plugin_utils.cri.samples import CRICTL, Sample, SampleError, as_object, of_container_stats, of_summary
-from ..plugin_utils.cri.watch import Wanted, report, rows, summary_line, take
+from ..plugin_utils.cri.samples import Sample, SampleError
+from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, rows, summary_line, take
 from ..plugin_utils.facts.version import VersionError
 
 display = Display()
@@ -56,8 +56,8 @@ class ActionModule(ActionBase):
         return result
 
     def _stats(self, options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:
-        wanted, given, kubelet = _wanted(how), _given(how), _kubelet(options)
-        if not options["address"] and kubelet is None and not given:
+        wanted, elsewhere, kubelet = Wanted.of(how), read_elsewhere(how), _kubelet(options)
+        if not options["address"] and kubelet is None and not elsewhere:
             raise SampleError(
                 "Nobody is asked and nothing was read elsewhere: give address, or node_name and cluster, or "
                 "stats.crictl, or stats.summaries."
@@ -71,7 +71,7 @@ class ActionModule(ActionBase):
                 if wanted.second_caller_s > 0:
                     second = stack.enter_context(CriClient.of(options))
                     second.version()
-            found = take(wanted, runtime, second, kubelet, given, each=self._each(how))
+            found = take(wanted, runtime, second, kubelet, elsewhere, each=self._each(how))
         result = report(wanted, found)
         self._keep(how, how["title"] or f"CPU usage, {options['node_name']}", result["readings"], result["verdicts"])
         for one in result["findings"]:
@@ -126,28 +126,6 @@ def _written(name: str, where: str, text: str, mode: str = "w") -> None:
             file.write(text)
     except OSError as error:
         raise SampleError(f"stats.{name}: {path} cannot be written: {error.strerror}.") from None
-
-
-def _wanted(how: dict[str, Any]) -> Wanted:
-    for name, least in (("samples", 1), ("interval", 0), ("second_caller", 0), ("busy_millicores", 0)):
-        if how[name] < least:
-            raise SampleError(f"stats.{name}: {how[name]} is less than {least}.")
-    return Wanted(
-        samples=how["samples"],
-        interval_s=how["interval"],
-        second_caller_s=how["second_caller"],
-        names=tuple(how["names"]),
-        busy=frozenset(how["busy"]),
-        busy_millicores=how["busy_millicores"],
-        containerd_version=how["containerd_version"],
-        kubelet_stats=how["kubelet_stats"],
-    )
-
-
-def _given(how: dict[str, Any]) -> tuple[Sample, ...]:
-    crictl = [as_object(one, f"stats.crictl[{number}]") for number, one in enumerate(how["crictl"])]
-    summaries = [as_object(one, f"stats.summaries[{number}]") for number, one in enumerate(how["summaries"])]
-    return (*(of_container_stats(one, CRICTL) for one in crictl), *(of_summary(one) for one in summaries))
 
 
 def _kubelet(options: dict[str, Any]) -> KubeletProxy | None:

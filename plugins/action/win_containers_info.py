@@ -12,7 +12,7 @@ from typing import Any
 from ..plugin_utils import verdict
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import HNS, hns_query
-from ..plugin_utils.cri import containers, host_tools
+from ..plugin_utils.cri import containers
 from ..plugin_utils.cri.containers import HCS_SERVICE, SHIM, Seen
 from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.batch import Batch, Op
@@ -35,7 +35,7 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Ask containerd and Windows once, then HCS about each container."""
         try:
-            wanted = [host_tools.container_id(text) for text in options["containers"]]
+            wanted = [containers.container_id(text) for text in options["containers"]]
         except ValueError as error:
             raise Refused(f"containers: {error}") from error
         if self._task.check_mode:
@@ -76,7 +76,7 @@ class ActionModule(NodeAction):
 
     def _listed(
         self, layout: Layout, reading: Reading, notes: list[str]
-    ) -> tuple[Sequence[host_tools.Task], Mapping[int, host_tools.Process], Mapping[str, Mapping[str, str]]]:
+    ) -> tuple[Sequence[containers.Task], Mapping[int, containers.Process], Mapping[str, Mapping[str, str]]]:
         """Tasks, processes by pid, and Kubernetes' labels by id."""
         pipe = rf"\\.\pipe\{layout.containerd_pipe}"
         tasks = run(layout.ctr, "--address", pipe, "--namespace", "k8s.io", "task", "ls", encoding="utf-8")
@@ -98,22 +98,22 @@ class ActionModule(NodeAction):
             notes.append(
                 f"There is no crictl.exe ({' or '.join(_crictl(layout))}), so nobody says which container is whose."
             )
-        return host_tools.tasks(listed), host_tools.processes(running), host_tools.labels(pods, known)
+        return containers.tasks(listed), containers.processes(running), containers.labels(pods, known)
 
     def _inside(self, seen: Seen, options: Mapping[str, Any], layout: Layout, reading: Reading) -> Seen:
         """With what HCS shows of it; a container that is just going away is no error."""
         if not options["hcsdiag"] or seen.task.status != containers.RUNNING:
             return seen
         try:
-            name = host_tools.container_id(seen.task.id)
+            name = containers.container_id(seen.task.id)
             asked = (
-                run(HCSDIAG, "read", name, host_tools.HOSTS_FILE, encoding="utf-8"),
+                run(HCSDIAG, "read", name, containers.HOSTS_FILE, encoding="utf-8"),
                 run(HCSDIAG, "exec", name, "ipconfig"),
             )
             hosts, adapters = self._asked(asked, reading, layout)
         except (NodeError, ValueError) as error:
             return Seen(seen.task, seen.labels, seen.process, notes=(str(error),))
-        return Seen(seen.task, seen.labels, seen.process, host_tools.hosts(hosts), host_tools.adapters(adapters))
+        return Seen(seen.task, seen.labels, seen.process, containers.hosts(hosts), containers.adapters(adapters))
 
     def _asked(self, ops: Sequence[Op], reading: Reading, layout: Layout) -> list[str]:
         """What each of these programs printed. NodeError if one failed. One remote call."""
@@ -143,7 +143,7 @@ def _reads(layout: Layout) -> tuple[Any, ...]:
 
 def _endpoints(reading: Reading, notes: list[str]) -> Mapping[str, str] | None:
     try:
-        return host_tools.endpoints(reading.parts[HNS])
+        return containers.endpoints(reading.parts[HNS])
     except ValueError as error:
         notes.append(f"HNS's endpoints are not known: {error}.")
         return None

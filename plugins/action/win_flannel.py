@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converges flanneld; documented in modules/win_flannel.py."""
+"""Installs and configures flanneld; documented in modules/win_flannel.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..plugin_utils import drain
-from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.component_action import STALE_TRIES
 from ..plugin_utils.components import inbound
 from ..plugin_utils.components.cni import cni, cni_conf
@@ -145,8 +144,5 @@ class ActionModule(KubernetesAction):
         return text
 
     def _answers_of(self, options: Mapping[str, Any]) -> Answers | None:
-        def ask(cluster: Cluster) -> Answers:
-            waits = options["managed_by"] == "service" and not self._task.check_mode
-            return Answers.of(cluster, options["node_name"], waits=waits)
-
-        return self.of_cluster(options, "flannel", ask)
+        waits = options["managed_by"] == "service" and not self._task.check_mode
+        return self.of_cluster(options, "flannel", lambda of: Answers.of(of, options["node_name"], waits=waits))

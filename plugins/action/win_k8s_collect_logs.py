@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..plugin_utils import verdict
-from ..plugin_utils.bundle import collect, contents, issue
+from ..plugin_utils.bundle import collect, issue
 from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.cluster.client import Cluster
@@ -47,14 +47,14 @@ class ActionModule(NodeAction):
         self._runner = reading.file(layout.runner).get("sha256")
         if options["hnstrace"] == "start":
             return self._start(options, reading)
-        paths, secret = contents.wanted(layout, expected, reading, options["files"])
-        commands = contents.commands(
-            layout, expected, events=options["events"], channels=options["channels"] or contents.CHANNELS
+        paths, secret = collect.wanted(layout, expected, reading, options["files"])
+        commands = collect.commands(
+            layout, expected, events=options["events"], channels=options["channels"] or collect.CHANNELS
         )
         programs = dict.fromkeys(command.program for command in commands)
         there = Reading().merged(self._link.probe([file_query(path) for path in dict.fromkeys((*paths, *programs))]))
         if self._task.check_mode:
-            lie = [path for path in paths if contents.sized(there, path)]
+            lie = [path for path in paths if collect.sized(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
         store = self._store(options, own)
         for path in secret:
@@ -100,12 +100,12 @@ class ActionModule(NodeAction):
 
     def _look(self, layout: Layout, expected: Expected) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""
-        reading = self.read_of(contents.reads(layout, expected))
-        more = contents.more_reads(layout, expected, reading)
+        reading = self.read_of(collect.reads(layout, expected))
+        more = collect.more_reads(layout, expected, reading)
         return reading.merged(self._link.probe(more), more) if more else reading
 
     def _apply(self, ops: Sequence[Op], reading: Reading) -> Mapping[str, Any]:
-        answer = self._link.apply(contents.batch(ops, reading.machine), uuid.uuid4().hex, self._runner)
+        answer = self._link.apply(collect.batch(ops, reading.machine), uuid.uuid4().hex, self._runner)
         self._runner = runner_sha256()
         return answer
 
@@ -118,14 +118,14 @@ class ActionModule(NodeAction):
             )
         if self._task.check_mode:
             return self._result(changed=True)
-        op = contents.start_trace(script, options["hnstrace_file"], options["hnstrace_max"])
+        op = collect.start_trace(script, options["hnstrace_file"], options["hnstrace_max"])
         verdict.must_be_done(self._apply([op], reading), "hnstrace")
         return self._result(changed=True, trace=options["hnstrace_file"])
 
     def _stop(self, options: Mapping[str, Any], store: Store, reading: Reading) -> bool:
         """Stop the trace and fetch its file. NodeError if there is none."""
         file = str(options["hnstrace_file"])
-        answer = self._apply([contents.stop_trace()], reading)
+        answer = self._apply([collect.stop_trace()], reading)
         verdict.must_be_done(answer, "hnstrace")
         found = self._link.probe([file_query(file)]).get(file_key(file)) or {}
         if not found.get("exists"):

@@ -5,34 +5,25 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.diagnosis.checks_cni import subject_of
-from ..plugin_utils.diagnosis.cni_mend import mended
-from ..plugin_utils.diagnosis.expectations import Expectations, network_name
+from ..plugin_utils.diagnosis import cni_mend
 from ..plugin_utils.diagnosis.finding import Action
 from ..plugin_utils.diagnosis.scene import cni_reads, further
 from ..plugin_utils.diagnosis.table import remedy_of
-from ..plugin_utils.engine.batch import Batch
-from ..plugin_utils.engine.reading import Reading
+from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import display
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
-from ..plugin_utils.run_id import RUN_ID
+from ..plugin_utils.repair_action import RepairAction
 
 
-class ActionModule(ComponentAction):
+class ActionModule(RepairAction):
     """win_k8s_repair. The action rejoin plans as a component does; the others look and act by themselves."""
 
     module = "win_k8s_repair"
@@ -45,8 +36,7 @@ class ActionModule(ComponentAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
         check_options(options)
-        self._options, self._layout = options, layout
-        self._texts: list[str] = []
+        self.begin(options, layout)
         work = {
             "rejoin": self._rejoin,
             "network": self._network,
@@ -63,9 +53,7 @@ class ActionModule(ComponentAction):
 
     def _rejoin(self) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""
-        join.check_name(self._options["node_name"])
-        cluster = Cluster.open(self._options["cluster"])
-        if cluster is None:
+        if (cluster := self._cluster()) is None:
             raise Refused(
                 "Whether a node was deleted only the cluster can say: set winkube_cluster.kubeconfig to a kubeconfig "
                 "on the controller."
@@ -78,13 +66,18 @@ class ActionModule(ComponentAction):
     ) -> tuple[Resource, ...]:
         """The clean-up; nothing for a machine that is no previously deleted node. With cni_conf the file."""
         if self._mends:
-            return self._configuration(options, layout, reading, mark)
-        if missing := reading.missing(rejoin.reads(layout)):
-            reading = reading.merged(self._link.probe(missing), missing)
+            expect = cni_mend.expectations(options, layout)
+            reading = self._looked(reading, cni_reads(layout))
+            return cni_mend.resources(self._looked(reading, further(reading, expect)), expect, mark)
+        reading = self._looked(reading, rejoin.reads(layout))
         ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
         situation = join.Situation(layout, options["join"], options["node_name"], reading, self._node, asked=True)
         self._past = rejoin.past(situation, ours, always=options["always"])
         return (rejoin.Leftovers(layout, self._past, ours, conf=options["cni_managed_by"] == "service"),)
+
+    def _looked(self, reading: Reading, queries: Sequence[Query]) -> Reading:
+        missing = reading.missing(queries)
+        return reading.merged(self._link.probe(missing), missing) if missing else reading
 
     def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """And what was found, whether the machine has to join anew, and which roles follow."""
@@ -97,53 +90,31 @@ class ActionModule(ComponentAction):
         self._mends = True
         return super().work(self._options, self._layout)
 
-    def _configuration(
-        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
-    ) -> tuple[Resource, ...]:
-        expect = Expectations(
-            layout=layout,
-            network_name=network_name(options["network_mode"], options["network_name"])
-            if options["cni_managed_by"] == "service"
-            else "",
-            management_ip=options["management_ip"],
-            cluster_cidr=options["cluster_cidr"],
-            service_cidr=options["service_cidr"],
-            plugins_version=options["plugins_version"],
-        )
-        if missing := reading.missing(cni_reads(layout)):
-            reading = reading.merged(self._link.probe(missing), missing)
-        if more := further(reading, expect):
-            reading = reading.merged(self._link.probe(more), more)
-        found = mended(reading, layout.cni_conf_dir, subject_of(expect))
-        if found is None:
-            raise Refused(
-                f"There is no CNI configuration in {layout.cni_conf_dir} to mend, or it has more than 64 KB: run "
-                "site.yml with the tag flannel, which writes flannel's own."
-            )
-        return (found.resource(layout, mark),) if found.differs or found.problem else ()
+    def _cluster(self) -> Cluster | None:
+        join.check_name(self._options["node_name"])
+        return Cluster.open(self._options["cluster"])
 
     def _network(self) -> dict[str, Any]:
-        join.check_name(self._options["node_name"])
-        cluster = Cluster.open(self._options["cluster"])
+        cluster = self._cluster()
         nodes = None if cluster is None else list(cluster.nodes())
-        self._queries = (*network.reads(self._layout), *rejoin.runner_reads(self._layout))
+        self.queries = (*network.reads(self._layout), *rejoin.runner_reads(self._layout))
         recorded = hns.recorded(self._layout, self.look())
         if stuck := network.repair(network.Wanted.of(self._options, self._layout, nodes, recorded), self):
             raise NodeError(f"{self.component}: {stuck}")
-        return self._result()
+        return self.result()
 
     def _restart(self) -> dict[str, Any]:
-        self._queries = (*restart.reads(self._layout), *rejoin.runner_reads(self._layout))
+        self.queries = (*restart.reads(self._layout), *rejoin.runner_reads(self._layout))
         batch, text = restart.batch(self._layout, self._options["services"], self.look())
         if text:
-            self._carry_out(batch, text)
-        return self._result()
+            self.carry_out(batch, text)
+        return self.result()
 
     def _finding(self) -> dict[str, Any]:
         """What mends a finding: an action of this module, or roles that follow."""
         remedy = remedy_of(self._options["finding"])
         if remedy.action == Action.CONVERGE:
-            return {**self._result(), "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
+            return {**self.result(), "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
         if remedy.action == Action.RESTART:
             self._options = {**self._options, "services": list(remedy.on)}
             return self._restart()
@@ -159,13 +130,13 @@ class ActionModule(ComponentAction):
         return {**done, "roles": list(rejoin.roles(self._layout, self.seen))} if switch else done
 
     def _take_over(self) -> dict[str, Any]:
-        self._queries = (*take_over.reads(self._layout), *rejoin.runner_reads(self._layout))
+        self.queries = (*take_over.reads(self._layout), *rejoin.runner_reads(self._layout))
         reading = self.look()
         take_over.refuse_misnamed(self._layout, reading)
         going = take_over.loose(self._layout, reading)
         if batch := take_over.batch(self._layout, going, reading):
-            self._carry_out(batch, *(each.text for each in going))
-        return self._result() | take_over.as_data(take_over.services(self._layout, reading), going)
+            self.carry_out(batch, *(each.text for each in going))
+        return self.result() | take_over.as_data(take_over.services(self._layout, reading), going)
 
     def _acknowledge(self) -> dict[str, Any]:
         """Say that somebody has looked; NodeError if the node is not blocked by this batch."""
@@ -173,46 +144,4 @@ class ActionModule(ComponentAction):
         if not self._task.check_mode and self._link.acknowledge(batch).get("outcome") != "done":
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")
         self._texts.append(f"acknowledge the failed batch {batch}")
-        return self._result()
-
-    # -- what network.Node has -----------------------------------------------------------------------------------------
-
-    def look(self, after_s: float = 0) -> Reading:
-        """Read anew what the action is about."""
-        if not self._task.check_mode:
-            time.sleep(after_s)
-        self.seen: Reading = self.read_of(self._queries)
-        return self.seen
-
-    def send(self, remedy: network.Remedy) -> None:
-        """NodeError if it was rolled back."""
-        self._carry_out(remedy.batch, f"{remedy.text} ({remedy.why})")
-        if not self._task.check_mode:
-            self.look()
-
-    def attempt(self, remedy: network.Remedy) -> str:
-        """As `send`; why it was rolled back is warned of."""
-        try:
-            self.send(remedy)
-        except NodeError as error:
-            display.warning(f"{self._host}: {error}")
-            return str(error)
-        return ""
-
-    def _carry_out(self, batch: Batch, *texts: str) -> None:
-        if not self._task.check_mode:
-            self._texts += drain.before(batch, self._options, RUN_ID)
-            answer = self._apply(batch, uuid.uuid4().hex, self._layout, self.seen)
-            if answer.get("answer") == "stale":
-                raise NodeError(f"{self.component}: the machine was restarted meanwhile. Run again.")
-        self._texts += texts
-
-    def _result(self) -> dict[str, Any]:
-        result: dict[str, Any] = {
-            "changed": bool(self._texts),
-            "steps": as_steps(self._texts, planned=self._task.check_mode),
-            "winkube": {"calls": self._link.calls},
-        }
-        if self._task.diff and self._texts:
-            result["diff"] = [{"prepared": "".join(f"{text}\n" for text in self._texts)}]
-        return result
+        return self.result()

@@ -26,9 +26,8 @@ sys.path.insert(0, str(COLLECTIONS))
 from ansible.playbook.play_context import PlayContext
 from ansible.plugins.loader import connection_loader, init_plugin_loader, shell_loader
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.pull import offered
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Pushed, prepared, push
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import ports_of
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import offered, ports_of
 
 VARIABLE = "WINKUBE_BENCH_BUILDS"
 STAGING = "C:\\ProgramData\\winkube\\staging"

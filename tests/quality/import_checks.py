@@ -141,3 +141,18 @@ def pages_of_one_chapter(root: Path, names: Iterable[str]) -> list[str]:
         and (lines := len(sources[name].splitlines())) < SMALL
         and OWN not in (ast.get_docstring(ast.parse(sources[name])) or "")
     ]
+
+
+LONGEST_ACTION = 150
+"""Lines of an action plugin: options in, plugin_utils called, result out."""
+
+
+def thick_actions(root: Path, names: Iterable[str]) -> list[str]:
+    """Action plugins that do more than hand on, by their length."""
+    return [
+        f"plugins/action/{path.name}: {lines} lines, more than {LONGEST_ACTION}: move what decides into plugin_utils"
+        for path in map(PurePosixPath, names)
+        if path.parent == PurePosixPath("plugins/action")
+        and path.suffix == ".py"
+        and (lines := len((root / path).read_text(encoding="utf-8").splitlines())) > LONGEST_ACTION
+    ]

@@ -15,11 +15,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import (
     Clock,
     Link,
+    NoAnswerError,
     NodeError,
     OutcomeUnknown,
     Silence,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.node.time_limit import NoAnswerError
 
 BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
 ID = "ab" * 16

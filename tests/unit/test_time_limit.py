@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node import time_limit
-from ansible_collections.winkube.node.plugins.plugin_utils.node.time_limit import NoAnswerError, within
+from ansible_collections.winkube.node.plugins.plugin_utils.node import link
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NoAnswerError, within
 
 SHORT_S = 0.1
 LONG_S = 60.0
@@ -46,7 +46,7 @@ def test_a_program_that_is_waited_for_ends_with_the_call() -> None:
 
 
 def test_a_program_that_does_not_want_to_end_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limit, "END_S", 0.1)
+    monkeypatch.setattr(link, "END_S", 0.1)
     started = []
 
     def call() -> int:
@@ -79,7 +79,7 @@ def test_a_plugin_that_tries_again_after_any_exception_is_ended_too() -> None:
 
 def test_tidying_up_has_an_end_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """The winrm plugin tells a silent node that its command is over, and waits for the answer."""
-    monkeypatch.setattr(time_limit, "AGAIN_S", 0.1)
+    monkeypatch.setattr(link, "AGAIN_S", 0.1)
 
     def call() -> None:
         try:

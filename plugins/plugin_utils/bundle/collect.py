@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is fetched from a node and put into its bundle: files, what the probe reads, what programs say.
+"""What a bundle holds: what is fetched from a node, and how. Files, what the probe reads, what programs say.
 
 A few at a time, so that each answer fits; what cannot be had is named in the bundle and holds up nothing else.
 """
@@ -14,14 +14,267 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..components import networks
+from ..components import networks, registry
+from ..components.expected import Expected
+from ..components.layout import Layout
+from ..diagnosis import programs as verify
 from ..engine import windows_path
-from ..engine.batch import Op
-from ..engine.reading import Query, Reading, file_key, file_query
+from ..engine.batch import Batch, Op
+from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
+from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
+from ..facts.flannel import NET_CONF
 from ..node.link import NodeError
-from .contents import AT_ONCE, HNS_OBJECTS, Command, sized
+from . import redact
 from .redact import name_in_bundle
 from .store import HEAD, LIMIT, TAIL, Store, decoded, joined, whole_lines
+
+HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
+
+CHANNELS = (
+    "System",
+    "Application",
+    "Microsoft-Windows-Host-Network-Service-Admin",
+    "Microsoft-Windows-Host-Network-Service-Operational",
+    "Microsoft-Windows-Hyper-V-Compute-Admin",
+    "Microsoft-Windows-Hyper-V-Compute-Operational",
+    "Microsoft-Windows-Hyper-V-VmSwitch-Operational",
+)
+"""Event logs. Source: collectlogs.ps1, which copies Microsoft-Windows-Hyper-V*.evtx and
+Microsoft-Windows-Host-Network-Service*.evtx; which of them there are differs per release of Windows."""
+
+WINDOWS_SERVICES = (
+    "hns",
+    "vmcompute",
+    "vfpext",
+    "dnscache",
+    "iphlpsvc",
+    "BFE",
+    "mpssvc",
+    "nsi",
+    "SharedAccess",
+    "vmms",
+)
+"""Source: collectlogs.ps1."""
+
+AT_ONCE = 8
+"""Programs of one batch: each may print 64 KB, together 512 KB (docs/protocol.md)."""
+LOGS = (".log", ".err", ".out")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program whose output becomes `file` of the bundle."""
+
+    file: str
+    program: str
+    args: tuple[str, ...]
+    encoding: str = "oem"
+    timeout_s: int = 60
+
+    @property
+    def op(self) -> Op:
+        """The op that runs it, whatever it ends with."""
+        return run(self.program, *self.args, ok_exit=ANY_EXIT, timeout_s=self.timeout_s, encoding=self.encoding)
+
+    @property
+    def line(self) -> str:
+        """As a person would type it."""
+        return " ".join([windows_path.name(self.program), *self.args])
+
+
+def commands(
+    layout: Layout, expected: Expected, *, events: int, channels: Sequence[str] = CHANNELS
+) -> tuple[Command, ...]:
+    """All programs, those that tell most first. `events` is how many of the newest events of each log."""
+    return (*_containers(layout), *_network(), *_services(layout, expected), *_system(), *_events(channels, events))
+
+
+def _containers(layout: Layout) -> Iterable[Command]:
+    crictl = windows_path.join(layout.containerd_bin_dir, "crictl.exe")
+    at = ("--runtime-endpoint", f"npipe:////./pipe/{layout.containerd_pipe}")
+    for name, words in {
+        "pods": ("pods", "-o", "json"),
+        "ps": ("ps", "-a", "-o", "json"),
+        "stats": ("stats", "-a"),
+        "images": ("images",),
+        "version": ("version",),
+    }.items():
+        yield Command(f"containers/crictl-{name}.txt", crictl, (*at, *words), "utf-8")
+    pipe = ("--address", rf"\\.\pipe\{layout.containerd_pipe}")
+    for name, words in {
+        "version": ("version",),
+        "containers": ("--namespace", "k8s.io", "containers", "list"),
+        "tasks": ("--namespace", "k8s.io", "tasks", "list"),
+    }.items():
+        yield Command(f"containers/ctr-{name}.txt", layout.ctr, (*pipe, *words), "utf-8")
+    yield Command("containers/hcsdiag-list.txt", rf"{SYSTEM32}\hcsdiag.exe", ("list",))
+
+
+def _network() -> Iterable[Command]:
+    netsh = rf"{SYSTEM32}\netsh.exe"
+    yield Command("network/ipconfig.txt", rf"{SYSTEM32}\ipconfig.exe", ("/allcompartments", "/all"))
+    yield Command("network/routes.txt", rf"{SYSTEM32}\route.exe", ("print",))
+    yield Command("network/mtu.txt", netsh, ("interface", "ipv4", "show", "interfaces"))
+    yield Command("network/arp.txt", rf"{SYSTEM32}\arp.exe", ("-a",))
+    yield Command("network/netstat.txt", rf"{SYSTEM32}\netstat.exe", ("-ano",))
+    for kind in ("tcp", "udp"):
+        yield Command(
+            f"network/excluded-ports-{kind}.txt", netsh, ("interface", "ipv4", "show", "excludedportrange", kind)
+        )
+        yield Command(f"network/dynamic-ports-{kind}.txt", netsh, ("interface", "ipv4", "show", "dynamicport", kind))
+    yield Command("network/firewall.txt", netsh, ("advfirewall", "show", "allprofiles"))
+    yield Command("network/hnsdiag.txt", rf"{SYSTEM32}\hnsdiag.exe", ("list", "all", "-d"))
+    yield Command("network/vfp-ports.txt", rf"{SYSTEM32}\vfpctrl.exe", ("/list-vmswitch-port",))
+
+
+def _services(layout: Layout, expected: Expected) -> Iterable[Command]:
+    ours = [program.service for program in verify.programs(layout, expected)]
+    for name in dict.fromkeys((*ours, *WINDOWS_SERVICES)):
+        yield Command(f"services/{name}.qc.txt", SC, ("qc", name))
+        yield Command(f"services/{name}.query.txt", SC, ("queryex", name))
+
+
+def _system() -> Iterable[Command]:
+    yield Command("system/systeminfo.txt", rf"{SYSTEM32}\systeminfo.exe", (), timeout_s=120)
+    yield Command("system/tasklist.txt", rf"{SYSTEM32}\tasklist.exe", ("/V", "/FO", "CSV", "/NH"))
+
+
+def _events(channels: Iterable[str], count: int) -> Iterable[Command]:
+    for channel in channels:
+        name = channel.replace("/", "-").replace("\\", "-")
+        words = ("qe", channel, f"/c:{count}", "/rd:true", "/f:text")
+        yield Command(f"events/{name}.txt", rf"{SYSTEM32}\wevtutil.exe", words, timeout_s=120)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def batch(ops: Sequence[Op], machine: str) -> Batch:
+    """These ops on this machine, with the time that they may take and a minute."""
+    same = Expectation(system_query(), (("machine", machine),))
+    limit = sum(int(op.args.get("timeout_s") or 60) for op in ops) + 60
+    return Batch("collect_logs", tuple(ops), pre=(same,), deadline_s=limit)
+
+
+def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, ...]:
+    """Folders in which every log is read: C:\\k and the log folder, where services' own command lines point to."""
+    found = [layout.log_dir, layout.root, windows_path.parent(layout.containerd_log)]
+    for program in verify.programs(layout, expected):
+        log = verify.log_of(program, reading)
+        found.append(log.folder or (windows_path.parent(log.file) if log.file else ""))
+    return tuple({windows_path.key(path): path for path in found if path}.values())
+
+
+def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
+    """State, and what lies in the folders of logs as far as they are known before the services are."""
+    nothing = Reading().merged({"services": []})
+    return merge_queries(
+        (
+            *registry.read_plan(layout),
+            *verify.reads(layout, expected),
+            networks.adapters_query(),
+            networks.hns_query(*HNS_OBJECTS),
+            *folder_queries(folders(layout, expected, nothing)),
+        )
+    )
+
+
+def more_reads(layout: Layout, expected: Expected, reading: Reading) -> tuple[Query, ...]:
+    """The folders in which the services that were read log, where `reads` has not asked for them."""
+    known = {query.key for query in reads(layout, expected)}
+    return tuple(each for each in folder_queries(folders(layout, expected, reading)) if each.key not in known)
+
+
+def settings(layout: Layout) -> tuple[str, ...]:
+    """Configuration of the pieces that a node is made of."""
+    return (
+        *(path for each in registry.COMPONENTS for path in each.settings(layout)),
+        NET_CONF,
+    )
+
+
+def folder_queries(paths: Iterable[str]) -> tuple[Query, ...]:
+    """What lies in these folders."""
+    return tuple(file_query(path, entries=True) for path in paths)
+
+
+def logs_in(paths: Iterable[str], reading: Reading) -> tuple[str, ...]:
+    """The logs in folders that were read, klog's own (`kubelet.exe.INFO`, `....log.INFO.20260101-...`) among them."""
+    found: dict[str, str] = {}
+    for folder in paths:
+        for entry in (reading.parts.get(file_key(folder)) or {}).get("entries") or ():
+            name = str(entry).casefold()
+            if name.endswith(LOGS) or ".log." in name:
+                path = windows_path.join(folder, str(entry))
+                found.setdefault(windows_path.key(path), path)
+    return tuple(found.values())
+
+
+def wanted(
+    layout: Layout, expected: Expected, reading: Reading, more: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files to be read, settings first, and those that are left out since they hold secrets."""
+    own = [verify.log_of(program, reading).file for program in verify.programs(layout, expected)]
+    every = (*settings(layout), *own, *logs_in(folders(layout, expected, reading), reading), *more)
+    unique = tuple({windows_path.key(path): path for path in every if path}.values())
+    return (
+        tuple(path for path in unique if not redact.is_secret_file(path)),
+        tuple(path for path in unique if redact.is_secret_file(path)),
+    )
+
+
+def sized(reading: Reading, path: str) -> tuple[int, str] | None:
+    """Size and time of the last change of a file that was looked at; None if there is none."""
+    found: Mapping[str, Any] = reading.parts.get(file_key(path)) or {}
+    if not found.get("exists") or found.get("kind") != "file":
+        return None
+    return int(found.get("size") or 0), str(found.get("written") or "")
+
+
+# A trace of HNS and the virtual switch, as SIG Windows asks for it: started, the problem reproduced, stopped; pure.
+#
+# Source: microsoft/SDN 0c42384a Kubernetes/windows/debug/starthnstrace.cmd (providers, keywords, options); names of the
+# providers from starthnstrace.ps1 there.
+
+TRACE_FILE = r"C:\server.etl"
+TRACE_MAX_MB = 250
+NETSH = rf"{SYSTEM32}\netsh.exe"
+CMD = rf"{SYSTEM32}\cmd.exe"
+NO_SESSION = 1
+"""What netsh ends with, among others, if there is no trace to be stopped; unverified."""
+
+PROVIDERS: tuple[tuple[str, str], ...] = (
+    ("{564368D6-577B-4af5-AD84-1C54464848E6}", ""),  # Microsoft-Windows-Overlay-HNSPlugin
+    ("{0c885e0d-6eb6-476c-a048-2457eed3a5c1}", ""),  # Microsoft-Windows-Host-Network-Service
+    ("{80CE50DE-D264-4581-950D-ABADEEE0D340}", ""),  # Microsoft.Windows.HyperV.Compute
+    ("{D0E4BC17-34C7-43fc-9A72-D89A59D6979A}", ""),  # Microsoft.Windows.HostNetworkingService.PrivateCloudPlugin
+    ("{93f693dc-9163-4dee-af64-d855218af242}", ""),  # Microsoft-Windows-Host-Network-Management
+    ("{A6F32731-9A38-4159-A220-3D9B7FC5FE5D}", ""),  # Microsoft-Windows-SharedAccess_NAT
+    ("{6C28C7E5-331B-4437-9C69-5352A2F7F296}", ""),  # Microsoft.Windows.Hyper.V.VmsIf
+    ("{1F387CBC-6818-4530-9DB6-5F1058CD7E86}", "0xFFDFFFFB"),  # vmswitch, the control path only
+    ("{67DC0D66-3695-47c0-9642-33F76F7BD7AD}", "0xFFFFFFDD"),  # Microsoft-Windows-Hyper-V-VmSwitch
+)
+"""Each with its keywords, empty for all of them."""
+
+
+def start_trace(script: str = "", file: str = TRACE_FILE, max_mb: int = TRACE_MAX_MB) -> Op:
+    """Begin: by the user's own `script` on the node, else by netsh. A ring of `max_mb` MB, without packets."""
+    if script:
+        return run(CMD, "/d", "/c", script, timeout_s=120)
+    words = [word for guid, keywords in PROVIDERS for word in _provider(guid, keywords)]
+    size = ("filemode=circular", f"maxsize={max_mb}")
+    kept = ("report=disabled", "capture=no", f"tracefile={file}", *size, "overwrite=yes", "persistent=yes")
+    return run(NETSH, "trace", "start", "globallevel=6", *words, *kept, timeout_s=120)
+
+
+def stop_trace() -> Op:
+    """End; netsh writes the rest of the file, which takes its time."""
+    return run(NETSH, "trace", "stop", ok_exit=(0, NO_SESSION), timeout_s=600)
+
+
+def _provider(guid: str, keywords: str) -> tuple[str, ...]:
+    return (f"provider={guid}", *((f"keywords={keywords}",) if keywords else ()))
+
 
 STATE = {"network/adapters": networks.ADAPTERS, "system/machine": "system"}
 ONE_ANSWER = 600_000

@@ -367,7 +367,7 @@ def _listener(configuration: Any, tls: ssl.SSLContext) -> Listen:
 
 def _converser(configuration: Any, tls: ssl.SSLContext) -> Converse:
     def converse(path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-        from .conversation import conversation  # as above
+        from .stream import conversation
 
         return conversation(configuration, tls, path, stdin, protocols)
 

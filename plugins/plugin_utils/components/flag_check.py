@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts import feature_gates
-from ..facts.flag_table import Flag, FlagTable, UnknownLineError, judged_by, normalized
+from ..facts.flags import Flag, FlagTable, UnknownLineError, judged_by, normalized
 from ..facts.version import Line
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})

@@ -12,10 +12,8 @@ from typing import Any
 
 from ..engine import command_line, windows_path
 from ..engine.batch import Op
-from ..facts.firewall import KUBELET_PORT as SERVING_PORT
-from ..facts.flag_table import NEWEST
-from ..facts.kube_proxy_flags import KUBE_PROXY
-from ..facts.kubelet_flags import KUBELET
+from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST
+from ..facts.windows import KUBELET_PORT as SERVING_PORT
 from .flag_check import CommandLine, read
 from .kube_proxy import kube_proxy_args
 

@@ -12,8 +12,8 @@ from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..engine.resource import Refused
 from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
-from ..facts.firewall import KUBELET_PORT, KUBELET_RULE, VXLAN_RULE
 from ..facts.flannel import PORT
+from ..facts.windows import KUBELET_PORT, KUBELET_RULE, VXLAN_RULE
 from .networks import Management, ranges
 
 FORBIDDEN = 403

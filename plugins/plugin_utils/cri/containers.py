@@ -1,15 +1,207 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One container as containerd, Windows, HCS and HNS see it, and where they disagree."""
+"""What containerd, Windows, HCS and HNS say of one container, and where they disagree.
+
+The tools of the node are parsed: ctr, tasklist, hcsdiag, files of the container. Images of Windows containers are in
+English, so `ipconfig` in a container speaks English whatever the node does.
+"""
 
 from __future__ import annotations
 
+import csv
+import ipaddress
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .host_tools import Hosts, PodAdapter, Process, Task
+HOSTS_FILE = r"C:\Windows\System32\drivers\etc\hosts"
+"""In the container."""
+
+MANAGED = "# Kubernetes-managed hosts file"
+"""Begins the hosts file that the kubelet writes. Source: kubernetes v1.37.1 pkg/kubelet/kubelet_pods.go,
+managedHostsHeader."""
+
+_ALIASES = "# Entries added by HostAliases"
+_ID = re.compile(r"[0-9a-f]{64}")
+_ADAPTER = re.compile(r"^\S.* adapter (?P<name>.+):$")
+_VIRTUAL = re.compile(r"^vEthernet \((?P<endpoint>.+)\)$")
+_FIELD = re.compile(r"^\s*(?P<label>[A-Z][^:]*?)[ .]*:(?: (?P<value>.*))?$")
+_LABELS = {
+    "connection-specific dns suffix": "suffix",
+    "ipv4 address": "address",
+    "autoconfiguration ipv4 address": "address",
+    "subnet mask": "mask",
+    "default gateway": "gateway",
+}
+
+KNOWN_NETWORKS: Mapping[str, str] = {
+    "calico": "Calico",
+    "cbr0": "flannel, host-gw",
+    "flannel.4096": "flannel, overlay",
+    "vxlan0": "flannel, overlay",
+    "nat": "Windows' own NAT network",
+}
+"""Whose network it is, by its name in lower case. flannel's are the names in this collection's and in flannel's own
+cni.conf; Calico's is fixed. Source: sigs.k8s.io/sig-windows-tools hostprocess/flannel and hostprocess/calico."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A line of `ctr task ls`: a container that containerd has started, and the process HCS has given it."""
+
+    id: str
+    pid: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A line of `tasklist /V /FO CSV /NH`. `cpu_s`: seconds of CPU time so far."""
+
+    pid: int
+    name: str
+    user: str
+    cpu_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """A container's hosts file. `managed`: the kubelet wrote it. `pod`: the addresses in its line for the pod, with the
+    names there; aliases that the pod's manifest adds are left out."""
+
+    managed: bool
+    pod: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class PodAdapter:
+    """An adapter as `ipconfig` in a container shows it; a field is empty where it has none.
+
+    `endpoint` is the name of its HNS endpoint and `network` that of its HNS network, where the adapter's name tells:
+    CNI plugins on Windows call an endpoint `<id of the sandbox>_<network>`. Source: containernetworking/plugins
+    pkg/hns/endpoint_windows.go, ConstructEndpointName.
+    """
+
+    name: str
+    endpoint: str = ""
+    network: str = ""
+    suffix: str = ""
+    address: str = ""
+    mask: str = ""
+    gateway: str = ""
+
+    @property
+    def cni(self) -> str:
+        """Whose network that is; empty if its name is none that is known here."""
+        return KNOWN_NETWORKS.get(self.network.casefold(), "")
+
+
+def container_id(text: str) -> str:
+    """`text` if it is the id of a container: it becomes an argument of a program that runs as SYSTEM.
+    ValueError, a sentence, for everything but 64 hexadecimal digits in lower case."""
+    if not _ID.fullmatch(text):
+        raise ValueError(
+            f"'{text}' is no id of a container; it has 64 hexadecimal digits in lower case, as in the first column of "
+            "'ctr -n k8s.io task ls'."
+        )
+    return text
+
+
+def tasks(text: str) -> tuple[Task, ...]:
+    """From `ctr -n k8s.io task ls`. Source: containerd v2.3.7 cmd/ctr/commands/tasks/list.go."""
+    found = []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1].isdigit():
+            found.append(Task(words[0], int(words[1]), words[2]))
+    return tuple(found)
+
+
+def processes(text: str) -> dict[int, Process]:
+    """By pid. The columns have no names in this form, so there is nothing to translate; the time is
+    `hours:minutes:seconds`."""
+    found = {}
+    for row in csv.reader(line for line in text.splitlines() if line.startswith('"')):
+        if len(row) < 8 or not row[1].isdigit():
+            continue
+        parts = [int(part) for part in re.findall(r"\d+", row[7])]
+        seconds = sum(part * 60**power for power, part in enumerate(reversed(parts)))
+        found[int(row[1])] = Process(int(row[1]), row[0], row[6], seconds)
+    return found
+
+
+def labels(pods: str, containers: str) -> dict[str, dict[str, str]]:
+    """The labels that the kubelet gives, by id, out of `crictl pods -o json` and `crictl ps -a -o json`; of what is no
+    such answer, none. (`ctr containers info` has them too, and the secrets in a container's environment.)"""
+    found: dict[str, dict[str, str]] = {}
+    for text, key in ((pods, "items"), (containers, "containers")):
+        try:
+            parsed = json.loads(text)
+        except ValueError:
+            continue
+        entries = parsed.get(key) if isinstance(parsed, dict) else None
+        for entry in entries if isinstance(entries, list) else []:
+            given = entry.get("labels") or {}
+            found[str(entry.get("id"))] = {str(name): str(value) for name, value in given.items()}
+    return found
+
+
+def hosts(text: str) -> Hosts:
+    """From a hosts file."""
+    pod: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        if line.startswith(_ALIASES):
+            break
+        words = line.split("#", 1)[0].split()
+        if len(words) < 2:
+            continue
+        try:
+            address = ipaddress.ip_address(words[0])
+        except ValueError:
+            continue
+        if not address.is_loopback and not (address.version == 6 and words[1].startswith("ip6-")):
+            pod[str(address)] = tuple(words[1:])
+    return Hosts(text.lstrip("\ufeff\r\n ").startswith(MANAGED), pod)
+
+
+def adapters(text: str) -> tuple[PodAdapter, ...]:
+    """From `ipconfig`."""
+    found: list[dict[str, str]] = []
+    for line in text.splitlines():
+        if head := _ADAPTER.match(line.rstrip()):
+            found.append({"name": head["name"]})
+        elif found and (field := _FIELD.match(line.rstrip())):
+            name = _LABELS.get(field["label"].casefold())
+            if name and not found[-1].get(name):
+                found[-1][name] = (field["value"] or "").strip().removesuffix("(Preferred)")
+    return tuple(PodAdapter(**one, **_endpoint(one["name"])) for one in found)
+
+
+def _endpoint(adapter: str) -> dict[str, str]:
+    match = _VIRTUAL.match(adapter)
+    if match is None:
+        return {}
+    _sandbox, underscore, network = match["endpoint"].partition("_")
+    return {"endpoint": match["endpoint"], "network": network if underscore else ""}
+
+
+def endpoints(answer: Mapping[str, Any]) -> dict[str, str]:
+    """The addresses of the node's own HNS endpoints by name, out of the probe's `hns` with `endpoints`; remote ones,
+    which stand for pods of other nodes, are left out. ValueError with HNS's own words if it refused."""
+    raw = answer.get("endpoints")
+    if not isinstance(raw, str):
+        raise ValueError(str(raw.get("error")) if isinstance(raw, Mapping) else "HNS is not there")
+    parsed = json.loads(raw)
+    if parsed.get("Success") is False:
+        raise ValueError(str(parsed.get("Error")))
+    found = parsed.get("Output") or []
+    return {
+        str(one.get("Name")): str(one.get("IPAddress") or "") for one in found if not one.get("IsRemoteEndpoint", False)
+    }
+
 
 RUNNING = "RUNNING"
 SHIM = "containerd-shim-runhcs-v1.exe"

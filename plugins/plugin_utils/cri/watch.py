@@ -1,12 +1,14 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CPU usage for k8s_windows_cri_info: who is asked, how often, and the report."""
+"""CPU usage for k8s_windows_cri_info: runtime and kubelet asked for samples at an interval, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
@@ -15,10 +17,93 @@ from ..cluster.error import ClusterError
 from ..facts.version import Version, VersionError
 from . import samples as read
 from .client import CriError, Object
-from .collect import Clock, SecondCaller, collect, second_caller
 from .defects import ZERO, known
 from .samples import POD_STATS, Sample, SampleError, Subject
 from .verdict import CONTAINERD, KUBELET, NEITHER, Conditions, Verdict, judge, table
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time in seconds, so that tests need not wait."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+def collect(
+    ask: Sequence[Callable[[], Sample | None]],
+    count: int,
+    interval_s: float,
+    clock: Clock | None = None,
+    each: Callable[[int, Sequence[Sample]], None] | None = None,
+    gap: Callable[[int, Exception], None] | None = None,
+) -> list[Sample]:
+    """`count` rounds, `interval_s` from the begin of one to the begin of the next, each asking everybody once.
+
+    None from one of them is no sample. A round that takes longer than the interval is followed at once by the next.
+    `each` is told the number of a round, from 1, and its samples. Somebody who does not answer in the first round ends
+    it all (`ask` raises); later that is a gap, told to `gap` with the number of the round.
+    """
+    clock = clock or Clock()
+    found: list[Sample] = []
+    begin = clock.now()
+    for number in range(count):
+        wait = begin + number * interval_s - clock.now()
+        if wait > 0:
+            clock.sleep(wait)
+        samples: list[Sample] = []
+        for one in ask:
+            try:
+                sample = one()
+            except Exception as error:
+                if number == 0 or gap is None:
+                    raise
+                gap(number + 1, error)
+                continue
+            if sample is not None:
+                samples.append(sample)
+        found += samples
+        if each is not None:
+            each(number + 1, samples)
+    return found
+
+
+@dataclass(slots=True)
+class SecondCaller:
+    """What the second caller did."""
+
+    calls: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def second_caller(call: Callable[[], object], interval_s: float) -> Iterator[SecondCaller]:
+    """`call` again and again, from a thread of its own, while the block runs. An error ends it and is kept.
+
+    containerd compares each call with the last one of anybody; a second caller makes short intervals, in which the
+    defects show. Source: https://github.com/kubernetes/kubernetes/issues/122092.
+    """
+    done = SecondCaller()
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                call()
+            except Exception as error:  # whatever it is belongs into the report, not onto the terminal of a thread
+                done.errors.append(str(error))
+                return
+            done.calls += 1
+            stop.wait(interval_s)
+
+    thread = threading.Thread(target=work, name="second caller", daemon=True)
+    thread.start()
+    try:
+        yield done
+    finally:
+        stop.set()
+        thread.join(timeout=30)
+
 
 GATE = "PodAndContainerStatsFromCRI"
 
@@ -53,6 +138,33 @@ class Wanted:
     busy_millicores: int = 100
     containerd_version: str = ""
     kubelet_stats: str = "auto"
+
+    @classmethod
+    def of(cls, how: Mapping[str, Any]) -> Wanted:
+        """From the option; SampleError for a number that is too small."""
+        for name, least in (("samples", 1), ("interval", 0), ("second_caller", 0), ("busy_millicores", 0)):
+            if how[name] < least:
+                raise SampleError(f"stats.{name}: {how[name]} is less than {least}.")
+        return cls(
+            samples=how["samples"],
+            interval_s=how["interval"],
+            second_caller_s=how["second_caller"],
+            names=tuple(how["names"]),
+            busy=frozenset(how["busy"]),
+            busy_millicores=how["busy_millicores"],
+            containerd_version=how["containerd_version"],
+            kubelet_stats=how["kubelet_stats"],
+        )
+
+
+def read_elsewhere(how: Mapping[str, Any]) -> tuple[Sample, ...]:
+    """The answers of `crictl stats` and of /stats/summary that the option brings along."""
+    crictl = [read.as_object(one, f"stats.crictl[{number}]") for number, one in enumerate(how["crictl"])]
+    summaries = [read.as_object(one, f"stats.summaries[{number}]") for number, one in enumerate(how["summaries"])]
+    return (
+        *(read.of_container_stats(one, read.CRICTL) for one in crictl),
+        *(read.of_summary(one) for one in summaries),
+    )
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ from ..engine.security import ADMINS_ONLY, readers
 from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
-from ..facts.firewall import POLICIES, PROFILES
+from ..facts.windows import POLICIES, PROFILES
 from . import kept
 from .certs import ON_NODE, Certificates
 from .edit import Effective, Listener, Tls, certificate_files, edited

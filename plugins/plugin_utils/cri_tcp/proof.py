@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether CRI really answers over the port that was opened: asked from the controller.
+"""Whether containerd serves CRI over the port: its configuration tried before anything is stopped and after it was
+closed, and the port asked from the controller once it is open.
 
 A port that takes connections proves nothing: with the address alone containerd listens, speaks HTTP/2, and knows no
 CRI.
@@ -11,12 +12,195 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import Any
 
+from ..components.containerd.containerd_toml import same_value
+from ..components.layout import Layout
 from ..cri.client import CriClient, CriError
 from ..cri.client import Tls as ClientTls
+from ..engine import windows_path
+from ..engine.batch import Batch, Op, as_base64
+from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
+from ..engine.resource import Refused, Resource
+from ..engine.resources.text_file import READ_LIMIT, TextFile
+from ..engine.tools import ANY_EXIT, run
+from ..facts import cri_tcp as facts
+from .edit import Effective, effective, imports, not_effective
+from .node import ADMINS_ONLY_FILE, NAME, CriTcpArgs
+
+CANDIDATE = ".winkube-candidate"
+_WITHOUT = frozenset({("imports",), ("version",), *(place for one in (facts.GRPC, facts.PLUGIN) for place in one.all)})
+"""Of an effective configuration: what may differ. `imports` has the name of the file itself."""
+SHOWN = 5
+
+
+def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
+    """Containerd itself reads the present config.toml, and the new one under another name, before anything is stopped.
+    The name is in the same folder, so that what it imports is the same. None if nothing changes and nothing else is
+    imported, which alone would say more than the file."""
+    file = config_of(resources)
+    changes = file.change(reading) is not None
+    layout = args.layout
+    if not changes and not _may_import(file.text, layout, reading):
+        return None
+    if not reading.file(layout.containerd_binary).get("exists"):
+        raise Refused(
+            f"{layout.containerd_binary} is not there, so that nobody can say what the new config.toml would do; "
+            "winkube_containerd_binary (node.containerd_binary) names the program that the service runs."
+        )
+    candidate = f"{layout.containerd_config}{CANDIDATE}"
+    away = Op("remove", {"path": candidate})
+    write = Op("write", {"path": candidate, "content": as_base64(file.text.encode()), "sddl": ADMINS_ONLY_FILE})
+    present = _dump(layout.containerd_binary, layout.containerd_config, ok_exit=ANY_EXIT)
+    ops = (present, write.undone_by(away), _dump(layout.containerd_binary, candidate), away) if changes else (present,)
+    return Batch(NAME, ops, pre=(Expectation(system_query(), (("machine", reading.machine),)),))
+
+
+def _dump(program: str, config: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
+    return run(program, "--config", config, "config", "dump", ok_exit=ok_exit, encoding="utf-8")
+
+
+def config_of(resources: tuple[Resource, ...]) -> TextFile:
+    """The config.toml among the resources of `desired`."""
+    return next(resource for resource in resources if isinstance(resource, TextFile))
+
+
+def is_rehearsal(batch: Batch) -> bool:
+    """Whether a batch is one of `rehearsal`."""
+    return any(op.op == "run" and list(op.args.get("args") or ())[-2:] == ["config", "dump"] for op in batch.ops)
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What containerd made of the file that will be there: its configuration, what of it is not as wanted (a clause,
+    empty if all is), and what else differs from the present one."""
+
+    found: Effective
+    fault: str = ""
+    others: tuple[str, ...] = ()
+
+
+def judge_rehearsal(args: CriTcpArgs, answer: Mapping[str, Any], text: str) -> Rehearsed:
+    """Refused if containerd reads the new file `text` otherwise than wanted where the port is to be opened. To close it
+    the file is put in place in any case, and the rest is to be said. `answer` is the node's to `rehearsal`."""
+    outputs = [str(item.get("stdout") or "") for item in answer.get("results") or () if "stdout" in item]
+    where = args.layout.containerd_config
+    try:
+        found = effective(outputs[-1] if outputs else "")
+    except ValueError as error:
+        raise Refused(f"{where}: the answer of containerd to 'config dump' is no TOML ({error}).") from None
+    fault = not_effective(found, args.listener)
+    others = tuple(differences(outputs[0], outputs[1])) if len(outputs) > 1 else ()
+    if args.listener is None:
+        return Rehearsed(found, fault, others)
+    if fault:
+        imported = imports(text)
+        remedy = (
+            f"Look into what it imports ({', '.join(imported)}): in containerd 1.x such a file replaces a plugin's "
+            "table."
+            if imported
+            else "This containerd is older than the version of the file, or does not know the key."
+        )
+        raise Refused(f"{where}: with the change, containerd would say that {fault}. Nothing was changed. {remedy}")
+    if others:
+        raise Refused(
+            f"{where}: with the change, containerd would do more than open the port: {others_sentence(others)}. "
+            "Nothing was changed. A file without a version, for one, is read otherwise as soon as it has one: put "
+            "these settings right, or take them out, then run again."
+        )
+    return Rehearsed(found)
+
+
+def differences(before: str, after: str) -> Iterator[str]:
+    """What differs between two effective configurations besides CRI over TCP, a clause each. Nothing where one of
+    them is none: then containerd does not run with it either."""
+    try:
+        old, new = flat(tomllib.loads(before)), flat(tomllib.loads(after))
+    except tomllib.TOMLDecodeError:
+        return
+    if not old or not new:
+        return
+    for place in sorted((old.keys() | new.keys()) - _WITHOUT):
+        was, becomes = old.get(place), new.get(place)
+        if not same_value(was, becomes):
+            yield f"{'.'.join(place)} would be {becomes!r}, and is {was!r}"
+
+
+def flat(data: Mapping[str, Any], under: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """The values of a TOML by their places; a table without any is nothing."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, (*under, name))
+        else:
+            found[(*under, name)] = value
+    return found
+
+
+def others_sentence(others: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f"; and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    return f"{'; '.join(others[:SHOWN])}{more}"
+
+
+def import_folders(text: str, layout: Layout) -> tuple[Query, ...]:
+    """What lies in the folders from which config.toml imports."""
+    return merge_queries(file_query(windows_path.parent(path), entries=True) for path in _patterns(text, layout))
+
+
+def imported_files(text: str, layout: Layout, reading: Reading) -> tuple[Query, ...]:
+    """The files that it imports, with their content."""
+    return merge_queries(
+        file_query(windows_path.join(windows_path.parent(path), entry), content_limit=READ_LIMIT)
+        for path in _patterns(text, layout)
+        for entry in reading.file(windows_path.parent(path)).get("entries") or ()
+        if _matches(entry, path)
+    )
+
+
+def opened_by(files: Sequence[Query], reading: Reading) -> list[str]:
+    """Those of `imported_files` that give the port an address."""
+    found = []
+    for query in files:
+        path = str(dict(query.args)["path"])
+        with suppress(ValueError):
+            if effective((reading.text(path) or "").removeprefix("\ufeff")).address:
+                found.append(path)
+    return found
+
+
+def still_open(layout: Layout, found: Effective, fault: str, files: Sequence[str]) -> str:
+    """What to say after `state: absent` where containerd goes on listening."""
+    where = " and ".join(files) or "a file that it imports"
+    return (
+        f"{layout.containerd_config} is closed, but {fault.removeprefix('it ')} all the same: {where} "
+        f"{'say' if len(files) > 1 else 'says'} {found.address}. Take the address out there, then run again."
+    )
+
+
+def _may_import(text: str, layout: Layout, reading: Reading) -> bool:
+    """Whether another file may add to config.toml: not if the folders are known to have none."""
+    for path in _patterns(text.removeprefix("\ufeff"), layout):
+        folder = reading.parts.get(file_key(windows_path.parent(path)))
+        if folder is None or any(_matches(entry, path) for entry in folder.get("entries") or ()):
+            return True
+    return False
+
+
+def _matches(entry: str, pattern: str) -> bool:
+    return fnmatch(entry.casefold(), windows_path.name(pattern).casefold())
+
+
+def _patterns(text: str, layout: Layout) -> list[str]:
+    folder = windows_path.parent(layout.containerd_config)
+    given = (path.replace("/", "\\") for path in imports(text))
+    return [path if windows_path.problem(path.replace("*", "x")) is None else f"{folder}\\{path}" for path in given]
+
 
 UNKNOWN_SERVICE = "UNIMPLEMENTED"
 TIMEOUT_S = 10

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..components.flannel import subnet_env
 from ..components.networks import Adapter, uncovered
-from ..facts.cni_plugins import TRANSLATES_NODES
+from ..facts.cni import TRANSLATES_NODES
 from ..facts.flannel import BACKENDS, PORT, VNI
 from .check import Check, Needs, Seen, inside, listed, ranges
 from .finding import ERROR

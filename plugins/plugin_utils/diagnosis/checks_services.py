@@ -16,9 +16,7 @@ from ..components.healthz import started_with
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet, kubelet_args, kubelet_check
 from ..engine import windows_path
-from ..facts.flag_table import NEWEST, FlagTable
-from ..facts.kube_proxy_flags import KUBE_PROXY
-from ..facts.kubelet_flags import KUBELET
+from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
 from ..facts.version import Version
 from .check import Area, Check, Needs, Seen
 from .finding import ERROR, NOTE

@@ -107,7 +107,7 @@ def _cni_folders(scene: Scene) -> Iterator[Seen]:
     if bins and not any(windows_path.same(one, layout.cni_bin_dir) for one in bins):
         yield Seen("containerd", f"it looks for CNI programs in {', '.join(bins)}", layout.cni_bin_dir)
     if scene.expected is not None and scene.expected.flannel:
-        for name in (*cni.PLUGINS, cni.FLANNEL_PLUGIN):
+        for name in (*cni.MEMBERS, cni.FLANNEL_PLUGIN):
             path = windows_path.join(layout.cni_bin_dir, name)
             if scene.first.parts.get(file_key(path), {"exists": True}).get("exists") is False:
                 yield Seen("CNI plugins", f"there is no {path}", "all of them")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ..components import networks
 from ..engine.environment import fingerprint
 from ..engine.reading import VARIABLE
-from ..facts.kubelet_flags import KUBELET
+from ..facts.flags import KUBELET
 from .check import Area, Check, Needs, Seen, ranges
 from .checks_services import arguments, line_of
 from .cluster_view import SERVICE_NAME

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..components.cni.cni_conf import OLD_KEYS
 from ..components.networks import uncovered
-from ..facts import cni_plugins
+from ..facts import cni
 from ..network.conf import BLANKS, ConfError, lower, read
 from ..network.json_edit import edit
 from ..network.policy_forms import NoFormError, convert, dropped
@@ -74,9 +74,9 @@ def _plugins(data: Object) -> Iterator[Object]:
 
 
 def _plugin(data: Object, subject: Subject) -> None:
-    for key in [key for key in data if key.casefold() in cni_plugins.IGNORED_KEYS]:
+    for key in [key for key in data if key.casefold() in cni.IGNORED_KEYS]:
         del data[key]
-    known = cni_plugins.BY_NAME.get(str(lower(data).get("type") or ""))
+    known = cni.BY_NAME.get(str(lower(data).get("type") or ""))
     if known is None or not known.policies:
         return
     form = 1 if subject.runtime == "dockershim" else 2
@@ -136,7 +136,7 @@ def _exceptions(data: Object, key: str, entries: list[Object], needed: tuple[str
         _add(data, key, {"Type": OUTBOUND, "Settings": {"Exceptions": list(missing)}})
 
 
-def _address(data: Object, known: cni_plugins.CniPlugin, entries: list[Object], subject: Subject) -> None:
+def _address(data: Object, known: cni.CniPlugin, entries: list[Object], subject: Subject) -> None:
     values = [entry.get(_key(entry, "value")) for entry in entries]
     has = any(isinstance(each, dict) and each.get("Type") == "ProviderAddress" for each in values)
     if known.name == OWN_ADDRESS and subject.management_ip and not has:

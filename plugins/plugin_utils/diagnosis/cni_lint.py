@@ -19,8 +19,8 @@ from typing import Any
 
 from ..components.cni.cni_conf import OLD_KEYS
 from ..components.networks import uncovered
+from ..facts import cni
 from ..facts import cni as cni_facts
-from ..facts import cni_plugins
 from ..facts.version import Version, VersionError
 from ..network.conf import Conf, ConfError, ConfPolicy, Plugin, join, lower, read
 from ..network.policy_forms import dropped
@@ -56,7 +56,7 @@ class Subject:
 
     def needed(self, kind: str) -> tuple[str, ...]:
         """The IPv4 networks that pods have to reach with their own address on an HNS network of this kind."""
-        own = "" if kind in cni_plugins.TRANSLATES_NODES else self.subnet
+        own = "" if kind in cni.TRANSLATES_NODES else self.subnet
         found = ranges(f"{self.cluster_cidr},{self.service_cidr},{own}")
         return tuple(str(each) for each in found if each.version == 4)
 
@@ -285,15 +285,15 @@ def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Finding]:
     yield from _type(plugin.type, join(plugin.path, "type"), subject)
     ipam = plugin.keys.get("ipam")
     kind = str(lower(ipam).get("type") or "") if isinstance(ipam, Mapping) else ""
-    if kind and kind not in cni_plugins.BUILT_IN_IPAM:
+    if kind and kind not in cni.BUILT_IN_IPAM:
         yield from _type(kind, join(plugin.path, "ipam.type"), subject)
     for key in plugin.keys:
-        if key in cni_plugins.IGNORED_KEYS:
-            why = cni_plugins.IGNORED_KEYS[key]
+        if key in cni.IGNORED_KEYS:
+            why = cni.IGNORED_KEYS[key]
             yield _finding("cni.ignored-key", subject, join(plugin.path, key), "it is there", f"it gone: {why}")
     dns = plugin.keys.get("dns")
     search = lower(dns).get("search") if isinstance(dns, Mapping) else None
-    if isinstance(search, list) and len(search) > 1 and plugin.type not in cni_plugins.SEVERAL_SUFFIXES:
+    if isinstance(search, list) and len(search) > 1 and plugin.type not in cni.SEVERAL_SUFFIXES:
         yield _finding("cni.dns-search", subject, join(plugin.path, "dns.search"), f"it has {len(search)}", "one")
     if plugin.delegate is not None:
         inner = plugin.delegate.keys.get("ipam")
@@ -303,7 +303,7 @@ def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Finding]:
         yield from _of_plugin(plugin.delegate, subject)
         return
     yield from _families(plugin, subject)
-    known = cni_plugins.BY_NAME.get(plugin.type)
+    known = cni.BY_NAME.get(plugin.type)
     if known is not None and known.policies:
         yield from _of_worker(plugin, known, subject)
 
@@ -312,17 +312,17 @@ def _type(kind: str, where: str, subject: Subject) -> Iterator[Finding]:
     there = None if subject.programs is None else {name.casefold() for name in subject.programs}
     if not kind:
         yield _finding("cni.plugin-missing", subject, where, "it is missing", "a plugin's name")
-    elif kind in cni_plugins.NOT_BUILT:
-        meant = cni_plugins.NOT_BUILT[kind]
+    elif kind in cni.NOT_BUILT:
+        meant = cni.NOT_BUILT[kind]
         yield _finding("cni.plugin-missing", subject, where, f"it is {kind}, which is no program", f"{meant} perhaps")
     elif there is not None and f"{kind}.exe".casefold() not in there:
         programs = listed(sorted(name for name in there if name.endswith(".exe")))
         yield _finding("cni.plugin-missing", subject, where, f"it is {kind}; there are: {programs}", f"{kind}.exe")
-    elif there is None and kind not in cni_plugins.BY_NAME:
+    elif there is None and kind not in cni.BY_NAME:
         yield _finding("cni.plugin-rare", subject, where, f"it is {kind}", "a plugin that is known")
 
 
-def _of_worker(plugin: Plugin, known: cni_plugins.CniPlugin, subject: Subject) -> Iterator[Finding]:
+def _of_worker(plugin: Plugin, known: cni.CniPlugin, subject: Subject) -> Iterator[Finding]:
     wanted = 1 if subject.runtime == "dockershim" else 2
     if known.forms and plugin.api_version != wanted:
         where = join(plugin.path, "apiVersion")
@@ -357,7 +357,7 @@ def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterat
     if key != "Type":
         yield _finding("cni.policy-case", subject, policy.path, f"the key is '{key}'", "'Type'")
     new = api_version == 2
-    types = cni_plugins.ENDPOINT_POLICIES if new else cni_plugins.OLD_POLICY_TYPES
+    types = cni.ENDPOINT_POLICIES if new else cni.OLD_POLICY_TYPES
     right = cased(kind, (*types, *OLD_KEYS))
     if not right and new and (level := _level(kind)):
         seen = f"the type {_show(kind)} is one of a {level}"
@@ -383,7 +383,7 @@ pkg/hns/netconf_windows.go; projectcalico/calico writes SDNROUTE."""
 
 def _level(kind: str) -> str:
     """What has policies of this type; empty for a type that nothing has."""
-    return next((level for level, types in cni_plugins.POLICY_LEVELS.items() if cased(kind, types)), "")
+    return next((level for level, types in cni.POLICY_LEVELS.items() if cased(kind, types)), "")
 
 
 def cased(kind: str, types: tuple[str, ...]) -> str:
@@ -435,7 +435,7 @@ def _given(value: Mapping[str, Any]) -> list[Any]:
 
 def _exceptions(conf: Conf, subject: Subject) -> Iterator[Finding]:
     """As the plugins understand them: what stands there in the wrong form is none."""
-    known = [cni_plugins.BY_NAME[each.type] for each in conf.workers if each.type in cni_plugins.BY_NAME]
+    known = [cni.BY_NAME[each.type] for each in conf.workers if each.type in cni.BY_NAME]
     workers = [each for each in known if each.policies]
     if not workers:
         return
@@ -476,7 +476,7 @@ def _values(value: Any, path: str, subject: Subject) -> Iterator[Finding]:
             if each == "":
                 yield _finding("cni.value-unfilled", subject, f"{path}[{number}]", "it is empty", "a value, or nothing")
             yield from _values(each, f"{path}[{number}]", subject)
-    elif isinstance(value, str) and UNFILLED.search(value.replace(cni_plugins.OWN_TEMPLATE, "")):
+    elif isinstance(value, str) and UNFILLED.search(value.replace(cni.OWN_TEMPLATE, "")):
         yield _finding("cni.value-unfilled", subject, path, f"it is {_show(value)}", "the value that belongs there")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +21,10 @@ from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
 from ..engine.resources.text_file import TextFile
 from ..network.conf import ConfError, chosen, decode, load
+from .checks_cni import subject_of
 from .cni_fix import fix
 from .cni_lint import Subject
+from .expectations import Expectations, network_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,32 @@ def mended(reading: Reading, folder: str, subject: Subject) -> Mended | None:
     except ConfError as error:
         return Mended(path, text, text, encoding, str(error).rstrip("."))
     return Mended(path, text, after, encoding)
+
+
+def expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
+    """What a CNI configuration has to fit, by the options of win_k8s_repair."""
+    managed = options["cni_managed_by"] == "service"
+    return Expectations(
+        layout=layout,
+        network_name=network_name(options["network_mode"], options["network_name"]) if managed else "",
+        management_ip=options["management_ip"],
+        cluster_cidr=options["cluster_cidr"],
+        service_cidr=options["service_cidr"],
+        plugins_version=options["plugins_version"],
+    )
+
+
+def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[TextFile, ...]:
+    """What win_k8s_repair writes; nothing where all is well. Refused where there is nothing to mend, or where a person
+    has to mend it first."""
+    layout = expect.layout
+    found = mended(reading, layout.cni_conf_dir, subject_of(expect))
+    if found is None:
+        raise Refused(
+            f"There is no CNI configuration in {layout.cni_conf_dir} to mend, or it has more than 64 KB: run "
+            "site.yml with the tag flannel, which writes flannel's own."
+        )
+    return (found.resource(layout, mark),) if found.differs or found.problem else ()
 
 
 def _decoded(content: bytes) -> tuple[str, str]:

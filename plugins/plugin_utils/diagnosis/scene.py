@@ -21,6 +21,7 @@ from ..components.healthz import started_with
 from ..components.layout import Layout
 from ..components.networks import Adapter
 from ..engine import windows_path
+from ..engine.batch import as_base64
 from ..engine.environment import fingerprint
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query
 from ..engine.resource import Refused
@@ -369,3 +370,19 @@ def _started(
         if str(each.get("name") or "").casefold() == name
     ]
     return found
+
+
+def recorded_reading(dump: Mapping[str, Any], layout: Layout) -> Reading:
+    """What somebody recorded in place of what the node says; a kind that is not in it was listed as empty."""
+    answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
+    parts: dict[str, Any] = {networks.HNS: {"available": True, **answers}} if answers else {}
+    if dump.get("cni_conf"):
+        name = dump["cni_conf_name"]
+        content = as_base64(dump["cni_conf"].encode())
+        parts[file_key(layout.cni_conf_dir)] = {"exists": True, "kind": "directory", "entries": [name]}
+        parts[file_key(windows_path.join(layout.cni_conf_dir, name))] = {
+            "exists": True,
+            "kind": "file",
+            "content": content,
+        }
+    return Reading(parts=parts)

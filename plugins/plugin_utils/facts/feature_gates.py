@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .flag_table import judged_by
+from .flags import judged_by
 from .version import Line, Version
 
 _FILE = Path(__file__).with_name("feature_gates.txt")

@@ -8,6 +8,7 @@ Which images a host runs in process isolation hangs on both builds (`runs_image`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .version import Line
@@ -309,3 +310,31 @@ def short_name(build: int) -> str:
 def class_name(build: int) -> str:
     """The RuntimeClass of a build, such as `windows-2019`. Source: the same guide, runtimeClasses.yml."""
     return f"windows-{short_name(build)}"
+
+
+_POLICY = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy"
+
+PROFILES: Mapping[str, str] = {
+    name: rf"{_POLICY}\{key}"
+    for name, key in (("domain", "DomainProfile"), ("private", "StandardProfile"), ("public", "PublicProfile"))
+}
+"""The keys of the three profiles; `EnableFirewall` (dword) 0 means that the profile lets everything in. Source:
+[MS-GPFAS] 2.2.3.2."""
+
+_GROUP_POLICY = r"HKLM\SOFTWARE\Policies\Microsoft\WindowsFirewall"
+
+POLICIES: Mapping[str, str] = {
+    name: rf"{_GROUP_POLICY}\{key}"
+    for name, key in (("domain", "DomainProfile"), ("private", "StandardProfile"), ("public", "PublicProfile"))
+}
+"""The same of a group policy: where its `EnableFirewall` is there, it counts and not the machine's own. Source:
+[MS-GPFAS] 2.2.3.2; Policy CSP, ADMX_WindowsFirewall (StandardProfile is the private one)."""
+
+KUBELET_RULE = "winkube-kubelet"
+KUBELET_PORT = 10250
+"""Logs, exec and metrics. Source: rancher/rke2#1762; kubernetes-sigs/sig-windows-tools PrepareNode.ps1 and
+image-builder's kubelet tasks open it."""
+
+VXLAN_RULE = "winkube-vxlan"
+"""flannel's UDP port in overlay. Source: microsoft/SDN Kubernetes/windows/helper.psm1 and start.ps1
+(`OverlayTraffic4789UDP`); rancher/rke2 pkg/windows."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..facts.cni_plugins import BY_NAME
+from ..facts.cni import BY_NAME
 
 Object = Mapping[str, Any]
 

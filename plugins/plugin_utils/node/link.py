@@ -14,16 +14,98 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import signal
 import socket
+import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, TypeVar
 
 from ..engine.batch import Batch, encode
 from ..engine.reading import Query
 from .runner_text import runner_sha256, runner_text, with_hns
-from .time_limit import NoAnswerError, within
+
+T = TypeVar("T")
+AGAIN_S = 5.0
+"""So long what is done while the call ends may take, such as telling a silent node that a command is over."""
+END_S = 2.0
+"""So long a program has to end when it is told to."""
+
+
+class NoAnswerError(Exception):
+    """The time was up; `seconds` is how much there was."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer for {seconds:g} s")
+        self.seconds = seconds
+
+
+class _TimeUp(BaseException):
+    """No Exception: a plugin that tries again after any of those has to let it pass."""
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What `work` returns or raises. NoAnswerError if it takes longer than `seconds`; the programs that it was waiting
+    for are then ended.
+
+    A task's own `timeout` that is up earlier stays as it is. Without a limit outside of the main thread, which alone
+    gets signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    theirs = signal.getitimer(signal.ITIMER_REAL)[0]
+    if 0 < theirs <= seconds:
+        return work()
+    over = False
+
+    def up(number: int, frame: FrameType | None) -> None:
+        if not over:
+            raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, up)
+    started = time.perf_counter()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+        answer = work()
+        over = True
+        return answer
+    except _TimeUp as time_up:
+        over = True
+        _end(list(_programs(time_up)))
+        raise NoAnswerError(seconds) from None
+    finally:
+        over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if theirs:
+            signal.setitimer(signal.ITIMER_REAL, max(theirs - (time.perf_counter() - started), 0.001))
+
+
+def _programs(error: BaseException | None) -> Iterator[subprocess.Popen[bytes]]:
+    """Those that the interrupted functions were waiting for: Ansible's ssh plugin leaves its ssh running."""
+    while error is not None:
+        traceback = error.__traceback__
+        while traceback is not None:
+            yield from (value for value in traceback.tb_frame.f_locals.values() if isinstance(value, subprocess.Popen))
+            traceback = traceback.tb_next
+        error = error.__context__
+
+
+def _end(programs: list[subprocess.Popen[bytes]]) -> None:
+    for program in programs:
+        with suppress(OSError):
+            program.terminate()
+    for program in programs:
+        try:
+            program.wait(END_S)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+
 
 SCHEMA = 1
 FAILURES = 3
@@ -31,7 +113,6 @@ FAILURES = 3
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
 
-T = TypeVar("T")
 Within = Callable[[float, Callable[[], Any]], Any]
 """Runs a piece of work in so many seconds; NoAnswerError if it takes longer."""
 Execute = Callable[[str, dict[str, Any]], dict[str, Any]]

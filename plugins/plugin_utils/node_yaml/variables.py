@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..node.ssh import KEEP_ALIVE
-from .checks import Address, parse_address
 from .document import Node, node_name, provisioners
 from .problems import Position
-from .schema import has_template
+from .schema import Address, has_template, parse_address
 from .tree import Mapping, Scalar, Sequence, Value, is_null, is_string, plain
 
 ALL_NODES = "windows_nodes"

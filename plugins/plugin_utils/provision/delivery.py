@@ -18,9 +18,8 @@ from ..engine.resource import Refused
 from ..node.link import NodeError
 from ..transfer.cache import PushCache
 from ..transfer.progress import shown
-from ..transfer.pull import offered
 from ..transfer.push import Base, Mode, Pushed, PushError, Ready, prepared, push
-from ..transfer.serve import ServeError, address_towards, ports_of
+from ..transfer.serve import ServeError, address_towards, offered, ports_of
 from . import provision
 from .provision import Task
 

@@ -15,9 +15,9 @@ from ..components import daemon_sets
 from ..components.join import node_object
 from ..engine import windows_path
 from ..engine.resource import Refused
-from ..facts.provisioners import KUBEPROXY_PATH
 from ..node.link import NodeError
 from .provision import NAME, Task
+from .provision_items import KUBEPROXY_PATH
 
 
 def wait_for_node(options: Mapping[str, Any], name: str, tasks: Iterable[Task]) -> str:

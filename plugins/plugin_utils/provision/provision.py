@@ -34,7 +34,7 @@ from ..engine.resources import programs as places
 from ..engine.resources.directory import Directory, guarded
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.tools import run
-from . import pe_image, provision_service, version_output
+from . import pe_image, provision_service
 from .provision_items import Item
 from .provision_service import Timeouts, needs, rests, runs_another, service, would_not_start
 from .provision_source import Origin
@@ -163,7 +163,7 @@ def _task(item: Item, origin: Origin | None, layout: Layout, reading: Reading, d
         if problem := pe_image.problem(build.head, build.size, architecture):
             raise Refused(f"{item.name}: {build.path} {problem}")
         made = replace(made, size=build.size)
-    made = replace(made, new=origin.sha256 or "", version=version_output.plain(item.version))
+    made = replace(made, new=origin.sha256 or "", version=pe_image.plain(item.version))
     if _is_there(made, layout, reading):
         return replace(made, new=str(present.get("sha256")), version=before)
     if present.get("exists") and not item.overwrite:
@@ -199,7 +199,7 @@ def _back(task: Task, layout: Layout, reading: Reading) -> Task:
         what="previous",
         new=str(kept.get("sha256")),
         size=int(kept.get("size") or 0),
-        version=version or version_output.of_resource(str(kept.get("version") or "")) or task.version,
+        version=version or pe_image.of_resource(str(kept.get("version") or "")) or task.version,
     )
 
 
@@ -211,7 +211,7 @@ def _is_there(task: Task, layout: Layout, reading: Reading) -> bool:
     if task.origin is None or not task.item.version:
         return False
     known = _recorded(receipt(task.item, layout), task.item, task.present, reading)
-    return known.get("url") == task.origin.url and known.get("version") == version_output.plain(task.item.version)
+    return known.get("url") == task.origin.url and known.get("version") == pe_image.plain(task.item.version)
 
 
 def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
@@ -222,8 +222,8 @@ def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, read
         windows_path.join(layout.state_dir, "receipts", f"{item.name.casefold()}.json"),
     ):
         if version := str(_recorded(path, item, present, reading).get("version") or ""):
-            return version_output.plain(version)
-    return version_output.of_resource(str(present.get("version") or "")) or ""
+            return pe_image.plain(version)
+    return pe_image.of_resource(str(present.get("version") or "")) or ""
 
 
 def _recorded(path: str, item: Item, present: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
@@ -367,7 +367,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
         version = task.version
         if words is not None:
             code, output = words
-            reported = version_output.reported(output)
+            reported = pe_image.reported(output)
             if reported is None and code != 0:
                 problems.append(
                     f"{task.item.name}: {where} does not even say its version on this node: it ended with exit code "
@@ -375,7 +375,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
                 )
                 continue
             version = reported or version
-        elif of_file := version_output.of_resource(str(file.get("version") or "")):
+        elif of_file := pe_image.of_resource(str(file.get("version") or "")):
             version = of_file
         new = str(file.get("sha256"))
         what: What = "unchanged" if new == task.present.get("sha256") else "replace"
@@ -408,7 +408,7 @@ def check(tasks: Iterable[Task], env_file: str) -> tuple[list[str], list[str]]:
     for task in tasks:
         item = task.item
         if item.verify != "false" and item.version and task.what == "replace":
-            verdict = version_output.compare(item.version, task.version or None)
+            verdict = pe_image.compare(item.version, task.version or None)
             if verdict.kind == "other" and item.verify == "true":
                 problems.append(
                     f"{item.name}: {_where(task)} {verdict.text}. Correct version, or say verify_version: warn."

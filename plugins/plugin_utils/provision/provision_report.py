@@ -17,7 +17,7 @@ from ..engine import windows_path
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading
 from ..engine.tools import SC
-from . import version_output
+from . import pe_image
 from .provision import Task
 from .provision_swap import left_behind, previous_of
 
@@ -126,7 +126,7 @@ def mismatch(task: Task) -> bool | None:
     version = task.before if task.what in {"unchanged", "skipped"} else task.version
     if not task.item.version or not version:
         return None
-    return version_output.compare(task.item.version, version).kind != "same"
+    return pe_image.compare(task.item.version, version).kind != "same"
 
 
 def skipped_sentence(task: Task) -> str:
@@ -136,9 +136,9 @@ def skipped_sentence(task: Task) -> str:
     if not item.version:
         return text
     if not task.before:
-        return f"{text} Whether it is version {version_output.plain(item.version)} is not known."
+        return f"{text} Whether it is version {pe_image.plain(item.version)} is not known."
     if mismatch(task):
-        return f"{text} It is version {task.before}, not {version_output.plain(item.version)}."
+        return f"{text} It is version {task.before}, not {pe_image.plain(item.version)}."
     return text
 
 

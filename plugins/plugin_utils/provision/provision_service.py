@@ -23,12 +23,9 @@ from ..engine.resources.service import ACTIVE, Service
 from ..engine.services.definition import AUTOMATIC
 from ..engine.services.existing import WINDOWS, AsFound, Existing
 from ..engine.tools import wait_run, wait_service
-from ..facts.flag_table import NEWEST, FlagTable
-from ..facts.kube_proxy_flags import KUBE_PROXY
-from ..facts.kubelet_flags import KUBELET
-from ..facts.provisioners import WRAPPERS
+from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
 from ..facts.version import Line, Version, VersionError
-from .provision_items import Item
+from .provision_items import WRAPPERS, Item
 
 STABLE_S = 10
 """So long a service has to stay up that has no other way to say that it works."""

@@ -1,19 +1,187 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The difference of two builds as instructions; pure.
+"""The difference of two builds as instructions, and their bytes (docs/protocol.md, section 5); pure.
 
-The segments that `alignment` finds are cut into blocks. A block that is equal is copied; one that resembles travels as
-the number to be added. Between two segments each block is tried at the shifts of both; if at neither the number has
-more zeros than not, the block travels as it is.
+Where a few functions of a Go program change, all that follows them moves by some bytes, and nearly every instruction
+that names an address changes with it: there is hardly a kilobyte of code in common, but the two files run beside each
+other. So short windows are looked for (anchors), and what is between anchors of one shift is taken to lie there too.
+
+The segments so found are cut into blocks. A block that is equal is copied; one that resembles travels as the number to
+be added. Between two segments each block is tried at the shifts of both; if at neither the number has more zeros than
+not, the block travels as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from .alignment import Segment, segments
-from .instructions import MAX_PIECE, Add, Copy, Instruction, Literal, difference
+MAX_PIECE = 1024 * 1024
+"""Bytes of one `literal` or `add`: what the node holds in memory at a time."""
+
+LITERAL, COPY, ADD = 1, 2, 3
+_HEAD = struct.Struct("<Bqi")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """`length` bytes of the base from `offset` on, unchanged."""
+
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """As many bytes of the base as `difference` has, as a number (the first byte counts least), plus that number;
+    what does not fit into so many bytes is dropped."""
+
+    offset: int
+    difference: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """These bytes."""
+
+    data: bytes
+
+
+Instruction = Copy | Add | Literal
+
+
+def encoded(instruction: Instruction) -> bytes:
+    """13 bytes: kind, offset in the base (8), length (4), little-endian; then the bytes of a literal or an add."""
+    if isinstance(instruction, Copy):
+        return _HEAD.pack(COPY, instruction.offset, instruction.length)
+    if isinstance(instruction, Add):
+        return _HEAD.pack(ADD, instruction.offset, len(instruction.difference)) + instruction.difference
+    return _HEAD.pack(LITERAL, 0, len(instruction.data)) + instruction.data
+
+
+def made(instruction: Instruction) -> int:
+    """How many bytes of the new file an instruction makes."""
+    if isinstance(instruction, Copy):
+        return instruction.length
+    return len(instruction.difference if isinstance(instruction, Add) else instruction.data)
+
+
+def difference(new: bytes, old: bytes) -> bytes:
+    """The number that added to `old` gives `new`, both of one length, the first byte counting least.
+
+    Where a field of any width at any place has grown by n, this has n there and zeros around it: after a shift the
+    addresses in a program differ by few numbers, and gzip makes little of them. Numbers this long are added at the
+    speed of C, here and in .NET, which is what lets PowerShell put 100 MB together.
+    """
+    number = int.from_bytes(new, "little") - int.from_bytes(old, "little")
+    if number < 0:
+        number += 1 << (8 * len(new))
+    return number.to_bytes(len(new), "little")
+
+
+# Instructions as files to be sent: each part is one gzip member of whole instructions, so that none needs another.
+
+PART = 8 * 1000 * 1000
+"""Bytes after which a part ends: a line of progress each."""
+
+LEVEL = 6
+"""Of a delta: mostly zeros, so that it costs little."""
+WHOLE_LEVEL = 1
+"""Of a whole build: 6 makes a tenth less of it and takes three times as long, which a fast link does not give back."""
+_GZIP = 31
+"""zlib's word for the largest window with the head and tail of gzip."""
+
+
+def parts(instructions: Iterable[Instruction], limit: int = PART, level: int = LEVEL) -> Iterator[bytes]:
+    """The gzipped parts, at least one; a part ends with the instruction that brings it to `limit` bytes."""
+    packer, held, size, count = zlib.compressobj(level, zlib.DEFLATED, _GZIP), list[bytes](), 0, 0
+    for instruction in instructions:
+        if size >= limit:
+            yield b"".join([*held, packer.flush()])
+            packer, held, size, count = zlib.compressobj(level, zlib.DEFLATED, _GZIP), [], 0, count + 1
+        held.append(packer.compress(encoded(instruction)))
+        size += len(held[-1])
+    if held or count == 0:
+        yield b"".join([*held, packer.flush()])
+
+
+WINDOW = 16
+
+
+def _pattern(first: bytes, second: bytes) -> re.Pattern[bytes]:
+    """A byte of `first`, then one of `second`; what follows up to the length of a window is group 1."""
+    return re.compile(
+        rb"(?s)[" + re.escape(first) + rb"](?=[" + re.escape(second) + rb"](.{%d}))" % (WINDOW - 2),
+    )
+
+
+SPARSE = _pattern(b"\x24\x72\x89", b"\x01\x24\x48\x54\x6e\x84\x89\x8b\xc3")
+"""An anchor in some 300 bytes of a Go program, code and texts alike."""
+DENSE = _pattern(
+    b"\x00\x0f\x24\x44\x48\x65\x72\x83\x89\x8b\xc0\xe8\xff",
+    b"\x01\x05\x24\x2e\x39\x4c\x54\x61\x6e\x74\x7c\x84\x8b\x8d\xc3\xc7\xd0",
+)
+"""One in some 30 bytes, for what lies between two parts that were found: there is not much of it."""
+WIDE = 1024
+"""A gap of so many bytes is looked at more closely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`new[start:end]` resembles `old[start + shift:end + shift]`."""
+
+    start: int
+    end: int
+    shift: int
+
+
+def segments(old: bytes, new: bytes) -> list[Segment]:
+    """The parts of `new` that resemble a part of `old`, in order, without overlap."""
+    rough = _found(old, new, SPARSE)
+    fine: list[Segment] = []
+    at = place = 0
+    for segment in [*rough, Segment(len(new), len(new), len(old) - len(new))]:
+        gap, room = segment.start - at, segment.start + segment.shift - place
+        if gap >= WIDE and 0 < room <= 4 * gap + (1 << 16):
+            inner = _found(old[place : place + room], new[at : segment.start], DENSE)
+            fine += [Segment(at + one.start, at + one.end, one.shift + place - at) for one in inner]
+        if segment.start < segment.end:
+            fine.append(segment)
+        at, place = segment.end, segment.end + segment.shift
+    return fine
+
+
+def _found(old: bytes, new: bytes, pattern: re.Pattern[bytes]) -> list[Segment]:
+    """A segment begins where two anchors in a row have moved by the same, and goes on while anchors are where it has
+    them; one that is elsewhere is a chance likeness until the next one says the same."""
+    index = {match[1]: match.start() for match in pattern.finditer(old)}
+    found: list[Segment] = []
+    inside = False
+    shift = first = last = guess = 0
+    guessed = -1
+    for match in pattern.finditer(new):
+        at, window = match.start(), match[1]
+        if inside and at + shift >= 0 and old[at + shift + 2 : at + shift + WINDOW] == window:
+            last, guessed = at, -1
+            continue
+        place = index.get(window)
+        if place is None:
+            continue
+        if guessed < 0 or place - at != guess:
+            guess, guessed = place - at, at
+            continue
+        if inside:
+            found.append(Segment(first, last + WINDOW, shift))
+        first = max(guessed, last + WINDOW) if inside else guessed
+        inside, shift, last, guessed = True, guess, at, -1
+    if inside:
+        found.append(Segment(first, last + WINDOW, shift))
+    return found
+
 
 BLOCK = 4096
 SMALL_GAP = 32

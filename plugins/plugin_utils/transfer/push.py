@@ -16,8 +16,7 @@ from typing import Any, Literal, Protocol
 
 from ..engine import windows_path
 from .cache import PushCache
-from .delta import delta, whole
-from .instructions import WHOLE_LEVEL, parts
+from .delta import WHOLE_LEVEL, delta, parts, whole
 from .progress import Progress
 
 How = Literal["unchanged", "delta", "whole"]

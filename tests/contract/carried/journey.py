@@ -16,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.layout imp
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import read_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.rehearsal import rehearsal as rehearse
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.proof import rehearsal as rehearse
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading

@@ -12,7 +12,7 @@ import pytest
 from tests.real import build
 
 if TYPE_CHECKING:  # a conftest.py imports this before the collection can be imported
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import FlagTable
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import FlagTable
 
 
 class Upstream:

@@ -24,7 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.join_
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates import problem
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.real import build

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils import verdict
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.contents import AT_ONCE, Command, commands
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import AT_ONCE, Command, commands
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle import contents
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import grouped
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.issue import runtime_of
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import LIMIT, MANIFEST, Store
@@ -82,7 +82,7 @@ def test_each_question_fits_into_an_answer() -> None:
 
 @pytest.mark.row("LG-07")
 def test_what_is_collected() -> None:
-    commands = {command.file: command for command in contents.commands(LAYOUT, EXPECTED, events=50)}
+    commands = {command.file: command for command in collect.commands(LAYOUT, EXPECTED, events=50)}
     lines = {name: command.line for name, command in commands.items()}
     assert lines["network/ipconfig.txt"] == "ipconfig.exe /allcompartments /all"
     assert lines["network/routes.txt"] == "route.exe print"
@@ -100,7 +100,7 @@ def test_what_is_collected() -> None:
 
 @pytest.mark.row("LG-07")
 def test_what_is_looked_at_of_network_containers_and_services() -> None:
-    files = [command.file for command in contents.commands(LAYOUT, EXPECTED, events=50)]
+    files = [command.file for command in collect.commands(LAYOUT, EXPECTED, events=50)]
     named = {folder: {file.split("/")[1] for file in files if file.startswith(f"{folder}/")} for folder in FOLDERS}
     ports = {f"{kind}-ports-{protocol}" for kind in ("excluded", "dynamic") for protocol in ("tcp", "udp")}
     network = {"ipconfig", "routes", "mtu", "arp", "netstat", "firewall", "hnsdiag", "vfp-ports", *ports}
@@ -119,7 +119,7 @@ FOLDERS = ("network", "containers", "services", "system")
 
 @pytest.mark.row("LG-07")
 def test_which_settings_are_read() -> None:
-    assert contents.settings(replace(LAYOUT, registry_hosts=("registry.example",))) == (
+    assert collect.settings(replace(LAYOUT, registry_hosts=("registry.example",))) == (
         r"C:\Program Files\containerd\config.toml",
         rf"{LAYOUT.certs_dir}\registry.example\hosts.toml",
         r"C:\var\lib\kubelet\config.yaml",
@@ -134,7 +134,7 @@ def test_which_settings_are_read() -> None:
 @pytest.mark.row("LG-01")
 def test_the_event_logs_of_the_system_and_of_hns_and_compute() -> None:
     hyper_v, hns = "Microsoft-Windows-Hyper-V", "Microsoft-Windows-Host-Network-Service"
-    files = [command.file for command in contents.commands(LAYOUT, EXPECTED, events=50)]
+    files = [command.file for command in collect.commands(LAYOUT, EXPECTED, events=50)]
     assert [file.removesuffix(".txt").removeprefix("events/") for file in files if file.startswith("events/")] == [
         "System",
         "Application",
@@ -151,7 +151,7 @@ def test_logs_are_found_where_the_services_put_them() -> None:
     service = {"name": "kubelet", "image_path": r"C:\k\kubelet.exe --log-dir=D:\logs", "nssm": None}
     reading = Reading().merged({"services": [service]})
     layout = replace(LAYOUT, log_dir=r"E:\logs", containerd_log=r"F:\logs\containerd.log")
-    assert {r"C:\k", r"D:\logs", r"E:\logs", r"F:\logs"} == set(contents.folders(layout, EXPECTED, reading))
+    assert {r"C:\k", r"D:\logs", r"E:\logs", r"F:\logs"} == set(collect.folders(layout, EXPECTED, reading))
     names = [
         "kubelet.exe.INFO",
         "kubelet.exe.win1.log.INFO.20260101-1",
@@ -163,7 +163,7 @@ def test_logs_are_found_where_the_services_put_them() -> None:
         "a.txt",
     ]
     reading = reading.merged({file_key(r"C:\k"): {"entries": names}, file_key(r"D:\logs"): {"entries": ["b.log"]}})
-    paths, secret = contents.wanted(LAYOUT, EXPECTED, reading, [r"C:\app\app.log", r"C:\app\id_rsa"])
+    paths, secret = collect.wanted(LAYOUT, EXPECTED, reading, [r"C:\app\app.log", r"C:\app\id_rsa"])
     assert {
         r"C:\k\kubelet.exe.win1.log.INFO.20260101-1",
         r"C:\k\kubelet.err.log",
@@ -192,7 +192,7 @@ PROVIDERS = [
 
 @pytest.mark.row("LG-02")
 def test_a_trace_is_begun_as_sig_windows_asks_or_by_a_script_of_ones_own() -> None:
-    args = contents.start_trace(file=r"D:\x.etl", max_mb=100).args
+    args = collect.start_trace(file=r"D:\x.etl", max_mb=100).args
     assert (args["program"], args["args"][:2]) == (r"C:\Windows\System32\netsh.exe", ["trace", "start"])
     words = args["args"][2:]
     assert [word.removeprefix("provider=") for word in words if word.startswith("provider=")] == PROVIDERS
@@ -213,13 +213,13 @@ def test_a_trace_is_begun_as_sig_windows_asks_or_by_a_script_of_ones_own() -> No
     ):
         assert words[words.index(f"provider={{{provider}}}") + 1] == f"keywords={keywords}"
     assert len([word for word in words if word.startswith("keywords=")]) == 2
-    assert {r"tracefile=C:\server.etl", "maxsize=250"} <= set(contents.start_trace().args["args"])
-    own = contents.start_trace(r"C:\k\debug\starthnstrace.cmd").args
+    assert {r"tracefile=C:\server.etl", "maxsize=250"} <= set(collect.start_trace().args["args"])
+    own = collect.start_trace(r"C:\k\debug\starthnstrace.cmd").args
     assert (own["program"], own["args"]) == (
         r"C:\Windows\System32\cmd.exe",
         ["/d", "/c", r"C:\k\debug\starthnstrace.cmd"],
     )
-    assert (contents.stop_trace().args["args"], contents.stop_trace().args["ok_exit"]) == (["trace", "stop"], [0, 1])
+    assert (collect.stop_trace().args["args"], collect.stop_trace().args["ok_exit"]) == (["trace", "stop"], [0, 1])
 
 
 def test_the_runtime_says_what_it_is() -> None:

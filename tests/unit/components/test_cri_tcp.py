@@ -19,7 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Tls
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import certs as cri_tcp_certs
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_proof
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import rehearsal as cri_tcp_rehearsal
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_rehearsal
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Address,
     Effective,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.provision import local_build, provision_source
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision_source
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
 
 from tests.lab.programs.builds import build
@@ -29,16 +29,16 @@ class Time:
             self.said = self.happens.pop(0)
 
     @property
-    def clock(self) -> local_build.Clock:
-        return local_build.Clock(lambda: self.at, self.sleep)
+    def clock(self) -> provision_source.Clock:
+        return provision_source.Clock(lambda: self.at, self.sleep)
 
 
 def test_a_build_begins_when_nothing_is_written_any_more() -> None:
     there = Time("a", "a", "b", "c", "d", "d")
-    assert local_build.changed(lambda: there.said, "a", 1.0, there.clock) == "d"
+    assert provision_source.changed(lambda: there.said, "a", 1.0, there.clock) == "d"
     assert there.at >= 6
     at_once = Time()
-    assert local_build.changed(lambda: at_once.said, "", 0.5, at_once.clock) == "a"
+    assert provision_source.changed(lambda: at_once.said, "", 0.5, at_once.clock) == "a"
     assert at_once.at == 0.5
 
 
@@ -46,12 +46,12 @@ def test_sources_count_and_results_do_not(tmp_path: Path) -> None:
     for name in ("a.go", "bin/b.go", "_output/c.go", ".git/d.go", "sub/e.go", "readme.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    before = local_build.stamp(tmp_path)
+    before = provision_source.stamp(tmp_path)
     for name in ("bin/b.go", "_output/c.go", ".git/d.go", "readme.md"):
         (tmp_path / name).write_text("changed")
-    assert local_build.stamp(tmp_path) == before
+    assert provision_source.stamp(tmp_path) == before
     (tmp_path / "sub" / "e.go").write_text("changed")
-    assert local_build.stamp(tmp_path) != before
+    assert provision_source.stamp(tmp_path) != before
 
 
 def two(folder: Path, exe: bytes, bare: bytes, newer: str) -> Path:
@@ -86,15 +86,15 @@ def test_a_newer_build_for_linux_hides_no_old_one_for_windows(tmp_path: Path) ->
 def test_a_build_is_named_by_size_time_and_revision(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.exe"
     path.write_bytes(bytes(1_500_000))
-    about = local_build.about(path, tmp_path)
+    about = provision_source.about(path, tmp_path)
     assert (about["size"], about["revision"]) == (1_500_000, "")
-    told = local_build.sentence("kubelet", {**about, "revision": "v1.37.0-dirty"}, 4.1)
+    told = provision_source.sentence("kubelet", {**about, "revision": "v1.37.0-dirty"}, 4.1)
     assert told.startswith(f"kubelet: built {path} in 4.1 s (1.5 MB, written 20")
     assert told.endswith(", revision v1.37.0-dirty)")
 
 
 def test_a_build_that_fails_says_its_last_lines(tmp_path: Path) -> None:
-    made = local_build.make(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path, {"GOOS": "windows"})
+    made = provision_source.make(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path, {"GOOS": "windows"})
     assert (made.code, made.output.splitlines()) == (3, ["one", "two"])
     with pytest.raises(Refused, match="no-such-program: it cannot be started in"):
-        local_build.make(["no-such-program"], tmp_path, {})
+        provision_source.make(["no-such-program"], tmp_path, {})

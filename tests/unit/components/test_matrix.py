@@ -24,7 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, merge_queries
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.containerd import MINIMUM, RELEASE_LINES
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import OLDEST
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import KUBERNETES_LINES, SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, supported_builds

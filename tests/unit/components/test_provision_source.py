@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source, version_output
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, items_of
 
 from tests.lab.programs.builds import build
@@ -103,7 +103,7 @@ def test_a_real_linux_program_is_told_by_its_header() -> None:
     ],
 )
 def test_a_program_says_its_version(output: str, version: str | None) -> None:
-    assert version_output.reported(output) == version
+    assert pe_image.reported(output) == version
 
 
 @pytest.mark.row("PV-09")
@@ -120,7 +120,7 @@ def test_a_program_says_its_version(output: str, version: str | None) -> None:
     ],
 )
 def test_a_version_resource_says_its_version(resource: str, version: str | None) -> None:
-    assert version_output.of_resource(resource) == version
+    assert pe_image.of_resource(resource) == version
 
 
 @pytest.mark.row("PV-09")
@@ -141,7 +141,7 @@ def test_a_version_resource_says_its_version(resource: str, version: str | None)
     ],
 )
 def test_a_build_between_releases_is_neither_right_nor_wrong(wanted: str, found: str | None, kind: str) -> None:
-    verdict = version_output.compare(wanted, found)
+    verdict = pe_image.compare(wanted, found)
     assert verdict.kind == kind
     assert (verdict.text == "") is (kind == "same")
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cri import containers, host_tools
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.containers import Seen
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.host_tools import Hosts, PodAdapter, Process, Task
+from ansible_collections.winkube.node.plugins.plugin_utils.cri import containers
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.containers import Hosts, PodAdapter, Process, Seen, Task
 
 ID = "03f68fd87079e79116818242b12a9f4ba06510dae4740087f07a3adc97e207f3"
 ENDPOINT = "a9f5cf921ea270074c43af661312016dee9e7f5d59b949e6e21ce9a0a3846236_Calico"
@@ -67,15 +66,15 @@ TASKLIST = (
 
 @pytest.mark.row("CT-24")
 def test_tasks_of_containerd() -> None:
-    assert host_tools.tasks(TASKS) == (Task(ID, 24436, "RUNNING"),)
-    assert host_tools.tasks("TASK    PID    STATUS\n") == ()
-    assert host_tools.tasks(TASKS.replace("RUNNING", "STOPPED")) == (Task(ID, 24436, "STOPPED"),)
+    assert containers.tasks(TASKS) == (Task(ID, 24436, "RUNNING"),)
+    assert containers.tasks("TASK    PID    STATUS\n") == ()
+    assert containers.tasks(TASKS.replace("RUNNING", "STOPPED")) == (Task(ID, 24436, "STOPPED"),)
 
 
 @pytest.mark.row("CT-25")
 def test_processes_are_joined_by_pid() -> None:
-    found = host_tools.processes(TASKLIST)
-    (task,) = host_tools.tasks(TASKS)
+    found = containers.processes(TASKLIST)
+    (task,) = containers.tasks(TASKS)
     assert found[task.pid] == Process(24436, "pwsh.exe", "User Manager\\ContainerAdministrator", 125)
     assert found[0].cpu_s == 53 * 3600 + 12 * 60 + 1
     data = containers.as_data(Seen(task, LABELS, found.get(task.pid)), None, "cluster.local")
@@ -110,13 +109,13 @@ def test_the_layer_below_containerd() -> None:
 )
 def test_only_an_id_becomes_an_argument(text: str) -> None:
     with pytest.raises(ValueError, match="is no id of a container; it has 64 hexadecimal digits"):
-        host_tools.container_id(text)
+        containers.container_id(text)
 
 
 @pytest.mark.row("CT-27", "CT-29")
 def test_the_documents_ipconfig() -> None:
-    assert host_tools.container_id(ID) == ID
-    (adapter,) = host_tools.adapters(IPCONFIG)
+    assert containers.container_id(ID) == ID
+    (adapter,) = containers.adapters(IPCONFIG)
     assert adapter == PodAdapter(
         f"vEthernet ({ENDPOINT})", ENDPOINT, "Calico", f"{NAMESPACE}.svc.cluster.local", "", "", ""
     )
@@ -125,7 +124,7 @@ def test_the_documents_ipconfig() -> None:
 
 @pytest.mark.row("CT-27")
 def test_ipconfig_with_addresses() -> None:
-    (adapter,) = host_tools.adapters(WHOLE_IPCONFIG)
+    (adapter,) = containers.adapters(WHOLE_IPCONFIG)
     assert (adapter.address, adapter.mask, adapter.gateway) == ("10.1.18.67", "255.255.255.192", "10.1.18.65")
     assert adapter.suffix == f"{NAMESPACE}.svc.cluster.local"
 
@@ -143,16 +142,16 @@ def test_ipconfig_with_addresses() -> None:
     ],
 )
 def test_whose_adapter_it_is(name: str, network: str, cni: str) -> None:
-    (adapter,) = host_tools.adapters(f"Ethernet adapter {name}:\n")
+    (adapter,) = containers.adapters(f"Ethernet adapter {name}:\n")
     assert (adapter.name, adapter.network, adapter.cni) == (name, network, cni)
 
 
 @pytest.mark.row("CT-28")
 def test_the_documents_hosts_file_and_a_whole_one() -> None:
-    assert host_tools.hosts(HOSTS) == Hosts(True, {})
-    assert host_tools.hosts(WHOLE_HOSTS) == Hosts(True, {"10.1.18.67": (POD,)})
-    assert not host_tools.hosts("127.0.0.1 localhost\n").managed
-    six = host_tools.hosts("# Kubernetes-managed hosts file.\n::1 localhost\nfd00::5 me\nfe00::2 ip6-allrouters\n")
+    assert containers.hosts(HOSTS) == Hosts(True, {})
+    assert containers.hosts(WHOLE_HOSTS) == Hosts(True, {"10.1.18.67": (POD,)})
+    assert not containers.hosts("127.0.0.1 localhost\n").managed
+    six = containers.hosts("# Kubernetes-managed hosts file.\n::1 localhost\nfd00::5 me\nfe00::2 ip6-allrouters\n")
     assert six == Hosts(True, {"fd00::5": ("me",)})
 
 
@@ -161,13 +160,13 @@ def seen(hosts: str = WHOLE_HOSTS, ipconfig: str = WHOLE_IPCONFIG) -> Seen:
         Task(ID, 24436, "RUNNING"),
         LABELS,
         Process(24436, "pwsh.exe", "", 0),
-        host_tools.hosts(hosts),
-        host_tools.adapters(ipconfig),
+        containers.hosts(hosts),
+        containers.adapters(ipconfig),
     )
 
 
 def hns(*found: dict[str, Any]) -> dict[str, str]:
-    return host_tools.endpoints({"available": True, "endpoints": json.dumps({"Success": True, "Output": list(found)})})
+    return containers.endpoints({"available": True, "endpoints": json.dumps({"Success": True, "Output": list(found)})})
 
 
 @pytest.mark.row("CT-28")
@@ -203,16 +202,16 @@ def test_the_dns_suffix_is_the_namespaces() -> None:
 
 def test_hns_that_refuses_says_so() -> None:
     with pytest.raises(ValueError, match="Not enough memory"):
-        host_tools.endpoints({"endpoints": json.dumps({"Success": False, "Error": "Not enough memory"})})
+        containers.endpoints({"endpoints": json.dumps({"Success": False, "Error": "Not enough memory"})})
     with pytest.raises(ValueError, match="HNS is not there"):
-        host_tools.endpoints({"available": False})
+        containers.endpoints({"available": False})
     with pytest.raises(ValueError, match="too slow"):
-        host_tools.endpoints({"endpoints": {"error": "too slow"}})
+        containers.endpoints({"endpoints": {"error": "too slow"}})
 
 
 @pytest.mark.row("CT-21")
 def test_whose_container_it_is_crictl_says() -> None:
     pods = json.dumps({"items": [{"id": "a" * 64, "labels": {"io.kubernetes.pod.name": "burner"}}]})
-    known = host_tools.labels(pods, json.dumps({"containers": [{"id": ID, "labels": LABELS}]}))
+    known = containers.labels(pods, json.dumps({"containers": [{"id": ID, "labels": LABELS}]}))
     assert known == {"a" * 64: {"io.kubernetes.pod.name": "burner"}, ID: LABELS}
-    assert host_tools.labels("", "time=... level=fatal") == host_tools.labels('{"items": null}', "[]") == {}
+    assert containers.labels("", "time=... level=fatal") == containers.labels('{"items": null}', "[]") == {}

@@ -10,10 +10,17 @@ import grpc
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient, CriError
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.collect import Clock, collect, second_caller
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import SUMMARY, Sample
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import Wanted, report, summary_line, take
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import (
+    Clock,
+    Wanted,
+    collect,
+    report,
+    second_caller,
+    summary_line,
+    take,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import VersionError
 
 from tests.unit.cluster.fake import Fake

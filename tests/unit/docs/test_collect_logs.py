@@ -8,7 +8,7 @@ import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle import contents, store
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect, store
 
 from tests.conftest import ROOT
 from tests.unit.roles.test_documents_defaults import trusted
@@ -44,7 +44,7 @@ def test_the_tags_and_what_they_do() -> None:
         assert f"--tags {tag}" in text
         assert tasks[tag]["winkube.node.win_k8s_collect_logs"] == {"hnstrace": tag.removeprefix("hnstrace_")}
         assert "never" in tasks[tag]["tags"], "not without being asked for"
-    assert contents.TRACE_FILE in text and f"{contents.TRACE_MAX_MB} MB" in text and "winkube_hnstrace_script" in text
+    assert collect.TRACE_FILE in text and f"{collect.TRACE_MAX_MB} MB" in text and "winkube_hnstrace_script" in text
 
 
 @pytest.mark.row("LG-02")

@@ -98,9 +98,9 @@ def releases() -> Iterator[WindowsRelease]:
 
 def lines() -> list[Line]:
     """Those whose programs are configured, newest first."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts import flag_table, kubernetes
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import flags, kubernetes
 
-    return [row.line for row in reversed(kubernetes.KUBERNETES_LINES) if row.line >= flag_table.OLDEST]
+    return [row.line for row in reversed(kubernetes.KUBERNETES_LINES) if row.line >= flags.OLDEST]
 
 
 def host_cell(line: Line, build: int) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates, flag_table
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import FlagTable, UnknownLineError
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.kube_proxy_flags import KUBE_PROXY
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubelet_flags import KUBELET
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates, flags
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import (
+    KUBE_PROXY,
+    KUBELET,
+    FlagTable,
+    UnknownLineError,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.unit.facts.recorded_help import Recording, flag_changes, recordings, system_flags
@@ -167,14 +170,14 @@ def test_a_release_is_told_from_later_ones_of_its_line() -> None:
 
 
 def test_lines_beyond_the_tables() -> None:
-    assert KUBELET.known(Line(1, 40)) == KUBELET.known(flag_table.NEWEST)
+    assert KUBELET.known(Line(1, 40)) == KUBELET.known(flags.NEWEST)
     with pytest.raises(UnknownLineError, match=r"1\.21"):
         KUBELET.known(Line(1, 21))
 
 
 def test_a_flag_stands_once() -> None:
     with pytest.raises(ValueError, match="two blocks"):
-        flag_table.flags_of({"": "a b", "bool": "b"})
+        flags.flags_of({"": "a b", "bool": "b"})
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=str)
@@ -182,5 +185,5 @@ def test_remedies_are_for_flags_that_went(table: FlagTable) -> None:
     gone = {flag.name for flag in table.flags.values() if flag.removed}
     assert set(table.instead) - gone <= {"allow-privileged"}
     assert not set(table.spellings) & set(table.flags)
-    assert set(table.spellings.values()) <= table.known(flag_table.NEWEST)
+    assert set(table.spellings.values()) <= table.known(flags.NEWEST)
     assert len(table.source) > 40

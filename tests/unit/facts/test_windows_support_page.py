@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates, flannel, windows
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.flag_table import OLDEST
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import rules_network
 

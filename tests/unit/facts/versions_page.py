@@ -78,15 +78,15 @@ def doubt(unverified: bool) -> str:
 
 def page() -> str:
     """The whole page."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, flag_table, kubernetes, windows
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, flags, kubernetes, windows
 
     supported = [str(line) for line in kubernetes.SUPPORTED]
     return "\n".join(
         (
             INTRODUCTION,
             KUBERNETES.format(
-                oldest=flag_table.OLDEST,
-                newest=flag_table.NEWEST,
+                oldest=flags.OLDEST,
+                newest=flags.NEWEST,
                 supported=f"{', '.join(supported[:-1])} and {supported[-1]}",
                 last=kubernetes.LAST_FOR_CONTAINERD_1,
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.checks import Address, parse_address
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.schema import Address, parse_address
 
 from .samples import edited, effective, said
 

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.node.ssh import KEEP_ALIVE
-from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import checks, document, schema, tree, variables
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document, schema, tree, variables
 
 from .samples import ROOT, SAMPLE, WHOLE, said
 
@@ -29,7 +29,7 @@ def test_the_published_schema_is_the_one_that_is_used() -> None:
 def test_the_schema_is_a_valid_one_and_names_checks_that_exist() -> None:
     jsonschema.Draft202012Validator.check_schema(schema.node_schema())
     named = {item["x-check"] for item in _schemas(schema.node_schema()) if "x-check" in item}
-    assert named == set(checks.CHECKS)
+    assert named == set(schema.CHECKS)
 
 
 def _compose(text: str) -> yaml.Node:
@@ -77,8 +77,8 @@ def _paths(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 @pytest.mark.parametrize("text", [SAMPLE, WHOLE], ids=["sample", "whole"])
 def test_the_verdicts_are_those_of_jsonschema(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what only our checks say, which the schema cannot."""
-    for name in checks.CHECKS:
-        monkeypatch.setitem(checks.CHECKS, name, lambda _text: None)
+    for name in schema.CHECKS:
+        monkeypatch.setitem(schema.CHECKS, name, lambda _text: None)
     checker = schema.Checker(schema.node_schema())
     verdicts = set()
     for data in _variants(yaml.safe_load(text)):

@@ -8,18 +8,19 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.alignment import segments
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.delta import delta, whole
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.instructions import (
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.delta import (
     MAX_PIECE,
     Add,
     Copy,
     Instruction,
     Literal,
+    delta,
     difference,
     encoded,
     made,
     parts,
+    segments,
+    whole,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st

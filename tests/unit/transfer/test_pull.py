@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.pull import REACH_S, Offer, offered
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Ready, prepared
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import (
+    REACH_S,
+    Offer,
     ServeError,
     address_towards,
+    offered,
     ports_of,
     serve,
 )

@@ -115,7 +115,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def _plugins(layout: Layout, source: Source, mark: str) -> Programs:
-    files = tuple((name, windows_path.join(layout.cni_bin_dir, name)) for name in facts.PLUGINS)
+    files = tuple((name, windows_path.join(layout.cni_bin_dir, name)) for name in facts.MEMBERS)
     return Programs(PLUGINS, source, files, layout.state_dir, mark[:8])
 
 

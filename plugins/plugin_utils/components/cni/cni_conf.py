@@ -17,7 +17,7 @@ from typing import Any
 
 from ...engine.resource import Refused
 from ...facts import cni as cni_facts
-from ...facts.cni_plugins import TRANSLATES_NODES
+from ...facts.cni import TRANSLATES_NODES
 from ...facts.flannel import BACKENDS
 from ...facts.version import Line, Version
 from .. import networks

@@ -24,8 +24,8 @@ from ...engine.resources.service import Service
 from ...engine.resources.text_file import LateFile, TextFile
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
-from ...facts.firewall import VXLAN_RULE
 from ...facts.version import Version
+from ...facts.windows import VXLAN_RULE
 from .. import inbound, networks, nssm
 from ..cni import cni_conf
 from ..declaration import Component, Daemon, ServiceKind

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...facts import feature_gates
 from ...facts.containerd import UnsupportedVersionError, takes_earlier_ltsc
-from ...facts.flag_table import OLDEST as OLDEST_LINE
+from ...facts.flags import OLDEST as OLDEST_LINE
 from ...facts.kubernetes import FROZEN_REPOSITORY, PAUSE_IMAGES, PAUSE_REPOSITORY, NoPauseImageError, PauseImage, pair
 from ...facts.kubernetes import pause_image as known_image
 from ...facts.version import Line, Version

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...facts import feature_gates
-from ...facts.kube_proxy_flags import KUBE_PROXY
+from ...facts.flags import KUBE_PROXY
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, contradictions, gate_problems, line_problem, read, render_gates
 

@@ -25,8 +25,8 @@ from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
 from ...engine.resources.text_file import READ_LIMIT, TextFile
 from ...engine.tools import wait_service
-from ...facts.firewall import KUBELET_RULE
-from ...facts.kubelet_flags import KUBELET
+from ...facts.flags import KUBELET
+from ...facts.windows import KUBELET_RULE
 from .. import healthz, inbound, log_runner, networks, nssm
 from ..declaration import Component, Daemon, ServiceKind
 from ..flag_check import read

@@ -18,8 +18,7 @@ from ...engine.reading import Query, Reading
 from ...engine.resource import Refused
 from ...engine.resources.environment_variable import ENVIRONMENT_KEY
 from ...facts import feature_gates
-from ...facts.flag_table import normalized
-from ...facts.kubelet_flags import KUBELET
+from ...facts.flags import KUBELET, normalized
 from ...facts.quantity import reserved_cpu
 from ...facts.version import Line, Version
 from ..flag_check import render_gates

@@ -16,8 +16,7 @@ from typing import Any
 
 from ...engine import command_line
 from ...facts import feature_gates
-from ...facts.flag_table import judged_by, normalized
-from ...facts.kubelet_flags import KUBELET, PRIORITY_CLASSES
+from ...facts.flags import KUBELET, PRIORITY_CLASSES, judged_by, normalized
 from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
