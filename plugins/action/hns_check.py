@@ -108,8 +108,7 @@ def _given(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Por
 
 def _reminders(reading: Reading, *, asked: bool) -> list[str]:
     """What cannot be seen from inside and nobody was asked for."""
-    found = "" if asked else virtual_machine.reminder(listed_adapters(reading))
-    return [found] if found else []
+    return [text for text in ("" if asked else virtual_machine.reminder(listed_adapters(reading)),) if text]
 
 
 def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
