@@ -22,7 +22,7 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
         reading = self.reading(options, layout)
-        if options["preflight"] and (problems := preflight.problems(self._run_of(reading))):
+        if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout))):
             raise Refused(*problems)
         system = reading.parts.get("system", {})
         info = {
@@ -37,13 +37,16 @@ class ActionModule(NodeAction):
         }
         return {"changed": False, "node": info, "winkube": {"calls": self._link.calls}} | self.facts(reading)
 
-    def _run_of(self, reading: Reading) -> preflight.Run:
+    def _run_of(self, reading: Reading, layout: Layout) -> preflight.Run:
         """The variables as later tasks of this run will see them, and which roles take part in it."""
         names = {name: f"{preflight.PREFIX}{name}" for name in preflight.NAMES}
         values = {name: self._value_of(full) for name, full in names.items() if full in self._task_vars}
         run_tags, skipped = ({str(tag) for tag in self._task_vars.get(f"ansible_{kind}_tags") or ()} for kind in _TAGS)
         return preflight.Run(
-            values, reading, lambda role: role not in skipped and bool({"all", "tagged", role} & (run_tags or {"all"}))
+            values,
+            reading,
+            lambda role: role not in skipped and bool({"all", "tagged", role} & (run_tags or {"all"})),
+            layout,
         )
 
 

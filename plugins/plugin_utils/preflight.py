@@ -6,10 +6,13 @@ all hosts, before anything is changed on one of them. The checks are those of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from .cluster.client import Cluster
 from .cluster.error import ClusterError
@@ -20,8 +23,9 @@ from .components.join import join
 from .components.kube_proxy import kube_proxy
 from .components.kubelet import kubelet
 from .components.kubernetes_fit import check_pair, kubernetes_line, release
+from .components.layout import Layout
 from .components.source import source
-from .engine.reading import Reading
+from .engine.reading import Reading, file_key
 from .engine.resource import Refused
 
 PREFIX = "winkube_"
@@ -30,8 +34,22 @@ NAMES = (
     "network_mode", "cluster_cidr", "service_cidr", "dns_service_ip", "interface_name", "management_ip", "cluster",
     "allow_unverified", "containerd_url", "containerd_checksum", "kubelet_url", "kubelet_checksum", "kubeadm_url",
     "kubeadm_checksum", "kube_proxy_url", "kube_proxy_checksum", "flannel_url", "flannel_checksum",
+    "node_name", "computer_name", "drain", "http_proxy", "node_http_proxy", "node_https_proxy", "node_no_proxy",
 )  # fmt: skip
 """The variables that are looked at, without their prefix."""
+
+ROOM_BYTES = 2 * 1024**3
+"""Free on the volume of the programs before a node is made of a machine: the programs take less than 0.7 GB unpacked,
+and are there twice while they arrive. Base images of Windows are not counted."""
+
+BEHIND_S: Final = 300
+"""A certificate is valid from so long before the moment in which it is signed.
+
+Source: kubernetes v1.29 pkg/controller/certificates/signer/signer.go (Backdate: 5 minutes).
+"""
+
+AHEAD_S: Final = 24 * 3600
+"""No clock runs ahead so far by itself: the date was set wrong, and tokens and certificates would be over too early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,7 @@ class Run:
     values: Mapping[str, Any]
     reading: Reading
     roles: Callable[[str], bool]
+    layout: Layout | None = None
 
     def text(self, name: str) -> str:
         value = self.values.get(name)
@@ -52,13 +71,28 @@ class Run:
         """Whether the machine is to be a node, and not only to have containerd."""
         return bool(self.text("kubernetes_version"))
 
+    @property
+    def joining(self) -> bool:
+        """Whether the run will let the machine join: it has no kubeconfig of a kubelet yet."""
+        return self.kubernetes and self.roles("join") and not self.there("kubelet_kubeconfig")
+
+    def there(self, what: str) -> bool:
+        """Whether a file of the layout is on the node; True where nobody can tell."""
+        if self.layout is None:
+            return True
+        found = self.reading.parts.get(file_key(getattr(self.layout, what)))
+        return not isinstance(found, Mapping) or bool(found.get("exists"))
+
     def ours(self, what: str) -> bool:
         return self.text(f"{what}_managed_by") == "service"
 
 
 def problems(run: Run) -> tuple[str, ...]:
     """One sentence for each thing that cannot work, in the order of the components."""
-    found = [*_versions(run), *_network(run), *_kubeconfig(run), *_sources(run)]
+    found = [
+        *_names(run), *_proxies(run), *_room(run), *_clock(run), *_versions(run), *_network(run), *_kubeconfig(run),
+        *_sources(run),
+    ]  # fmt: skip
     return tuple(dict.fromkeys(found))
 
 
@@ -100,10 +134,144 @@ def _network(run: Run) -> tuple[str, ...]:
 
 
 def _kubeconfig(run: Run) -> tuple[str, ...]:
-    """That the file is there and says which cluster; whether that answers is found out when it is asked."""
+    """That the file is there and says which cluster. Before a join also that this answers, and that the user may do
+    what the join asks of it; a node that has joined asks nothing here."""
     if not (run.kubernetes and run.roles("join")):
         return ()
-    return _refused(lambda: Cluster.open(run.values.get("cluster") or {}))
+    try:
+        cluster = Cluster.open(run.values.get("cluster") or {})
+        return () if cluster is None or not run.joining else _rights(run, cluster)
+    except ClusterError as error:
+        return (str(error),)
+
+
+Right = tuple[str, str, str, str, str]
+"""verb, group, resource (with its subresource), namespace, what it is for."""
+
+JOIN_RIGHTS: tuple[Right, ...] = (
+    ("get", "", "nodes", "", "to see the Node"),
+    ("patch", "", "nodes", "", "to set its taints"),
+    ("list", "certificates.k8s.io", "certificatesigningrequests", "", "to see the request of its certificate"),
+)
+TOKEN_RIGHTS: tuple[Right, ...] = (
+    ("create", "", "secrets", "kube-system", "for the token of the join"),
+    ("delete", "", "secrets", "kube-system", "to take the token of the join away"),
+)
+DRAIN_RIGHTS: tuple[Right, ...] = (
+    ("list", "", "pods", "", "to drain"),
+    ("create", "", "pods/eviction", "", "to drain"),
+)
+
+
+def _rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
+    """Asked as `kubectl auth can-i` does: a SelfSubjectAccessReview each, which every user may create."""
+    wanted = [*JOIN_RIGHTS]
+    if run.text("join") == "kubeadm":
+        wanted += TOKEN_RIGHTS
+    if run.text("drain").casefold() in {"true", "yes", "1"}:
+        wanted += DRAIN_RIGHTS
+    missing = [right for right in wanted if not _allowed(cluster, right)]
+    if not missing:
+        return ()
+    said = "; ".join(
+        f"{verb} {resource}{f' in {namespace}' if namespace else ''} ({purpose})"
+        for verb, _group, resource, namespace, purpose in missing
+    )
+    return (
+        f"winkube_cluster.kubeconfig {(run.values.get('cluster') or {}).get('kubeconfig')}: its user may not {said}. "
+        "Use one that may, or bind it to a role with these rights.",
+    )
+
+
+def _allowed(cluster: Cluster, right: Right) -> bool:
+    verb, group, resource, namespace, _purpose = right
+    name, _slash, sub = resource.partition("/")
+    attributes = {"verb": verb, "group": group, "resource": name, "subresource": sub, "namespace": namespace}
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
+    }
+    answer = cluster.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
+    return bool((answer.get("status") or {}).get("allowed"))
+
+
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def _names(run: Run) -> Iterator[str]:
+    """The Node's name. Source: kubernetes.io, Object Names and IDs: DNS subdomain names, 253 characters."""
+    name = run.text("node_name")
+    if run.kubernetes and name and (len(name) > 253 or not _NODE_NAME.fullmatch(name)):
+        yield (
+            f"winkube_node_name: '{name}' is no name for a Node: lower-case letters, digits, '-' and '.', up to 253, "
+            "beginning and ending with a letter or digit."
+        )
+
+
+def _proxies(run: Run) -> Iterator[str]:
+    for name in ("http_proxy", "node_http_proxy", "node_https_proxy"):
+        value = run.text(name)
+        if value and not _is_proxy(value):
+            yield (
+                f"{PREFIX}{name}: '{_plain(value)}' is no proxy; give http://proxy.example.com:3128, with user and "
+                "password before an @ where it wants them."
+            )
+
+
+def _is_proxy(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and parts.path in {"", "/"}
+
+
+def _plain(value: str) -> str:
+    """Without what stands before an @: it may be a password."""
+    scheme, separator, rest = value.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def _room(run: Run) -> Iterator[str]:
+    """Only for a machine that lacks its programs: one that has them all would fetch nothing."""
+    if run.layout is None:
+        return
+    lacking = [
+        program
+        for program, role, wanted in (
+            ("containerd_binary", "containerd", run.text("container_runtime") == "containerd"),
+            ("kubelet_binary", "kubelet", run.kubernetes),
+        )
+        if wanted and run.roles(role) and not run.there(program)
+    ]
+    free: Mapping[str, Any] = (run.reading.parts.get("system") or {}).get("free_bytes") or {}
+    volumes = dict.fromkeys(str(getattr(run.layout, program))[:2].upper() for program in lacking)
+    for volume in volumes:
+        left = free.get(volume)
+        if isinstance(left, int) and left < ROOM_BYTES:
+            yield (
+                f"The volume {volume} has {left / 1024**3:.1f} GB free, and the programs of a node need "
+                f"{ROOM_BYTES // 1024**3} GB while they are installed; images of containers come on top. Make room, or "
+                "a larger volume."
+            )
+
+
+def _clock(run: Run) -> Iterator[str]:
+    """The node's clock against the controller's, as they were when the node was read."""
+    said = (run.reading.parts.get("system") or {}).get("clock")
+    if not (run.joining and said and run.reading.taken_at):
+        return
+    node = datetime.fromisoformat(str(said).replace("Z", "+00:00"))
+    off = node.timestamp() - run.reading.taken_at
+    if -BEHIND_S <= off <= AHEAD_S:
+        return
+    here = datetime.fromtimestamp(run.reading.taken_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    yield (
+        f"The node's clock says {said}, the controller's {here}: certificates of the cluster would not be valid on the "
+        "node. Put the wrong one right (w32tm /resync /force on the node)."
+    )
 
 
 def _sources(run: Run) -> tuple[str, ...]:

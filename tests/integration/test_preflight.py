@@ -10,12 +10,14 @@ from tests.integration.whole import OVERLAY, Whole
 def test_a_wrong_dns_address_is_said_before_the_first_change(bench: Bench) -> None:
     """Failed before: host, cni, containerd, kubelet and join had run when flannel's task refused it."""
     whole = Whole(bench, OVERLAY)
+    whole.host.in_turn(lambda: whole.host.node.clock.set_off(-172_800))
     before = bench.dump()
     run = whole.site(
         winkube_dns_service_ip="10.200.0.10", winkube_flannel_checksum="", winkube_containerd_version="1.6.27"
     )
     assert run.rc != 0
     assert "winkube_dns_service_ip: 10.200.0.10 does not lie in winkube_service_cidr" in run.output, run
+    assert "The node's clock says" in run.output, run
     assert "flanneld: the source" in run.output and "has no checksum" in run.output, run
     assert differences(before, bench.dump()) == []
     assert bench.calls() == 1

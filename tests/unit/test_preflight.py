@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils import preflight
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+
+from tests.unit.components.nodes import LAYOUT
 
 ADAPTER = {
     "name": "Ethernet", "description": "", "index": 1, "mac": "00-15-5D-00-00-01", "up": True, "dhcp": False,
@@ -40,6 +45,70 @@ def said(*skipped: str, **more: Any) -> tuple[str, ...]:
     return preflight.problems(preflight.Run(GOOD | more, Reading(parts=parts), lambda role: role not in skipped))
 
 
+TAKEN_AT = datetime(2026, 11, 23, 9, tzinfo=UTC).timestamp()
+
+
+def bare(clock: str = "2026-11-23T09:00:00Z", free: int = 80 * 1024**3, *, full: bool = False, **more: Any) -> str:
+    """What is said of a machine without programs; `full`: with all of them, and joined."""
+    files = {
+        file_key(path): {"exists": full}
+        for path in (LAYOUT.containerd_binary, LAYOUT.kubelet_binary, LAYOUT.kubelet_kubeconfig)
+    }
+    system = {"os": {"build": 20348}, "clock": clock, "free_bytes": {"C:": free}}
+    reading = Reading(parts={"system": system, "adapters": [ADAPTER], **files}, taken_at=TAKEN_AT)
+    return " ".join(preflight.problems(preflight.Run(GOOD | more, reading, lambda _role: True, LAYOUT)))
+
+
+@pytest.mark.parametrize(
+    ("clock", "wrong"),
+    [
+        ("2026-11-23T08:56:00Z", False),
+        ("2026-11-23T08:54:00Z", True),
+        ("2026-11-23T20:00:00Z", False),
+        ("2026-11-25T09:00:00Z", True),
+    ],
+)
+def test_a_clock_with_which_no_certificate_is_valid_is_said(clock: str, wrong: bool) -> None:
+    assert (f"The node's clock says {clock}, the controller's 2026-11-23T09:00:00Z" in bare(clock)) == wrong
+    assert bare(clock, full=True) == ""
+
+
+def test_room_is_asked_of_a_machine_that_lacks_its_programs() -> None:
+    assert "The volume C: has 1.5 GB free" in bare(free=3 * 1024**3 // 2)
+    assert bare(free=preflight.ROOM_BYTES) == ""
+    assert bare(free=1, full=True) == ""
+
+
+class FakeApi:
+    """An API server that allows nothing but what it is told."""
+
+    def __init__(self, *allowed: tuple[str, str]) -> None:
+        self.allowed = allowed
+        self.asked: list[tuple[str, str]] = []
+
+    def send(self, method: str, path: str, body: Any, content_type: str) -> tuple[int, bytes]:
+        assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        wanted = body["spec"]["resourceAttributes"]
+        sub = wanted.get("subresource")
+        self.asked.append((wanted["verb"], f"{wanted['resource']}/{sub}" if sub else wanted["resource"]))
+        return 201, json.dumps({"status": {"allowed": self.asked[-1] in self.allowed}}).encode()
+
+
+def test_rights_that_the_join_needs_are_asked_before_the_first_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = FakeApi(("get", "nodes"), ("list", "certificatesigningrequests"), ("create", "secrets"), ("list", "pods"))
+    monkeypatch.setattr(Cluster, "open", lambda _options: Cluster("https://api", b"", api.send))
+    found = bare(cluster={"kubeconfig": "/srv/config"}, drain="true")
+    assert "winkube_cluster.kubeconfig /srv/config: its user may not patch nodes (to set its taints); " in found
+    assert "delete secrets in kube-system" in found and "create pods/eviction (to drain)" in found
+    assert "create secrets" not in found
+
+    api.asked.clear()
+    assert bare(cluster={"kubeconfig": "/srv/config"}, full=True) == ""
+    assert api.asked == []
+    bare(cluster={"kubeconfig": "/srv/config"}, join="kubeconfig")
+    assert not {what for _verb, what in api.asked} & {"secrets", "pods", "pods/eviction"}
+
+
 def test_nothing_is_said_of_a_node_that_can_be_made() -> None:
     assert said() == ()
 
@@ -55,6 +124,9 @@ def test_nothing_is_said_of_a_node_that_can_be_made() -> None:
         ({"interface_name": "LAN"}, "winkube_interface_name: there is no network adapter 'LAN'"),
         ({"containerd_version": "1.6.27"}, "1.6"),
         ({"cluster": {"kubeconfig": "/nowhere/config"}}, "there is no file /nowhere/config on the controller"),
+        ({"node_name": "Win_1"}, "winkube_node_name: 'Win_1' is no name for a Node"),
+        ({"http_proxy": "proxy:3128"}, "winkube_http_proxy: 'proxy:3128' is no proxy; give http://"),
+        ({"node_https_proxy": "socks5://me:pw@proxy"}, "winkube_node_https_proxy: 'socks5://proxy' is no proxy"),
         ({"flannel_checksum": ""}, "flanneld: the source https://example.com/flannel.exe has no checksum."),
         ({"kubelet_url": "ftp://example.com/kubelet.exe"}, "kubelet: the source 'ftp://example.com/kubelet.exe' has"),
     ],
