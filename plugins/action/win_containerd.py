@@ -94,7 +94,9 @@ class ActionModule(SourceAction):
             registries=bool(options["registries"]),
             tracing_endpoint=options["tracing_endpoint"],
         )
-        environment = variables(containerd_config.environment(settings) | options["service"]["environment"])
+        environment = variables(
+            containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
+        )
         template, given = options["config_template"], registries.registries(options["registries"], self._file)
         return containerd.ContainerdArgs(
             layout=layout,

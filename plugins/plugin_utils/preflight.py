@@ -7,6 +7,7 @@ all hosts, before anything is changed on one of them. The checks are those of th
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -90,7 +91,7 @@ class Run:
 def problems(run: Run) -> tuple[str, ...]:
     """One sentence for each thing that cannot work, in the order of the components."""
     found = [
-        *_names(run), *_proxies(run), *_room(run), *_clock(run), *_versions(run), *_network(run), *_kubeconfig(run),
+        *_names(run), *_proxies(run), *_room(run), *_versions(run), *_network(run), *_kubeconfig(run),
         *_sources(run),
     ]  # fmt: skip
     return tuple(dict.fromkeys(found))
@@ -140,7 +141,7 @@ def _kubeconfig(run: Run) -> tuple[str, ...]:
         return ()
     try:
         cluster = Cluster.open(run.values.get("cluster") or {})
-        return () if cluster is None or not run.joining else _rights(run, cluster)
+        return () if cluster is None or not run.joining else (*_rights(run, cluster), *_clock(run, cluster.server_time))
     except ClusterError as error:
         return (str(error),)
 
@@ -194,6 +195,24 @@ def _allowed(cluster: Cluster, right: Right) -> bool:
     }
     answer = cluster.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
     return bool((answer.get("status") or {}).get("allowed"))
+
+
+def _clock(run: Run, cluster: datetime | None) -> Iterator[str]:
+    """The node's clock against the API server's, each as it is now: what the controller's says does not count."""
+    said = (run.reading.parts.get("system") or {}).get("clock")
+    if not (said and run.reading.taken_at and cluster):
+        return
+    node = datetime.fromisoformat(str(said).replace("Z", "+00:00")).timestamp() + time.time() - run.reading.taken_at
+    if -BEHIND_S <= node - cluster.timestamp() <= AHEAD_S:
+        return
+    yield (
+        f"The node's clock says {_utc(node)}, the API server's {_utc(cluster.timestamp())}: what the cluster issues "
+        "would not be valid on the node. Put the wrong one right (on the node: w32tm /resync /force)."
+    )
+
+
+def _utc(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -256,22 +275,6 @@ def _room(run: Run) -> Iterator[str]:
                 f"{ROOM_BYTES // 1024**3} GB while they are installed; images of containers come on top. Make room, or "
                 "a larger volume."
             )
-
-
-def _clock(run: Run) -> Iterator[str]:
-    """The node's clock against the controller's, as they were when the node was read."""
-    said = (run.reading.parts.get("system") or {}).get("clock")
-    if not (run.joining and said and run.reading.taken_at):
-        return
-    node = datetime.fromisoformat(str(said).replace("Z", "+00:00"))
-    off = node.timestamp() - run.reading.taken_at
-    if -BEHIND_S <= off <= AHEAD_S:
-        return
-    here = datetime.fromtimestamp(run.reading.taken_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    yield (
-        f"The node's clock says {said}, the controller's {here}: certificates of the cluster would not be valid on the "
-        "node. Put the wrong one right (w32tm /resync /force on the node)."
-    )
 
 
 def _sources(run: Run) -> tuple[str, ...]:

@@ -19,6 +19,10 @@ def running(bench: Bench, name: str = "win1", service: str = "containerd") -> bo
     return bool(host.in_turn(lambda: host.node.services.state(service)) == "running")
 
 
+ALONE = "- hosts: windows\n  gather_facts: false\n  roles:\n    - winkube.node.containerd\n"
+"""The role without the first task of site.yml, which would look for room before."""
+
+
 def patience(seconds: int) -> dict[str, Any]:
     """The service as it is by default, with so much time to start."""
     return {"manager": "registered", "environment": {}, "start_timeout": seconds, "stop_timeout": 120}
@@ -27,15 +31,24 @@ def patience(seconds: int) -> dict[str, Any]:
 @pytest.mark.row("NY-21", "CT-47")
 def test_from_bare_to_running_and_again(bench: Bench) -> None:
     host = bench.node()
-    first = converge(bench)
+    proxied = {
+        "winkube_proxy": "http://proxy.example.com:3128",
+        "winkube_http_proxy": "",
+        "winkube_no_proxy": [".corp"],
+    }
+    first = converge(bench, **proxied)
     assert first.recap["win1"].changed == 2, first
     assert running(bench)
     assert bench.calls() == 3  # one to read, one for each component that changed
+    key = r"HKLM\SYSTEM\CurrentControlSet\Services\containerd"
+    environment = host.in_turn(lambda: host.node.registry.get(key, "Environment"))
+    assert "HTTPS_PROXY=http://proxy.example.com:3128" in environment
+    assert "NO_PROXY=.corp,localhost,127.0.0.1,.svc,.cluster.local,10.244.0.0/16,10.96.0.0/12" in environment
 
     before = bench.dump()  # the probe may add to its cache of hashes there
     bench.reset_ledger()
     host.node.counters.reset()
-    second = converge(bench)
+    second = converge(bench, **proxied)
     assert second.recap["win1"].changed == 0, second
     assert bench.calls() == 1
     assert host.node.counters.write_ops == 0
@@ -296,7 +309,8 @@ def test_a_disk_without_room_for_the_journal_is_refused_before_anything_is_done(
     volume = host.node.drive.volumes["C:"]
     size = volume.size
     volume.size = volume.used + 14000
-    run = site(bench)
+    assert "The volume C: has 0.0 GB free" in site(bench).output
+    run = site(bench, playbook=bench.play(ALONE))
     assert run.rc != 0
     assert "bytes free" in run.output and "Make room there." in run.output, run.output
     volume.size = size
@@ -314,6 +328,7 @@ def test_a_full_disk_is_said_and_nothing_is_left_behind(bench: Bench) -> None:
     volume.size = volume.used + 4_000_000
     run = site(
         bench,
+        playbook=bench.play(ALONE),
         winkube_containerd_url="http://xyz/big/containerd-1.7.11-windows-amd64.tar.gz",
         winkube_containerd_checksum="",
         winkube_allow_unverified=["containerd"],

@@ -80,15 +80,16 @@ def test_the_machines_proxy_and_no_word_of_its_password(bench: Bench) -> None:
     host = bench.node("win1")
     bench.plant("hunter2", "the proxy's password")
     proxy = "http://deploy:hunter2@proxy.example.com:3128"
-    first = converge(bench, "-v", "--diff", winkube_node_http_proxy=proxy, winkube_node_no_proxy=["git.example.com"])
+    first = converge(bench, "-v", "--diff", winkube_proxy=proxy, winkube_no_proxy=["git.example.com"])
     assert "hunter2" not in first.output
     key = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
     assert host.in_turn(lambda: host.node.registry.get(key, "HTTP_PROXY")) == proxy
     without = str(host.in_turn(lambda: host.node.registry.get(key, "NO_PROXY"))).split(",")
     assert {"git.example.com", "10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24", ".cluster.local"} <= set(without)
-    again = converge(bench, winkube_node_http_proxy=proxy, winkube_node_no_proxy=["git.example.com"])
+    assert host.in_turn(lambda: host.node.registry.get(key, "HTTPS_PROXY")) == proxy
+    again = converge(bench, winkube_proxy=proxy, winkube_no_proxy=["git.example.com"])
     assert again.recap["win1"].changed == 0, again
-    other = converge(bench, winkube_node_http_proxy="http://proxy.example.com:80/", winkube_node_no_proxy=[])
+    other = converge(bench, winkube_proxy="http://proxy.example.com:80/")
     assert "hunter2" not in other.output
     assert host.in_turn(lambda: host.node.registry.get(key, "HTTP_PROXY")) == "http://proxy.example.com:80/"
 

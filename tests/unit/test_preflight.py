@@ -68,9 +68,18 @@ def bare(clock: str = "2026-11-23T09:00:00Z", free: int = 80 * 1024**3, *, full:
         ("2026-11-25T09:00:00Z", True),
     ],
 )
-def test_a_clock_with_which_no_certificate_is_valid_is_said(clock: str, wrong: bool) -> None:
-    assert (f"The node's clock says {clock}, the controller's 2026-11-23T09:00:00Z" in bare(clock)) == wrong
+def test_a_clock_with_which_no_certificate_is_valid_is_said(
+    clock: str, wrong: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = FakeApi()
+    dates = ["Mon, 23 Nov 2026 09:00:00 GMT"]
+    monkeypatch.setattr(Cluster, "open", lambda _options: Cluster("https://api", b"", api.send, dates=dates))
+    monkeypatch.setattr("time.time", lambda: TAKEN_AT)
+    sentence = f"The node's clock says {clock}, the API server's 2026-11-23T09:00:00Z"
+    assert (sentence in bare(clock)) == wrong
     assert bare(clock, full=True) == ""
+    dates[:] = ["noon"]
+    assert "clock" not in bare(clock)
 
 
 def test_room_is_asked_of_a_machine_that_lacks_its_programs() -> None:

@@ -13,8 +13,11 @@ import json
 import re
 import ssl
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -112,13 +115,20 @@ class Cluster:
     controller's own), both as the kubeconfig says."""
 
     def __init__(
-        self, server: str, ca_pem: bytes, send: Send, listen: Listen | None = None, converse: Converse | None = None
+        self,
+        server: str,
+        ca_pem: bytes,
+        send: Send,
+        listen: Listen | None = None,
+        converse: Converse | None = None,
+        dates: Sequence[str] = (),
     ) -> None:
         self.server = server
         self.ca_pem = ca_pem
         self._send = send
         self._listen = listen
         self._converse = converse
+        self._dates = dates
         self.clock = Clock()
         self._has_answered = False
 
@@ -145,13 +155,23 @@ class Cluster:
             raise ClusterError(f"cluster.kubeconfig: the certificates of {file} cannot be used: {error}.") from error
         finally:
             _forget_files()
+        dates: deque[str] = deque(maxlen=1)
         return cls(
             str(configuration.host).rstrip("/"),
             ca_pem,
-            _sender(configuration, tls),
+            _sender(configuration, tls, dates),
             _listener(configuration, tls),
             _converser(configuration, tls),
+            dates,
         )
+
+    @property
+    def server_time(self) -> datetime | None:
+        """The API server's clock as its last answer had it, in whole seconds (the header Date); None before any."""
+        try:
+            return parsedate_to_datetime(self._dates[-1])
+        except (IndexError, ValueError):
+            return None
 
     def get(self, path: str) -> Object | None:
         """The object at `path` (`/api/v1/nodes/win1`), None if there is none. ClusterError for everything else."""
@@ -374,8 +394,9 @@ def _converser(configuration: Any, tls: ssl.SSLContext) -> Converse:
     return converse
 
 
-def _sender(configuration: Any, tls: ssl.SSLContext) -> Send:
-    """The package's HTTPS client behind this kubeconfig's certificates, token and proxy."""
+def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
+    """The package's HTTPS client behind this kubeconfig's certificates, token and proxy. `dates` gets the header Date
+    of the last answer."""
     client: Any = RESTClientObject(configuration)
     keywords = client.pool_manager.connection_pool_kw
     for name in ("cert_file", "key_file", "ca_certs", "ca_cert_data", "cert_reqs", "assert_hostname"):
@@ -403,7 +424,10 @@ def _sender(configuration: Any, tls: ssl.SSLContext) -> Send:
         read = getattr(answer, "read", None)
         data = (read() if callable(read) else None) or answer.data or b""
         said = data if isinstance(data, bytes) else data.encode()
-        return int(answer.status), said, _retry_after(getattr(answer, "headers", None) or answer.getheaders())
+        heard = getattr(answer, "headers", None) or answer.getheaders()
+        if date := (heard or {}).get("Date"):
+            dates.append(str(date))
+        return int(answer.status), said, _retry_after(heard)
 
     return send
 

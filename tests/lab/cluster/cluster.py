@@ -105,6 +105,7 @@ class Cluster:
             self._file("apiserver.key", own.key),
             self._file("ca.crt", self.ca.pem),
             protocols(self.settings.version),
+            lambda: self.clock.utc().timestamp(),
         )
 
     def _file(self, name: str, content: bytes) -> Path:

@@ -30,9 +30,18 @@ class _Server(ThreadingHTTPServer):
 
 
 class HttpsServer:
-    """Serves `answer`; a client certificate is asked for, and verified against the CA by TLS."""
+    """Serves `answer`; a client certificate is asked for, and verified against the CA by TLS. `epoch`: what its clock
+    says, in seconds since 1970 UTC."""
 
-    def __init__(self, answer: Answer, certificate: Path, key: Path, ca: Path, protocols: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        certificate: Path,
+        key: Path,
+        ca: Path,
+        protocols: tuple[str, ...],
+        epoch: Callable[[], float],
+    ) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         context.load_verify_locations(ca)
@@ -40,7 +49,7 @@ class HttpsServer:
         self.protocols = protocols
         self.trouble: Callable[[Request], str] = lambda request: ""
         """What befalls a request: `reset` before it is answered, `lost` after that, a status as `503`, or nothing."""
-        handler = _handler(answer, context, lambda: self.protocols, lambda request: self.trouble(request))
+        handler = _handler(answer, context, lambda: self.protocols, lambda request: self.trouble(request), epoch)
         self._server = _Server(("127.0.0.1", 0), handler)
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(
@@ -70,6 +79,7 @@ def _handler(
     context: ssl.SSLContext,
     spoken: Callable[[], tuple[str, ...]],
     trouble: Callable[[Request], str],
+    epoch: Callable[[], float],
 ) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "winkube-lab-simulated"
@@ -83,6 +93,9 @@ def _handler(
             self.request.settimeout(10)
             self.request = context.wrap_socket(self.request, server_side=True)
             super().setup()
+
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            return super().date_time_string(epoch() if timestamp is None else timestamp)
 
         def _serve(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)

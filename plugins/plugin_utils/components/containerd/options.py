@@ -343,6 +343,14 @@ INTERFACE = Interface(
             variable=Variable("winkube_images_timeout"),
         ),
         Option(
+            "environment",
+            "dict",
+            "Secret. Variables that the service gets from the machine's settings, such as its proxy; those of "
+            "O(service.environment) come over them.",
+            default={},
+            variable="winkube_proxy_environment",
+        ),
+        Option(
             "service",
             "dict",
             "How the service is made and run.",
@@ -365,7 +373,8 @@ INTERFACE = Interface(
             variable=Variable(
                 "winkube_containerd_service",
                 text="C(manager): V(registered) (containerd's own C(--register-service)) or V(nssm) (brought in "
-                "from C(winkube_nssm_url)). C(environment): variables of the service, such as a proxy. "
+                "from C(winkube_nssm_url)). C(environment): variables of the service, beside those of "
+                "C(winkube_proxy). "
                 "C(start_timeout), C(stop_timeout): seconds.",
             ),
         ),

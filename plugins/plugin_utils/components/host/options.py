@@ -126,6 +126,7 @@ INTERFACE = Interface(
                     default="",
                     variable=Variable(
                         "winkube_node_http_proxy",
+                        default="{{ winkube_proxy }}",
                         text="The machine's own web proxy for http, as a variable of its environment; empty leaves "
                         "the variables as they are. Services see them after a restart of the machine only, so "
                         "containerd and the kubelet have settings of their own.",
@@ -139,7 +140,7 @@ INTERFACE = Interface(
                         "The address of the proxy for https.",
                     ),
                     default="",
-                    variable=Variable("winkube_node_https_proxy"),
+                    variable=Variable("winkube_node_https_proxy", default="{{ winkube_proxy }}"),
                 ),
                 Option(
                     "no_proxy",
@@ -148,7 +149,7 @@ INTERFACE = Interface(
                     "cluster's networks and domain.",
                     default=[],
                     elements="str",
-                    variable=Variable("winkube_node_no_proxy"),
+                    variable=Variable("winkube_node_no_proxy", default="{{ winkube_no_proxy }}"),
                 ),
             ),
         ),
