@@ -41,7 +41,7 @@ def test_from_bare_to_running_and_again(bench: Bench) -> None:
     assert running(bench)
     assert bench.calls() == 3  # one to read, one for each component that changed
     key = r"HKLM\SYSTEM\CurrentControlSet\Services\containerd"
-    environment = host.in_turn(lambda: host.node.registry.get(key, "Environment"))
+    environment = str(host.in_turn(lambda: host.node.registry.get(key, "Environment"))).split("'")
     assert "HTTPS_PROXY=http://proxy.example.com:3128" in environment
     assert "NO_PROXY=.corp,localhost,127.0.0.1,.svc,.cluster.local,10.244.0.0/16,10.96.0.0/12" in environment
 
