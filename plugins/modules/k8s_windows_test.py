@@ -26,7 +26,7 @@ description:
   - Everything that is made is taken away again, also after a failure or Ctrl-C. What a killed run of V(smoke) or
     V(density) leaves, the next one removes.
   - The user of the kubeconfig needs to make namespaces, pods, deployments and services, to get and create
-    C(pods/exec), and to get C(nodes/proxy).
+    C(pods/exec), and to get C(nodes/proxy); C(examples/rbac/test.yml) has exactly these rights.
 extends_documentation_fragment:
   - winkube.node.cluster
 attributes:
@@ -54,7 +54,8 @@ options:
     choices: [smoke, density, cpu_limits]
     default: [smoke]
   taints:
-    description: Taints of the Windows nodes, as C(key=value:effect), that the pods tolerate.
+    description: Taints, as C(key=value:effect), that the pods tolerate besides those that the Windows nodes have. A
+      provider gives its nodes taints of its own, such as C(node.kubernetes.io/os=windows:NoSchedule) of GKE.
     type: list
     elements: str
     default: ['os=windows:NoSchedule']

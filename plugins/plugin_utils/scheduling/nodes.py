@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..components.join import node_object
+from ..components.kubelet.tainting import written
 from ..engine.resource import Refused
 from ..facts.windows import release_of
 
@@ -19,6 +20,27 @@ Object = Mapping[str, Any]
 OS_LABEL = "kubernetes.io/os"
 ARCH_LABEL = "kubernetes.io/arch"
 BUILD_LABEL = "node.kubernetes.io/windows-build"
+
+STATES = frozenset(
+    {
+        *(
+            f"node.kubernetes.io/{state}"
+            for state in (
+                "not-ready",
+                "unreachable",
+                "unschedulable",
+                "memory-pressure",
+                "disk-pressure",
+                "pid-pressure",
+                "network-unavailable",
+                "out-of-service",
+            )
+        ),
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/shutdown",
+    }
+)
+"""Keys of taints that come and go with a Node's state."""
 
 _KERNEL = re.compile(r"10\.0\.(\d{5})(?:\.(\d+))?")
 
@@ -111,6 +133,23 @@ def chosen(nodes: Iterable[WindowsNode], names: Sequence[str], *, cordoned: bool
     if not picked:
         raise Refused("The cluster has no Windows node that is Ready and not cordoned.")
     return tuple(picked)
+
+
+def tolerated(nodes: Iterable[WindowsNode], named: Iterable[str] = ()) -> tuple[str, ...]:
+    """The taints that pods for these Nodes have to tolerate, `<key>=<value>:<effect>`: those named, and those that the
+    usable ones have, as a provider gives them. What a Node's state brings (not-ready, pressure) is not among them.
+
+    Source: kubernetes staging/src/k8s.io/api/core/v1/well_known_taints.go; GKE gives its Windows Nodes
+    node.kubernetes.io/os=windows:NoSchedule.
+    """
+    found = [
+        written({"value": "", **taint})
+        for node in nodes
+        if node.usable
+        for taint in (node.body.get("spec") or {}).get("taints") or ()
+        if taint.get("key") not in STATES and taint.get("effect")
+    ]
+    return tuple(dict.fromkeys((*named, *found)))
 
 
 def _info(node: Object) -> Mapping[str, Any]:

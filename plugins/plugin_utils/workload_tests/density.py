@@ -24,7 +24,7 @@ from ..components.join import node_object
 from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.version import Version, VersionError
-from ..scheduling.nodes import OS_LABEL, WindowsNode, chosen, windows_nodes
+from ..scheduling.nodes import OS_LABEL, WindowsNode, chosen, tolerated, windows_nodes
 from ..scheduling.runtime_class import Taint
 from .outcome import Context, Outcome
 
@@ -62,6 +62,7 @@ class Sample:
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     """Make the pods, measure, take them away; pods that did not start and limits fail it. Refused, ClusterError."""
     cluster, now = context.cluster(), datetime.now(UTC)
+    nodes = chosen(windows_nodes(cluster.nodes()), options["nodes"])
     wish = Wish(
         f"winkube-density-{uuid.uuid4().hex[:8]}",
         run_namespace.until(now, options["timeout"]),
@@ -69,9 +70,8 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
         options["image"],
         options["memory"],
         options["cpu"],
-        context.taints,
+        tolerated(nodes, context.taints),
     )
-    nodes = chosen(windows_nodes(cluster.nodes()), options["nodes"])
     made = pods(wish, nodes)
     images = sorted({pod["spec"]["containers"][0]["image"] for pod in made})
     text = f"run {len(made)} pods on {', '.join(node.name for node in nodes)}, images {', '.join(images)}"

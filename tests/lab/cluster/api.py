@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -116,7 +116,11 @@ class Api:
         target = self._target(request.path)
         if target is None:
             return self._plain(request, user)
-        self._check(user, self._ask(request, target))
+        ask = self._ask(request, target)
+        self._check(user, ask)
+        if target.subresource == "exec" and int(self.version.split(".")[1]) >= 35:
+            # Source: kubernetes/kubernetes#134577, gate AuthorizePodWebsocketUpgradeCreatePermission
+            self._check(user, replace(ask, verb="create"))
         if target.subresource not in {"", "status"}:
             return self._subresource(request, user, target)
         return Response(*_json(*self._object(request, user, target)))

@@ -60,7 +60,7 @@ def test_the_table_of_builds_is_the_codes() -> None:
 
 @pytest.mark.row("SC-15")
 def test_the_playbook_applies_and_says_whose_rights_it_needs() -> None:
-    assert "needs the rights of a cluster administrator" in page("scheduling.md")
+    assert "examples/rbac/scheduling.yml" in page("scheduling.md")
     plays = yaml.safe_load((ROOT / "playbooks" / "scheduling.yml").read_text(encoding="utf-8"))
     assert any("winkube.node.k8s_windows_scheduling" in task for task in plays[1]["tasks"])
 

@@ -19,6 +19,7 @@ from ...cluster.client import Clock, Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
 from ...facts.quantity import quantity
+from ...scheduling.nodes import tolerated, windows_nodes
 from . import manifests
 from .model import Answer, Check, Facts, NodeFact, PodFact
 
@@ -69,7 +70,8 @@ class Workload:
 
     def _wish(self) -> manifests.Wish:
         settings = self._settings
-        usable = [node for node in self.nodes() if node.windows and node.usable]
+        found = self._cluster.nodes()
+        usable = [node for node in map(node_fact, found) if node.windows and node.usable]
         if not usable:
             raise ClusterError(
                 "There is no Windows node that is Ready and not cordoned, so no pod can run; see kubectl get nodes."
@@ -82,7 +84,7 @@ class Workload:
             settings.namespace,
             until,
             builds,
-            tuple(settings.taints),
+            tolerated(windows_nodes(found), settings.taints),
             settings.repository,
             settings.tags,
             bool(settings.pull_secret),

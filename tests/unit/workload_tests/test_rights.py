@@ -1,0 +1,134 @@
+"""Each file of examples/rbac is enough for what it is for, and no verb is too much: by RBAC of the lab's API server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, run_namespace
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import tainting
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, tolerated, windows_nodes
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests, workload
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
+
+from tests.conftest import ROOT
+from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.kinds import BY_NAME
+from tests.unit.scheduling.objects import windows
+from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+
+IMAGE = "mcr.microsoft.com/windows/servercore:ltsc2022"
+GKE = {"key": "node.kubernetes.io/os", "value": "windows", "effect": "NoSchedule"}
+STATE = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+def tainted(name: str, *taints: dict[str, str]) -> dict[str, Any]:
+    node = windows(name, 20348)
+    node["spec"]["taints"] = list(taints)
+    return node
+
+
+def test_pods_tolerate_what_the_nodes_have_and_what_is_named() -> None:
+    nodes = windows_nodes([tainted("a", GKE, STATE), tainted("b", {"key": "lonely", "effect": "NoExecute"})])
+    named = ("os=windows:NoSchedule",)
+    wanted = ("os=windows:NoSchedule", "node.kubernetes.io/os=windows:NoSchedule", "lonely:NoExecute")
+    assert tolerated(nodes, named) == wanted
+    assert tolerated([], named) == named
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Cluster]:
+    with cluster(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.slow
+def test_the_smoke_tests_pods_run_on_nodes_with_a_providers_taint(lab: Cluster) -> None:
+    for name in ("win1", "win2"):
+        lab.request("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": [GKE]}})
+    assert all(pod.ready for pod in Smoke(lab, taints=()).facts().web)
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((ROOT / "examples" / "rbac" / f"{name}.yml").read_text(encoding="utf-8")))
+
+
+def opened(lab: Cluster, tmp_path: Path, name: str, left_out: tuple[int, str] | None = None) -> client.Cluster:
+    """As a user of the file's group, with exactly its rights; `left_out`: but for this rule's verb."""
+    role, binding = documents(name)
+    if left_out is not None:
+        role["rules"][left_out[0]]["verbs"].remove(left_out[1])
+    for body in (role, binding):
+        lab.store.create(BY_NAME[body["kind"]], "", body)
+    path = tmp_path / "user.conf"
+    path.write_text(lab.kubeconfig_for("ci", f"winkube-{name}"), encoding="utf-8")
+    found = client.Cluster.open({"kubeconfig": str(path)})
+    assert found is not None
+    return found
+
+
+def run_tests(lab: Cluster, found: client.Cluster) -> None:
+    """What smoke, density and cpu_limits do, from sweep to end. ClusterError, also where a check was refused."""
+    smoke, now = Smoke(lab), datetime.now(UTC)
+    found.clock = clock = smoke.clock()
+    load = workload.Workload(found, smoke.settings, clock, lambda: now)
+    run_namespace.sweep(found, manifests.LABEL, now)
+    load.deploy()
+    found.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": manifests.PULL_SECRET}})
+    load.wait()
+    facts = load.facts()
+    said = [answer.error for answer in load.run(plan(facts)).values()] + [node.unasked for node in facts.nodes]
+    if refused := [text for text in said if "forbidden" in text]:
+        raise ClusterError(refused[0], 403)
+    workload.clean_up(found, NAMESPACE, load.run_id)
+    run_namespace.wait_until_gone(found, NAMESPACE, clock, 60)
+    wish = density.Wish("winkube-density-a", run_namespace.until(now, 60), 1, IMAGE)
+    density.measure(found, wish, density.pods(wish, chosen(windows_nodes(found.nodes()), ())), clock, 60)
+    burning = cpu_limits.Wanted("default", "win1", image=IMAGE, run="a")
+    try:
+        cpu_limits.burned(found, burning, lambda: Sample("", {}), clock)
+    except ClusterError as error:
+        if "does not run after" not in str(error):  # the lab runs no pods that are bound without its scheduler
+            raise
+
+
+def configure(lab: Cluster, found: client.Cluster) -> None:
+    """What playbooks/scheduling.yml does: makes, changes, taints and labels."""
+    for taints, labels in ((("os=windows:NoSchedule",), {}), (("a=b:NoSchedule",), {"c": "d"})):
+        wanted = converge.Options("runhcs-wcow-process", taints, labels)
+        nodes = windows_nodes(found.nodes())
+        pods = lambda name: found.items(tainting.pods_of(name))  # noqa: E731
+        for change in converge.plan(wanted, nodes, found.items(COLLECTION), {}, pods):
+            change.do(found)
+
+
+RUNS: dict[str, Callable[[Cluster, client.Cluster], None]] = {"test": run_tests, "scheduling": configure}
+VERBS = [
+    (name, index, verb)
+    for name in RUNS
+    for index, rule in enumerate(documents(name)[0]["rules"])
+    for verb in rule["verbs"]
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_exactly_these_rights_are_enough(lab: Cluster, tmp_path: Path, name: str) -> None:
+    RUNS[name](lab, opened(lab, tmp_path, name))
+    assert [call for call in lab.refusals if call.user == "ci"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "rule", "verb"), VERBS)
+def test_none_of_them_is_too_much(lab: Cluster, tmp_path: Path, name: str, rule: int, verb: str) -> None:
+    with pytest.raises(ClusterError, match="forbidden"):
+        RUNS[name](lab, opened(lab, tmp_path, name, (rule, verb)))
