@@ -1,5 +1,5 @@
-"""On PYTHONPATH, an `ansible-playbook` that somebody else starts (molecule) has the clock of warm.py: its pauses take no
-real time. The lab that is started beside it keeps the real one.
+"""On PYTHONPATH, an `ansible-playbook` that somebody else starts (molecule) has the clock of warm.py: its
+pauses take no time. The lab that is started beside it keeps the real one.
 """
 
 from __future__ import annotations
