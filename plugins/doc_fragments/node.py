@@ -15,54 +15,19 @@ options:
       - The first component of a run reads everything that lies at these places, so that the others need not.
     type: dict
     suboptions:
+      # generated: places
       state_dir:
-        description: The collection's own folder. Administrators only; refused when somebody else owns it.
+        description: "The collection's own folder. Administrators only; refused when somebody else owns it."
         type: str
         default: C:\ProgramData\winkube
       root:
         description: The folder of the node's Kubernetes programs.
         type: str
         default: C:\k
-      cni_bin_dir:
-        description: The folder of the CNI plugins.
-        type: str
-        default: C:\k\cni
-      cni_conf_dir:
-        description: The folder of the CNI configuration. containerd watches it from its first start.
-        type: str
-        default: C:\k\cni\config
-      flannel_dir:
-        description: The folder of flanneld.
-        type: str
-        default: C:\flannel
-      flannel_run_dir:
-        description: The folder in which flanneld writes subnet.env.
-        type: str
-        default: C:\run\flannel
       nssm:
         description: nssm.exe, the service manager of programs that are no services themselves.
         type: str
         default: C:\k\nssm.exe
-      containerd_service:
-        description: The name of containerd's service.
-        type: str
-        default: containerd
-      containerd_binary:
-        description: containerd.exe. ctr.exe and the shim lie beside it.
-        type: str
-        default: C:\Program Files\containerd\bin\containerd.exe
-      containerd_config:
-        description: containerd's configuration.
-        type: str
-        default: C:\Program Files\containerd\config.toml
-      containerd_log:
-        description: The file containerd logs to.
-        type: str
-        default: C:\ProgramData\containerd\log\containerd.log
-      containerd_pipe:
-        description: The name of containerd's named pipe.
-        type: str
-        default: containerd-containerd
       log_dir:
         description: The folder that kubelet, kube-proxy and flanneld log to, a file each.
         type: str
@@ -71,8 +36,48 @@ options:
         description: The folder of kubeadm's files, pki and kubelet.conf.
         type: str
         default: C:\etc\kubernetes
+      cni_bin_dir:
+        description: The folder of the CNI plugins.
+        type: str
+        default: C:\k\cni
+      cni_conf_dir:
+        description: The folder of the CNI configuration. containerd watches it from its first start.
+        type: str
+        default: C:\k\cni\config
+      containerd_service:
+        description: The name of containerd's service.
+        type: str
+        default: containerd
+      containerd_binary:
+        description: containerd.exe. ctr.exe and the shim lie beside it.
+        type: str
+        default: "C:\\Program Files\\containerd\\bin\\containerd.exe"
+      containerd_config:
+        description: containerd's configuration.
+        type: str
+        default: "C:\\Program Files\\containerd\\config.toml"
+      containerd_log:
+        description: The file containerd logs to.
+        type: str
+        default: C:\ProgramData\containerd\log\containerd.log
+      containerd_pipe:
+        description: The name of containerd's named pipe.
+        type: str
+        default: containerd-containerd
+      certs_dir:
+        description: The folder of containerd's registry settings, a folder with hosts.toml for each registry.
+        type: str
+        default: C:\ProgramData\containerd\certs.d
+      registry_hosts:
+        description:
+          - The registries that have a folder there.
+          - "What lies in these folders is read with everything else; of others it costs one remote call more."
+        type: list
+        elements: str
+        default: []
       kubelet_dir:
-        description: The kubelet's own folder, with config.yaml, kubeadm-flags.env, pods and client certificates.
+        description:
+          - The kubelet's own folder, with config.yaml, kubeadm-flags.env, pods and client certificates.
         type: str
         default: C:\var\lib\kubelet
       kubelet_service:
@@ -91,18 +96,14 @@ options:
         description: kubeadm.exe.
         type: str
         default: C:\k\kubeadm.exe
-      kube_proxy_service:
-        description: The name of kube-proxy's service.
+      flannel_dir:
+        description: The folder of flanneld.
         type: str
-        default: kube-proxy
-      kube_proxy_binary:
-        description: kube-proxy.exe.
+        default: C:\flannel
+      flannel_run_dir:
+        description: The folder in which flanneld writes subnet.env.
         type: str
-        default: C:\k\kube-proxy.exe
-      kube_proxy_kubeconfig:
-        description: kube-proxy's kubeconfig.
-        type: str
-        default: C:\k\kube-proxy.kubeconfig
+        default: C:\run\flannel
       flanneld_service:
         description: The name of flanneld's service.
         type: str
@@ -115,17 +116,19 @@ options:
         description: flanneld's kubeconfig.
         type: str
         default: C:\flannel\flanneld.kubeconfig
-      certs_dir:
-        description: The folder of containerd's registry settings, a folder with hosts.toml for each registry.
+      kube_proxy_service:
+        description: The name of kube-proxy's service.
         type: str
-        default: C:\ProgramData\containerd\certs.d
-      registry_hosts:
-        description:
-          - The registries that have a folder there. What lies in these folders is read with everything else; of
-            others it costs one remote call more.
-        type: list
-        elements: str
-        default: []
+        default: kube-proxy
+      kube_proxy_binary:
+        description: kube-proxy.exe.
+        type: str
+        default: C:\k\kube-proxy.exe
+      kube_proxy_kubeconfig:
+        description: kube-proxy's kubeconfig.
+        type: str
+        default: C:\k\kube-proxy.kubeconfig
+      # end of places
   refresh:
     description: Read the node even if this run has read it already.
     type: bool

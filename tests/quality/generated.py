@@ -19,7 +19,11 @@ if __name__ == "__main__":  # pytest makes the clone importable as the collectio
     _AnsibleCollectionFinder(paths=[str(ROOT / ".venv" / "collections")])._install()
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
-from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, PROGRAM_SERVICES
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import (
+    COMPONENTS,
+    PLACES,
+    PROGRAM_SERVICES,
+)
 
 from tests.quality import finding_tables, role_files
 from tests.quality.powershell_programs import programs
@@ -65,6 +69,14 @@ def generated() -> dict[Path, str]:
         if readme.is_file():
             text = readme.read_text(encoding="utf-8")
             found[readme] = _between(text, "variables", role_files.table(component), "<!-- ", " -->")
+    places = {
+        "roles/winkube/defaults/main.yml": "# ",
+        "roles/winkube/meta/argument_specs.yml": "      # ",
+        "plugins/doc_fragments/node.py": "      # ",
+    }
+    for (name, begin), lines in zip(places.items(), role_files.places(PLACES), strict=True):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        found[ROOT / name] = _between(text, "places", lines, begin, "")
     for made in PROGRAM_SERVICES:
         words = {"name": made.component.name, "module": made.component.module}
         found[ROOT / "plugins" / "action" / f"{made.component.module}.py"] = ACTION.format(**words)

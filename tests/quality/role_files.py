@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.declaratio
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import (
     Given,
     Option,
+    Variable,
     arguments,
     role_variables,
 )
@@ -55,6 +56,34 @@ def files(component: Component, source: str) -> dict[str, str]:
         "meta/main.yml": META.format(**words),
         "meta/argument_specs.yml": SPECIFICATION.format(**words) + "".join(_specified(given)),
     }
+
+
+def places(options: tuple[Option, ...]) -> tuple[list[str], list[str], list[str]]:
+    """Where things are on a node: in the defaults and the specification of the role winkube, and as suboptions of
+    `node`."""
+    given = role_variables(options)
+    template = "{{ {\n" + "".join(
+        f"    '{option.name}': {found.name if isinstance(found := option.variable, Variable) else found},\n"
+        for option in options
+    )
+    node = f"winkube_node: >-\n  {template}  }} }}}}\n"
+    told = "All of it in one dict, passed to every module: the first one reads the node for all."
+    defaults = "".join((*(_default(each) for each in given), f"# {told}\n{node}"))
+    indented = node.replace("winkube_node:", "default:").replace("\n", "\n" + " " * 8).rstrip(" ")
+    specified = "".join(
+        (
+            *_specified(given),
+            "      winkube_node:\n",
+            "        description: All of these places as the modules take them, a dict made of the variables above; "
+            "leave it alone.\n",
+            f"        type: raw\n        {indented}",
+        )
+    )
+    suboptions = "".join(
+        "".join((f"{option.name}:\n", *_option(option, str(option.description), option.default, 2)))
+        for option in options
+    )
+    return defaults.splitlines(), textwrap.dedent(specified).splitlines(), suboptions.splitlines()
 
 
 def table(component: Component) -> list[str]:
@@ -136,7 +165,7 @@ def _value(value: Any, indent: int = 0) -> str:
 def _template(value: str, indent: int) -> str:
     """A template as a YAML value: folded where it does not fit into a line, at blanks between braces alone."""
     if len(value) + indent < 110 and '"' not in value:
-        return f'"{value}"'
+        return '"' + value.replace("\\", "\\\\") + '"'
     lines = [""]
     for piece in re.split(r" (?=[^{}]*}})(?=(?:[^']*'[^']*')*[^']*$)", value):
         if lines[-1] and len(lines[-1]) + len(piece) > WIDTH - indent:

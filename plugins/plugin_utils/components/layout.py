@@ -12,12 +12,14 @@ from typing import Any
 
 from ..engine import windows_path
 from ..engine.resource import Refused
+from .options import Option, Variable
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Paths are absolute; `pipe` is the name of a named pipe without `\\\\.\\pipe\\`; `registry_hosts` are the
-    registries that have a folder below `certs_dir`. The defaults are in roles/winkube/defaults."""
+    registries that have a folder below `certs_dir`. What each is for, and its default, is said in PLACES here and in
+    the tables of the components."""
 
     state_dir: str
     root: str
@@ -92,3 +94,45 @@ class Layout:
     def backup(self, mark: str) -> str:
         """The folder in which the batch with this id keeps what it replaces."""
         return windows_path.join(self.state_dir, "batches", mark, "backup")
+
+
+PLACES = (
+    Option(
+        "state_dir",
+        "str",
+        "The collection's own folder. Administrators only; refused when somebody else owns it.",
+        default=r"C:\ProgramData\winkube",
+        variable=Variable("winkube_state_dir"),
+    ),
+    Option(
+        "root",
+        "str",
+        "The folder of the node's Kubernetes programs.",
+        default=r"C:\k",
+        variable=Variable(
+            "winkube_root", text="The folder of the node's Kubernetes programs; the CNI folders and nssm follow it."
+        ),
+    ),
+    Option(
+        "nssm",
+        "str",
+        "nssm.exe, the service manager of programs that are no services themselves.",
+        default=r"C:\k\nssm.exe",
+        variable=Variable("winkube_nssm", r"{{ winkube_root }}\nssm.exe"),
+    ),
+    Option(
+        "log_dir",
+        "str",
+        "The folder that kubelet, kube-proxy and flanneld log to, a file each.",
+        default=r"C:\k",
+        variable=Variable("winkube_log_dir", "{{ winkube_root }}"),
+    ),
+    Option(
+        "kubernetes_dir",
+        "str",
+        "The folder of kubeadm's files, pki and kubelet.conf.",
+        default=r"C:\etc\kubernetes",
+        variable=Variable("winkube_kubernetes_dir"),
+    ),
+)
+"""What no component has for itself; the others stand in the tables of their components."""

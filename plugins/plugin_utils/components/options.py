@@ -77,7 +77,9 @@ class Interface:
     """What a component's module and role are to whoever uses them.
 
     `module` is the module's name, `summary` the short description of both, `task` the title of the role's task.
-    `shared` are the fragments winkube.node.<name> of options that modules share.
+    `shared` are the fragments winkube.node.<name> of options that modules share. `places` are its folders, files and
+    names of services on a node, each a field of `Layout` and a suboption of `node`; their variables are those of the
+    role winkube.
     """
 
     module: str
@@ -85,6 +87,7 @@ class Interface:
     task: str
     options: tuple[Option, ...]
     shared: tuple[str, ...] = ("node",)
+    places: tuple[Option, ...] = ()
 
 
 # Options that several tables have.

@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from ..engine.reading import Query, file_query, merge_queries, system_query
-from . import programs
+from . import layout, programs
 from .cni import cni
 from .containerd import containerd
 from .declaration import Component, Daemon
@@ -39,6 +39,9 @@ COMPONENTS: tuple[Component, ...] = (
     *(each.component for each in PROGRAM_SERVICES),
 )
 
+PLACES = (*layout.PLACES, *(place for each in COMPONENTS for place in each.interface.places))
+"""Where things are on a node, as the option `node` has it."""
+
 DAEMONS: dict[str, Daemon] = {each.name: each.daemon for each in COMPONENTS if each.daemon is not None}
 """What runs as a service, by the names of the components."""
 
@@ -50,9 +53,9 @@ def start_order(*, of_cluster: bool = False) -> tuple[Daemon, ...]:
     )
 
 
-def stop_order(layout: Layout, *, of_cluster: bool = False) -> tuple[str, ...]:
+def stop_order(where: Layout, *, of_cluster: bool = False) -> tuple[str, ...]:
     """The names of the services in the order in which they are stopped."""
-    return tuple(each.service(layout) for each in reversed(start_order(of_cluster=of_cluster)))
+    return tuple(each.service(where) for each in reversed(start_order(of_cluster=of_cluster)))
 
 
 def rules() -> tuple[str, ...]:
@@ -63,12 +66,12 @@ def rules() -> tuple[str, ...]:
 # What is read of a node: everything that any component needs for its layout, in one remote call.
 
 
-def read_plan(layout: Layout) -> tuple[Query, ...]:
+def read_plan(where: Layout) -> tuple[Query, ...]:
     """All queries for a node with this layout, one per thing."""
     return merge_queries(
         (
             system_query(),
-            file_query(layout.runner, sha256=True),
-            *(query for component in COMPONENTS for query in component.reads(layout)),
+            file_query(where.runner, sha256=True),
+            *(query for component in COMPONENTS for query in component.reads(where)),
         )
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.components import options as tables
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
+from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface, Option, Variable
-from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, PLACES
 
 TABLE = Interface(
     "win_agent",
@@ -75,3 +78,10 @@ def test_module_and_table_agree(component: Component) -> None:
     assert set(tables.arguments(interface)) <= set(argument_spec.of_module(interface.module))
     required = {option.name for option in interface.options if option.required}
     assert required <= set(tables.arguments(interface)), "the role gives every option that has to be given"
+
+
+def test_every_place_of_the_layout_is_declared_by_what_lies_there() -> None:
+    assert sorted(place.name for place in PLACES) == sorted(field.name for field in fields(Layout))
+    assert set(argument_spec.of_module("win_containerd")["node"]["options"]) == {place.name for place in PLACES}
+    where = Layout.of({place.name: place.default for place in PLACES})
+    assert (where.kubelet_binary, where.registry_hosts) == (r"C:\k\kubelet.exe", ())

@@ -7,11 +7,39 @@ from __future__ import annotations
 
 from ..options import PROXY, Interface, Option, Variable, checksum_option, unverified_option
 
+PLACES = (
+    Option(
+        "cni_bin_dir",
+        "str",
+        "The folder of the CNI plugins.",
+        default=r"C:\k\cni",
+        variable=Variable(
+            "winkube_cni_bin_dir",
+            r"{{ 'C:\opt\cni\bin' if winkube_cni_managed_by == 'cluster' else winkube_root ~ '\cni' }}",
+            "The folder of the CNI plugins; with C(winkube_cni_managed_by=cluster) the one that DaemonSets write to.",
+        ),
+    ),
+    Option(
+        "cni_conf_dir",
+        "str",
+        "The folder of the CNI configuration. containerd watches it from its first start.",
+        default=r"C:\k\cni\config",
+        variable=Variable(
+            "winkube_cni_conf_dir",
+            r"{{ 'C:\etc\cni\net.d' if winkube_cni_managed_by == 'cluster' else winkube_root ~ "
+            r"'\cni\config' }}",
+            "The folder of the CNI configuration; with C(winkube_cni_managed_by=cluster) the one that"
+            " DaemonSets write to.",
+        ),
+    ),
+)
+
 INTERFACE = Interface(
     module="win_cni",
     summary="Brings the CNI plugins to a Windows node",
     task="Install the CNI plugins",
     shared=("node",),
+    places=PLACES,
     options=(
         Option(
             "managed_by",

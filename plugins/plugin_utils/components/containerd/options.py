@@ -43,11 +43,72 @@ _CONNECTION = (
 )
 """How a registry or a mirror is reached."""
 
+PLACES = (
+    Option(
+        "containerd_service",
+        "str",
+        "The name of containerd's service.",
+        default="containerd",
+        variable=Variable("winkube_containerd_service_name"),
+    ),
+    Option(
+        "containerd_binary",
+        "str",
+        "containerd.exe. ctr.exe and the shim lie beside it.",
+        default=r"C:\Program Files\containerd\bin\containerd.exe",
+        variable=Variable(
+            "winkube_containerd_binary",
+            r"{{ winkube_containerd_destination | default('C:\Program "
+            r"Files\containerd\bin\containerd.exe') }}",
+            "containerd.exe; the destination that a Node YAML names, else where containerd's documentation puts it.",
+        ),
+    ),
+    Option(
+        "containerd_config",
+        "str",
+        "containerd's configuration.",
+        default=r"C:\Program Files\containerd\config.toml",
+        variable=Variable("winkube_containerd_config"),
+    ),
+    Option(
+        "containerd_log",
+        "str",
+        "The file containerd logs to.",
+        default=r"C:\ProgramData\containerd\log\containerd.log",
+        variable=Variable("winkube_containerd_log"),
+    ),
+    Option(
+        "containerd_pipe",
+        "str",
+        "The name of containerd's named pipe.",
+        default="containerd-containerd",
+        variable=Variable("winkube_containerd_pipe"),
+    ),
+    Option(
+        "certs_dir",
+        "str",
+        "The folder of containerd's registry settings, a folder with hosts.toml for each registry.",
+        default=r"C:\ProgramData\containerd\certs.d",
+        variable=Variable("winkube_certs_dir"),
+    ),
+    Option(
+        "registry_hosts",
+        "list",
+        "The registries that have a folder there. What lies in these folders is read with "
+        "everything else; of others it costs one remote call more.",
+        default=[],
+        elements="str",
+        variable="winkube_registries | default([], true) | selectattr('host', 'defined') | map(attribute='host')"
+        " | list",
+    ),
+)
+
 INTERFACE = Interface(
     module="win_containerd",
     summary="Installs, configures and runs containerd on a Windows node",
     task="Install and configure containerd",
     shared=("node", "drain", "nssm"),
+    places=PLACES,
     options=(
         Option(
             "version",

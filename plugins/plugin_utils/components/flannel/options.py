@@ -7,11 +7,46 @@ from __future__ import annotations
 
 from ..options import PROXY, Interface, Option, Variable, service_seconds, unverified_option
 
+PLACES = (
+    Option(
+        "flannel_dir", "str", "The folder of flanneld.", default=r"C:\flannel", variable=Variable("winkube_flannel_dir")
+    ),
+    Option(
+        "flannel_run_dir",
+        "str",
+        "The folder in which flanneld writes subnet.env.",
+        default=r"C:\run\flannel",
+        variable=Variable("winkube_flannel_run_dir"),
+    ),
+    Option(
+        "flanneld_service",
+        "str",
+        "The name of flanneld's service.",
+        default="flanneld",
+        variable=Variable("winkube_flanneld_service_name"),
+    ),
+    Option(
+        "flanneld_binary",
+        "str",
+        "flanneld.exe.",
+        default=r"C:\flannel\flanneld.exe",
+        variable=Variable("winkube_flanneld_binary", r"{{ winkube_flannel_dir }}\flanneld.exe"),
+    ),
+    Option(
+        "flanneld_kubeconfig",
+        "str",
+        "flanneld's kubeconfig.",
+        default=r"C:\flannel\flanneld.kubeconfig",
+        variable=Variable("winkube_flanneld_kubeconfig", r"{{ winkube_flannel_dir }}\flanneld.kubeconfig"),
+    ),
+)
+
 INTERFACE = Interface(
     module="win_flannel",
     summary="Runs flanneld on a Windows node and configures CNI for it",
     task="Install and configure flannel",
     shared=("node", "drain", "cluster", "inbound", "nssm"),
+    places=PLACES,
     options=(
         Option(
             "node_name",

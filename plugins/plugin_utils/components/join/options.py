@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from ..options import PROXY, Interface, Option, Variable, unverified_option
 
+PLACES = (
+    Option(
+        "kubeadm_binary",
+        "str",
+        "kubeadm.exe.",
+        default=r"C:\k\kubeadm.exe",
+        variable=Variable("winkube_kubeadm_binary", r"{{ winkube_root }}\kubeadm.exe"),
+    ),
+)
+
 INTERFACE = Interface(
     module="win_k8s_join",
     summary="Makes a Windows machine a node of a Kubernetes cluster",
     task="Join the cluster",
     shared=("node", "cluster"),
+    places=PLACES,
     options=(
         Option(
             "node_name",

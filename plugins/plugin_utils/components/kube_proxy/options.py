@@ -7,11 +7,36 @@ from __future__ import annotations
 
 from ..options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
 
+PLACES = (
+    Option(
+        "kube_proxy_service",
+        "str",
+        "The name of kube-proxy's service.",
+        default="kube-proxy",
+        variable=Variable("winkube_kube_proxy_service_name"),
+    ),
+    Option(
+        "kube_proxy_binary",
+        "str",
+        "kube-proxy.exe.",
+        default=r"C:\k\kube-proxy.exe",
+        variable=Variable("winkube_kube_proxy_binary", r"{{ winkube_root }}\kube-proxy.exe"),
+    ),
+    Option(
+        "kube_proxy_kubeconfig",
+        "str",
+        "kube-proxy's kubeconfig.",
+        default=r"C:\k\kube-proxy.kubeconfig",
+        variable=Variable("winkube_kube_proxy_kubeconfig", r"{{ winkube_root }}\kube-proxy.kubeconfig"),
+    ),
+)
+
 INTERFACE = Interface(
     module="win_kube_proxy",
     summary="Installs kube-proxy on a Windows node and runs it as a service",
     task="Install and configure kube-proxy",
     shared=("node", "drain", "cluster", "nssm", "log_runner"),
+    places=PLACES,
     options=(
         Option(
             "version",

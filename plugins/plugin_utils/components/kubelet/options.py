@@ -7,11 +7,49 @@ from __future__ import annotations
 
 from ..options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
 
+PLACES = (
+    Option(
+        "kubelet_dir",
+        "str",
+        "The kubelet's own folder, with config.yaml, kubeadm-flags.env, pods and client certificates.",
+        default=r"C:\var\lib\kubelet",
+        variable=Variable("winkube_kubelet_dir"),
+    ),
+    Option(
+        "kubelet_service",
+        "str",
+        "The name of the kubelet's service.",
+        default="kubelet",
+        variable=Variable("winkube_kubelet_service_name"),
+    ),
+    Option(
+        "kubelet_binary",
+        "str",
+        "kubelet.exe.",
+        default=r"C:\k\kubelet.exe",
+        variable=Variable("winkube_kubelet_binary", r"{{ winkube_root }}\kubelet.exe"),
+    ),
+    Option(
+        "kubelet_kubeconfig",
+        "str",
+        "The kubelet's kubeconfig, brought along or written by the join.",
+        default=r"C:\etc\kubernetes\kubelet.conf",
+        variable=Variable(
+            "winkube_kubelet_kubeconfig",
+            r"{{ winkube_root ~ '\config' if winkube_join == 'kubeconfig' else winkube_kubernetes_dir "
+            r"~ '\kubelet.conf' }}",
+            "The kubelet's kubeconfig. The one that is brought along (C(config) in the root folder), "
+            "else the one that the join writes.",
+        ),
+    ),
+)
+
 INTERFACE = Interface(
     module="win_kubelet",
     summary="Installs the kubelet on a Windows node and runs it as a service",
     task="Install and configure the kubelet",
     shared=("node", "drain", "cluster", "inbound", "nssm", "log_runner"),
+    places=PLACES,
     options=(
         Option(
             "version",
