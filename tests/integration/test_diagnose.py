@@ -86,7 +86,7 @@ def test_l2bridge_under_nssm_with_several_faults_and_a_node_out_of_reach(bench: 
     page = (bench.directory / "report" / "report.html").read_text(encoding="utf-8")
     assert "<svg " in page
     assert "cbr0" in page
-    assert '<ol class="node">' in page
+    assert '<ol class="components">' in page
     assert "<h3>kubelet does not run</h3>" in page
 
 
