@@ -109,7 +109,7 @@ _PUBLIC_OR_FILE = frozenset(
 )
 _HOST_LIKE = re.compile(r"(HOST|ADDR|SERVER|ENDPOINT|URL|URI|SERVICE|BROKER|DNS|DSN)", re.IGNORECASE)
 _HALF_NAME = re.compile(
-    r"^(?:[a-z]+://)?(?:[^/@\s]+@)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?::\d+)?(?:/.*)?"
+    r"^(?:[a-z]+://)?(?:[^/@\s]+@)?(?P<pod>[a-z][a-z0-9-]*-\d+\.)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?::\d+)?(?:/.*)?"
     r"$"
 )
 
@@ -127,7 +127,7 @@ def _foreign(namespace: str, host: bool) -> bool:
 _HALF_NAME_IN_TEXT = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address|data source"
     r"|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
-    r"(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
+    r"(?P<pod>[a-z][a-z0-9-]*-\d+\.)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
 # Shorter numbers behind a colon are lines and versions as well.
@@ -161,7 +161,8 @@ def _known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
 
 
 def _named(match: re.Match[str]) -> dict[str, str]:
-    name = f"{match['service']}.{match['namespace']}"
+    # A pod of a StatefulSet has a name below that of its Service.
+    name = f"{match['pod'] or ''}{match['service']}.{match['namespace']}"
     return {"value": name + (match["svc"] or ""), "full": f"{name}.svc.cluster.local"}
 
 

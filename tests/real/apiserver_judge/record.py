@@ -41,6 +41,8 @@ def is_built(version: str) -> bool:
 def build(version: str) -> Path:
     """The judge of one version, built once. OSError or CalledProcessError if that fails."""
     there = program(version)
+    if is_built(version):
+        return there
     with locked(f"kubernetes-{version}"):
         if not is_built(version):
             folder = go.prepare("kubernetes", version)
