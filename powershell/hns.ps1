@@ -277,7 +277,7 @@ function Invoke-NodeOpHnsNetwork {
         }
         return @{ changed = $false; id = $id; existed = $true }
     }
-    # Noted before it is made: so that one whose id could not be noted any more can be taken back all the same.
+    # Noted before it is made: so that one whose id could not be noted any more can be rolled back all the same.
     Set-NodeNetworkEntry -Run $Run -Name $name -Id ''
     $request = [string](Get-NodeArgument -Map $Arguments -Name 'request' -Default '')
     if ($request -eq '') {
@@ -285,7 +285,7 @@ function Invoke-NodeOpHnsNetwork {
         return @{ changed = $false; id = ''; existed = $false }
     }
     try {
-        # Not cut by the deadline: HNS would go on making it while it is taken back.
+        # Not cut by the deadline: HNS would go on making it while it is rolled back.
         $call = @{ Method = 'POST'; Path = '/networks/'; Request = $request; TimeoutMs = 120000 }
         $made = Get-NodeHnsOutput @call -Failure "HNS did not make the network $name"
     }

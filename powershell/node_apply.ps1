@@ -139,7 +139,7 @@ function Get-NodeStale {
 }
 
 function Open-NodeBatch {
-    <# .SYNOPSIS Writes batch.json and open.json; from then on the node itself finishes or takes back what is begun. #>
+    <# .SYNOPSIS Writes batch.json and open.json; from then on the node itself finishes or rolls back what is begun. #>
     param([object]$Envelope, [string]$Mode)
 
     $stateDir = [string]$Envelope['state_dir']
@@ -214,7 +214,7 @@ function Wait-NodeOutcome {
         }
         $alive = Test-NodeWorker -Open $open
         if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
-            $message = 'The process that worked on the batch is gone; the next batch takes it back first.'
+            $message = 'The process that worked on the batch is gone; the next batch rolls it back first.'
             return @{ outcome = 'interrupted'; error = @{ message = $message } }
         }
         if ($watch.Elapsed.TotalSeconds -ge $Seconds) {
@@ -231,7 +231,7 @@ function Wait-NodeOutcome {
                 return @{ outcome = 'interrupted'; error = @{ message = "$trouble The next batch rolls this one back in its own session." } }
             }
             if (-not (Test-NodeTaskFinishes -Open $open -StateDir $StateDir)) {
-                $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch takes it back first.'
+                $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch rolls it back first.'
                 return @{ outcome = 'interrupted'; error = @{ message = $message } }
             }
         }
@@ -290,7 +290,7 @@ function Submit-NodeBatch {
     if ($null -ne $blocked) {
         return $blocked
     }
-    # Batch and journal must fit on the disk: what is begun without a journal cannot be taken back.
+    # Batch and journal must fit on the disk: what is begun without a journal cannot be rolled back.
     $needed = (ConvertTo-NodeJson -Value $Envelope['batch']).Length + 1048576
     $free = Get-NodeFreeSpace -Path $stateDir
     if ($free -ge 0 -and $free -lt $needed) {

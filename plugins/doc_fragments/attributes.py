@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a task can expect of a module that converges a component."""
+"""What a task can expect of a module that installs or configures a component."""
 
 from __future__ import annotations
 

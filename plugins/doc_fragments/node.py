@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options that every module which converges a component of a node has."""
+"""Options that every module that installs or configures a component of a node has."""
 
 from __future__ import annotations
 

@@ -2734,7 +2734,7 @@ function Get-NodeTaskXml {
  return @"
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
-    <Description>Finishes or takes back a change that winkube.node has begun on this machine.</Description>
+    <Description>Finishes or rolls back a change that winkube.node has begun on this machine.</Description>
   </RegistrationInfo>
   <Triggers>
     <BootTrigger>
@@ -3061,7 +3061,7 @@ function Wait-NodeOutcome {
   }
   $alive = Test-NodeWorker -Open $open
   if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
-   $message = 'The process that worked on the batch is gone; the next batch takes it back first.'
+   $message = 'The process that worked on the batch is gone; the next batch rolls it back first.'
    return @{ outcome = 'interrupted'; error = @{ message = $message } }
   }
   if ($watch.Elapsed.TotalSeconds -ge $Seconds) {
@@ -3078,7 +3078,7 @@ function Wait-NodeOutcome {
     return @{ outcome = 'interrupted'; error = @{ message = "$trouble The next batch rolls this one back in its own session." } }
    }
    if (-not (Test-NodeTaskFinishes -Open $open -StateDir $StateDir)) {
-    $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch takes it back first.'
+    $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch rolls it back first.'
     return @{ outcome = 'interrupted'; error = @{ message = $message } }
    }
   }

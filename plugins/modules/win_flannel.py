@@ -12,7 +12,7 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Makes the adapter's external vSwitch, in a change of its own. Every connection to the machine breaks for up to a
-    minute; the node itself waits for its addresses and for the API server, and takes the switch back if they do not
+    minute; the node itself waits for its addresses and for the API server, and removes the switch again if they do not
     return.
   - Brings in flanneld.exe, writes C(net-conf.json), and makes and starts the service. When flanneld has its lease and
     the HNS network the node's address, writes C(cni.conf), and not before.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of every action that converges one component: read once, plan, and act if something differs."""
+"""The shape of every action that installs or configures one component: read once, plan, and act if something differs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ComponentAction(NodeAction):
     _emptied: tuple[str, ...] = ()
     """What was done to empty the node before it was changed."""
     deadline_s: int = 900
-    """So long the node may work on a batch before it takes it back."""
+    """So long the node may work on a batch before it rolls it back."""
 
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The runner: executes the open batch of a state folder, or finishes or takes back one that was interrupted (docs/protocol.md,
+# The runner: executes the open batch of a state folder, or finishes or rolls back one that was interrupted (docs/protocol.md,
 # section 3). Started by the scheduled task \winkube\runner, or by node_apply in its own process (mode `inline`).
 # This is its first piece; `make generate` puts the functions of shared/ and the other pieces behind it.
 

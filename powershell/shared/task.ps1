@@ -36,7 +36,7 @@ function Get-NodeTaskXml {
     return @"
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
-    <Description>Finishes or takes back a change that winkube.node has begun on this machine.</Description>
+    <Description>Finishes or rolls back a change that winkube.node has begun on this machine.</Description>
   </RegistrationInfo>
   <Triggers>
     <BootTrigger>

@@ -20,7 +20,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One step on the node, with the steps that take it back and the arguments that are secret (docs/protocol.md,
+    """One step on the node, with the steps that undo it and the arguments that are secret (docs/protocol.md,
     section 2)."""
 
     op: str
@@ -42,7 +42,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one component wants done, in order, and the gate that decides whether it worked."""
+    """What one component wants done, in order, and the readiness check (`gate`) that decides whether it worked."""
 
     component: str
     ops: tuple[Op, ...]

@@ -5096,18 +5096,18 @@ function Get-NodeInterruption {
  $failed = Find-NodeJournalEntry -Entries $Entries -Kind 'failed'
  if ($null -ne $failed) {
   $problem = @{ n = [int]$failed['n']; op = [string](Get-NodeArgument -Map $failed -Name 'op' -Default '') }
-  $problem['message'] = "The batch was interrupted while it was taken back: $($failed['message'])"
+  $problem['message'] = "The batch was interrupted while it was rolled back: $($failed['message'])"
   $data = Get-NodeArgument -Map $failed -Name 'data'
   if ($null -ne $data) {
    $problem['data'] = $data
   }
   return $problem
  }
- $last = @{ n = 0; op = ''; message = 'The batch was interrupted and taken back.' }
+ $last = @{ n = 0; op = ''; message = 'The batch was interrupted and rolled back.' }
  foreach ($op in $Run['ops']) {
   $number = [int]$op['n']
   if ($null -ne (Find-NodeJournalEntry -Entries $Entries -Kind 'intent' -Number $number)) {
-   $last = @{ n = $number; op = [string]$op['op']; message = "The batch was interrupted at op $number ($($op['op'])) and taken back." }
+   $last = @{ n = $number; op = [string]$op['op']; message = "The batch was interrupted at op $number ($($op['op'])) and rolled back." }
   }
  }
  return $last
