@@ -75,7 +75,7 @@ class ComponentAction(NodeAction):
                 reading = self._restarted(reasons, done[-1].reading, options, layout)
         raise NodeError(
             f"{self.component}: after {RESTARTS} restarts the machine still has to be restarted: {'; '.join(reasons)}. "
-            "Something on it takes the change back, or another installation is under way."
+            "Something on it reverts the change, or another installation is under way."
         )
 
     def _converged(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> _Done:
