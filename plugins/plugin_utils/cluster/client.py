@@ -21,7 +21,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from .error import PASSING, ClusterError
+from .error import ClusterError, passes
 
 _missing: ImportError | None = None
 try:
@@ -189,9 +189,18 @@ class Cluster:
         """PUT `body` to `path`; for subresources that want the whole object, such as a CSR's approval."""
         return self._request("PUT", path, body) or {}
 
-    def delete(self, path: str) -> bool:
-        """DELETE the object at `path`; False if there is none."""
-        return self._request("DELETE", path, missing=True) is not None
+    def delete(self, path: str, uid: str = "") -> bool:
+        """DELETE the object at `path`; False if there is none. `uid`: only that one, no other of the same name.
+
+        Source: kubernetes apimachinery pkg/apis/meta/v1/types.go, Preconditions.
+        """
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}} if uid else None
+        try:
+            return self._request("DELETE", path, options, missing=True) is not None
+        except ClusterError as error:
+            if not uid or error.status != 409:
+                raise
+            return False
 
     def listen(self, path: str, timeout_s: float) -> Iterator[bytes]:
         """The messages of the WebSocket at `path`; see Listen."""
@@ -309,7 +318,7 @@ class Cluster:
             raise ClusterError(
                 f"{method} {self.server}{path} was answered with {status}: {said}.",
                 status,
-                passing=status in PASSING,
+                passing=passes(path, status, said),
                 after_s=after[0] if after else 0,
             )
         return answer
@@ -402,6 +411,7 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
     for name in ("cert_file", "key_file", "ca_certs", "ca_cert_data", "cert_reqs", "assert_hostname"):
         keywords.pop(name, None)
     keywords["ssl_context"] = tls
+    keywords["retries"] = False  # urllib3's own have no pause, and would come on top of ours
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes, float]:
         headers = {"Accept": "application/json", "Content-Type": content_type}
@@ -413,6 +423,8 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
             arguments["body"] = dict(body)  # every content type here ends with json: the package encodes it
         try:
             answer = client.request(method, f"{str(configuration.host).rstrip('/')}{path}", **arguments)
+            read = getattr(answer, "read", None)
+            data = (read() if callable(read) else None) or answer.data or b""
         except ApiException as error:  # releases of the package before 30 raise for every status that is no success
             if error.status:
                 text = error.body or b""
@@ -421,8 +433,6 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
             raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.", passing=True) from error
         except (HTTPError, OSError) as error:
             raise ClusterError(f"{configuration.host} cannot be asked: {error}.", passing=True) from error
-        read = getattr(answer, "read", None)
-        data = (read() if callable(read) else None) or answer.data or b""
         said = data if isinstance(data, bytes) else data.encode()
         heard = getattr(answer, "headers", None) or answer.getheaders()
         if date := (heard or {}).get("Date"):

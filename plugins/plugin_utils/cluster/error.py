@@ -5,10 +5,22 @@
 
 from __future__ import annotations
 
+import re
+
 PASSING = frozenset({429, 500, 502, 503, 504})
 """429: priority and fairness, or a limit of a proxy. 500 covers etcd without a leader and webhooks that do not answer.
 Source: kubernetes staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; client-go's rest/with_retry.go repeats 429
 and 5xx that name a Retry-After."""
+
+
+_AT_KUBELET = re.compile(r"/api/v1/(?:nodes/[^/]+/proxy/|namespaces/[^/]+/pods/[^/]+/(?:exec|log)(?:\?|$))")
+_ETCD = "etcdserver: "
+
+
+def passes(path: str, status: int, said: str) -> bool:
+    """Whether the same request may well succeed in a moment. 500 to what a kubelet is asked for speaks of the kubelet
+    (error dialing backend), after half a minute already, unless etcd is what has no leader."""
+    return status in PASSING and (status != 500 or _AT_KUBELET.match(path) is None or said.startswith(_ETCD))
 
 
 class ClusterError(Exception):

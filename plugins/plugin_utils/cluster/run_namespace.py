@@ -76,6 +76,6 @@ def sweep(cluster: Cluster, label: str, now: datetime) -> tuple[str, ...]:
         metadata = item["metadata"]
         ends = str((metadata.get("annotations") or {}).get(f"{label}-until") or "")
         if not metadata.get("deletionTimestamp") and ends <= now.strftime(_STAMP):
-            cluster.delete(f"{PATH}/{metadata['name']}")
+            cluster.delete(f"{PATH}/{metadata['name']}", str(metadata.get("uid") or ""))
             swept.append(str(metadata["name"]))
     return tuple(swept)

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from .error import PASSING, ClusterError
+from .error import ClusterError, passes
 
 _missing: ImportError | None = None
 try:
@@ -101,7 +101,7 @@ def _connect(socket: Any, configuration: Any, path: str, timeout_s: float, proto
         raise ClusterError(
             f"{_where(configuration, path)} was answered with {status}: {_reason(error)}.",
             status,
-            passing=status in PASSING,
+            passing=passes(path, status, _reason(error)),
         ) from error
     except (WebSocketTimeoutException, TimeoutError):
         raise

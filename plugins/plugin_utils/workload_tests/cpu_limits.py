@@ -100,8 +100,9 @@ def manifests(wanted: Wanted) -> tuple[Object, ...]:
 
 
 def _pod_name(wanted: Wanted, name: str) -> str:
-    """With the node's, since the pods of the node before it may not be gone yet."""
-    return f"{_PREFIX}{name}-{wanted.node}"
+    """With the node's, since the pods of the node before it may not be gone yet; and the run's, since another may use
+    the namespace."""
+    return "-".join(part for part in (f"{_PREFIX}{name}", wanted.node, wanted.run) if part)
 
 
 def _pod(wanted: Wanted, name: str, limit: str) -> Object:

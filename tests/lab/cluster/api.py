@@ -210,6 +210,10 @@ class Api:
 
     def _delete(self, request: Request, kind: Kind, namespace: str, name: str) -> Object:
         found = self.store.get(kind, namespace, name)
+        uid, wanted = found["metadata"]["uid"], (_body(request).get("preconditions") or {}).get("uid")
+        if wanted and wanted != uid:  # Source: kubernetes apiserver pkg/storage/interfaces.go, Preconditions.Check
+            said = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
+            raise ApiError(409, "Conflict", f'Operation cannot be fulfilled on {kind.plural} "{name}": {said}')
         if kind.name == "Pod" and found.get("spec", {}).get("nodeName"):
             self.evicted(found)
             return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
@@ -148,8 +149,9 @@ class Known(Context):
         return self.api.cluster
 
 
-def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next() -> None:
+def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of one name in a namespace would meet those of the node before, which Windows takes seconds to end."""
+    monkeypatch.setattr(run_namespace, "new_run", lambda: "")
     api = Api()
     for name in ("win1", "win2"):
         api.add_node(name, **{"kubernetes.io/os": "windows"})

@@ -210,7 +210,7 @@ def clean_up(cluster: Cluster, namespace: str, run: str = "") -> bool:
         raise ClusterError(
             f"The namespace {namespace} has no label {manifests.LABEL}=true: it is not the smoke test's, and stays."
         )
-    return cluster.delete(f"{run_namespace.PATH}/{namespace}")
+    return cluster.delete(f"{run_namespace.PATH}/{namespace}", str(found["metadata"].get("uid") or ""))
 
 
 # -- a run that is interrupted -----------------------------------------------------------------------------------------
