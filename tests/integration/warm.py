@@ -61,6 +61,12 @@ ACTIONS_SHARE = (
     "program_service_action",
     "components.registry",
 )
+"""Of plugin_utils."""
+EVERY_RUN_CALLS = (
+    *("win_k8s_node_info", "win_k8s_host", "win_cni", "win_containerd", "win_csi_proxy", "win_windows_exporter"),
+    *("win_kubelet", "win_k8s_join", "win_flannel", "win_kube_proxy", "win_k8s_uncordon"),
+)
+"""Modules whose argument_spec is made of their documentation."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +325,10 @@ def _import_the_collection() -> None:
     for name in ACTIONS_SHARE:
         with contextlib.suppress(ImportError):
             importlib.import_module(f"ansible_collections.winkube.node.plugins.plugin_utils.{name}")
+    with contextlib.suppress(ImportError):
+        specs = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.argument_spec")
+        for name in EVERY_RUN_CALLS:
+            specs.of_module(name)
     finder._remove()
     for name in [name for name in sys.modules if name.startswith("ansible_collections")]:
         if not name.startswith("ansible_collections.winkube.node.plugins"):
