@@ -1,4 +1,4 @@
-"""powershell/host_process.ps1 under a real PowerShell: what runs in the connection plugin's pod, whose standard input never ends.
+"""powershell/host_process.ps1 under a real PowerShell: what runs in the pod of the connection host_process.
 
 The program that it starts is that PowerShell itself. The simulated machine's own answer is tested in
 tests/integration/test_host_process.py.
