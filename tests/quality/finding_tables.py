@@ -52,7 +52,8 @@ def _readable(pattern: str) -> str:
     """Without what only a program needs."""
     for each in AROUND:
         pattern = DECIMAL.sub("", pattern).replace(each, "")
-    return pattern.replace("(?:", "(").replace("|", "\\|")
+    # A lookbehind is for the program; `<!` in a table would also begin a declaration where the site is built.
+    return re.sub(r"\(\?<[!=]\[[^]]*\]\)", "", pattern).replace("(?:", "(").replace("|", "\\|")
 
 
 def _cell(text: str) -> str:
