@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of every action that installs or configures one component: read once, plan, and act if something differs."""
+"""The shape of every action that installs or configures one component: read once, plan, act if something differs."""
 
 from __future__ import annotations
 

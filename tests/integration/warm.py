@@ -34,6 +34,7 @@ import sys
 import tempfile
 import time
 import traceback
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -286,6 +287,7 @@ def _as_ansible(request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
         os.chdir(request["cwd"])
         sys.argv = [str(Path(sys.executable).parent / command), *arguments]
         _own_local_folder()
+        _own_run_id()
         try:
             rc = sys.modules[MAINS[command]].main()
         except SystemExit as ended:
@@ -312,6 +314,15 @@ def _own_local_folder() -> None:
     folder = tempfile.mkdtemp(prefix=f"ansible-local-{os.getpid()}", dir=parent)
     constants.DEFAULT_LOCAL_TMP = folder
     atexit.register(cleanup_tmp_file, folder, warn=True)
+
+
+def _own_run_id() -> None:
+    """The collection's id of a run, which it makes while it is imported: the next run has another."""
+    plugin_utils = "ansible_collections.winkube.node.plugins.plugin_utils."
+    run_id = uuid.uuid4().hex
+    for name, module in list(sys.modules.items()):
+        if name.startswith(plugin_utils) and hasattr(module, "RUN_ID"):
+            module.RUN_ID = run_id  # type: ignore[attr-defined]
 
 
 def _import_the_collection() -> None:

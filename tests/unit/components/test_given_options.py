@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -243,6 +244,7 @@ def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
 def flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
     """What win_flannel makes without a cluster to ask; `said` gets its warnings."""
     action: Any = object.__new__(win_flannel.ActionModule)
+    action._task = SimpleNamespace(check_mode=True)
     action.warn_once = said.append
     made: tuple[Resource, ...] = action.resources(options("win_flannel", **more), LAYOUT, found, "mark")
     return made

@@ -39,6 +39,7 @@ def options(version: str, **more: Any) -> dict[str, Any]:
         "defender_exclusions": False,
         "tracing_endpoint": "http://collector:4318",
         "registries": [],
+        "environment": {},
         "crictl_source": {"url": "", "version": "", "checksum": ""},
         "config_template": "config.toml.j2",
         "config_extra": {},

@@ -419,7 +419,7 @@ INTERFACE = Interface(
                 Option(
                     "manager",
                     "str",
-                    "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe (O(nssm_source)).",
+                    "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.",
                     default="registered",
                     choices=("registered", "nssm"),
                 ),
