@@ -13,7 +13,9 @@ NAME = "kube-log-runner"
 VERSIONS = [version for version in built(NAME) if Line.parse(version) >= LOG_RUNNER_ROTATES]
 """Those that know our flags."""
 
-pytestmark = pytest.mark.skipif(not VERSIONS, reason="lane windows: kube-log-runner.exe is not built; `make windows` builds it")
+pytestmark = pytest.mark.skipif(
+    not VERSIONS, reason="lane windows: kube-log-runner.exe is not built; `make windows` builds it"
+)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

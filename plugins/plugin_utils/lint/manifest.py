@@ -103,12 +103,10 @@ class Document:
             mark = (key or node).start_mark
         line, column = (mark.line, mark.column) if mark else (0, self.column)
         line += 1 + self.first_line
-        return self._outside(line, column) if self.inside else (line, column + 1)
+        return self._outside(*self.inside, line, column) if self.inside else (line, column + 1)
 
-    def _outside(self, line: int, column: int) -> tuple[int, int]:
+    def _outside(self, outer: Document, path: Path, line: int, column: int) -> tuple[int, int]:
         """The same place in the file that holds the string; where its lines do not stand as they are, the string's."""
-        assert self.inside is not None
-        outer, path = self.inside
         first, begin = outer.position(path)
         if not _BLOCK.search(outer.line(first)):
             return first, begin
