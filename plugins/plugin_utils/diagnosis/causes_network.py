@@ -39,6 +39,14 @@ CHECKS: tuple[Check, ...] = (
         "the placeholder External of an overlay among them, then start flanneld again.",
     ),
     said(
+        "hns.endpoint-refused",
+        "HNS refuses the endpoint that was asked for",
+        "Its address lies outside of the network's range, a policy is not known to this release of Windows, or the "
+        "plugin is too new or too old for it.",
+        "Compare the pod's address with the network's range, and cni.conf's policies with what the plugin's release "
+        "knows for this Windows.",
+    ),
+    said(
         "hns.switch-in-use",
         "The virtual switch cannot be changed",
         "Another network, a virtual machine or an endpoint uses the switch or the object.",
@@ -221,6 +229,12 @@ CHECKS: tuple[Check, ...] = (
         "Another call of the plugin holds the store: it hangs in HNS, or ended without giving the lock back.",
         "Look for azure-vnet.exe processes that do not end (Get-Process azure-vnet), restart the service hns with the "
         "node drained, remove azure-vnet.json.lock if no process has it.",
+    ),
+    said(
+        "cni.azure-cns",
+        "Azure's plugin does not reach azure-cns",
+        "The pod azure-cns of the node does not run or is not ready yet: nobody hands out addresses.",
+        "kubectl -n kube-system get pods -o wide shows it (azure-cns-win); read its log, delete it to start it anew.",
     ),
     said(
         "cni.plugin-old",

@@ -47,7 +47,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "container.unknown",
         "HCS does not know the container",
-        "It ended before the program that asks about it knew; harmless when it comes once, a hanging "
+        "It ended, or is just starting, while a program asks about it; harmless when it comes once, a hanging "
         "vmcompute when it goes on.",
         "If it goes on: drain the node and restart the machine.",
         severity=WARNING,
@@ -114,8 +114,10 @@ CHECKS: tuple[Check, ...] = (
     said(
         "container.linux-pod",
         "A Linux pod came to this node",
-        "A DaemonSet without a nodeSelector for its system runs everywhere.",
-        "Give it kubernetes.io/os: linux; playbooks/scheduling.yml finds and mends them.",
+        "A DaemonSet without a nodeSelector for its system runs everywhere. Under Docker a pod for Windows with "
+        "hostNetwork fails in the same way while there is no network host.",
+        "Give it kubernetes.io/os: linux; playbooks/scheduling.yml finds and mends them. A pod for Windows under "
+        "Docker: docker network create -d nat host.",
         severity=WARNING,
     ),
     said(

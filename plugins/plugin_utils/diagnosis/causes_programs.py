@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .check import Check
 from .checks_logs import said
+from .finding import WARNING
 
 REJOIN_IT = "Let the node join again: playbooks/repair.yml -e winkube_repair=rejoin; drain it first."
 
@@ -116,6 +117,28 @@ CHECKS: tuple[Check, ...] = (
         "curl.exe -k https://<address>:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
     ),
     said(
+        "cluster.proxy",
+        "A proxy answers in place of the API server",
+        "HTTPS_PROXY is set for the program, or for the machine, and NO_PROXY has neither the API server's name nor "
+        "its address: the proxy refuses the way to it.",
+        "Add the API server to winkube_no_proxy and run site.yml; for a program outside of it to NO_PROXY in its "
+        "environment.",
+    ),
+    said(
+        "host.no-listener",
+        "A program of the machine itself does not answer at its port",
+        "Nothing listens there: the program did not start, ended, or listens on another port.",
+        "The line names the port; start the program that it belongs to and read its log.",
+    ),
+    said(
+        "host.connection-cut",
+        "Windows ended a connection of the host",
+        "Making the first network moves the host's address to a virtual adapter, which ends what goes over the old "
+        "one; a firewall's or antivirus' filter does the same.",
+        "Try again: a switch is made once. If it goes on, look for programs that filter the network.",
+        severity=WARNING,
+    ),
+    said(
         "start.ends-at-once",
         "A service is paused by nssm",
         "Its program ended right after each start, so that nssm waits ever longer.",
@@ -126,6 +149,32 @@ CHECKS: tuple[Check, ...] = (
         "A service did not answer Windows in time",
         "The program was registered as a service without --windows-service or log-runner, or takes more than 30 s.",
         "Run site.yml with the service's tag, which registers it rightly.",
+    ),
+    said(
+        "start.account",
+        "A service's account cannot log on",
+        "Its password has changed, or the account may not log on as a service.",
+        "Run the service as LocalSystem (sc.exe config <service> obj= LocalSystem), or give the account its password "
+        "and the right to log on as a service.",
+    ),
+    said(
+        "start.dependency",
+        "A service that another one needs did not start",
+        "A service starts only after those that it depends on; one of them failed, is disabled, or is not there.",
+        "sc.exe qc <service> names them; start those first. Run site.yml with the service's tag, which "
+        "sets them right.",
+    ),
+    said(
+        "start.service-state",
+        "A service is not in the state that was expected",
+        "It is disabled, not installed, installed already, stopped, or runs already.",
+        "sc.exe query and sc.exe qc <service> show what it is; run site.yml with the service's tag.",
+    ),
+    said(
+        "start.ended",
+        "A service's program ended by itself",
+        "Windows says no more than that.",
+        "Read the end of the program's log; if there is none, start the program by hand with the service's arguments.",
     ),
     said(
         "start.kube-proxy-gate",

@@ -44,11 +44,13 @@ OVER: Mapping[str, re.Pattern[str]] = {
     "kubelet": re.compile(r"Successfully registered node|status as it just became ready|event=\"NodeReady\"", re.I),
     "flanneld": re.compile(r"Wrote subnet file|Running backend|Backend is running", re.I),
     "containerd": re.compile(r"containerd successfully booted", re.I),
+    "antrea": re.compile(r"Setting up node network|Setting Node MTU", re.I),
+    "rke2": re.compile(r"labels have been set successfully|has been set successfully", re.I),
     "kube-proxy": re.compile(r"Hns Network loaded|load ?balancer (?:policy )?resource created|Created Hns load", re.I),
 }
 """After such a line of a program, what it said of its start before is over. Sources: kubernetes pkg/kubelet
 kubelet_node_status.go, kubelet.go; flannel main.go; containerd cmd/containerd/command/main.go; kubernetes
-pkg/proxy/winkernel/proxier.go, hns.go."""
+pkg/proxy/winkernel/proxier.go, hns.go; antrea pkg/agent/agent.go; rancher/rke2#4722."""
 
 _KLOG = re.compile(r"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
 _STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")

@@ -55,7 +55,8 @@ MESSAGES: tuple[Message, ...] = (
             win.HCS_E_OPERATION_TIMEOUT,
             win.HCS_E_CONNECT_FAILED,
             win.HCS_E_CONNECTION_CLOSED,
-            text="hcsshim: timeout waiting for notification|lost communication with compute service",
+            text="hcsshim: timeout waiting for notification|lost communication with compute service|operation timeout: "
+            r"context deadline exceeded|(?:Stop|Kill|Remove)(?:Container|PodSandbox)\b.{0,300}deadline ?exceeded",
         ),
         "microsoft/hcsshim internal/hcs/errors.go",
     ),
@@ -64,7 +65,9 @@ MESSAGES: tuple[Message, ...] = (
         written(
             win.HCS_E_SYSTEM_NOT_FOUND,
             win.HCS_E_SYSTEM_ALREADY_STOPPED,
-            text="(?:virtual machine or container|Compute System) with the specified identifier (?:does "
+            win.HCS_E_INVALID_STATE,
+            text="during Properties: |container operation is not valid in the current state|"
+            "(?:virtual machine or container|Compute System) with the specified identifier (?:does "
             "not exist|is not running)",
         ),
         "kubernetes-sigs/sig-windows-tools#85",
@@ -114,7 +117,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "container.command",
-        "hcs::System::CreateProcess.*(?:cannot find the (?:file|path) specified|is not a valid "
+        r"\bCreateProcess\b.*(?:cannot find the (?:file|path) specified|is not a valid "
         r"Win32 application)|exec: \S+: executable file not found in %PATH%",
         "containerd/containerd#6300",
     ),

@@ -14,13 +14,15 @@ from .message import Message
 MESSAGES: tuple[Message, ...] = (
     Message(
         "join.preflight",
-        r"\[ERROR \w+\]: |error execution phase \S+:",
+        r"\[ERROR \w+\]: |error execution phase \S+:|see the stack trace of this error execute with --v=5|"
+        r"\bnodeRegistration\.\w+: (?:Invalid|Required|Unsupported) value",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go; kubernetes/kubernetes#80400",
     ),
     Message(
         "container.volume",
         r"(?:MountVolume|MapVolume|UnmountVolume)\.\w+ failed for volume|Unable to attach or mount volumes|"
-        r"attacher\.\w+ failed|Could not mount (?:target )?\S",
+        r"attacher\.\w+ failed|Could not mount (?:target )?\S|(?:New|Remove)-?SmbGlobalMapping\b.{0,40}failed|"
+        r"GRPC error:.{0,400}\bmount\b.{0,300}failed",
         "kubernetes/kubernetes pkg/volume/util/operationexecutor/operation_generator.go",
         early=True,
     ),
@@ -64,9 +66,16 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "start.failed",
-        '"command failed" err=|[Ff]ailed to (?:run|start) [Kk]ubelet|Error running ProxyServer|'
+        r'"command failed" err=|^error: \w+Configuration\.\S+: (?:Invalid|Required|Unsupported) value|'
+        "[Ff]ailed to (?:run|start) [Kk]ubelet|Error running ProxyServer|"
         r"^containerd: |Error running agent: |level=fatal ",
         "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go",
+    ),
+    Message(
+        "host.no-listener",
+        r"dial tcp (?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+: conn\w+: .*refused",
+        "Go net/dial.go",
+        early=True,
     ),
     Message(
         "cluster.unreachable",

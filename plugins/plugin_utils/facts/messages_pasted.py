@@ -24,6 +24,11 @@ GENERAL: tuple[Message, ...] = (
     Message("flannel.no-subnet-env", r"subnet\.env", _PAGE),
     Message("host.no-adapter", r"no network adapter|virtual network creation", _PAGE),
     Message("traffic.names", r"DNS name does not exist|could not resolve host", _PAGE),
+    Message(
+        "host.connection-cut",
+        r"connection was aborted by the software in your host machine",
+        "learn.microsoft.com WSAECONNABORTED (10053); rancher/rancher#46344",
+    ),
     Message("pod.stuck", r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox", _PAGE),
 )
 """After it."""

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from .message import Message
 
+_NOT_HERE = r"(?!(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):(?!6443|6444|7443|7445|8443|9345))"
+"""Not the machine itself, but for the ports of an agent's own load balancer before the API server. Sources:
+rancher/rke2 (6443, 6444, 9345), k0s (7443), siderolabs/talos (7445)."""
+
 MESSAGES: tuple[Message, ...] = (
     Message(
         "node.no-pod-cidr",
@@ -112,6 +116,12 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "cni.addresses-used-up",
+        r"not enough (?:available |free )?IPs?\b|no (?:more )?(?:free|available) (?:IPs?|addresses)\b|"
+        r"InsufficientFreeAddresses|(?:IP|address) pool \S* ?(?:is )?(?:exhausted|full|depleted)",
+        "Azure/azure-container-networking cns/restserver/ipam.go; MicrosoftDocs/architecture-center#4402",
+    ),
+    Message(
+        "cni.addresses-used-up",
         "IPAM plugin return(?:ed|) is missing (?:valid )?IP|IPAM plugin return is missing",
         "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
     ),
@@ -129,6 +139,12 @@ MESSAGES: tuple[Message, ...] = (
         "cni.azure-lock",
         "timed out (?:on )?locking store|Store is locked|Failed to (?:initialize key-value store|lock store)",
         "Azure/azure-container-networking#774",
+    ),
+    Message(
+        "cni.azure-cns",
+        r"from CNS\b.{0,200}(?:dial tcp|http request failed|timeout|EOF)|"
+        r"localhost:10090\b.{0,120}(?:dial tcp|refused|EOF)",
+        "Azure/AKS#4342; Azure/azure-container-networking cns/client/client.go",
     ),
     Message(
         "cni.calico-api",
@@ -182,6 +198,12 @@ MESSAGES: tuple[Message, ...] = (
         "start.cloud-metadata",
         r"could not init cloud provider|169\.254\.169\.254\S* ?.*(?:dial tcp|timeout|connectex|refused)",
         "aws-ia/terraform-aws-eks-blueprints#193; rancher/rancher#20156",
+    ),
+    Message(
+        "cluster.proxy",
+        r"\b(?:Get|Post|Put|Patch|Head|Delete) \"?https://[^\"\s]+\"?: (?:Forbidden|Proxy Authentication Required|"
+        r"Bad Gateway|Service Unavailable|Gateway Timeout)\s*$",
+        "Go net/http transport.go, dialConn: the proxy's answer to CONNECT; kubernetes/kubernetes#96171",
     ),
     Message(
         "start.no-login",
@@ -262,7 +284,8 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "node.absent",
-        "Failed to retrieve node info: nodes|Unable to (?:update|retrieve) node status.*nodes? "
+        r"Failed to retrieve node info: nodes|Error from server \(NotFound\): nodes|"
+        r"Unable to (?:update|retrieve) node status.*nodes? "
         r"\S+ not found|failed to (?:get|patch) node \S+.*not found",
         "kubernetes/kubernetes pkg/util/node/node.go",
     ),
@@ -301,8 +324,43 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "start.timeout",
-        "StartService FAILED 1053|did not respond to the start or control request in a timely fashion",
-        "kubernetes/kubernetes#125119",
+        r"StartService FAILED 1053|%%1053|did not respond to the start or control request in a timely fashion|"
+        r"timeout was reached \(\d+ milliseconds\) while waiting for the \S+ service",
+        "kubernetes/kubernetes#125119; Azure/aks-engine#351",
+    ),
+    Message(
+        "start.account",
+        r"(?:StartService FAILED |%%|error )(?:1069|1057|1385)\b|did not start due to a logon failure",
+        "learn.microsoft.com ERROR_SERVICE_LOGON_FAILED (1069), ERROR_INVALID_SERVICE_ACCOUNT (1057)",
+    ),
+    Message(
+        "start.dependency",
+        r"(?:StartService FAILED |%%|error )(?:1068|1075)\b|dependency service or group failed to start|service "
+        r"depends on the \S+ service which failed to start",
+        "learn.microsoft.com ERROR_SERVICE_DEPENDENCY_FAIL (1068), event 7001 of the Service Control Manager",
+    ),
+    Message(
+        "services.deleting",
+        r"\[SC\] \w+ FAILED 1072\b|specified service has been marked for deletion",
+        "learn.microsoft.com ERROR_SERVICE_MARKED_FOR_DELETE (1072)",
+    ),
+    Message(
+        "start.service-state",
+        r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073)\b|"
+        r"service cannot be started, either because it is disabled|does not exist as an installed service|"
+        r"service already exists",
+        "learn.microsoft.com ERROR_SERVICE_DISABLED (1058), _DOES_NOT_EXIST (1060), _EXISTS (1073)",
+    ),
+    Message(
+        "start.program-missing",
+        r"service failed to start due to the following error:.{0,20}(?:%%[23]\b|The system cannot find the)",
+        "learn.microsoft.com event 7000 of the Service Control Manager, ERROR_FILE_NOT_FOUND (2)",
+    ),
+    Message(
+        "start.ended",
+        r"(?:StartService FAILED |%%|error )1067\b|process terminated unexpectedly|service terminated "
+        r"(?:unexpectedly|with the following)",
+        "learn.microsoft.com ERROR_PROCESS_ABORTED (1067), events 7023, 7031 and 7034 of the Service Control Manager",
     ),
     Message(
         "start.containerd-config",
@@ -341,7 +399,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "cluster.unreachable",
-        r"dial tcp \S+: (?:i/o timeout|connectex: .*|connect: .*refused)|dial tcp: lookup \S+: no "
+        rf"dial tcp {_NOT_HERE}\S+: (?:i/o timeout|connectex: .*|connect: .*refused)|dial tcp: lookup \S+: no "
         "such host|net/http: TLS handshake timeout|no route to host|context deadline exceeded "
         r"\(Client\.Timeout|http2: (?:no cached connection was available|client connection lost)",
         "Go net/dial.go",

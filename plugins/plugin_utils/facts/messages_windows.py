@@ -111,6 +111,12 @@ MESSAGES: tuple[Message, ...] = (
         "golang.org/x/sys windows/zerrors_windows.go",
     ),
     Message(
+        "hns.endpoint-refused",
+        "(?:creat\\w* (?:hns ?)?endpoint|hcnCreateEndpoint|ProvisionEndpoint).*(?:"
+        f"{written(win.ERROR_INVALID_PARAMETER)}|The parameter is incorrect)",
+        "Azure/aks-engine#807",
+    ),
+    Message(
         "hns.network-refused",
         f"{_MAKES_NETWORK}.*(?:{written(win.ERROR_INVALID_PARAMETER)}|The parameter is incorrect)",
         "flannel-io/flannel#1966",
@@ -122,7 +128,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "hns.network-refused",
-        "HNS failed with error ?: (?:The parameter is incorrect|Failed to create network)|"
+        r"HNS failed with error ?: (?:The parameter is incorrect|Failed to create network)|"
         "Error=The parameter is incorrect",
         "microsoft/SDN#177",
     ),
@@ -263,6 +269,11 @@ MESSAGES: tuple[Message, ...] = (
         "hns.no-network",
         r"(?:network|Network name|Network ID) \S+ (?:is )?not found",
         "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
+    ),
+    Message(
+        "hns.no-network",
+        r"^\+ .*\$(?:hns)?network\w*\.(?:Subnets|ManagementIP)\b",
+        "PowerShell quotes the line of a script that failed: kubernetes-sigs/sig-windows-tools#336",
     ),
     Message(
         "hns.no-network",

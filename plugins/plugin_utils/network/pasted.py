@@ -28,6 +28,7 @@ CUT = re.compile(r"System\.(?:Object|String|Collections)\S*|\.\.\.$|\u2026$")
 _PAIR = re.compile(r"^(\w[\w .-]*?)\s*:(?: (.*))?$")
 _RULE = re.compile(r"^\s*-{2,}(?: +-+)*\s*$")
 _SECTION = re.compile(r"^(Networks|Endpoints|Namespaces|LoadBalancers?)\s*:?\s*$", re.IGNORECASE)
+_JSON = re.compile(r"^(?:\{\s*\"|\[\s*\{)", re.MULTILINE)
 _DROPPED = re.compile(r"^(?:PS [A-Z]:\\.*>|> ?|VERBOSE: ?|WARNING: )")
 
 
@@ -49,7 +50,7 @@ def read(text: str, kind: str = "") -> Pasted:
     text = text.replace("\x00", "").lstrip("\ufeff").strip()
     if not text:
         return Pasted(())
-    found = json_values(text)
+    found = json_values(text) or _within(text)
     if found and not all(isinstance(each, list | Mapping | None) for each in found):
         raise PastedError(text)
     if found is None:
@@ -73,6 +74,21 @@ def json_values(text: str) -> list[Any] | None:
         values.append(value)
         at = _blank(text, at)
     return values
+
+
+def _within(text: str) -> list[Any] | None:
+    """The JSON that stands among lines of another kind, as a window has it (`VERBOSE: Result :` before it, in any
+    language, a prompt after it); None where no line begins with an object or a list of objects."""
+    decoder, values, at = json.JSONDecoder(), [], 0
+    for found in _JSON.finditer(text):
+        if found.start() < at:
+            continue
+        try:
+            value, at = decoder.raw_decode(text, found.start())
+        except ValueError:
+            continue
+        values.append(value)
+    return values or None
 
 
 def _blank(text: str, at: int) -> int:

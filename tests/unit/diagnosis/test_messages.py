@@ -7,7 +7,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import chec
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about, search
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import windows_codes
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import messages_pasted, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
 
 from tests.unit.components.nodes import LAYOUT
@@ -23,7 +23,7 @@ def test_there_are_enough_and_each_leads_to_a_finding_and_has_a_source() -> None
 
 def test_what_only_logs_tell_is_told_by_some_message() -> None:
     only = {check.id for check in table.CHECKS if checks_logs.only_logs(check)}
-    assert only <= {each.finding for each in MESSAGES}
+    assert only <= {each.finding for each in (*MESSAGES, *messages_pasted.PARTICULAR, *messages_pasted.GENERAL)}
 
 
 @pytest.mark.parametrize("form", ["(0x803b0010)", "0X803B0010", "2151350288", "-2143617008", '"ErrorCode":2151350288'])
