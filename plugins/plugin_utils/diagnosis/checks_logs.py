@@ -91,7 +91,7 @@ def _breaks(hit: Hit) -> tuple[str, ...]:
 def with_logs(found: Iterable[Finding], scene: Scene, known: Mapping[str, Check]) -> tuple[Finding, ...]:
     """The findings with what logs say to them, and those that logs alone make of checks of the machine."""
     findings = list(found)
-    for hit in search(scene.logs):
+    for hit in search(scene.logs, scene.quiet, scene.working):
         check = known.get(hit.finding)
         if check is None:
             continue

@@ -17,7 +17,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from ..cluster.client import Cluster
@@ -252,7 +252,7 @@ def diagnosed(
     """What the checks find in both looks: pods come and go, and between the two nobody holds the cluster still.
 
     Logs explain what is wrong, and raise no alarm by themselves: their ends may be of a time that is over. So they are
-    read where something else is wrong, and do not say of a Ready node that it does not reach its cluster.
+    read where something else is wrong; the kubelet of a Ready node has reached its cluster, whatever it said before.
     """
     known = _network_view(tried.objects, question.expected)
 
@@ -265,6 +265,8 @@ def diagnosed(
             second=later,
             expected=question.expected,
             logs=said,
+            quiet=quiet_for(question.layout, question.expected, first, second, tried.now),
+            working=(question.layout.kubelet_service,) if _is_ready(tried.node) else (),
             tried=tried,
         )
 
@@ -274,12 +276,10 @@ def diagnosed(
     whole = scene(first, second, logs)
     before, still = wrong(scene(first, second, {})), wrong(scene(second, second, {}))
     found = findings_in(whole if before & still else scene(first, second, {}))
-    over = ("cluster.",) if _is_ready(tried.node) else ()
     both = tuple(
         one
         for one in found
-        if not one.id.startswith(over)
-        and (not _network(one) or (one.id, one.subject) in still or (one.id, one.subject) not in before)
+        if not _network(one) or (one.id, one.subject) in still or (one.id, one.subject) not in before
     )
     return whole, both
 
@@ -360,6 +360,20 @@ def log_texts(layout: Layout, expected: Expected, first: Reading, second: Readin
         tail = (second.parts.get(file_key(file)) or {}).get("tail") if file else None
         if tail is not None:
             found[program.service] = base64.b64decode(tail).decode("utf-8", errors="replace")
+    return found
+
+
+def quiet_for(
+    layout: Layout, expected: Expected, first: Reading, second: Reading, now: datetime
+) -> dict[str, timedelta]:
+    """How long ago the log of each program that runs was written last, both by the node's clock."""
+    found = {}
+    for program in programs.programs(layout, expected):
+        service = second.service(program.service) or {}
+        file = programs.log_of(program, first).file
+        written = moment((second.parts.get(file_key(file)) or {}).get("written")) if file else None
+        if written is not None and service.get("state") == "running":
+            found[program.service] = max(now - written, timedelta())
     return found
 
 

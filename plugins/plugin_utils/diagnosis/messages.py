@@ -7,8 +7,9 @@
         print(hit.finding, hit.lines)
     about("hcnCreateEndpoint failed in Win32: ... (0x803b000d)")     # ("hns.policy-refused",)
 
-A log tells of earlier times as well: a line counts if the program has not said since that the thing works, and if it is
-not much older than the log's last line.
+A log tells of earlier times as well. A line counts if the program has not said since that the thing works, nobody
+sees that it works now, and it is not much older than the log's last line; of a program that runs, and of what it tries
+again and again, the node's clock decides instead of the last line.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LINES = 3
 WIDTH = 400
 """So many characters of a line."""
 RECENT = timedelta(minutes=15)
-"""What is older than the log's last line by more than this is over. The number is this module's own: kubelet and
+"""What is older by more than this is over. The number is this module's own: kubelet and
 kube-proxy try again within 5 minutes at the latest (kubernetes pkg/kubelet/pod_workers.go, maxBackoff)."""
 
 OVER: Mapping[str, re.Pattern[str]] = {
@@ -51,6 +52,14 @@ OVER: Mapping[str, re.Pattern[str]] = {
 """After such a line of a program, what it said of its start before is over. Sources: kubernetes pkg/kubelet
 kubelet_node_status.go, kubelet.go; flannel main.go; containerd cmd/containerd/command/main.go; kubernetes
 pkg/proxy/winkernel/proxier.go, hns.go; antrea pkg/agent/agent.go; rancher/rke2#4722."""
+
+REACHED = re.compile(
+    r"Caches (?:are synced|populated)|Successfully registered node|Node controller sync successful|"
+    r"event=\"NodeReady\"|status as it just became ready",
+    re.I,
+)
+"""After such a line of any program it has reached the API server: that it did not before is over. Sources: client-go
+tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
 
 _KLOG = re.compile(r"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
 _STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")
@@ -105,17 +114,27 @@ def _pasted(table: tuple[Message, ...], text: str) -> Iterator[Message]:
     return (each for each in table if re.search(each.pattern, said, re.IGNORECASE))
 
 
-def search(logs: Mapping[str, str]) -> tuple[Hit, ...]:
-    """What the ends of logs say, in the order of the table's findings."""
-    hits = [hit for program, text in logs.items() for hit in _of_log(program, text)]
+def search(
+    logs: Mapping[str, str], quiet: Mapping[str, timedelta] | None = None, working: Iterable[str] = ()
+) -> tuple[Hit, ...]:
+    """What the ends of logs say, in the order of the table's findings. `quiet` is how long ago the log of a program
+    that runs was written last, by the node's clock; `working` are the programs of which is seen that they do their
+    work now: what they said of their start, and of the cluster, is over."""
+    known_quiet, done = quiet or {}, frozenset(working)
+    hits = [
+        hit
+        for program, text in logs.items()
+        for hit in _of_log(program, text, known_quiet.get(program, timedelta()), program in done)
+    ]
     order = [each.finding for each in MESSAGES]
     return tuple(sorted(hits, key=lambda hit: order.index(hit.finding)))
 
 
-def _of_log(program: str, text: str) -> Iterator[Hit]:
+def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[Hit]:
     lines = [line.strip() for line in text.replace("\x00", "").splitlines() if line.strip()]
     last = next((moment for line in reversed(lines) if (moment := _moment(line))), None)
-    started = _last(lines, OVER.get(_program(program)))
+    started = len(lines) if works else _last(lines, OVER.get(_program(program)))
+    reached = len(lines) if works else _last(lines, REACHED)
     found: dict[str, tuple[Message, list[str]]] = {}
     for number, line in enumerate(lines):
         message = known(line)
@@ -123,8 +142,11 @@ def _of_log(program: str, text: str) -> Iterator[Hit]:
             continue
         if message.early and number < len(lines) - 1 - _NEAR:
             continue
+        if number < reached and message.finding.startswith("cluster."):
+            continue
         moment = _moment(line)
-        if last is not None and moment is not None and timedelta() <= last - moment and last - moment > RECENT:
+        before = last - moment if last is not None and moment is not None and moment <= last else timedelta()
+        if before + (quiet if message.finding.startswith(_TRIED_AGAIN) else timedelta()) > RECENT:
             continue
         found.setdefault(message.finding, (message, []))[1].append(line)
     particular = _particular(message for message, _said in found.values())
@@ -141,6 +163,9 @@ that there is no network (kubernetes pkg/kubelet/kubelet.go, updateRuntimeUp).""
 
 _RUNNING = ("hns.", "container.", "image.", "kube-proxy.rule", "cni.")
 """Findings that come up while a program runs: a good start does not say that they are over."""
+
+_TRIED_AGAIN = (*_RUNNING, "cluster.")
+"""Findings that a program speaks of again and again while they hold; of those of its start it speaks once."""
 
 
 def _of_start(message: Message) -> bool:

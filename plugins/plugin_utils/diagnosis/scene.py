@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -65,9 +66,9 @@ class Scene:
     in, as far as that can be told.
 
     `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
-    which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service. `node` is
-    the Node object, `asked` whether the cluster was asked for it; `cluster` also has Services, EndpointSlices and pods.
-    `tried` is what diagnose alone asks; None elsewhere.
+    which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service; `quiet`
+    and `working` as in messages.search. `node` is the Node object, `asked` whether the cluster was asked for it;
+    `cluster` also has Services, EndpointSlices and pods. `tried` is what diagnose alone asks; None elsewhere.
     """
 
     expect: Expectations
@@ -76,6 +77,8 @@ class Scene:
     second: Reading = field(default_factory=Reading)
     expected: Expected | None = None
     logs: Mapping[str, str] = field(default_factory=dict)
+    quiet: Mapping[str, timedelta] = field(default_factory=dict)
+    working: frozenset[str] = frozenset()
     node: Object | None = None
     asked: bool = False
     adapters: tuple[Adapter, ...] | None = None
@@ -231,6 +234,8 @@ def scene_of(
     second: Reading | None = None,
     expected: Expected | None = None,
     logs: Mapping[str, str] | None = None,
+    quiet: Mapping[str, timedelta] | None = None,
+    working: Iterable[str] = (),
     node: Object | None = None,
     asked: bool = False,
     tried: Tried | None = None,
@@ -250,6 +255,8 @@ def scene_of(
         second=second or reading,
         expected=expected,
         logs=logs or {},
+        quiet=quiet or {},
+        working=frozenset(working),
         node=node if node is not None or cluster is None else cluster.node,
         asked=asked or cluster is not None,
         adapters=_adapters(reading),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -199,6 +200,19 @@ def test_the_ends_of_logs_are_asked_for_and_read() -> None:
     node.parts[file_key(r"C:\k\flanneld.log")] = log("cut \xff in the middle\nWaiting for the Network to be created\n")
     texts = gather.log_texts(LAYOUT, expected, first, Reading(parts=node.parts))
     assert "Waiting for the Network" in texts["flanneld"]
+
+
+def test_how_long_a_log_is_quiet_is_told_by_the_nodes_clock_and_of_programs_that_run() -> None:
+    node, expected = healthy(), Expected("win1", kubernetes=True)
+    for name in ("flanneld", "kube-proxy"):
+        node.parts[file_key(rf"C:\k\{name}.log")]["written"] = "2026-11-21T08:00:00.000Z"
+    node.service("kube-proxy")["state"] = "stopped"
+    reading = Reading(parts=node.parts)
+    now = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
+    quiet = gather.quiet_for(LAYOUT, expected, reading, reading, now)
+    assert quiet["flanneld"] == timedelta(hours=3, minutes=30)
+    assert "kube-proxy" not in quiet, "the last words of a program that ended say why, however long ago"
+    assert gather.quiet_for(LAYOUT, expected, reading, reading, now - timedelta(days=1))["flanneld"] == timedelta()
 
 
 class Machine:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs, table
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
@@ -90,6 +92,32 @@ def test_what_a_program_said_before_it_worked_is_over() -> None:
     assert [hit.finding for hit in search({"flanneld": broken})] == ["node.no-pod-cidr"]
     assert search({"flanneld": f"{broken}\n{well}"}) == ()
     assert [hit.finding for hit in search({"flanneld": f"{well}\n{broken}"})] == ["node.no-pod-cidr"]
+
+
+def test_that_the_cluster_was_out_of_reach_is_over_when_it_was_reached_in_whatever_program() -> None:
+    denied = "E0512 12:01:00.000001 1 reflector.go:1] failed to list: dial tcp 10.0.0.1:6443: i/o timeout"
+    synced = "I0512 12:02:00.000001 1 shared_informer.go:318] Caches are synced for service config"
+    assert [hit.finding for hit in search({"kube-proxy": denied})] == ["cluster.unreachable"]
+    assert search({"kube-proxy": f"{denied}\n{synced}"}) == ()
+    assert [hit.finding for hit in search({"kube-proxy": f"{synced}\n{denied}"})] == ["cluster.unreachable"]
+
+
+def test_what_a_program_tried_again_is_over_when_its_log_is_quiet_by_the_nodes_clock() -> None:
+    """The last line of a log is no measure where the program went on for hours without a word."""
+    tried, started = REFUSED.format(minute=1), 'run.go:74] "command failed" err="the moon is full"'
+    said = {"kubelet": f"{tried}\n{started}"}
+    assert {hit.finding for hit in search(said)} == {"hns.policy-refused", "start.failed"}
+    after = search(said, quiet={"kubelet": timedelta(hours=3)})
+    assert [hit.finding for hit in after] == ["start.failed"], "what it said of its start holds as long as it runs"
+    assert len(search(said, quiet={"kubelet": timedelta(minutes=3)})) == 2
+
+
+def test_what_a_kubelet_said_before_its_node_was_ready_explains_nothing() -> None:
+    said = {"kubelet": "dial tcp 10.0.0.1:6443: i/o timeout", "flanneld": "dial tcp 10.0.0.1:6443: i/o timeout"}
+    assert [hit.program for hit in search(said)] == ["kubelet", "flanneld"]
+    assert [hit.program for hit in search(said, working=("kubelet",))] == ["flanneld"], (
+        "another program has its own way"
+    )
 
 
 def test_logs_of_nssm_in_utf_16_read_as_text_with_zeros() -> None:
