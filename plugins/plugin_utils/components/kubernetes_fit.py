@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the wanted Kubernetes means for containerd: the sandbox image, and whether the two go together."""
+"""Releases that options name, and what the wanted Kubernetes means for containerd: the sandbox image, and whether the
+two go together."""
 
 from __future__ import annotations
 

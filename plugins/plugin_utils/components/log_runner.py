@@ -18,7 +18,7 @@ from ..engine.resource import Change, Refused, Resource
 from ..engine.resources.directory import guarded_always
 from ..engine.resources.programs import Programs, Source
 from ..facts import service_wrappers as facts
-from ..facts.version import Version
+from .kubernetes_fit import release
 from .layout import Layout
 from .source import ReadUrl, source
 
@@ -71,19 +71,19 @@ def wanted_source(
     unverified: Collection[str],
     read_url: ReadUrl,
 ) -> Source | None:
-    """The source that was asked for; None for an empty URL: it is there already. Refused for a release that does not
-    rotate."""
-    release = Version.parse(version, "winkube_log_runner_version")
-    if release.line < facts.LOG_RUNNER_ROTATES:
+    """The source that was asked for; None for an empty URL: it is there already. Refused for a text that is no release,
+    and for one that does not rotate."""
+    wanted = release(version, "winkube_log_runner_version")
+    if wanted.line < facts.LOG_RUNNER_ROTATES:
         raise Refused(
-            f"winkube_log_runner_version: {NAME} {release} has no limit for its log, which grows until the disk is "
+            f"winkube_log_runner_version: {NAME} {wanted} has no limit for its log, which grows until the disk is "
             f"full. Take {facts.LOG_RUNNER_ROTATES} or newer; it runs programs of older releases as well."
         )
     if not url:
         return None
     return source(
         component=NAME,
-        version=str(release),
+        version=str(wanted),
         url=url,
         checksum=checksum,
         unverified=unverified,

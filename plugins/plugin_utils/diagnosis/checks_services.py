@@ -16,6 +16,7 @@ from ..components.healthz import started_with
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet, kubelet_args, kubelet_check
 from ..engine import windows_path
+from ..engine.environment import names_of
 from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
 from ..facts.version import Version
 from .check import Area, Check, Needs, Seen
@@ -179,7 +180,7 @@ def _impossible(service: str, argv: Sequence[str], version: Version, scene: Scen
         return [f"would not start: {each}" for each in kubelet_check.check_command_line(argv, version)]
     found = scene.second.service(service) or {}
     environment = [*(found.get("environment") or ()), *((found.get("nssm") or {}).get("AppEnvironmentExtra") or ())]
-    said = kube_proxy_args.check_command_line(argv, version, [str(one) for one in environment])
+    said = kube_proxy_args.check_command_line(argv, version, names_of(environment))
     return [f"would not work: {each}" for each in said]
 
 

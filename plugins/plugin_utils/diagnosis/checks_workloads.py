@@ -70,8 +70,7 @@ def _pause(scene: Scene) -> Iterator[Seen]:
     if not image or not build or tried is None:
         return
     machine = node_fit.Machine.of(scene.first.parts.get("system") or {})
-    fit = node_fit.problems(machine, node_fit.Wanted(pause_image=image))
-    wrong = [sentence for sentence in fit.refusals if sentence.startswith("The pause image")]
+    wrong = list(node_fit.pause_refusals(machine, node_fit.Wanted(pause_image=image), []))
     if not wrong:
         return
     needed, version = "", tried.wanted.version

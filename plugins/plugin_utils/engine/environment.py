@@ -54,6 +54,11 @@ def without_value(name: str, variable: Mapping[str, Any]) -> dict[str, Any]:
     return clean
 
 
+def names_of(entries: Iterable[str] | None) -> list[str]:
+    """The variables' names."""
+    return [str(entry).partition("=")[0] for entry in entries or ()]
+
+
 def names(entries: Iterable[str] | None) -> str:
     """The variables' names, for people."""
-    return ", ".join(str(entry).split("=", 1)[0] for entry in entries or ()) or "none"
+    return ", ".join(names_of(entries)) or "none"

@@ -18,6 +18,7 @@ from ..components.kubelet import kubelet, kubelet_check
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Op
+from ..engine.environment import names_of
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.services.definition import AUTOMATIC
@@ -89,13 +90,7 @@ def would_not_start(
 def _judge(program: str, argv: Sequence[str], version: Version, found: Mapping[str, Any], env_file: str) -> list[str]:
     if program == "kubelet":
         return kubelet_check.check_command_line(argv, version, env_file)
-    # Variables are fingerprints here: only their names tell.
-    names = [f"{str(entry).partition('=')[0]}=?" for entry in _environment(found)]
-    return [
-        sentence
-        for sentence in kube_proxy_args.check_command_line(argv, version, names)
-        if "KUBE_NETWORK" not in sentence
-    ]
+    return kube_proxy_args.check_command_line(argv, version, names_of(_environment(found)))
 
 
 def _environment(found: Mapping[str, Any]) -> Iterable[Any]:

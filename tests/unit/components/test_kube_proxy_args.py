@@ -198,6 +198,9 @@ def test_a_line_that_names_no_network_is_refused_and_the_environment_may_name_it
     assert kube_proxy_args.check_command_line(line, version, ("KUBE_NETWORK=cbr0",)) == []
     (left_over,) = kube_proxy_args.check_command_line(BASE.split(), version, ("KUBE_NETWORK=cbr0",))
     assert "Remove KUBE_NETWORK" in left_over
+    # Of a reading only the name is known: it names a network, and nobody can say which.
+    assert kube_proxy_args.check_command_line(line, version, ("Kube_Network",)) == []
+    assert kube_proxy_args.check_command_line(BASE.split(), version, ("KUBE_NETWORK",)) == []
 
 
 @pytest.mark.row("KP-10", "KP-12", "KP-13")

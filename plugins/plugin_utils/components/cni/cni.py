@@ -19,8 +19,9 @@ from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guarded_always
 from ...engine.resources.programs import Programs, Source
 from ...facts import cni as facts
-from ...facts.version import Version, VersionError
+from ...facts.version import Version
 from ..declaration import Component
+from ..kubernetes_fit import release
 from ..layout import Layout
 from . import cni_conf
 from .options import INTERFACE
@@ -47,10 +48,7 @@ class CniArgs:
 
 def plugins_version(text: str) -> Version:
     """The release of the plugins. Refused for a text that is none, and for one older than all that are known."""
-    try:
-        version = Version.parse(text, "winkube_cni_plugins_version")
-    except VersionError as error:
-        raise Refused(str(error)) from None
+    version = release(text, "winkube_cni_plugins_version")
     if not facts.cni_versions(version):
         oldest = facts.CNI_VERSIONS[0].since
         raise Refused(f"winkube_cni_plugins_version: {version} is older than {oldest}, the first that is known here.")

@@ -96,7 +96,7 @@ def problems(machine: Machine, wanted: Wanted) -> Fit:
             _host(machine, line, wanted.allow_unsupported_os, refusals, warnings)
         refusals += _containerd(line, wanted.containerd, warnings)
     if machine.build and (line or wanted.pause_image):
-        refusals += _pause(machine, line, wanted, warnings)
+        refusals += pause_refusals(machine, wanted, warnings)
     if wanted.network_mode == "overlay":
         refusals += _overlay(machine)
         warnings += _young_overlay(line)
@@ -170,9 +170,10 @@ def _containerd(line: Line, containerd: Version | None, warnings: list[str]) -> 
         warnings.append(sentence)
 
 
-def _pause(machine: Machine, line: Line | None, wanted: Wanted, warnings: list[str]) -> Iterator[str]:
-    """Process isolation: a host runs images of its own build, or back to the LTSC release before it."""
-    chosen = wanted.pause_image
+def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Iterator[str]:
+    """Why the sandbox image does not run there: under process isolation a host runs images of its own build, or back to
+    the LTSC release before it."""
+    chosen, line = wanted.pause_image, wanted.kubernetes
     if not chosen:
         if line is None:
             return

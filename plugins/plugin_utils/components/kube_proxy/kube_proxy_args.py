@@ -146,7 +146,8 @@ def source_vip(text: str) -> str:
 def check_command_line(argv: Sequence[str], version: Version, env: Sequence[str] = ()) -> list[str]:
     """Why a kube-proxy of `version` would not start, or not do what the line says: one sentence each.
 
-    `argv` has the arguments without the program; `env` the service's own environment, `NAME=value` each.
+    `argv` has the arguments without the program; `env` the service's own environment, `NAME=value` each, or
+    the `NAME` alone where the value is not known.
     """
     if sentence := line_problem(version.line):
         return [sentence]
@@ -224,8 +225,9 @@ def _network(line: CommandLine, env: Sequence[str]) -> list[str]:
         return []
     found = []
     name, vip = line.last("network-name"), line.last("source-vip")
-    variable = next((entry.partition("=")[2] for entry in env if entry.upper().startswith("KUBE_NETWORK=")), "")
-    if not (name and name.value) and not variable:
+    own = {key.upper(): value if equals else None for key, equals, value in (entry.partition("=") for entry in env)}
+    variable = own.get("KUBE_NETWORK", "")
+    if not (name and name.value) and variable == "":
         found.append(
             f"{OWN}: neither --network-name nor KUBE_NETWORK in the service's environment names the HNS network, and "
             "kube-proxy waits for one; set KUBE_NETWORK=cbr0 (l2bridge) or --network-name=vxlan0 (overlay)."

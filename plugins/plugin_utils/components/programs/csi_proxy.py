@@ -16,8 +16,9 @@ from ...engine.batch import Op
 from ...engine.reading import pipe_query
 from ...engine.resource import Refused
 from ...engine.tools import wait_pipe
-from ...facts.version import Line, Version, VersionError
+from ...facts.version import Line
 from ..declaration import Daemon, ServiceKind
+from ..kubernetes_fit import release
 from ..options import Option
 from ..program_service import Recipe, Values, declare
 
@@ -79,11 +80,7 @@ def pipes(groups: Iterable[str]) -> tuple[str, ...]:
 
 def check(version: str, values: Values) -> None:
     """Refused for a release before 1.0, whose command line and pipes are others, and for groups that do not exist."""
-    try:
-        release = Version.parse(version, "winkube_csi_proxy_version")
-    except VersionError as error:
-        raise Refused(str(error)) from None
-    if release.line < FIRST:
+    if release(version, "winkube_csi_proxy_version").line < FIRST:
         raise Refused(f"csi-proxy {version} is older than {FIRST}, whose groups are stable; take a newer release.")
     pipes(values["groups"])
 
