@@ -13,7 +13,7 @@ from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.cri.client import Tls as ClientTls
-from ..plugin_utils.cri_tcp import arguments, expiry, node, proof
+from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
@@ -37,9 +37,7 @@ class ActionModule(ComponentAction):
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
         host = str(self._task_vars.get("ansible_host") or self._host)
         keep = not self._task.check_mode
-        self._wanted, self._own = arguments.certified(
-            arguments.of(options, layout), options["certificates"], host, keep
-        )
+        self._wanted, self._own = node.certified(node.of(options, layout), options["certificates"], host, keep)
         result = super().work(options, layout)
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
@@ -104,7 +102,7 @@ class ActionModule(ComponentAction):
         if listener is None or options["prove"] == "never":
             return proof.not_asked("prove: never")
         required = options["prove"] == "required"
-        files = (self._own or arguments.client_tls(options["client_tls"])) if self._encrypted else None
+        files = (self._own or node.client_tls(options["client_tls"])) if self._encrypted else None
         if self._encrypted and listener.tls is None and not options["client_tls"]:
             return self._said(proof.unproven(node.ASKS_STILL, required=required))
         try:

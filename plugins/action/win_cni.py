@@ -14,7 +14,7 @@ from ..plugin_utils.components.source import is_archive
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused, Resource
-from ..plugin_utils.kubernetes_action import KubernetesAction
+from ..plugin_utils.source_action import KubernetesAction
 
 
 class ActionModule(KubernetesAction):

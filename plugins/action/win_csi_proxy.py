@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..plugin_utils.program_service_action import ProgramServiceAction
+from ..plugin_utils.source_action import ProgramServiceAction
 
 
 class ActionModule(ProgramServiceAction):

@@ -14,7 +14,7 @@ from ..plugin_utils import drain
 from ..plugin_utils.component_action import STALE_TRIES
 from ..plugin_utils.components import inbound
 from ..plugin_utils.components.cni import cni, cni_conf
-from ..plugin_utils.components.flannel import arguments, flannel, flannel_conf, in_cluster, virtual_switch
+from ..plugin_utils.components.flannel import flannel, flannel_conf, in_cluster, virtual_switch
 from ..plugin_utils.components.flannel.in_cluster import Answers, notices
 from ..plugin_utils.components.kubernetes_fit import release
 from ..plugin_utils.components.layout import Layout
@@ -24,9 +24,9 @@ from ..plugin_utils.engine.plan import Step, make_plan
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.engine.resources.hns_network import HnsNetwork
-from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.run_id import RUN_ID
+from ..plugin_utils.source_action import KubernetesAction
 
 
 class ActionModule(KubernetesAction):
@@ -55,11 +55,11 @@ class ActionModule(KubernetesAction):
         flannel_conf.check_mode(options["network_mode"], reading.build)
         management = self.management(options, reading)
         found = answers.problems(options, check=self._task.check_mode) if answers else ()
-        if problems := (*arguments.range_problems(options, management), *found):
+        if problems := (*flannel.range_problems(options, management), *found):
             raise Refused(*problems)
         flannel.prerequisites(layout, reading)
         return flannel.desired(
-            arguments.flannel_args(
+            flannel.flannel_args(
                 options,
                 layout,
                 reading,
@@ -95,7 +95,7 @@ class ActionModule(KubernetesAction):
                 return reading
             make_plan(self.component, resources, reading)  # refuses now what it would after the connection has broken
             answers = self._answers_of(options)
-            server = arguments.server(options, answers.server if answers else "")
+            server = flannel.api_server_of(options, answers.server if answers else "")
             batch = virtual_switch.batch(switch, server, reading, self.component)
             if batch is None:
                 return reading
@@ -121,7 +121,7 @@ class ActionModule(KubernetesAction):
         last = done[-1]
         if options["managed_by"] == "service" and not self._task.check_mode:
             mtu = self.management(options, last.reading).adapter.mtu
-            if problem := arguments.lease_problem(options, layout, last.reading, mtu):
+            if problem := flannel.lease_problem(options, layout, last.reading, mtu):
                 raise NodeError(f"flannel: {problem}")
         if self._switched is not None:
             steps, answer = self._switched
@@ -138,7 +138,7 @@ class ActionModule(KubernetesAction):
 
     def _conf(self, options: Mapping[str, Any], layout: Layout, management: Management) -> str:
         """cni.conf out of its template, checked."""
-        wanted = arguments.conf_settings(options, layout, management)
+        wanted = flannel.conf_settings(options, layout, management)
         text = self.render(options["conf_template"], cni_conf.template_variables(wanted), role=flannel.NAME)
         self.warn_all([*cni_conf.check(text, wanted), *cni_conf.external_warnings(text, options["external_targets"])])
         return text

@@ -19,7 +19,7 @@ from ..plugin_utils.engine import windows_path
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.feature import TIMEOUT_S
-from ..plugin_utils.kubernetes_action import KubernetesAction
+from ..plugin_utils.source_action import KubernetesAction
 
 
 class ActionModule(KubernetesAction):

@@ -22,8 +22,8 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Notice, Resource
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.source_action import KubernetesAction
 
 CHECK_TOKEN = "000000.0000000000000000"
 """Stands for the token in check mode, which makes none."""

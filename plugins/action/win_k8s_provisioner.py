@@ -21,7 +21,6 @@ from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.engine.plan import Step, make_plan, reads, task_result
 from ..plugin_utils.engine.reading import Reading, merge_queries
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.kubernetes_action import KubernetesAction
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_action import display
 from ..plugin_utils.provision import in_cluster, provision, provision_items, provision_report, provision_source
@@ -29,6 +28,7 @@ from ..plugin_utils.provision.delivery import Delivery
 from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
 from ..plugin_utils.run_id import RUN_ID
+from ..plugin_utils.source_action import KubernetesAction
 from ..plugin_utils.task_node import TaskNode
 
 

@@ -18,7 +18,7 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.facts.version import Version
-from ..plugin_utils.kubernetes_action import KubernetesAction, feature_gates
+from ..plugin_utils.source_action import KubernetesAction, feature_gates
 
 
 class ActionModule(KubernetesAction):

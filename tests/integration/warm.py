@@ -57,9 +57,7 @@ OTHERS = (
 ACTIONS_SHARE = (
     "preflight",
     "component_action",
-    "kubernetes_action",
     "source_action",
-    "program_service_action",
     "components.registry",
 )
 """Of plugin_utils."""

@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     ContainerdSettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel, flannel_conf, subnet_env
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.kubeconfig import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import with_token
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
     KubeProxySettings,

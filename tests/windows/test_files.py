@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import crictl
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.join_configuration import (
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
     JoinSettings,
     join_configuration,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.kubeconfig import with_token
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import source_vip
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.cni import cni_versions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A component that is one program and its service, and nothing else: its declaration is all the code that it has.
 
-program_service_action.py runs it, doc_fragments/components.py documents its options, `make generate` writes the files
+source_action.py runs it, doc_fragments/components.py documents its options, `make generate` writes the files
 of its role that only repeat the declaration.
 """
 

@@ -5,26 +5,25 @@
 
 from __future__ import annotations
 
+import datetime
+import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ..components.containerd import containerd
 from ..components.containerd.containerd_toml import equal
 from ..components.join.secret_file import SecretFile
 from ..components.layout import Layout
+from ..cri.client import Tls as ClientTls
 from ..engine import command_line, windows_path
 from ..engine.batch import Op
-from ..engine.reading import (
-    Query,
-    Reading,
-    file_key,
-    file_query,
-    services_query,
-)
+from ..engine.reading import Query, Reading, file_key, file_query, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
-from ..engine.resources.firewall_rule import FirewallRule, Network, shown
+from ..engine.resources.firewall_rule import FirewallRule, Network, shown, sources
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile, equal_text
 from ..engine.security import ADMINS_ONLY, readers
@@ -32,9 +31,9 @@ from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
 from ..facts.windows import POLICIES, PROFILES
-from . import kept
+from . import certs, expiry, kept
 from .certs import ON_NODE, Certificates
-from .edit import Effective, Listener, Tls, certificate_files, edited
+from .edit import Address, Effective, Listener, Tls, certificate_files, edited
 from .expiry import Expiry, Restart
 
 NAME = "containerd_config_tcp"
@@ -382,3 +381,72 @@ def _restarted(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> 
 
 def _profile_query(key: str) -> Query:
     return Query(f"registry:{key}", "registry", (("path", key), ("name", "EnableFirewall")))
+
+
+def of(options: Mapping[str, Any], layout: Layout) -> CriTcpArgs:
+    """The arguments, or Refused for what would be open to more than it has to be."""
+    listener: Listener | None = None
+    networks: tuple[Network, ...] = ()
+    if options["state"] == "present":
+        listener = Listener(Address.parse(options["tcp_address"]), _tls(options["tls"]))
+        networks = sources(options["allowed_sources"], "allowed_sources")
+        if found := problems(listener, networks, allow_any_address=options["allow_any_address"]):
+            raise Refused(*found)
+    return CriTcpArgs(
+        layout=layout,
+        listener=listener,
+        networks=networks,
+        expires_s=expiry.seconds(options["expires_after"]) if listener else 0,
+        expires_restart=options["expires_restart"],
+        start_timeout_s=options["start_timeout"],
+        stop_timeout_s=options["stop_timeout"],
+    )
+
+
+def certified(
+    args: CriTcpArgs, given: Mapping[str, Any] | None, host: str, keep: bool
+) -> tuple[CriTcpArgs, ClientTls | None]:
+    """With certificates, where they are to be made, and the client's files; those of the last run as long as they are
+    good, new ones written if `keep`. `host` is what Ansible calls the node."""
+    where = str((given or {}).get("folder") or "")
+    if not where or args.listener is None:
+        return args, None
+    if args.listener.tls is not None:
+        raise Refused("tls and certificates exclude each other: the first names files that are on the node already.")
+    folder = Path(where).expanduser()
+    addresses = _addresses(args.listener.address, host)
+    now = datetime.datetime.now(datetime.UTC)
+    found = certs.usable(folder, addresses, now)
+    if found is None:
+        found = certs.made(addresses, int((given or {})["days"]), now)
+        if keep:
+            certs.keep(folder, found)
+    own = ClientTls(*(str(folder / name) for name in ("ca.crt", "client.crt", "client.key")))
+    return replace(args, listener=replace(args.listener, tls=made_files(args.layout)), certificates=found), own
+
+
+def client_tls(given: Mapping[str, str] | None) -> ClientTls:
+    """The option `client_tls`."""
+    files = given or {}
+    return ClientTls(*(str(files.get(name) or "") for name in ("ca", "cert", "key", "server_name")))
+
+
+def _addresses(address: Address, host: str) -> list[str]:
+    """The IP addresses at which a client may call the server."""
+    found = ["127.0.0.1", "::1", *([] if address.is_any else [address.host])]
+    with suppress(ValueError):
+        found.append(str(ipaddress.ip_address(host)))
+    return list(dict.fromkeys(found))
+
+
+def _tls(given: Mapping[str, str] | None) -> Tls | None:
+    """Refused if only some of the files are named."""
+    named = {name: path for name in ("ca", "cert", "key") if (path := (given or {}).get(name) or "")}
+    if not named:
+        return None
+    if len(named) < 3:
+        raise Refused(
+            f"tls names {', '.join(named)} alone; ca, cert and key belong together: without ca, containerd would ask "
+            "clients for no certificate."
+        )
+    return Tls(**named)

@@ -20,12 +20,11 @@ from .fix import after_fix, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
-from .report import FORMATS, place, render
+from .report import FORMATS, VERSION, place, render
 from .rule import Complete, Remove, Rule, with_gaps
 from .rulebook import RULES, UnknownRuleError, rule_id
 from .silence import SilenceError
 from .sources import read_inputs, write_text
-from .version import VERSION
 
 OK, FINDINGS, UNUSABLE = 0, 1, 2
 LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity.INFO}

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
-from .manifest import Document, KubeObject, UnreadableError, objects_of
-from .memory import no_garbage_collection
+from .manifest import Document, KubeObject, UnreadableError, no_garbage_collection, objects_of
 from .model import Finding, Hit, Path, Severity, masked, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.join_configuration import (
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
     JoinSettings,
     join_configuration,
 )

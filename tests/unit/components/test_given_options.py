@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import documented_options
 from ansible_collections.winkube.node.plugins.plugin_utils.components import log_limit
-from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import arguments
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
@@ -236,12 +236,12 @@ def test_cni_confs(option: dict[str, Any], changed: dict[str, Any]) -> None:
 )
 def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
     node = management(SWITCHED, interface_name="Ethernet", address="")
-    assert arguments.range_problems(options("win_flannel"), node) == ()
-    (found,) = arguments.range_problems(options("win_flannel", **option), node)
+    assert flannel.range_problems(options("win_flannel"), node) == ()
+    (found,) = flannel.range_problems(options("win_flannel", **option), node)
     assert sentence in found
 
 
-def flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
+def made_by_flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
     """What win_flannel makes without a cluster to ask; `said` gets its warnings."""
     action: Any = object.__new__(win_flannel.ActionModule)
     action._task = SimpleNamespace(check_mode=True)
@@ -262,7 +262,7 @@ def flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...
 def test_flannels_that_are_refused(option: dict[str, Any], sentence: str) -> None:
     old = SWITCHED.merged({"system": {**SWITCHED.parts.get("system", {}), "os": {"build": 17134}}})
     with pytest.raises(Refused) as refused:
-        flannel(old, [], **option)
+        made_by_flannel(old, [], **option)
     assert any(sentence in each for each in refused.value.sentences)
 
 
@@ -270,7 +270,7 @@ def test_flannels_that_are_refused(option: dict[str, Any], sentence: str) -> Non
 def test_an_old_flannel_is_warned_of() -> None:
     said: list[str] = []
     with pytest.raises(Refused, match="is missing on the node"):
-        flannel(SWITCHED, said, version="0.11.0")
+        made_by_flannel(SWITCHED, said, version="0.11.0")
     (sentence,) = said
     assert "flannel 0.11.0: with vxlan a node reaches even its own pods only from 0.12.0 on" in sentence
 
@@ -279,12 +279,12 @@ def test_an_old_flannel_is_warned_of() -> None:
 def test_a_network_of_the_clusters_own_has_no_flanneld() -> None:
     service = {"name": "flanneld", "state": "running", "image_path": LAYOUT.flanneld_binary}
     ours = SWITCHED.merged({"service:flanneld": service})
-    made = make_plan("flannel", flannel(ours, [], managed_by="cluster"), ours)
+    made = make_plan("flannel", made_by_flannel(ours, [], managed_by="cluster"), ours)
     assert [step.text for step in made.steps] == ["remove the service flanneld"]
-    assert not make_plan("flannel", flannel(SWITCHED, [], managed_by="cluster"), SWITCHED).changed
+    assert not make_plan("flannel", made_by_flannel(SWITCHED, [], managed_by="cluster"), SWITCHED).changed
     theirs = SWITCHED.merged({"service:flanneld": service | {"image_path": r"C:\other.exe"}})
     with pytest.raises(Refused, match="The service flanneld runs on this node, but winkube_cni_managed_by is cluster"):
-        flannel(theirs, [], managed_by="cluster")
+        made_by_flannel(theirs, [], managed_by="cluster")
 
 
 @pytest.mark.row("NW-28")

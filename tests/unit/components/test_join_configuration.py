@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.join_configuration import (
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
     JoinSettings,
     join_configuration,
 )

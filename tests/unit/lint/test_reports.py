@@ -14,7 +14,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rulebook
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.version import VERSION
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import VERSION
 
 from .command import COMMAND, ENVIRONMENT
 from .test_rules import FIXTURES

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import __main__ as program
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.version import VERSION
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import VERSION
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

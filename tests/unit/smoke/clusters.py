@@ -12,8 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import Answer, Check, Facts
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import Report
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.verdicts import verdicts
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import Report, verdicts
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.flows import Place

@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.
     facts_from,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import GROUPS, plan
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.verdicts import REMEDIES, verdicts
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.report import REMEDIES, verdicts
 
 SIZE = {"cpu": "4", "memory": "8Gi"}
 CORE = "mcr.microsoft.com/windows/servercore:ltsc2022"

@@ -15,8 +15,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.
     as_junit,
     summary,
     table,
+    verdicts,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.verdicts import verdicts
 
 from tests.unit.smoke.test_plan import FACTS
 

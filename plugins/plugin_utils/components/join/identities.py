@@ -1,23 +1,73 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The credentials of flanneld and kube-proxy on one node: the user's files, or ServiceAccounts made in the cluster."""
+"""The credentials of flanneld and kube-proxy on one node: the user's files, or ServiceAccounts made in the cluster;
+what a kubeconfig for a node is, and whether one of the user's may go there."""
 
 from __future__ import annotations
 
 import base64
+import json
+import ntpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...cluster.client import Clock, Cluster, wait_for
+from ...cluster.documents import Kubeconfig
 from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.endpoint import endpoint
 from ...cluster.error import ClusterError
 from ...engine.resource import Refused
 from ..layout import Layout
-from . import kubeconfig
+
+ADMIN_GROUPS = frozenset({"system:masters", "kubeadm:cluster-admins"})
+"""Whoever is in one of these may do everything in the cluster.
+
+Source: kubernetes.io, Using RBAC Authorization (system:masters); kubernetes v1.29.0 cmd/kubeadm/app/constants,
+ClusterAdminsGroupAndClusterRoleBinding.
+"""
+ADMIN_NAMES = frozenset({"kubernetes-admin", "kubernetes-super-admin", "cluster-admin"})
+"""Users that kubeadm's admin.conf and super-admin.conf are made for, and the role's own name."""
+
+
+def with_token(server: str, ca_pem: bytes, user: str, token: str) -> str:
+    """A kubeconfig for `user` with a token; as JSON, which is YAML as well."""
+    cluster: dict[str, str] = {"server": server}
+    if ca_pem:
+        cluster["certificate-authority-data"] = base64.b64encode(ca_pem).decode()
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": user,
+        "clusters": [{"name": "kubernetes", "cluster": cluster}],
+        "contexts": [{"name": user, "context": {"cluster": "kubernetes", "user": user}}],
+        "users": [{"name": user, "user": {"token": token}}],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def kubeconfig_problems(found: Kubeconfig, where: str, *, allow_admin: bool) -> list[str]:
+    """Why the kubeconfig `where` must not be put on a node: one sentence each."""
+    said = []
+    groups = sorted(ADMIN_GROUPS.intersection(found.organizations))
+    names = sorted(ADMIN_NAMES.intersection(name.casefold() for name in found.names))
+    if (groups or names) and not allow_admin:
+        who = f"the group {groups[0]}" if groups else f"the user {names[0]}"
+        said.append(
+            f"{where} is a cluster administrator's ({who}): whoever gets at this node would own the cluster. Make one "
+            "for the user system:node:<name> in the group system:nodes, or say winkube_allow_cluster_admin_kubeconfig: "
+            "true."
+        )
+    said += [
+        f"{where} names the file {path} ({key}), which is not on the node: put its content into the kubeconfig "
+        f"(kubectl config view --raw --flatten)."
+        for key, path in sorted(found.files.items())
+        if not ntpath.splitdrive(path)[0]
+    ]
+    return said
+
 
 # Objects that are made in the cluster if they are not there, and are otherwise left as they are.
 
@@ -190,7 +240,7 @@ def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{option}: {path} on the controller cannot be read: {error}.") from error
-    if problems := kubeconfig.problems(read_kubeconfig(text, path), path, allow_admin=allow_admin):
+    if problems := kubeconfig_problems(read_kubeconfig(text, path), path, allow_admin=allow_admin):
         raise Refused(*problems)
     return text
 
@@ -212,4 +262,4 @@ def _of_account(cluster: Cluster, account: str, api_server: str, *, check: bool,
     )
     found = wait_for(clock, TOKEN_S, token, sentence)
     where = endpoint(cluster, api_server)
-    return steps, kubeconfig.with_token(where.server, where.ca_pem, account, found)
+    return steps, with_token(where.server, where.ca_pem, account, found)

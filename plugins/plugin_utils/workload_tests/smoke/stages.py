@@ -20,7 +20,7 @@ from ..outcome import Context, Outcome
 from . import manifests, report, workload
 from .model import Answer, facts_from
 from .plan import plan
-from .verdicts import verdicts
+from .report import verdicts
 
 _REPORTS = {"smoke.txt": report.table, "smoke.json": report.as_json, "smoke.xml": report.as_junit}
 _LAST_WORDS = re.compile(r"^(Shared c|C)onnection to \S+ closed\.\s*$", re.MULTILINE)
