@@ -10,12 +10,13 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.diagnosis import cni_mend
+from ..plugin_utils.diagnosis import cni_mend, gather
 from ..plugin_utils.diagnosis.finding import Action
 from ..plugin_utils.diagnosis.scene import cni_reads, further
-from ..plugin_utils.diagnosis.table import remedy_of
+from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.engine.resource import Refused, Resource
 from ..plugin_utils.node.link import NodeError
@@ -111,8 +112,15 @@ class ActionModule(RepairAction):
         return self.result()
 
     def _finding(self) -> dict[str, Any]:
-        """What mends a finding: an action of this module, or roles that follow."""
-        remedy = remedy_of(self._options["finding"])
+        """What mends a finding that the node has: an action of this module, or roles that follow. Of another one it is
+        said that the node does not have it, and nothing is done."""
+        remedy_of(self._options["finding"])
+        scene = gather.quick(self, self._question(), self._cluster(), services=True)
+        found = mendable(self._options["finding"], scene, self._host)
+        if found.remedy is None:
+            self.warn_once(f"{self._host}: {found.why}")
+            return {**self.result(), "msg": found.why, "broken": list(found.others)}
+        remedy = found.remedy
         if remedy.action == Action.CONVERGE:
             return {**self.result(), "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
         if remedy.action == Action.RESTART:
@@ -128,6 +136,18 @@ class ActionModule(RepairAction):
         self._options |= {"remove_policy_lists": more.get("policy_lists", self._options["remove_policy_lists"])}
         done = self._network()
         return {**done, "roles": list(rejoin.roles(self._layout, self.seen))} if switch else done
+
+    def _question(self) -> gather.Question:
+        """Whether the node has a finding is seen at once: no waiting for what crashes."""
+        overlay = self._options["network_mode"] == "overlay"
+        name = self._options["network_name"] if overlay else ""
+        return gather.Question(
+            self._host, self._layout, Expected.of({**self._options, "network_name": name}), watch_s=0
+        )
+
+    def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:
+        """Asked anew."""
+        return self._link.probe(queries)
 
     def _take_over(self) -> dict[str, Any]:
         self.queries = (*take_over.reads(self._layout), *rejoin.runner_reads(self._layout))

@@ -29,7 +29,8 @@ description:
   - With O(action=cni_conf) it mends the CNI configuration that the runtime takes. Only the lines that have to change
     are written; order, tabs and line ends stay. Policies that the plugins would drop are converted, never left out.
     Pods that run keep what they were given.
-  - With O(action=finding) it does what mends the finding O(finding); C(docs/diagnose.md) lists them.
+  - With O(action=finding) it looks at the node, and does what mends the finding O(finding); C(docs/diagnose.md) lists
+    them. Of a finding that the node does not have it says so, with those that it has, and does nothing.
   - With O(action=acknowledge) somebody says that he has looked at a node on which a change failed and could not be
     rolled back. The node refuses further changes until then. It repairs nothing.
   - Networks of type C(nat), networks of others, and networks that somebody uses are never touched; pods that still run
@@ -141,6 +142,20 @@ options:
         is done, or comes in RV(roles). Refused where that is advice for a person.
     type: str
     default: ''
+  kubernetes_version:
+    description: The release of Kubernetes, for O(action=finding); empty for a node without.
+    type: str
+    default: ''
+  kube_proxy_managed_by:
+    description: Who runs kube-proxy, for O(action=finding).
+    type: str
+    choices: [service, cluster]
+    default: service
+  optional_components:
+    description: The roles that are switched on, for O(action=finding).
+    type: list
+    elements: str
+    default: []
   batch:
     description: The id of the batch, as the error named it. O(action=acknowledge) needs it, and no other takes it.
     type: str
@@ -182,6 +197,15 @@ EXAMPLES = r"""
   check_mode: true
   register: found
 
+- name: Mend a finding, if the node has it
+  winkube.node.win_k8s_repair:
+    action: finding
+    finding: kube-proxy.stopped
+    node_name: win1
+    kubernetes_version: 1.35.3
+    cluster:
+      kubeconfig: ~/.kube/config
+
 - name: Take changes again after a failed roll-back that somebody has looked at
   winkube.node.win_k8s_repair:
     action: acknowledge
@@ -201,6 +225,15 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
+msg:
+  description: That the node does not have the finding, and which it has, a sentence each.
+  returned: with O(action=finding) on a node without it
+  type: str
+broken:
+  description: The ids of the errors that the node has.
+  returned: with O(action=finding) on a node without it
+  type: list
+  elements: str
 rejoin:
   description: Whether the machine has to join anew.
   returned: with O(action=rejoin)

@@ -291,7 +291,20 @@ def test_repair_by_a_finding_says_first_what_it_would_do_and_refuses_with_the_re
     planned = whole.site("--check", playbook=REPAIR, winkube_repair="kube-proxy.stopped")
     assert planned.rc == 0, planned
     assert "start kube-proxy" in planned.output, planned
+    other = whole.site(playbook=REPAIR, winkube_repair="flannel.mtu")
+    assert other.rc == 0 and other.recap["win1"].changed == 0, "what the node does not have is not mended"
+    said = " ".join(other.output.split())
+    assert (
+        "The node does not have flannel.mtu (Packets of pods do not fit through the adapter): nothing is done" in said
+    )
+    assert "It has kube-proxy.stopped" in said, other
+    assert "winkube.node.repair --limit win1 -e winkube_repair=restart -e winkube_repair_services=flannel" in said, (
+        other
+    )
     assert whole.site(playbook=REPAIR, winkube_repair="kube-proxy.stopped").recap["win1"].changed == 1
+    assert whole.site(playbook=REPAIR, winkube_repair="kube-proxy.stopped").recap["win1"].changed == 0
+    alone = whole.site(playbook=REPAIR, winkube_repair="node.absent", winkube_cluster={})
+    assert alone.rc != 0 and "only the cluster can say" in " ".join(alone.output.split()), alone
     advice = whole.site(playbook=REPAIR, winkube_repair="start.client-ca")
     assert advice.rc != 0
     said = " ".join(advice.output.split())

@@ -47,7 +47,7 @@ from .check import Area
 from .checks_setup import BIOS, GUEST
 from .checks_traffic import KUBELET_PORT, address_of, commands, node_port_list
 from .checks_workloads import judged
-from .cluster_view import ClusterView, view_of
+from .cluster_view import ClusterView, ask, view_of
 from .expectations import Expectations
 from .finding import NOTE, Finding
 from .scene import LIMIT, Scene, further, reads, scene_of
@@ -66,13 +66,16 @@ CURL_CODES = tuple(range(100))
 Connect = Callable[[str, int, float], bool]
 
 
-class Machine(Protocol):
-    """A node: `read_of` may answer from what the run has read already, `probe` asks anew; `carry_out` runs a batch and
-    raises NotRunError where that cannot be."""
+class Seen(Protocol):
+    """A node that is looked at: `read_of` may answer from what the run has read already, `probe` asks anew."""
 
     def read_of(self, queries: tuple[Query, ...]) -> Reading: ...
 
     def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]: ...
+
+
+class Machine(Seen, Protocol):
+    """And on which something is tried: `carry_out` runs a batch and raises NotRunError where that cannot be."""
 
     def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]: ...
 
@@ -136,20 +139,22 @@ def _adapters(given: list[dict[str, Any]] | None) -> tuple[VmAdapter, ...] | Non
         raise Refused(f"hyperv_adapters: {error}") from None
 
 
-def quick(machine: Machine, question: Question, cluster: Cluster | None) -> Scene:
-    """Two looks at the machine, one at the Node object. ClusterError if the cluster does not answer."""
+def quick(machine: Seen, question: Question, cluster: Cluster | None, *, services: bool = False) -> Scene:
+    """Two looks at the machine, one at the Node object, and with `services` at Services and the node's pods.
+    ClusterError if the cluster does not answer."""
     layout, expected, expect = question.layout, question.expected, question.expect
     watched = programs.reads(layout, expected)
     network = reads(expect) if expected.kubernetes else ()
     first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expect)
-    node = cluster.node(expected.node_name) if cluster is not None else None
+    view = ask(cluster, expected.node_name) if services and cluster is not None else None
+    node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
     time.sleep(question.watch_s)
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
     second = first.merged(machine.probe(again), again)
-    return scene_of(first, expect, second=second, expected=expected, node=node, asked=cluster is not None)
+    return scene_of(first, expect, view, second=second, expected=expected, node=node, asked=cluster is not None)
 
 
-def _read(machine: Machine, queries: Iterable[Query], expect: Expectations) -> Reading:
+def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
     """The answers, and the CNI configuration that the runtime takes, whatever its name."""
     reading = machine.read_of(merge_queries(queries))
     more = further(reading, expect)

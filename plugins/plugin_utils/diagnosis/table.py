@@ -120,6 +120,39 @@ def remedy_of(identity: str) -> Remedy:
     return check.remedy
 
 
+@dataclass(frozen=True, slots=True)
+class Mendable:
+    """What mends the finding that was asked for; None where the node does not have it: `why` says so, `others` are the
+    ids of the errors that it has."""
+
+    remedy: Remedy | None
+    why: str = ""
+    others: tuple[str, ...] = ()
+
+
+def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
+    """What mends a finding in a scene. Refused where only the cluster could say whether it is there, and where what is
+    there is for a person to mend. `identity` is one that remedy_of knows."""
+    check = KNOWN[identity]
+    anyway = f"To do it all the same: {check.remedy.command(host)}"
+    if not check.can(scene):
+        raise Refused(
+            f"Whether the node has {identity} only the cluster can say: set winkube_cluster.kubeconfig. {anyway}"
+        )
+    findings = findings_in(scene, VERIFY)
+    own = [each for each in findings if each.id == identity]
+    mended = next((each.remedy for each in own if each.remedy.action != Action.ADVICE), None)
+    if own and mended is None:
+        raise Refused(f"What mends {identity} here is for a person to do: {own[0].sentence}")
+    errors = tuple(dict.fromkeys(each.id for each in findings if each.severity == ERROR))
+    has = f"It has {', '.join(errors)}." if errors else "It has no error."
+    return Mendable(
+        mended,
+        "" if own else f"The node does not have {identity} ({check.title}): nothing is done. {has} {anyway}",
+        errors,
+    )
+
+
 def check_ids(patterns: Iterable[str]) -> None:
     """Refused for an id, or a pattern of ids, that no check has."""
     for each in patterns:
