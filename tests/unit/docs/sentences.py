@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ANYTHING = r".+?"
-_SAID_BY = frozenset({"Refused", "NodeError", "OutcomeUnknown"})
-"""Exceptions whose arguments are sentences for the user."""
+_ADVICE = re.compile(r"\bRun again\.$|\?")
+_WORDS = 4
 _LETTERS = re.compile(r"[A-Za-z]{3}")
 # "..." with `` ` `` as escape, or '...'; a string ends where its quote does.
 _POWERSHELL_TEXT = re.compile(r"""(?:throw|return|reason =)\s+(?:"(?P<double>(?:[^"`]|`.)*)"|'(?P<single>[^']*)')""")
@@ -28,6 +28,11 @@ class Sentence:
     line: int
     text: str
     pattern: str
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether it says itself what to do, or has hardly a word of its own beside what it passes on."""
+        return bool(_ADVICE.search(self.text)) or len(_LETTERS.findall(self.text)) < _WORDS
 
     def is_among(self, quotations: Iterable[str]) -> bool:
         """Whether one of the quotations has it."""
@@ -78,29 +83,15 @@ def _sentences(nodes: Iterable[ast.expr], file: str) -> Iterator[Sentence]:
             yield Sentence(file, node.lineno, single_blanks(shown), _pattern(pieces))
 
 
-def raised(path: Path, root: Path) -> list[Sentence]:
-    """What a Python file says in `Refused(...)`, `NodeError(...)`, `OutcomeUnknown(...)` and the package's own
-    `...Error(...)` classes, as far as it stands in the call itself or in a list named `problems`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def raised(path: Path, root: Path, names: Collection[str]) -> list[Sentence]:
+    """What a Python file says in the calls of these exceptions."""
     file = str(path.relative_to(root))
-    found: list[Sentence] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and _is_sentence_error(node.func.id):
-            arguments = [part.value if isinstance(part, ast.Starred) else part for part in node.args]
-            found += _sentences(arguments, file)
-        elif isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["problems"]:
-            found += _sentences([node.value], file)
-    return found
-
-
-def _is_for_developers(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
-        return False
-    return isinstance(node.exc.func, ast.Name) and not _is_sentence_error(node.exc.func.id)
-
-
-def _is_sentence_error(name: str) -> bool:
-    return name in _SAID_BY or name.endswith(("VersionError", "ImageError"))
+    return [
+        sentence
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+        for sentence in _sentences([part.value if isinstance(part, ast.Starred) else part for part in node.args], file)
+    ]
 
 
 def returned(path: Path, root: Path) -> list[Sentence]:
@@ -126,29 +117,24 @@ def thrown(path: Path, root: Path) -> list[Sentence]:
     return found
 
 
-def spoken(path: Path, root: Path, words: int = 5, function: str = "") -> list[Sentence]:
-    """Every text of a Python file, or of one function in it, that has at least so many words and is no documentation:
-    for files that collect their sentences in lists."""
-    tree: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
-    if function:
-        tree = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
-    documentation = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    documentation |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    # What is raised as anything else is for developers.
-    documentation |= {id(part) for node in ast.walk(tree) if _is_for_developers(node) for part in ast.walk(node)}
-    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    texts = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.JoinedStr | ast.Constant)
-        and id(node) not in documentation
-        and (isinstance(node, ast.JoinedStr) or id(node) not in inner)
-    ]
-    found = _sentences(texts, str(path.relative_to(root)))
-    return [sentence for sentence in found if len(re.findall(r"[A-Za-z]{2,}", sentence.text)) >= words]
+def literals(path: Path) -> str:
+    """Every text of a Python file, a line each; in an f-string the values are no text."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr | ast.Constant):
+            found.append(single_blanks("".join(piece or "\0" for piece in _pieces(node))))
+    return "\n".join(found)
+
+
+_VALUE = re.compile(r"<[^<>]*>|'[^']*'|\S*[\d`\"\\{}]\S*|\.\.\.")
+
+
+def share_said(line: str, said: str) -> float:
+    """How many of a quoted sentence's neighbouring three words, values aside, stand in `said`: from 0 to 1. Sentences
+    are put together of pieces, so not each of them stands there as a whole."""
+    threes = []
+    for piece in _VALUE.split(single_blanks(line)):
+        words = piece.split()
+        threes += [" ".join(words[at : at + 3]).strip(" .,:;()") for at in range(max(1, len(words) - 2)) if words]
+    telling = [three for three in threes if len(_LETTERS.findall(three)) > 1]
+    return sum(three in said for three in telling) / len(telling) if telling else 1.0
