@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.diagnosis import cni_mend, gather
@@ -38,27 +37,16 @@ class ActionModule(RepairAction):
         """What the option `action` says."""
         check_options(options)
         self.begin(options, layout)
-        work = {
-            "rejoin": self._rejoin,
-            "network": self._network,
-            "restart": self._restart,
-            "finding": self._finding,
-            "cni_conf": self._cni_conf,
-            "take_over": self._take_over,
-            "acknowledge": self._acknowledge,
-        }
         try:
-            return work[options["action"]]()
+            return self._work[options["action"]](self)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
 
     def _rejoin(self) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""
         if (cluster := self._cluster()) is None:
-            raise Refused(
-                "Whether a node was deleted only the cluster can say: set winkube_cluster.kubeconfig to a kubeconfig "
-                "on the controller."
-            )
+            said = "Whether a node was deleted only the cluster can say"
+            raise Refused(f"{said}: set winkube_cluster.kubeconfig to a kubeconfig on the controller.")
         self._node = cluster.node(self._options["node_name"])
         return super().work(self._options, self._layout)
 
@@ -115,7 +103,8 @@ class ActionModule(RepairAction):
         """What mends a finding that the node has: an action of this module, or roles that follow. Of another one it is
         said that the node does not have it, and nothing is done."""
         remedy_of(self._options["finding"])
-        scene = gather.quick(self, self._question(), self._cluster(), services=True)
+        question = gather.Question.at_once(self._options, self._layout, self._host)
+        scene = gather.quick(self, question, self._cluster(), services=True)
         found = mendable(self._options["finding"], scene, self._host)
         if found.remedy is None:
             self.warn_once(f"{self._host}: {found.why}")
@@ -123,31 +112,11 @@ class ActionModule(RepairAction):
         remedy = found.remedy
         if remedy.action == Action.CONVERGE:
             return {**self.result(), "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
-        if remedy.action == Action.RESTART:
-            self._options = {**self._options, "services": list(remedy.on)}
-            return self._restart()
-        if remedy.action == Action.CNI_CONF:
-            return self._cni_conf()
-        if remedy.action == Action.REJOIN:
-            return self._rejoin()
-        switch = remedy.action == Action.SWITCH
-        more = {name.removeprefix("winkube_repair_"): value for name, value in remedy.options}
-        self._options = {**self._options, "switch_mode": switch or self._options["switch_mode"]}
-        self._options |= {"remove_policy_lists": more.get("policy_lists", self._options["remove_policy_lists"])}
-        done = self._network()
-        return {**done, "roles": list(rejoin.roles(self._layout, self.seen))} if switch else done
-
-    def _question(self) -> gather.Question:
-        """Whether the node has a finding is seen at once: no waiting for what crashes."""
-        overlay = self._options["network_mode"] == "overlay"
-        name = self._options["network_name"] if overlay else ""
-        return gather.Question(
-            self._host, self._layout, Expected.of({**self._options, "network_name": name}), watch_s=0
+        self._options |= remedy.arguments
+        done = self._work[self._options["action"]](self)
+        return (
+            {**done, "roles": list(rejoin.roles(self._layout, self.seen))} if remedy.action == Action.SWITCH else done
         )
-
-    def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:
-        """Asked anew."""
-        return self._link.probe(queries)
 
     def _take_over(self) -> dict[str, Any]:
         self.queries = (*take_over.reads(self._layout), *rejoin.runner_reads(self._layout))
@@ -165,3 +134,13 @@ class ActionModule(RepairAction):
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")
         self._texts.append(f"acknowledge the failed batch {batch}")
         return self.result()
+
+    _work: ClassVar = {
+        "rejoin": _rejoin,
+        "network": _network,
+        "restart": _restart,
+        "finding": _finding,
+        "cni_conf": _cni_conf,
+        "take_over": _take_over,
+        "acknowledge": _acknowledge,
+    }

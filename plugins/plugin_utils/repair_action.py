@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import drain
@@ -42,6 +42,10 @@ class RepairAction(ComponentAction):
             time.sleep(after_s)
         self.seen = self.read_of(self.queries)
         return self.seen
+
+    def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:
+        """Asked anew, as diagnosis.gather wants it."""
+        return self._link.probe(queries)
 
     def send(self, remedy: Remedy) -> None:
         """NodeError if it was rolled back."""

@@ -36,6 +36,10 @@ class Action(StrEnum):
     """repair.yml removes our networks of the other mode, then site.yml makes those of the wanted one."""
 
 
+_OPTIONS = {"winkube_repair_policy_lists": "remove_policy_lists"}
+"""Options of win_k8s_repair by the variables of repair.yml that remedies name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """What mends a finding. `text` says it in a sentence or two, for people; `action` does it, on the roles or services
@@ -66,6 +70,16 @@ class Remedy:
             variables["winkube_repair_services"] = ",".join(self.on)
         said = "".join(f" -e {name}={value}" for name, value in variables.items())
         return f"ansible-playbook {playbooks} --limit {host}{said}"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What win_k8s_repair is given to carry it out: action and options; empty for what site.yml does."""
+        if self.action in {Action.ADVICE, Action.CONVERGE}:
+            return {}
+        given: dict[str, Any] = {_OPTIONS[name]: value for name, value in self.options}
+        if self.action == Action.SWITCH:
+            return {"action": "network", "switch_mode": True, **given}
+        return {"action": self.action.value, **({"services": list(self.on)} if self.on else {}), **given}
 
     def as_advice(self) -> Remedy:
         """The same for a person to decide about, with the command, if there is one, in its text."""

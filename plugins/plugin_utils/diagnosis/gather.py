@@ -48,7 +48,7 @@ from .checks_setup import BIOS, GUEST
 from .checks_traffic import KUBELET_PORT, address_of, commands, node_port_list
 from .checks_workloads import judged
 from .cluster_view import ClusterView, ask, view_of
-from .expectations import Expectations
+from .expectations import Expectations, network_name
 from .finding import NOTE, Finding
 from .scene import LIMIT, Scene, further, reads, scene_of
 from .table import KNOWN, findings_in
@@ -118,6 +118,12 @@ class Question:
             samples=options["stats_samples"],
             interval_s=options["stats_interval"],
         )
+
+    @classmethod
+    def at_once(cls, options: Mapping[str, Any], layout: Layout, host: str) -> Question:
+        """By the options of win_k8s_repair: what is seen without waiting for programs that crash."""
+        name = network_name(options["network_mode"], options["network_name"])
+        return cls(host, layout, Expected.of({**options, "network_name": name}), watch_s=0)
 
     @property
     def expect(self) -> Expectations:
