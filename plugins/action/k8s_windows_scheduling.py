@@ -15,7 +15,7 @@ from ansible.utils.display import Display
 from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.components.kubelet import tainting
+from ..plugin_utils.components.join import node_object
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.scheduling import converge, report
@@ -62,7 +62,7 @@ class ActionModule(ActionBase):
                     f"runtime {wanted.handler} is not known."
                 )
         classes = cluster.items(COLLECTION) if wanted.runtime_classes else ()
-        changes = converge.plan(wanted, nodes, classes, machines, lambda name: cluster.items(tainting.pods_of(name)))
+        changes = converge.plan(wanted, nodes, classes, machines, lambda name: cluster.items(node_object.pods_of(name)))
         check_mode = self._task.check_mode
         if changes and not check_mode:
             for change in changes:

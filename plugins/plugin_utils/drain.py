@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from .cluster.client import Clock, Cluster
 from .cluster.error import ClusterError
-from .components.kubelet.tainting import MIRROR, pods_of
+from .components.join.node_object import MIRROR, pods_of
 from .engine.batch import Batch, Op
 from .engine.resource import Refused
 from .facts.windows import images_of, runs_image

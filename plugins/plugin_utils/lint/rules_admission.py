@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .catalog import PodCase
-from .levels import Level, by_minor, rejected
 from .model import Hit, Severity, as_map
-from .rule import DOC, KEP, Remove, Rule, Test, fields, is_set, is_true
+from .rule import DOC, KEP, Level, Remove, Rule, Test, by_minor, fields, is_set, is_true, rejected
 
 _CODE = "k8s.io/kubernetes pkg/apis/core/validation validateWindows"
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .catalog import ObjectCase, PodCase
-from .levels import always
 from .model import Hit, Path, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, Rule, commands, environment, mounts, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, always, commands, environment, mounts, volumes
 
 # Ends of names that are of the world, of a company, or of a file: no namespaces.
 _PUBLIC_OR_FILE = frozenset(

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .catalog import ObjectCase, PodCase
-from .levels import Level, always
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Rule, short
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, short
 
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
 _LONGEST_NAME = 253

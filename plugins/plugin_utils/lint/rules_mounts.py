@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from .catalog import PodCase
-from .levels import always, on_docker
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Find, Rule, is_pipe, mounts, volumes
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Rule, always, is_pipe, mounts, on_docker, volumes
 
 _MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
 

@@ -12,10 +12,9 @@ from typing import Any
 from ..facts.feature_gates import gate
 from ..facts.version import Line
 from .catalog import ObjectCase
-from .levels import Level, always
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import build_title
-from .rule import DOC, Rule
+from .rule import DOC, Level, Rule, always
 
 _SERVICE = ("Service",)
 _MOST_BACKENDS = 64

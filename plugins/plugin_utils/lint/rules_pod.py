@@ -11,9 +11,8 @@ from typing import Any
 
 from .catalog import PodCase
 from .images import image_os, linux_for_sure
-from .levels import Level, always, by_minor, on_docker
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Find, Remove, Rule, fields, short
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Level, Remove, Rule, always, by_minor, fields, on_docker, short
 
 
 def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]:

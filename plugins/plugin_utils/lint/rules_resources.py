@@ -10,9 +10,8 @@ from typing import Any
 
 from ..facts.quantity import quantity
 from .catalog import PodCase
-from .levels import always
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, Rule, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, always, volumes
 
 _RESOURCES = f"{ALL_CONTAINERS}.resources"
 

@@ -13,10 +13,9 @@ from ..facts.quantity import quantity
 from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
 from .images import image_build
-from .levels import Level, always, by_minor
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Rule, fields, short
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, short
 from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, other_systems, required_terms, selector_os
 
 

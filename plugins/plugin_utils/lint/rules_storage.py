@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .catalog import ObjectCase, PodCase
-from .levels import always
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, is_pipe, volumes
+from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, always, is_pipe, volumes
 
 # In-tree volume types that are not for Windows. Those that are: awsElasticBlockStore, azureDisk, azureFile,
 # gcePersistentDisk, vsphereVolume (kubernetes/website, Windows storage), and those without a storage system

@@ -12,7 +12,6 @@ from typing import Any
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.join import node_object
-from ..components.kubelet import tainting
 from ..engine.resource import Refused
 from ..facts.version import Version
 from ..facts.windows import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
@@ -161,7 +160,7 @@ def _taint(node: WindowsNode, taints: Sequence[str], pods: Pods) -> Change | Non
         return None
     before = (node.body.get("spec") or {}).get("taints") or []
     return Change(
-        tainting.step(node.name, node_object.missing_taints(node.body, taints), pods(node.name)),
+        node_object.taint_step(node.name, node_object.missing_taints(node.body, taints), pods(node.name)),
         {"taints": list(before)},
         {"taints": patch["spec"]["taints"]},
         lambda cluster: _patch_taints(cluster, node.name, taints),

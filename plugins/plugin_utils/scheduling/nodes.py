@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..components.join import node_object
-from ..components.kubelet.tainting import written
+from ..components.join.node_object import written
 from ..engine.resource import Refused
 from ..facts.windows import release_of
 

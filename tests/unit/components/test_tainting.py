@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import tainting
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.node_object import taint_step
 
 EXECUTE = {"key": "os", "value": "windows", "effect": "NoExecute"}
 KEEP = {"key": "os", "value": "windows", "effect": "NoSchedule"}
@@ -33,7 +33,7 @@ def pod(*tolerations: dict[str, Any], **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_toleration_matches_as_in_kubernetes(toleration: dict[str, Any], tolerates: bool) -> None:
-    text = tainting.step("win1", [EXECUTE], [pod(toleration)])
+    text = taint_step("win1", [EXECUTE], [pod(toleration)])
     assert ("evicts a/b (made anew by nothing)" in text) is not tolerates
 
 
@@ -46,22 +46,22 @@ def test_a_toleration_matches_as_in_kubernetes(toleration: dict[str, Any], toler
     ],
 )
 def test_pods_that_are_over_or_static_are_not_named(spared: dict[str, Any]) -> None:
-    assert tainting.step("win1", [EXECUTE, KEEP], [spared]).endswith("with os=windows:NoExecute, os=windows:NoSchedule")
+    assert taint_step("win1", [EXECUTE, KEEP], [spared]).endswith("with os=windows:NoExecute, os=windows:NoSchedule")
 
 
 def test_what_becomes_of_a_pod_is_said_once() -> None:
-    assert tainting.step("win1", [PREFER], [pod()]) == "taint the Node win1 with os=windows:PreferNoSchedule"
-    assert tainting.step("win1", [KEEP], [pod()]).endswith(
+    assert taint_step("win1", [PREFER], [pod()]) == "taint the Node win1 with os=windows:PreferNoSchedule"
+    assert taint_step("win1", [KEEP], [pod()]).endswith(
         "; that keeps off, once they are made anew, a/b (made anew by nothing)"
     )
-    assert tainting.step("win1", [KEEP, EXECUTE], [pod()]).endswith("; that evicts a/b (made anew by nothing)")
+    assert taint_step("win1", [KEEP, EXECUTE], [pod()]).endswith("; that evicts a/b (made anew by nothing)")
     soon = pod({"key": "os", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60})
-    assert tainting.step("win1", [EXECUTE], [soon]).endswith("; that evicts a/b (made anew by nothing, after 60 s)")
+    assert taint_step("win1", [EXECUTE], [soon]).endswith("; that evicts a/b (made anew by nothing, after 60 s)")
 
 
 def test_an_owner_is_what_people_wrote() -> None:
     owner = {"kind": "ReplicaSet", "name": "web-5d4", "controller": True}
     made = {"labels": {"pod-template-hash": "5d4"}, "ownerReferences": [{"kind": "Node", "name": "n"}, owner]}
-    assert "(Deployment web)" in tainting.step("win1", [EXECUTE], [pod(metadata=made)])
+    assert "(Deployment web)" in taint_step("win1", [EXECUTE], [pod(metadata=made)])
     bare = {"ownerReferences": [owner]}
-    assert "(ReplicaSet web-5d4)" in tainting.step("win1", [EXECUTE], [pod(metadata=bare)])
+    assert "(ReplicaSet web-5d4)" in taint_step("win1", [EXECUTE], [pod(metadata=bare)])

@@ -19,7 +19,6 @@ from ...cluster.client import Clock, Cluster, Object, wait_for
 from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
 from ...engine.reading import Reading
-from ..kubelet import tainting
 from ..kubelet.kubelet import config_file
 from ..layout import Layout
 from . import node_object
@@ -215,7 +214,7 @@ def planned_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tup
     if not added:
         return ()
     name = str(node["metadata"]["name"])
-    return (tainting.step(name, added, cluster.items(tainting.pods_of(name))),)
+    return (node_object.taint_step(name, added, cluster.items(node_object.pods_of(name))),)
 
 
 def _taints(cluster: Cluster, expected: Expected, node: Object) -> tuple[Object, tuple[str, ...]]:
