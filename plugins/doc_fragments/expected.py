@@ -17,6 +17,11 @@ options:
     description: The Kubernetes that the node runs. Empty if it runs none; then only containerd is looked at.
     type: str
     default: ''
+  versions:
+    description: The releases that are wanted of programs that are none of Kubernetes, by role, such as V(2.3.7) of
+      C(containerd). An empty or missing one is not compared.
+    type: dict
+    default: {}
   cni_managed_by:
     description: Who runs the pod network, flanneld as a V(service) of the host or the V(cluster).
     type: str

@@ -56,6 +56,12 @@ PLAY = """
         node: "{{ winkube_node }}"
         node_name: "{{ winkube_node_name }}"
         kubernetes_version: "{{ winkube_kubernetes_version }}"
+        versions:
+          containerd: "{{ winkube_containerd_version }}"
+          cni: "{{ winkube_cni_plugins_version }}"
+          flannel: 0.28.0
+          csi_proxy: 1.2.1
+          windows_exporter: 0.31.8
         optional_components: "{{ winkube_optional_components }}"
         network_mode: "{{ winkube_network_mode }}"
         cluster_cidr: "{{ winkube_cluster_cidr }}"
@@ -126,6 +132,40 @@ def both(how: Callable[[str], Break]) -> Break:
             how(service)(whole)
 
     return break_them
+
+
+DEPEND = ("kubelet", "flanneld", "kube-proxy")
+"""What has to be stopped before containerd."""
+
+
+def older(component: str, path: str, version: str, service: str = "") -> Break:
+    """An earlier release is on the node, as an earlier run has installed it."""
+
+    def work(node: SimulatedNode) -> None:
+        stopped = (*reversed(DEPEND), service) if service == "containerd" else (service,) if service else ()
+        for each in stopped:
+            node.run(SC, ["stop", each])
+            node.clock.advance(30)
+        content = build(path.rpartition("\\")[2].removesuffix(".exe"), version)
+        node.drive.write(path, content)
+        receipt = rf"C:\ProgramData\winkube\receipts\{component}.json"
+        found = json.loads(node.drive.read(receipt))
+        found["source"] |= {"version": version, "sha256": "0" * 64}
+        for file in found["files"]:
+            if file["path"].casefold() == path.casefold():
+                file["sha256"] = hashlib.sha256(content).hexdigest()
+        node.drive.write(receipt, json.dumps(found).encode())
+        node.clock.advance(60)  # a scanner holds a new program for some seconds
+        for each in reversed(stopped):
+            node.run(SC, ["start", each])
+            node.clock.advance(5)
+
+    return on_node(work)
+
+
+def both_older(whole: Whole) -> None:
+    older("csi-proxy", r"C:\k\csi-proxy.exe", "1.1.3", "csiproxy")(whole)
+    older("windows_exporter", r"C:\k\windows_exporter.exe", "0.30.1", "windows_exporter")(whole)
 
 
 def edit(path: str, old: str, new: str) -> Break:
@@ -206,6 +246,15 @@ CASES = (
     Case("csi-proxy.stopped", both(stop), ("windows-exporter.stopped",)),
     Case("csi-proxy.disabled", both(disable), ("windows-exporter.disabled",)),
     Case("csi-proxy.not-installed", both(delete), ("windows-exporter.not-installed",)),
+    Case("kubelet.other-version", older("kubelet", r"C:\k\kubelet.exe", "1.27.3", "kubelet")),
+    Case("kube-proxy.other-version", older("kube-proxy", r"C:\k\kube-proxy.exe", "1.27.3", "kube-proxy")),
+    Case(
+        "containerd.other-version",
+        older("containerd", r"C:\Program Files\containerd\bin\containerd.exe", "1.7.12", "containerd"),
+    ),
+    Case("flannel.other-version", older("flanneld", r"C:\flannel\flanneld.exe", "0.27.0", "flanneld")),
+    Case("cni.other-version", older("cni-plugins", r"C:\k\cni\win-bridge.exe", "1.8.0")),
+    Case("csi-proxy.other-version", both_older, ("windows-exporter.other-version",)),
     Case("hns.stopped", stop("hns")),
     Case("hns.vmcompute-stopped", disable("vmcompute")),
     Case("hns.no-network", on_node(lose_network)),

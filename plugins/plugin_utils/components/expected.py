@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 SERVICE = "service"
@@ -16,7 +16,8 @@ SERVICE = "service"
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What the node should be. Without `kubernetes` only containerd is looked at. CIDRs may be empty (not known).
-    `optional_components` are the roles that run only where they are switched on."""
+    `optional_components` are the roles that run only where they are switched on. `versions` are the releases that are
+    wanted, by role; an empty one is not compared."""
 
     node_name: str
     kubernetes: bool
@@ -29,14 +30,17 @@ class Expected:
     interface_name: str = "Ethernet"
     management_ip: str = ""
     optional_components: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Expected:
         """From a module's options, which are called as the fields; those that the module does not have stay as they
         are by default."""
-        named = {field.name: options[field.name] for field in fields(cls) if field.name in options}
+        named = {each.name: options[each.name] for each in fields(cls) if each.name in options}
         named["optional_components"] = tuple(named.get("optional_components") or ())
-        return cls(kubernetes=bool(options["kubernetes_version"]), **named)
+        kubernetes = str(options["kubernetes_version"] or "")
+        named["versions"] = {**(named.get("versions") or {}), "kubelet": kubernetes, "kube_proxy": kubernetes}
+        return cls(kubernetes=bool(kubernetes), **named)
 
     @property
     def flannel(self) -> bool:

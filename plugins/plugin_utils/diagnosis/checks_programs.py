@@ -14,11 +14,14 @@ from functools import partial
 from typing import Any
 
 from ..components import registry
+from ..components.cni import cni
 from ..components.containerd import shim
 from ..components.declaration import Component
+from ..components.flannel import flannel
 from ..cri_tcp import expiry
 from ..engine import windows_path
 from ..engine.reading import file_key, pipe_query
+from ..engine.resources.programs import receipt_of, recorded_version
 from . import programs
 from .check import Area, Check, Seen
 from .finding import ERROR, WARNING, Action, Remedy
@@ -155,6 +158,37 @@ def _log_old(component: Component, scene: Scene) -> Iterator[Seen]:
             yield Seen(f"service {program.service}", seen, "lines of this process")
 
 
+def _other_version(component: Component, scene: Scene) -> Iterator[Seen]:
+    """What the Node says that it runs, else what the receipt has of the files that are there."""
+    if scene.expected is None or not component.expected(scene.expected):
+        return
+    wanted = str(scene.expected.versions.get(component.role) or "").removeprefix("v")
+    if not wanted:
+        return
+    receipt = receipt_of(scene.layout.state_dir, RECEIPTS.get(component.name, component.name))
+    recorded = recorded_version(scene.first, receipt)
+    runs = _version_of_node(component, scene) or recorded
+    if runs and _release(runs) != wanted:
+        origin = f"{receipt}: {recorded}" if recorded else f"{receipt} is not about the program that is there"
+        yield Seen(component.name, f"it is {runs}", wanted, evidence=(origin,))
+
+
+RECEIPTS = {cni.NAME: cni.PLUGINS, flannel.NAME: flannel.PROGRAM}
+"""Where the receipt is not called as its component."""
+
+
+def _version_of_node(component: Component, scene: Scene) -> str:
+    """What its Node says of a running program; empty for those of which it says nothing."""
+    info = ((scene.node or {}).get("status") or {}).get("nodeInfo") or {}
+    said = {"kubelet": info.get("kubeletVersion"), "containerd": info.get("containerRuntimeVersion")}
+    return str(said.get(component.name) or "").rpartition("://")[2].removeprefix("v")
+
+
+def _release(version: str) -> str:
+    """Without what a vendor adds, such as 1.7.20 of `1.7.20+azure`."""
+    return version.partition("+")[0]
+
+
 def _shim(scene: Scene) -> Iterator[Seen]:
     if scene.expected is None:
         return
@@ -266,8 +300,22 @@ def checks_of(component: Component) -> tuple[Check, ...]:
     )
 
 
+def _version_check(component: Component) -> Check:
+    label = component.role.replace("_", "-")
+    return Check(
+        f"{label}.other-version",
+        ERROR,
+        f"{component.name} is another release than the inventory names",
+        "The node was not brought up to date, or somebody replaced the program.",
+        converge(component.role, text="Install the release that is wanted."),
+        partial(_other_version, component),
+        area=Area.PROGRAMS,
+    )
+
+
 CHECKS = (
     *(check for each in registry.COMPONENTS if each.daemon is not None for check in checks_of(each)),
+    *(_version_check(each) for each in registry.COMPONENTS if each.daemon is not None or each.name in RECEIPTS),
     Check(
         "containerd.other-shim",
         WARNING,

@@ -53,7 +53,7 @@ from .scene import Scene, scene_of
 
 PROVEN = frozenset(
     {
-        *("*.stopped", "*.disabled", "*.not-installed"),
+        *("*.stopped", "*.disabled", "*.not-installed", "*.other-version"),
         *("hns.vmcompute-stopped", "hns.no-network", "hns.network-pod-cidr", "node.absent"),
         *("flannel.net-conf-name", "flannel.net-conf-backend", "flannel.net-conf-network", "flannel.mtu"),
         *("flannel.bridge-endpoint", "kube-proxy.cluster-cidr"),

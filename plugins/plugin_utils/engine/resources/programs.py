@@ -93,6 +93,30 @@ class Source:
         return recorded.get("url") == self.url and recorded.get("version") == self.version
 
 
+def receipt_of(state_dir: str, owner: str) -> str:
+    """The path of a component's receipt."""
+    return windows_path.join(state_dir, "receipts", f"{owner}.json")
+
+
+def recorded_version(reading: Reading, receipt: str) -> str:
+    """The version that a receipt has of the very files that are there; empty if they are others, or nobody knows."""
+    recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
+    files = recorded.get("files") or ()
+    same = all(reading.file(str(file["path"])).get("sha256") == file["sha256"] for file in files)
+    return str((recorded.get("source") or {}).get("version") or "") if files and same else ""
+
+
+def _receipt(reading: Reading, path: str) -> dict[str, Any] | None:
+    text = reading.text(path)
+    if text is None:
+        return None
+    try:
+        recorded = json.loads(text)
+    except ValueError:
+        return None
+    return recorded if isinstance(recorded, dict) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Programs:
     """`files` (member of the archive -> path on the node; the member is empty for a source that is the program
@@ -123,7 +147,7 @@ class Programs:
     @property
     def receipt(self) -> str:
         """Where the node keeps where the files came from."""
-        return windows_path.join(self.state_dir, "receipts", f"{self.owner}.json")
+        return receipt_of(self.state_dir, self.owner)
 
     @property
     def staging(self) -> str:
@@ -167,14 +191,7 @@ class Programs:
         )
 
     def _recorded(self, reading: Reading) -> dict[str, Any] | None:
-        text = reading.text(self.receipt)
-        if text is None:
-            return None
-        try:
-            recorded = json.loads(text)
-        except ValueError:
-            return None
-        return recorded if isinstance(recorded, dict) else None
+        return _receipt(reading, self.receipt)
 
     def stage(self) -> tuple[Op, ...]:
         """Download, check and unpack beside everything; nothing in use is touched."""
