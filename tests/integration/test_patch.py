@@ -71,7 +71,7 @@ def test_a_node_is_emptied_updated_looked_at_and_filled_again(bench: Bench, note
     run = whole.site(playbook=PATCH)
     assert run.rc == 0, run
     assert asked(notes) == ["win1 searched", "win1 installed"]
-    order = ["cordoned win1", "Install updates", "Look whether the node works", "uncordoned win1"]
+    order = ["cordoned win1", "Install updates", "Verify the node", "uncordoned win1"]
     places = [run.stdout.index(text) for text in order]
     assert places == sorted(places), run
     assert not whole.cluster.nodes["win1"]["spec"].get("unschedulable")

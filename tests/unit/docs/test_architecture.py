@@ -22,3 +22,11 @@ def test_every_folder_that_the_tree_names_is_there() -> None:
     tree = PAGE.partition("  plugin_utils/\n")[2].partition("roles/winkube")[0]
     named = re.findall(r"(\w+)/(?=[\s,])", tree)
     assert [name for name in named if not (UTILS / name).is_dir() and not (UTILS / "components" / name).is_dir()] == []
+
+
+def test_every_file_that_the_tree_names_is_there() -> None:
+    tree = PAGE.partition("```text\nplugins/\n")[2].partition("```")[0]
+    named = set(re.findall(r"(?<![\w<])([a-z_]+\.(?:py|ps1))\b", tree))
+    there = {path.name for folder in ("plugins", "powershell") for path in (ROOT / folder).rglob("*.*")}
+    assert len(named) > 10
+    assert named - there == set()
