@@ -17,7 +17,7 @@ from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.cni_mend import mended
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import WARNING, Finding, fails
-from ..plugin_utils.diagnosis.scene import Scene, further, listed_adapters, reads, recorded_reading, scene_of
+from ..plugin_utils.diagnosis.scene import Scene, completed, listed_adapters, reads, recorded_reading, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, left_out
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.network import port_blocks, virtual_machine
@@ -61,10 +61,8 @@ class ActionModule(NodeAction):
         )
 
     def _read(self, expect: Expectations) -> Reading:
-        """One remote call; one more for a CNI configuration of a name that nobody has."""
-        reading = self.read_of(reads(expect))
-        more = further(reading, expect)
-        return reading.merged(self._link.probe(more), more) if more else reading
+        """One remote call; more for a CNI configuration in a folder, or of a name, that nobody has."""
+        return completed(self.read_of(reads(expect)), expect, self._link.probe)
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""
@@ -127,7 +125,7 @@ def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
 
 def _conf(reading: Reading, expect: Expectations, *, shown: bool) -> dict[str, Any]:
     """The CNI configuration as it would be mended, and with --diff the difference."""
-    found = mended(reading, expect.layout.cni_conf_dir, subject_of(expect)) if expect.flannel else None
+    found = mended(reading, expect.layout, subject_of(expect)) if expect.flannel else None
     if found is None:
         return {"cni_conf": None}
     result: dict[str, Any] = {"cni_conf": found.as_data()}

@@ -14,7 +14,7 @@ from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.diagnosis import cni_mend, gather
 from ..plugin_utils.diagnosis.finding import Action
-from ..plugin_utils.diagnosis.scene import cni_reads, further
+from ..plugin_utils.diagnosis.scene import cni_reads, completed
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.engine.resource import Refused, Resource
@@ -57,7 +57,7 @@ class ActionModule(RepairAction):
         if self._mends:
             expect = cni_mend.expectations(options, layout)
             reading = self._looked(reading, cni_reads(layout))
-            return cni_mend.resources(self._looked(reading, further(reading, expect)), expect, mark)
+            return cni_mend.resources(completed(reading, expect, self._link.probe), expect, mark)
         reading = self._looked(reading, rejoin.reads(layout))
         ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
         situation = join.Situation(layout, options["join"], options["node_name"], reading, self._node, asked=True)

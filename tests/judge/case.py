@@ -22,8 +22,8 @@ from tests.unit.components.nodes import LAYOUT
 
 HERE = Path(__file__).parent
 KINDS = ("networks", "endpoints", "namespaces", "policylists")
-KEYS = {"source", "title", "form", "expect", "message", "files", "programs", "services", "adapters", "logs", "node",
-        "cluster", "first", "not", *KINDS}  # fmt: skip
+KEYS = {"source", "title", "form", "unverified", "expect", "message", "files", "programs", "services", "adapters",
+        "logs", "node", "cluster", "first", "not", *KINDS}  # fmt: skip
 PATHS = {"net-conf.json": r"C:\etc\kube-flannel\net-conf.json", "subnet.env": r"C:\run\flannel\subnet.env"}
 RUNNING = {"state": "running"}
 OTHERS = dict.fromkeys(("hns", "vmcompute", "containerd", "kubelet", "kube-proxy", "flanneld"), RUNNING)

@@ -48,10 +48,21 @@ TITLES = {
 """Of the linter's findings that no check of this package makes itself."""
 
 
+_ELSEWHERE = advice(
+    "containerd's conf_dir is not winkube_cni_conf_dir, where flannel's configuration is written: run site.yml with "
+    "the tag containerd, which sets it, or set winkube_cni_conf_dir to it."
+)
+
+
 def _absent(scene: Scene) -> Iterator[Seen]:
     if scene.expect.flannel and scene.cni_text == "":
-        path = windows_path.join(scene.layout.cni_conf_dir, scene.cni_file)
-        yield Seen(scene.cni_file, f"there is no {path}: no pod can start", "flannel's configuration")
+        elsewhere = not windows_path.same(windows_path.parent(scene.cni_path), scene.layout.cni_conf_dir)
+        yield Seen(
+            scene.cni_file,
+            f"there is no {scene.cni_path}: no pod can start",
+            "flannel's configuration",
+            remedy=_ELSEWHERE if elsewhere else None,
+        )
 
 
 def _unreadable(scene: Scene) -> Iterator[Seen]:

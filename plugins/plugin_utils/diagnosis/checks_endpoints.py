@@ -25,7 +25,10 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 def suffix_problem(suffixes: tuple[str, ...], domain: str) -> str:
     """What is wrong with an endpoint's DNS suffixes: the first, the one that Windows appends, is
-    `<namespace>.svc.<cluster domain>`. Empty if nothing is, or there are none."""
+    `<namespace>.svc.<cluster domain>`. Empty if nothing is, or there are none.
+
+    EKS' plugin joins the list dns.search of its configuration (amazon-vpc-cni-plugins
+    plugins/vpc-bridge/network/bridge_windows.go); which suffixes EKS writes there, in which order, is unverified."""
     if not suffixes or not domain:
         return ""
     head, _dot, tail = suffixes[0].partition(".")

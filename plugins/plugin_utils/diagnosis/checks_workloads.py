@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from tomllib import TOMLDecodeError
 from typing import Any
 
-from ..components.containerd.containerd_toml import Document
 from ..components.host import node_fit
 from ..components.kubelet import kubelet_check
 from ..cri.figures import MILLICORE
 from ..cri.verdict import BUSY_MILLICORES
-from ..engine.reading import file_key
 from ..facts import containerd as containerd_facts
 from ..facts.kubernetes import PAUSE_IMAGES, NoPauseImageError, pause_image
 from ..facts.version import Line, Version, VersionError
@@ -24,7 +21,7 @@ from ..lint.images import image_build
 from .check import Area, Check, Needs, Seen
 from .finding import ERROR, NOTE
 from .remedies import advice
-from .scene import Object, Scene
+from .scene import Object, Scene, containerd_setting
 from .tried import Stats, Tried, moment, named, pods_of
 
 WAITING = frozenset({"ContainerCreating", "PodInitializing"})
@@ -50,18 +47,7 @@ def sandbox_image(scene: Scene) -> str:
 
 def setting(scene: Scene, place: Callable[[containerd_facts.Places], containerd_facts.Place | None]) -> Any:
     """A setting of config.toml on the node, whichever version of it that is; None if it is not there."""
-    if file_key(scene.layout.containerd_config) not in scene.first.parts:
-        return None
-    try:
-        document = Document.parse(scene.first.text(scene.layout.containerd_config) or "")
-    except TOMLDecodeError:
-        return None
-    for row in containerd_facts.RELEASE_LINES:
-        for places in row.places.values():
-            where = place(places)
-            if where is not None and (found := document.get(where)):
-                return found
-    return None
+    return containerd_setting(scene.first, scene.layout, place)
 
 
 def _pause(scene: Scene) -> Iterator[Seen]:

@@ -25,6 +25,7 @@ from .checks_cni import subject_of
 from .cni_fix import fix
 from .cni_lint import Subject
 from .expectations import Expectations, network_name
+from .scene import cni_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,9 @@ class Mended:
         return TextFile(self.path, self.after, layout.backup(mark), lambda left, right: not refused and left == right)
 
 
-def mended(reading: Reading, folder: str, subject: Subject) -> Mended | None:
-    """The configuration in `folder` that the runtime takes; None if there is none, or it was not read."""
+def mended(reading: Reading, layout: Layout, subject: Subject) -> Mended | None:
+    """The configuration that the runtime takes; None if there is none, or it was not read."""
+    folder = cni_folder(reading, layout)
     listed = (reading.parts.get(file_key(folder)) or {}).get("entries")
     path = windows_path.join(folder, chosen(str(each) for each in listed or ()) or FILE)
     content = (reading.parts.get(file_key(path)) or {}).get("content")
@@ -95,10 +97,10 @@ def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[TextFi
     """What win_k8s_repair writes; nothing where all is well. Refused where there is nothing to mend, or where a person
     has to mend it first."""
     layout = expect.layout
-    found = mended(reading, layout.cni_conf_dir, subject_of(expect))
+    found = mended(reading, layout, subject_of(expect))
     if found is None:
         raise Refused(
-            f"There is no CNI configuration in {layout.cni_conf_dir} to mend, or it has more than 64 KB: run "
+            f"There is no CNI configuration in {cni_folder(reading, layout)} to mend, or it has more than 64 KB: run "
             "site.yml with the tag flannel, which writes flannel's own."
         )
     return (found.resource(layout, mark),) if found.differs or found.problem else ()

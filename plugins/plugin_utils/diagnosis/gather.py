@@ -50,7 +50,7 @@ from .checks_workloads import judged
 from .cluster_view import ClusterView, ask, view_of
 from .expectations import Expectations, network_name
 from .finding import NOTE, Finding
-from .scene import LIMIT, Scene, further, reads, scene_of
+from .scene import LIMIT, Scene, completed, reads, scene_of
 from .table import KNOWN, findings_in
 from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, is_host_process, moment, named, pods_of
 
@@ -162,9 +162,7 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
 
 def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
     """The answers, and the CNI configuration that the runtime takes, whatever its name."""
-    reading = machine.read_of(merge_queries(queries))
-    more = further(reading, expect)
-    return reading.merged(machine.probe(more), more) if more else reading
+    return completed(machine.read_of(merge_queries(queries)), expect, machine.probe)
 
 
 def full(

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
+from tomllib import TOMLDecodeError
 from typing import Any
 
 from ..components import networks
 from ..components.cni.cni_conf import FILE
+from ..components.containerd.containerd_toml import Document
 from ..components.expected import Expected
 from ..components.flannel import subnet_env
 from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
@@ -26,6 +28,7 @@ from ..engine.batch import as_base64
 from ..engine.environment import fingerprint
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, services_query
 from ..engine.resource import Refused
+from ..facts.containerd import RELEASE_LINES, Place, Places
 from ..facts.flannel import NET_CONF
 from ..network.conf import Conf, ConfError, chosen, decode, load
 from ..network.model import Endpoint, Hns, Network
@@ -51,6 +54,9 @@ CONF_FILES = (
 Sources: sig-windows-tools (Install-Containerd.ps1, hostprocess/flannel, hostprocess/calico), rancher/rke2 pkg/windows,
 antrea build/yamls/windows, Azure/AgentBaker, awslabs/amazon-eks-ami, containerd script/setup/install-cni-windows."""
 
+Probe = Callable[[tuple[Query, ...]], Mapping[str, Any]]
+"""Asks the node anew."""
+
 Object = Mapping[str, Any]
 """A JSON object as the API or HNS returns it."""
 
@@ -60,10 +66,10 @@ class Scene:
     """What was read and what is wanted.
 
     `adapters` is None where they could not be read. `cni_file` is the CNI configuration that containerd takes,
-    `cni_text` its text (None: not read, empty: not there), `cni_conf` what it says, `cni_problem` why it says nothing.
-    `net_conf` is the parsed file, None where it is absent or no JSON; `conf_files` are the names beside `cni_file`,
-    `programs` those in the plugins' folder (None if that was not read). `pod_network` is the network that the pods are
-    in, as far as that can be told.
+    `cni_path` its whole path, `cni_text` its text (None: not read, empty: not there), `cni_conf` what it says,
+    `cni_problem` why it says nothing. `net_conf` is the parsed file, None where it is absent or no JSON; `conf_files`
+    are the names beside `cni_file`, `programs` those in the plugins' folder (None if that was not read). `pod_network`
+    is the network that the pods are in, as far as that can be told.
 
     `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
     which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service; `quiet`
@@ -84,6 +90,7 @@ class Scene:
     adapters: tuple[Adapter, ...] | None = None
     services: Mapping[str, Mapping[str, Any]] | None = None
     cni_file: str = FILE
+    cni_path: str = ""
     cni_text: str | None = None
     cni_conf: Conf | None = None
     cni_problem: str = ""
@@ -210,18 +217,55 @@ def reads(expect: Expectations) -> tuple[Query, ...]:
 
 
 def cni_reads(layout: Layout) -> tuple[Query, ...]:
-    """The folder of CNI configurations and the files that one meets in it."""
-    folder = layout.cni_conf_dir
+    """containerd's configuration, the layout's folder of CNI configurations, and the files that one meets in it."""
+    return (file_query(layout.containerd_config, content_limit=LIMIT), *_folder_reads(layout.cni_conf_dir))
+
+
+def _folder_reads(folder: str) -> tuple[Query, ...]:
     files = (file_query(windows_path.join(folder, name), content_limit=LIMIT) for name in CONF_FILES)
     return (*files, file_query(folder, entries=True))
 
 
+def completed(reading: Reading, expect: Expectations, probe: Probe) -> Reading:
+    """With the CNI configuration that the runtime takes, where that was not read yet: it lies in a folder of its own,
+    or has a name that is none of CONF_FILES."""
+    for _look in range(2):  # the folder, then a file in it
+        more = further(reading, expect)
+        reading = reading.merged(probe(more), more) if more else reading
+    return reading
+
+
 def further(reading: Reading, expect: Expectations) -> tuple[Query, ...]:
-    """The CNI configuration that the runtime takes, where it was not read since its name is none of CONF_FILES."""
-    folder = expect.layout.cni_conf_dir
-    name = chosen(_entries(reading, folder) or ()) if expect.flannel else ""
+    """What has to be read besides, to know the CNI configuration that the runtime takes."""
+    if not expect.flannel:
+        return ()
+    folder = cni_folder(reading, expect.layout)
+    if folder != expect.layout.cni_conf_dir and file_key(folder) not in reading.parts:
+        return _folder_reads(folder)
+    name = chosen(_entries(reading, folder) or ())
     path = windows_path.join(folder, name) if name else ""
     return (file_query(path, content_limit=LIMIT),) if path and file_key(path) not in reading.parts else ()
+
+
+def containerd_setting(reading: Reading, layout: Layout, place: Callable[[Places], Place | None]) -> Any:
+    """A setting of config.toml on the node, whichever version of it that is; None if it is not there."""
+    if file_key(layout.containerd_config) not in reading.parts:
+        return None
+    try:
+        document = Document.parse(reading.text(layout.containerd_config) or "")
+    except TOMLDecodeError:
+        return None
+    wanted = (place(places) for row in RELEASE_LINES for places in row.places.values())
+    return next((found for where in wanted if where is not None and (found := document.get(where))), None)
+
+
+def cni_folder(reading: Reading, layout: Layout) -> str:
+    """Where containerd looks for CNI configurations: its own conf_dir, and the layout's where it has none, or that was
+    not read."""
+    given = str(containerd_setting(reading, layout, lambda places: places.cni_conf_dir) or "").replace("/", "\\")
+    if not given or windows_path.problem(given) or windows_path.same(given, layout.cni_conf_dir):
+        return layout.cni_conf_dir
+    return windows_path.join(given)
 
 
 def scene_of(
@@ -243,9 +287,11 @@ def scene_of(
     """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
     Hyper-V host says of its machines, `ports` what netsh says on the node; the rest as in Scene."""
     layout = expect.layout
-    names = (_entries(reading, layout.cni_conf_dir) or ()) if expect.flannel else ()
+    folder = cni_folder(reading, layout)
+    names = (_entries(reading, folder) or ()) if expect.flannel else ()
     file = chosen(names) or FILE
-    cni_text, cni_conf, cni_problem = _cni(reading, layout, file) if expect.flannel else (None, None, "")
+    cni_path = windows_path.join(folder, file)
+    cni_text, cni_conf, cni_problem = _cni(reading, cni_path) if expect.flannel else (None, None, "")
     services = _services(reading)
     proxy, daemon = _service(services, layout.kube_proxy_service), _service(services, layout.flanneld_service)
     return Scene(
@@ -262,6 +308,7 @@ def scene_of(
         adapters=_adapters(reading),
         services=services,
         cni_file=file,
+        cni_path=cni_path,
         cni_text=cni_text,
         cni_conf=cni_conf,
         cni_problem=cni_problem,
@@ -325,9 +372,8 @@ def _net_conf_path(daemon: Mapping[str, Any] | None, layout: Layout) -> str:
     return given if given and not windows_path.problem(given) else NET_CONF
 
 
-def _cni(reading: Reading, layout: Layout, name: str) -> tuple[str | None, Conf | None, str]:
+def _cni(reading: Reading, path: str) -> tuple[str | None, Conf | None, str]:
     """The text of a CNI configuration, what it says, and why it says nothing."""
-    path = windows_path.join(layout.cni_conf_dir, name)
     if not isinstance(reading.parts.get(file_key(path)), Mapping):
         return None, None, ""
     found = reading.file(path)
@@ -341,7 +387,7 @@ def _cni(reading: Reading, layout: Layout, name: str) -> tuple[str | None, Conf 
     except ConfError as error:
         return None, None, str(error)
     try:
-        return text, load(name, text), ""
+        return text, load(windows_path.name(path), text), ""
     except ConfError as error:
         return text, None, str(error)
 

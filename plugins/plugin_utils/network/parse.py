@@ -135,7 +135,8 @@ def network(found: Object) -> Network:
 
 
 def _address(value: object) -> str:
-    """Without the length of its range, which HNS writes for networks that keep the adapter's address (transparent)."""
+    """Without the length of its range, which Antrea writes into its transparent network. Source: antrea
+    pkg/agent/util/util_windows.go, CreateHNSNetwork; that HNS lists it as it was written is unverified."""
     return str(value or "").partition("/")[0]
 
 

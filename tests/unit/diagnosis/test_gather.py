@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_workloads, gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Objects, Said
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
@@ -231,6 +233,29 @@ class Machine:
 
     def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
         raise gather.NotRunError("nothing is run here")
+
+
+@pytest.mark.parametrize("name", ["cni.conf", "z.conf"])
+def test_containerds_own_folder_wins_over_the_layouts(name: str) -> None:
+    node = healthy()
+    folder = r"D:\cni\conf"
+    config = node.parts[file_key(LAYOUT.containerd_config)]
+    toml = base64.b64decode(config["content"]).decode()
+    assert LAYOUT.cni_conf_dir in toml
+    elsewhere = toml.replace(LAYOUT.cni_conf_dir, "D:/cni/conf")
+    config["content"] = base64.b64encode(elsewhere.encode()).decode()
+    conf = node.parts[file_key(rf"{LAYOUT.cni_conf_dir}\cni.conf")]
+    question = gather.Question("win1", LAYOUT, node.expected, watch_s=0)
+    node.parts |= {file_key(folder): {"exists": True, "kind": "directory", "entries": [name]}}
+    node.parts |= {file_key(rf"{folder}\{name}"): conf}
+    scene = gather.quick(Machine(node.parts), question, None)
+    assert scene.cni_path == rf"{folder}\{name}"
+    assert scene.cni_conf is not None and scene.cni_conf.name == "cbr0"
+    node.parts |= {file_key(folder): {"exists": False}, file_key(rf"{folder}\cni.conf"): {"exists": False}}
+    missing = gather.quick(Machine(node.parts), question, None)
+    (absent,) = (one for one in diagnose(missing).findings if one.id == "cni.absent")
+    assert absent.seen == r"there is no D:\cni\conf\cni.conf: no pod can start"
+    assert absent.remedy.command("win1") == "" and "winkube_cni_conf_dir" in absent.remedy.text
 
 
 @pytest.mark.parametrize("names", [["cni.conf"], ["0-own.conf", "cni.conf"], ["z.conf"]])
