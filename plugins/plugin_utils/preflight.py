@@ -35,7 +35,8 @@ NAMES = (
     "network_mode", "cluster_cidr", "service_cidr", "dns_service_ip", "interface_name", "management_ip", "cluster",
     "allow_unverified", "containerd_url", "containerd_checksum", "kubelet_url", "kubelet_checksum", "kubeadm_url",
     "kubeadm_checksum", "kube_proxy_url", "kube_proxy_checksum", "flannel_url", "flannel_checksum",
-    "node_name", "computer_name", "drain", "http_proxy", "node_http_proxy", "node_https_proxy", "node_no_proxy",
+    "node_name", "computer_name", "drain", "proxy", "http_proxy", "node_http_proxy", "node_https_proxy",
+    "node_no_proxy",
 )  # fmt: skip
 """The variables that are looked at, without their prefix."""
 
@@ -108,12 +109,13 @@ def _refused(check: Callable[[], object]) -> tuple[str, ...]:
 
 
 def _versions(run: Run) -> tuple[str, ...]:
-    if not (run.kubernetes and run.text("container_runtime") == "containerd" and run.roles("containerd")):
+    wanted = run.text("containerd_version")
+    if not (wanted and run.text("container_runtime") == "containerd" and run.roles("containerd")):
         return ()
 
     def check() -> None:
-        line = kubernetes_line(run.text("kubernetes_version"))
-        check_pair(line, release(run.text("containerd_version"), "containerd version"), lambda _untested: None)
+        version = release(wanted, f"{PREFIX}containerd_version")
+        check_pair(kubernetes_line(run.text("kubernetes_version")), version, lambda _untested: None)
 
     return _refused(check)
 
@@ -229,11 +231,13 @@ def _names(run: Run) -> Iterator[str]:
 
 
 def _proxies(run: Run) -> Iterator[str]:
-    for name in ("http_proxy", "node_http_proxy", "node_https_proxy"):
+    shared = run.text("proxy")
+    for name in ("proxy", "http_proxy", "node_http_proxy", "node_https_proxy"):
         value = run.text(name)
         if value and not _is_proxy(value):
+            said = "proxy" if value == shared else name
             yield (
-                f"{PREFIX}{name}: '{_plain(value)}' is no proxy; give http://proxy.example.com:3128, with user and "
+                f"{PREFIX}{said}: '{_plain(value)}' is no proxy; give http://proxy.example.com:3128, with user and "
                 "password before an @ where it wants them."
             )
 

@@ -1,0 +1,179 @@
+"""What is said of inputs that are wrong, one after the other, and how the run ends: the table in docs/bad-inputs.md.
+
+After a change of a sentence: `WINKUBE_WRITE=1 python -m pytest tests/integration/test_bad_inputs.py`, and read what it
+wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.site import SITE, differences, variables
+
+pytestmark = pytest.mark.slow
+PAGE = ROOT / "docs" / "bad-inputs.md"
+HEAD = "| what is wrong | what is said | exit status | changed on the node |\n|---|---|---|---|\n"
+WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
+ENV = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.node_yaml,ini", "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
+REPAIR = ROOT / "playbooks" / "repair.yml"
+UNVERIFIED = {"winkube_allow_unverified": ["flanneld"]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`what` is wrong: in a Node YAML (`text`, else `old` with `new` in its place), among a run's variables (`given`),
+    or at the machine (`access`, as the lab has it)."""
+
+    what: str
+    old: str = ""
+    new: str = ""
+    text: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    access: str = ""
+    playbook: Path = SITE
+
+    @property
+    def node_yaml(self) -> str | None:
+        if self.old:
+            assert self.old in WHOLE, self.old
+            return WHOLE.replace(self.old, self.new, 1)
+        return self.text
+
+
+def yaml(what: str, old: str, new: str) -> Case:
+    return Case(what, old, new)
+
+
+def given(what: str, **more: Any) -> Case:
+    return Case(what, given=more)
+
+
+NODE_YAML = (
+    yaml("a key is misspelt", "containerd:\n", "containerD:\n"),
+    yaml("a key of a provisioner is misspelt", "sourceURL: ./", "sourceUrl: ./"),
+    yaml("a version without quotes becomes a number", "version: 1.37.0", "version: 1.30"),
+    yaml("a version is a whole number", "version: 1.37.0", "version: 1"),
+    yaml("a version that YAML takes for a time", "version: 2.3.7", "version: 1:30:00"),
+    yaml("a version with words", "version: 2.3.7", "version: latest"),
+    yaml("a colon too many", "name: win1", "name: win1:"),
+    yaml("a tab in place of blanks", "  name: win1", "\tname: win1"),
+    yaml("a bracket is not closed", 'version: "3.11"}', 'version: "3.11"'),
+    yaml("the same key twice", "  setup:\n", "  os: {build: 17763}\n  setup:\n"),
+    yaml("a core Node in place of ours", "windows.k8s.io/v1alpha1", "v1"),
+    yaml("another kind", "kind: Node", "kind: Nodes"),
+    yaml("no name", "  name: win1\n", "  labels: {}\n"),
+    yaml("a name that no Node can have", "name: win1", "name: Win_1"),
+    yaml("a name that Ansible keeps for itself", "name: win1", "name: all"),
+    yaml("no address", "    hostname: 192.168.122.220:22\n", ""),
+    yaml("a port that is none", "192.168.122.220:22", "192.168.122.220:220000"),
+    yaml("an unknown network mode", "mode: overlay", "mode: vxlan"),
+    yaml("a range that is none", "10.244.0.0/16", "10.244.0.0/33"),
+    yaml("pods and services overlap", "10.96.0.0/12", "10.244.0.0/16"),
+    yaml("DNS outside the services' range", "10.96.0.10", "10.0.0.10"),
+    yaml("an unknown way to join", "join: kubeadm", "join: token"),
+    yaml("a list where one value belongs", "serviceManager: nssm", "serviceManager: [nssm]"),
+    Case("an empty file", text=""),
+    Case("several documents, one of them no Node", text=WHOLE + "---\nkind: Pod\napiVersion: v1\n"),
+)
+VARIABLES = (
+    given("a misspelt variable", winkube_kublet_verbosity=2),
+    given("a variable of a wrong type", winkube_kubelet_verbosity="high"),
+    given("a release that is none", winkube_containerd_version="2.x"),
+    given("releases that do not go together", winkube_kubernetes_version="1.37.1", winkube_containerd_version="1.4.0"),
+    given("no checksum", winkube_containerd_checksum=""),
+    given("a checksum that is none", winkube_containerd_checksum="sha256:abc"),
+    given("the checksum of another file", winkube_containerd_checksum="sha256:" + "0" * 64),
+    given("an address with nothing behind it", winkube_containerd_url="http://xyz/none.tar.gz"),
+    given("an address without a scheme", winkube_containerd_url="xyz/containerd.tar.gz"),
+    given("a proxy that is none", winkube_proxy="proxy 3128"),
+    given("a component that there is not", winkube_optional_components=["windows-exporter"]),
+    given(
+        "a kubeconfig that is not there",
+        winkube_kubernetes_version="1.35.1",
+        winkube_containerd_version="2.2.9",
+        winkube_cluster={"kubeconfig": "~/none"},
+    ),
+    given(
+        "an adapter that is not there",
+        winkube_kubernetes_version="1.35.1",
+        winkube_containerd_version="2.2.9",
+        winkube_interface_name="Ethernet 9",
+    ),
+    given("a word that there is not", winkube_preflight="onyl"),
+    Case("a repair that there is not", given={"winkube_repair": "rejion"}, playbook=REPAIR),
+)
+MACHINES = (
+    Case("the machine is off", access="silent"),
+    Case("SSH is refused", access="refused"),
+)
+CASES = (*NODE_YAML, *VARIABLES, *MACHINES)
+ROWS: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One node for all: what is refused leaves it as it was."""
+    made = Bench(tmp_path_factory.mktemp("bad"))
+    try:
+        made.node()
+        yield made
+    finally:
+        made.close()
+
+
+def carried_out(bench: Bench, case: Case) -> Run:
+    extra = bench.file("extra.json", json.dumps({**variables(), **UNVERIFIED, **case.given}))
+    if (text := case.node_yaml) is not None:
+        bench.file("win1.yml", text)
+        words: tuple[object, ...] = ("-i", "win1.yml", case.playbook, "-e", json.dumps(UNVERIFIED))
+    else:
+        words = (case.playbook, "-e", f"@{extra}")
+    return bench.ansible_playbook(*words, env=ENV, cwd=bench.directory)
+
+
+ERROR = re.compile(
+    r"^\[ERROR\]: (?:Task failed: )?(?:Action failed: )?(.*?)(?=^\[|\nOrigin: |\n\nTask failed|\nfatal: |\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def said(run: Run) -> str:
+    """The sentences of the errors, those of the lab and of SSH itself left out."""
+    found = [" ".join(each.split()) for each in ERROR.findall(run.stdout + run.stderr)]
+    return " ".join(each.partition(": Received disconnect")[0].partition(": mux_client")[0] for each in found)
+
+
+def row(bench: Bench, case: Case) -> str:
+    before = bench.dump()
+    if case.access:
+        bench.lab.host("win1").set(access=case.access)
+    run = carried_out(bench, case)
+    assert run.rc != 0, run
+    if case.access:
+        bench.lab.host("win1").set(access="open")
+    changed = "folders of the collection" if differences(before, bench.dump()) else "nothing"
+    cells = (case.what, said(run).replace("|", "\\|").replace("<", "&lt;"), str(run.rc), changed)
+    return f"| {' | '.join(cells)} |"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
+def test_what_is_said_stands_in_the_page(bench: Bench, case: Case) -> None:
+    ROWS[case.what] = found = row(bench, case)
+    assert "WINKUBE_WRITE" in os.environ or found in PAGE.read_text(encoding="utf-8").splitlines(), found
+
+
+def test_the_page_has_these_rows_alone() -> None:
+    before, _, table = PAGE.read_text(encoding="utf-8").partition(HEAD)
+    if "WINKUBE_WRITE" in os.environ:
+        PAGE.write_text(before + HEAD + "".join(f"{ROWS[case.what]}\n" for case in CASES), encoding="utf-8")
+        return
+    assert [line.split(" | ")[0] for line in table.splitlines()] == [f"| {case.what}" for case in CASES]
