@@ -179,6 +179,10 @@ def variables_of_roles() -> set[str]:
     return found
 
 
+MISSPELT = {"winkube_kublet_verbosity"}
+"""On the page about wrong inputs."""
+
+
 def variables_of_playbooks() -> set[str]:
     return {name for path in (ROOT / "playbooks").rglob("*.yml") for name in _VARIABLE.findall(text_of(path))}
 
@@ -191,8 +195,9 @@ def known_variables() -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=label)
 def test_variables_exist(page: Path) -> None:
+    misspelt = MISSPELT if page.name == "bad-inputs.md" else set()
     named = {name for name in _VARIABLE.findall(text_of(page)) if not name.startswith(GROUPS) or name in HOST}
-    assert named - known_variables() == set()
+    assert named - known_variables() == misspelt
 
 
 def test_inventory_page_has_every_variable_of_the_table() -> None:
