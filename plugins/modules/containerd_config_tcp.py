@@ -19,7 +19,7 @@ description:
   - The node's own containerd reads the new file before anything is stopped (C(config dump)). If it would not do what is
     wanted, for instance since another file is imported over it, nothing is changed.
   - containerd, and what depends on it and runs, is restarted only if the file changes. If it does not come up with the
-    port open, everything is put back as it was.
+    port open, the change is rolled back.
   - Then the controller asks for CRI's version over the port, for a port that merely takes connections proves nothing.
   - Without O(expires_after) nothing closes the port again by itself; run the task with O(state=absent).
 requirements:

@@ -18,7 +18,7 @@ description:
   - Needs its kubeconfig on the node (C(node.kube_proxy_kubeconfig)), which the role join writes, and for overlay what
     flanneld has written.
   - It is restarted only if the program, the command line or the environment change. If it then does not answer on its
-    healthz port, everything is put back as it was.
+    healthz port, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain

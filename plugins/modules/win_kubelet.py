@@ -20,7 +20,7 @@ description:
   - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, without which nobody has logs, exec and
     metrics.
   - It is restarted only if the program, the command line, the environment or the drop-in change. If it then does not
-    answer on its healthz port, everything is put back as it was.
+    answer on its healthz port, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain

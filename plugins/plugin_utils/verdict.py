@@ -46,11 +46,11 @@ def sentence(answer: Mapping[str, Any]) -> str:
     error = answer.get("error") or {}
     match answer.get("outcome"):
         case "undone":
-            return f"{_failure(error)} Everything was put back as it was."
+            return f"{_failure(error)} Rolled back."
         case "undo_failed":
             undo = "; ".join(dict.fromkeys(_stopped(str(item.get("message")))[:-1] for item in error.get("undo") or ()))
             return (
-                f"{_failure(error)} Putting things back failed as well: {_stopped(undo)} The node is blocked "
+                f"{_failure(error)} The roll back failed as well: {_stopped(undo)} The node is blocked "
                 f"until somebody has looked at it and says so with {ACKNOWLEDGE}{answer.get('batch')}."
             )
         case "running":

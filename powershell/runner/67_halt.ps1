@@ -127,7 +127,7 @@ function Invoke-NodeOpHalt {
         if ($seconds -ge $timeout + $patience + 30) {
             $first = $active[0]
             $spent = [System.Math]::Round($seconds, 1)
-            throw "The service $($first['name']) was to be stopped; after $spent s it is $($first['state']), although its process was ended."
+            throw "The service $($first['name']) did not stop within $spent s: it is $($first['state']), although its process was ended."
         }
         [System.Threading.Thread]::Sleep([int]$pause)
         $pause = [System.Math]::Min([double]5000, $pause * 1.5)

@@ -110,7 +110,7 @@ def test_a_move_that_fails_is_taken_back(bench: Bench) -> None:
     before = programs(host)
     host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
     run = site(bench)
-    assert run.rc != 0 and "Everything was put back as it was." in run.output, run
+    assert run.rc != 0 and "Rolled back." in run.output, run
     assert programs(host) == before
     host.in_turn(lambda: host.node.clock.advance(60))
     assert shim_of(host) == rf"{FLAT}\{SHIM}"

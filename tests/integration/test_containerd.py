@@ -137,7 +137,7 @@ def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
     host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
     run = site(bench, version="1.7.12")
     assert run.rc != 0
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     host.in_turn(lambda: host.node.clock.advance(60))
     changed = [line for line in differences(before, bench.dump()) if "containerd.log" not in line]
     assert changed == []
@@ -153,8 +153,8 @@ def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench:
     host.node.counters.reset()
     run = site(bench, version="1.7.12", winkube_containerd_service=patience(60))
     assert run.rc != 0
-    assert "The service containerd was to be running; after 60 s it is start_pending." in run.output, run
-    assert "Everything was put back as it was." in run.output, run
+    assert "The service containerd did not become running within 60 s: it is start_pending." in run.output, run
+    assert "Rolled back." in run.output, run
     assert host.node.counters.programs["sc"] < 20, host.node.counters.programs
     host.in_turn(lambda: host.node.clock.advance(60))
     assert running(bench)
@@ -162,7 +162,7 @@ def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench:
 
 
 def test_a_containerd_that_ends_is_told_with_its_exit_code_and_its_log(bench: Bench) -> None:
-    """`after 120 s it is stopped` was all, after the whole start_timeout; the panic stood in the log. It ends
+    """`within 120 s: it is stopped` was all, after the whole start_timeout; the panic stood in the log. It ends
     twice: after the first time its failure action starts it again."""
     host = bench.node()
     converge(bench)
@@ -281,7 +281,7 @@ def test_a_bad_source_is_one_sentence_and_nothing_is_touched(
     more |= {"winkube_containerd_checksum": checksum} if checksum else {}
     run = site(bench, **more)
     assert run.rc != 0
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert sentence in run.output, run
     assert "Traceback" not in run.output
     assert differences(before, bench.dump()) == []

@@ -129,7 +129,7 @@ def test_a_service_that_somebody_holds_open_is_made_again_when_it_is_let_go(benc
     host.in_turn(hold)
     run = run_as(bench, "nssm")
     assert run.rc != 0, run
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert look(host) == before
     converge_as(bench, "nssm")
 

@@ -175,7 +175,7 @@ def test_a_switch_behind_which_the_api_does_not_answer_is_taken_back_by_the_node
     address = host.spec.address
     run = flannel(bench, cluster, winkube_api_server="192.168.122.10:6443")
     assert run.rc != 0
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert networks(host) == {}
     assert adapters(host) == {"Ethernet": [address]}
     assert host.in_turn(lambda: host.node.services.state("flanneld")) == "absent"

@@ -247,7 +247,7 @@ def test_a_join_that_fails_is_taken_back_and_its_token_gone(bench: Bench, way: s
     wanted: dict[str, Any] = {"winkube_join": way, "winkube_join_start_timeout": 20}
     run = join(bench, cluster, winkube_api_server="https://127.0.0.1:9", **wanted)
     assert run.rc != 0
-    assert "Everything was put back as it was" in run.output
+    assert "Rolled back" in run.output
     assert state(host) == "stopped"
     assert bootstrap_tokens(cluster) == []
     assert [path for path in files(host) if path.startswith(r"C:\etc\kubernetes")] == []

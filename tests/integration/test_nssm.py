@@ -131,7 +131,7 @@ def test_a_containerd_that_does_not_come_up_takes_nssm_back_too(bench: Bench) ->
     host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("crash_at_start")))
     run = nssm(bench, "--tags", "containerd")
     assert run.rc != 0
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert differences(before, bench.dump()) == []
 
 
@@ -216,5 +216,5 @@ def test_an_archive_that_holds_another_version_than_its_name_says_is_taken_back_
     host.in_turn(lambda: host.node.drive.write(r"C:\nssm-2.24.zip", archive))
     run = nssm(bench, winkube_nssm_url="file:///C:/nssm-2.24.zip", winkube_nssm_checksum=sha256(archive))
     assert run.rc != 0
-    assert r"nssm.exe was to be of version 2.24; after 0 s it is of version 2.23." in run.output, run
+    assert r"nssm.exe did not have version 2.24 within 0 s: it is of version 2.23." in run.output, run
     assert not host.in_turn(lambda: host.node.drive.exists(NSSM))

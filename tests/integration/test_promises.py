@@ -41,7 +41,7 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("crash_at_start")))
     failed = site(bench, version="1.7.12")
     assert failed.rc != 0
-    assert "Putting things back failed as well" in failed.output, failed
+    assert "The roll back failed as well" in failed.output, failed
     batch = re.search(r"winkube_batch=([0-9a-f]{32})", failed.output)
     assert batch, failed
 

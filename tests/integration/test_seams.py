@@ -322,7 +322,7 @@ def test_after_a_failed_batch_the_node_is_read_again(both: Bench) -> None:
     body += "      rescue:\n      - import_role: {name: winkube.node.containerd}\n"
     run = play(both, HEAD.format(hosts=CHANGED) + READ + body)
     assert run.rc == 0, run
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert changed(run) == {CHANGED: 1}, run
     assert calls(both)[CHANGED] == 4, run  # reading, failed batch, reading, batch
 

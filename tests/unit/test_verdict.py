@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils import verdict
 
-STUCK = "The service kubelet was to be stopped; after 120 s it is start_pending."
+STUCK = "The service kubelet did not stop within 120 s: it is start_pending."
 
 
 def undo_failed(*messages: str, error: str = "sc.exe ended with exit code 1053.") -> str:
@@ -21,7 +21,7 @@ def test_undos_that_failed_for_one_reason_say_it_once() -> None:
     """Eight undo lists of one stuck service gave eight times the same sentence."""
     said = undo_failed(*[STUCK] * 8)
     assert said.count("start_pending") == 1
-    assert f"Putting things back failed as well: {STUCK} The node is blocked" in said
+    assert f"The roll back failed as well: {STUCK} The node is blocked" in said
 
 
 def test_undos_that_failed_for_several_reasons_are_one_sentence_in_their_order() -> None:
@@ -58,4 +58,4 @@ def test_a_sentence_never_ends_twice(answer: dict[str, Any], end: str) -> None:
 
 
 def test_a_reason_that_is_missing_is_said_to_be() -> None:
-    assert verdict.sentence({"answer": "accepted", "outcome": "undone"}).startswith("no reason was given. Everything")
+    assert verdict.sentence({"answer": "accepted", "outcome": "undone"}).startswith("no reason was given. Rolled back")

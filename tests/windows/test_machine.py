@@ -64,7 +64,7 @@ def test_a_configuration_that_containerd_refuses_is_rolled_back(machine: WineBen
     mine = machine.bench.file("refused.toml.j2", 'required_plugins = ["io.containerd.winkube.v1.nowhere"]\n' + text)
     run = machine.site(winkube_containerd_config_template=str(mine))
     assert run.rc != 0, run
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert machine.text(CONFIG) == text
     assert machine.pid(EXE)
     again = machine.converge()
@@ -76,7 +76,7 @@ def test_a_program_that_does_not_work_is_rolled_back(machine: WineBench) -> None
     broken = machine.containerd(machine.version, containerd=ends_at_once())
     run = machine.site(archive=broken)
     assert run.rc != 0, run
-    assert "Everything was put back as it was." in run.output, run
+    assert "Rolled back." in run.output, run
     assert machine.pid(EXE)
     again = machine.converge()
     assert again.recap["win1"].changed == 0, again

@@ -3843,36 +3843,36 @@ function Get-NodeWaitSubject {
   'service' {
    $stable = Get-NodeArgument -Map $Arguments -Name 'stable_s' -Default 0
    if ([double]$stable -gt 0) {
-    return "The service $($Arguments['name']) was to be $($Arguments['state']) for $stable s"
+    return "The service $($Arguments['name']) did not stay $($Arguments['state']) for $stable s"
    }
-   return "The service $($Arguments['name']) was to be $($Arguments['state'])"
+   return "The service $($Arguments['name']) did not become $($Arguments['state'])"
   }
-  'pipe' { return "The pipe $($Arguments['name']) was to be there" }
-  'http' { return "$($Arguments['url']) was to answer $(Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)" }
+  'pipe' { return "The pipe $($Arguments['name']) did not appear" }
+  'http' { return "$($Arguments['url']) did not answer $(Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)" }
   'run' {
    $codes = (Get-NodeExitList -Arguments $Arguments) -join ' or '
-   return "$(Get-NodeCommandText -Arguments $Arguments -Run $Run) was to end with exit code $codes"
+   return "$(Get-NodeCommandText -Arguments $Arguments -Run $Run) did not end with exit code $codes"
   }
-  'file_free' { return "$($Arguments['path']) was to be free for writing" }
+  'file_free' { return "$($Arguments['path']) did not become free for writing" }
   'file' {
    $version = [string](Get-NodeArgument -Map $Arguments -Name 'version' -Default '')
    if ($version -ne '') {
-    return "The file $($Arguments['path']) was to be of version $version"
+    return "The file $($Arguments['path']) did not have version $version"
    }
-   return "The file $($Arguments['path']) was to be there, not empty"
+   return "The file $($Arguments['path']) did not appear, or stayed empty,"
   }
-  'tcp' { return "$($Arguments['host']) was to take connections on TCP port $($Arguments['port'])" }
+  'tcp' { return "$($Arguments['host']) did not take connections on TCP port $($Arguments['port'])" }
   'adapter' {
    $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default 'an IPv4 address')
-   return "The adapter $($Arguments['name']) was to be up with $wanted"
+   return "The adapter $($Arguments['name']) did not come up with $wanted"
   }
   'hns_network' {
    if ([bool](Get-NodeArgument -Map $Arguments -Name 'management_ip' -Default $false)) {
-    return "The HNS network $($Arguments['name']) was to be there with a management address"
+    return "The HNS network $($Arguments['name']) did not appear with a management address"
    }
-   return "The HNS network $($Arguments['name']) was to be there"
+   return "The HNS network $($Arguments['name']) did not appear"
   }
-  default { return "No process of $($Arguments['path']) was to be left" }
+  default { return "The processes of $($Arguments['path']) did not end" }
  }
 }
 
@@ -3926,7 +3926,7 @@ function Invoke-NodeOpWait {
    if ($left -le 0 -or $over) {
     $seconds = [System.Math]::Round([System.Math]::Min($timeout, $watch.Elapsed.TotalSeconds), 1)
     $log = Get-NodeLogEnd -Path ([string](Get-NodeArgument -Map $Arguments -Name 'log' -Default '')) -Run $Run
-    throw "$(Get-NodeWaitSubject -Arguments $Arguments -Run $Run); after $seconds s $($found['seen'])$told.$log"
+    throw "$(Get-NodeWaitSubject -Arguments $Arguments -Run $Run) within $seconds s: $($found['seen'])$told.$log"
    }
    $pause = [double]$interval
    if ($program -ne '' -and $before['processes'].Count -eq 0) {
@@ -4354,7 +4354,7 @@ function Invoke-NodeOpHalt {
   if ($seconds -ge $timeout + $patience + 30) {
    $first = $active[0]
    $spent = [System.Math]::Round($seconds, 1)
-   throw "The service $($first['name']) was to be stopped; after $spent s it is $($first['state']), although its process was ended."
+   throw "The service $($first['name']) did not stop within $spent s: it is $($first['state']), although its process was ended."
   }
   [System.Threading.Thread]::Sleep([int]$pause)
   $pause = [System.Math]::Min([double]5000, $pause * 1.5)

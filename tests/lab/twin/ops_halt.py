@@ -49,7 +49,7 @@ def halt(work: Work, args: Args) -> OpRun:
         if passed >= timeout + patience + 30:
             first = active[0]
             raise OpError(
-                f"The service {first} was to be stopped; after {round(passed, 1):g} s it is "
+                f"The service {first} did not stop within {round(passed, 1):g} s: it is "
                 f"{node.services.state(first)}, although its process was ended."
             )
         yield pause

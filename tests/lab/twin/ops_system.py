@@ -177,7 +177,7 @@ def wait(work: Work, args: Args) -> OpRun:
             since = None
         if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
-            told = f"{_wanted(args)}; after {seconds:g} s {seen}{over[1] if over else ''}.{_log_end(work, args)}"
+            told = f"{_missed(args)} within {seconds:g} s: {seen}{over[1] if over else ''}.{_log_end(work, args)}"
             raise OpError(told, **{"for": kind, "seen": seen})
         yield min(_pause(args, ends), max(0.01, end - clock.now()))
 
@@ -188,29 +188,30 @@ def _pause(args: Args, ends: _Ends) -> float:
     return min(0.1, pause) if args.get("ends_with_program") and not ends.processes else pause
 
 
-def _wanted(args: Args) -> str:
+def _missed(args: Args) -> str:
     kind = str(args["for"])
     if kind == "service":
-        held = f" for {args['stable_s']} s" if args.get("stable_s") else ""
-        return f"The service {args['name']} was to be {args['state']}{held}"
+        stable = args.get("stable_s")
+        became = f"stay {args['state']} for {stable} s" if stable else f"become {args['state']}"
+        return f"The service {args['name']} did not {became}"
     if kind == "pipe":
-        return f"The pipe {args['name']} was to be there"
+        return f"The pipe {args['name']} did not appear"
     if kind == "http":
-        return f"{args['url']} was to answer {args.get('status') or 200}"
+        return f"{args['url']} did not answer {args.get('status') or 200}"
     if kind == "file_free":
-        return f"{args['path']} was to be free for writing"
+        return f"{args['path']} did not become free for writing"
     if kind == "file" and args.get("version"):
-        return f"The file {args['path']} was to be of version {args['version']}"
+        return f"The file {args['path']} did not have version {args['version']}"
     if kind == "file":
-        return f"The file {args['path']} was to be there, not empty"
+        return f"The file {args['path']} did not appear, or stayed empty,"
     if kind == "tcp":
-        return f"{args['host']} was to take connections on TCP port {args['port']}"
+        return f"{args['host']} did not take connections on TCP port {args['port']}"
     if kind == "adapter":
-        return f"The adapter {args['name']} was to be up with {args.get('address') or 'an IPv4 address'}"
+        return f"The adapter {args['name']} did not come up with {args.get('address') or 'an IPv4 address'}"
     if kind == "hns_network":
         with_address = " with a management address" if args.get("management_ip") else ""
-        return f"The HNS network {args['name']} was to be there{with_address}"
-    return f"No process of {args['path']} was to be left"
+        return f"The HNS network {args['name']} did not appear{with_address}"
+    return f"The processes of {args['path']} did not end"
 
 
 def _checks(work: Work, args: Args) -> dict[str, Seen]:
@@ -279,7 +280,7 @@ def _wait_run(work: Work, args: Args) -> OpRun:
             return {"changed": False, **seen}
         if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
-            told = f"{command_text(work, args)} was to end with {_codes(args)}; after {seconds:g} s {said}"
+            told = f"{command_text(work, args)} did not end with {_codes(args)} within {seconds:g} s: {said}"
             raise OpError(f"{told}{over[1] if over else ''}." + _log_end(work, args), **seen)
         yield min(_pause(args, ends), max(0.01, end - clock.now()))
 

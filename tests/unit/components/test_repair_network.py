@@ -83,7 +83,7 @@ def test_flanneld_is_launched_again_until_its_network_is_there_at_most_so_often(
     launches = network.launch_until_there(WANTED, tries, read(made), send, lambda: read(made))
     assert len(launches) == len(sent) == made_times
     assert bool(launches[-1].error) is not works
-    assert all("cbr0 was to be there" in each.error for each in launches[: -1 if works else None])
+    assert all("cbr0 did not appear" in each.error for each in launches[: -1 if works else None])
     assert launches[0].remedy.why == "flanneld is there, but its HNS network cbr0 is not"
     waits = [op.args for op in launches[0].remedy.batch.ops if op.op == "wait" and op.args["for"] == "hns_network"]
     assert [(each["name"], each["timeout_s"], each["management_ip"]) for each in waits] == [("cbr0", 60, True)]

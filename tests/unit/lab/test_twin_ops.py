@@ -287,8 +287,11 @@ def test_long_output_keeps_its_first_and_last_32_kb(node: SimulatedNode) -> None
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"for": "service", "name": "EventLog", "state": "stopped"}, "to be stopped; after 3 s it is running"),
-        ({"for": "service", "name": "nobody", "state": "running"}, "after 3 s it is absent"),
+        (
+            {"for": "service", "name": "EventLog", "state": "stopped"},
+            "did not become stopped within 3 s: it is running",
+        ),
+        ({"for": "service", "name": "nobody", "state": "running"}, "within 3 s: it is absent"),
         ({"for": "pipe", "name": "containerd-containerd"}, "it is not there"),
         ({"for": "http", "url": "http://127.0.0.1:10248/healthz"}, "actively refused it"),
         ({"for": "run", "program": "C:\\none.exe", "args": []}, "could not be started"),
