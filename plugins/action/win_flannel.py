@@ -42,7 +42,7 @@ class ActionModule(KubernetesAction):
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
         """All of flannel; where it is the cluster's, checks and no service."""
-        answers = self._answers_of(options)
+        answers = self._answers_of(options, reading)
         name = options["node_name"]
         if options["managed_by"] == "cluster":
             sets = answers.daemon_sets if answers else None
@@ -54,7 +54,7 @@ class ActionModule(KubernetesAction):
         flannel.check(release=version, node_name=name, warn=lambda text: self.warn_all([text]))
         flannel_conf.check_mode(options["network_mode"], reading.build)
         management = self.management(options, reading)
-        found = answers.problems(options, check=self._task.check_mode) if answers else ()
+        found = answers.problems(options, check=self._unsettled(reading)) if answers else ()
         if problems := (*flannel.range_problems(options, management), *found):
             raise Refused(*problems)
         flannel.prerequisites(layout, reading)
@@ -94,7 +94,7 @@ class ActionModule(KubernetesAction):
             if switch is None or change is None:
                 return reading
             make_plan(self.component, resources, reading)  # refuses now what it would after the connection has broken
-            answers = self._answers_of(options)
+            answers = self._answers_of(options, reading)
             server = flannel.api_server_of(options, answers.server if answers else "")
             batch = virtual_switch.batch(switch, server, reading, self.component)
             if batch is None:
@@ -119,7 +119,7 @@ class ActionModule(KubernetesAction):
         """The steps of the switch before the others; and what flanneld has written fits the node."""
         layout = Layout.of(options["node"])
         last = done[-1]
-        if options["managed_by"] == "service" and not self._task.check_mode:
+        if options["managed_by"] == "service" and not last.reading.predicted:
             mtu = self.management(options, last.reading).adapter.mtu
             if problem := flannel.lease_problem(options, layout, last.reading, mtu):
                 raise NodeError(f"flannel: {problem}")
@@ -143,6 +143,6 @@ class ActionModule(KubernetesAction):
         self.warn_all([*cni_conf.check(text, wanted), *cni_conf.external_warnings(text, options["external_targets"])])
         return text
 
-    def _answers_of(self, options: Mapping[str, Any]) -> Answers | None:
-        waits = options["managed_by"] == "service" and not self._task.check_mode
+    def _answers_of(self, options: Mapping[str, Any], reading: Reading) -> Answers | None:
+        waits = options["managed_by"] == "service" and not self._unsettled(reading)
         return self.of_cluster(options, "flannel", lambda of: Answers.of(of, options["node_name"], waits=waits))

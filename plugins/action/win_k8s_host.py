@@ -52,7 +52,7 @@ class ActionModule(KubernetesAction):
     def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """As every component; reminders only where something changes, or is only planned."""
         result = super()._finished(done, options)
-        if result["changed"] or self._task.check_mode:
+        if result["changed"] or done[-1].reading.predicted:
             self._warn(self._reminders)
         return result
 

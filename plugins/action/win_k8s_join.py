@@ -14,7 +14,7 @@ from ..plugin_utils.cluster.client import Clock, Cluster
 from ..plugin_utils.cluster.endpoint import bootstrap_token
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import join, material, node_object
-from ..plugin_utils.components.join.after_join import Expected, look_after, planned_taints
+from ..plugin_utils.components.join.after_join import Expected, look_after
 from ..plugin_utils.components.join.identities import Identity, identities
 from ..plugin_utils.components.join.joining import LATER, Joining, told
 from ..plugin_utils.components.join.secret_file import SecretFile
@@ -140,11 +140,10 @@ class ActionModule(KubernetesAction):
         cluster = self._found.cluster
         if cluster is None:
             return (), None
-        if self._task.check_mode:
-            node = None if self._found.joins else cluster.node(options["node_name"])
-            return planned_taints(cluster, node, options["taints"]) if node else (), node
+        if self._task.check_mode and self._found.joins:
+            return (), None
         expected = Expected.of(options, layout, reading, joins=self._found.joins)
-        report = look_after(cluster, expected, Clock())
+        report = look_after(cluster, expected, Clock(), check=self._task.check_mode)
         for sentence in report.warnings:
             self.warn_once(sentence)
         return report.steps, report.node

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from ..plugin_utils import preflight
+from ..plugin_utils import node_plan, preflight
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.registry import COMPONENTS
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node_action import NodeAction
@@ -24,6 +26,10 @@ class ActionModule(NodeAction):
         reading = self.reading(options, layout)
         if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout))):
             raise Refused(*problems)
+        if options["plan"]:
+            plan = node_plan.plan_node(self, self._link, reading, ACTIONS, self._takes_part)
+            told = {"changed": False, "plan": plan.told(), "winkube": {"calls": self._link.calls}}
+            return told | self.facts(plan.reading)
         system = reading.parts.get("system", {})
         info = {
             "system": system,
@@ -41,13 +47,15 @@ class ActionModule(NodeAction):
         """The variables as later tasks of this run will see them, and which roles take part in it."""
         names = {name: f"{preflight.PREFIX}{name}" for name in preflight.NAMES}
         values = {name: self._value_of(full) for name, full in names.items() if full in self._task_vars}
-        run_tags, skipped = ({str(tag) for tag in self._task_vars.get(f"ansible_{kind}_tags") or ()} for kind in _TAGS)
-        return preflight.Run(
-            values,
-            reading,
-            lambda role: role not in skipped and bool({"all", "tagged", role} & (run_tags or {"all"})),
-            layout,
-        )
+        return preflight.Run(values, reading, self._takes_part, layout)
+
+    def _takes_part(self, role: str) -> bool:
+        """Whether the tags of the run leave this role in it: its task has its name, and the tags of the play."""
+        run, skip = ({str(tag) for tag in self._task_vars.get(f"ansible_{kind}_tags") or ()} for kind in _TAGS)
+        return node_plan.takes_part({role, *map(str, self._task.tags)} - {"always"}, run or {"all"}, skip)
 
 
 _TAGS = ("run", "skip")
+ACTIONS = {each.module: import_module(f"{__package__}.{each.module}").ActionModule for each in COMPONENTS}
+"""The components' actions. They are loaded before workers are forked, as this one is."""
+node_plan.parts()

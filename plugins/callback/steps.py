@@ -19,6 +19,8 @@ author: The winkube.node authors
 description:
   - Prints the C(steps) of a result as one line each, after the line of the stdout callback. Results without C(steps)
     print nothing.
+  - Of a plan for a whole node, which the first task of C(site.yml) makes, it prints one line, with how many steps each
+    role has; with C(-v) each step.
   - Enable it with C(callbacks_enabled = winkube.node.steps).
 """
 
@@ -38,6 +40,31 @@ class CallbackModule(CallbackBase):
     def _print(self, result: Any) -> None:
         host = result.host.get_name() if hasattr(result, "host") else result._host.get_name()
         values = result.result if hasattr(result, "result") else result._result
+        plan = values.get("plan")
+        if isinstance(plan, dict) and isinstance(plan.get("steps"), dict):
+            self._print_plan(host, plan)
         for step in values.get("steps") or ():
             if isinstance(step, dict) and "text" in step:
                 self._display.display(f"  {host}: {step['text']}", color=C.COLOR_CHANGED)
+
+    def _print_plan(self, host: str, plan: dict[str, Any]) -> None:
+        steps: dict[str, list[str]] = plan["steps"]
+        color = C.COLOR_CHANGED if steps else C.COLOR_OK
+        self._display.display(f"  {host}: {_summary(plan)}", color=color)
+        if self._display.verbosity:
+            for role, texts in steps.items():
+                for text in texts:
+                    self._display.display(f"  {host}: {role}: {text}", color=color)
+
+
+def _summary(plan: dict[str, Any]) -> str:
+    """One line: nothing differs, or how many steps there are to take, by role."""
+    steps: dict[str, list[str]] = plan["steps"]
+    counts = {role: len(texts) for role, texts in steps.items()}
+    total = sum(counts.values())
+    told = f"{total} step{'' if total == 1 else 's'}: " + ", ".join(f"{role} {count}" for role, count in counts.items())
+    if plan.get("converged"):
+        return "nothing differs"
+    if plan.get("whole", True):
+        return told
+    return f"{told if counts else 'nothing differs so far'}; the rest is planned by its tasks"

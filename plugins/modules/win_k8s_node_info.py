@@ -43,6 +43,14 @@ options:
         user of the kubeconfig may do in the cluster.
     type: bool
     default: false
+  plan:
+    description:
+      - Whether to plan all components that take part in a run of C(site.yml) here, as their tasks would in check mode,
+        each with what the one before would leave. What one of them would refuse is refused before anything is changed.
+      - The variables are those of the roles, which have to be known where this task is. The result then has C(plan)
+        in place of C(node).
+    type: bool
+    default: false
 seealso:
   - module: winkube.node.win_containerd
 """
@@ -61,7 +69,7 @@ EXAMPLES = r"""
 RETURN = r"""
 node:
   description: What was read.
-  returned: always
+  returned: without O(plan)
   type: dict
   contains:
     system:
@@ -76,6 +84,20 @@ node:
       type: dict
     errors:
       description: What could not be read, and why.
+      type: dict
+plan:
+  description: What the run would change.
+  returned: with O(plan)
+  type: dict
+  contains:
+    converged:
+      description: Whether nothing differs, so that no further task is needed.
+      type: bool
+    whole:
+      description: Whether all of it could be planned; a variable may have no value before another task has run.
+      type: bool
+    steps:
+      description: For each role that would change something, the sentences of its steps.
       type: dict
 winkube:
   description: How it was read.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import drain, restart, verdict
+from . import argument_spec, drain, restart, verdict
 from .argument_spec import plain
 from .components.layout import Layout
 from .components.registry import read_plan
@@ -45,6 +45,8 @@ class ComponentAction(NodeAction):
     component: str
     _emptied: tuple[str, ...] = ()
     """What was done to empty the node before it was changed."""
+    _left: Reading
+    """The node as the task leaves it."""
     deadline_s: int = 900
     """So long the node may work on a batch before it rolls it back."""
 
@@ -77,6 +79,32 @@ class ComponentAction(NodeAction):
             f"{self.component}: after {RESTARTS} restarts the machine still has to be restarted: {'; '.join(reasons)}. "
             "Something on it reverts the change, or another installation is under way."
         )
+
+    @classmethod
+    def planned(
+        cls, first: NodeAction, arguments: Mapping[str, Any], reading: Reading, answers: dict[str, Any]
+    ) -> tuple[dict[str, Any], Reading]:
+        """What a task with these arguments would do to the node of `first`, as in check mode: its result, and the
+        reading as it would be. Nothing is changed. `answers` are the cluster's, which those that are planned share."""
+        task = first._task.copy(exclude_parent=True)
+        task.args, task.check_mode, task.diff = dict(arguments), True, False
+        action = cls(
+            task=task,
+            connection=first._connection,
+            play_context=first._play_context,
+            loader=first._loader,
+            templar=first._templar,
+            shared_loader_obj=first._shared_loader_obj,
+        )
+        action._task_vars, action._link, action._given = first._task_vars, first._link, reading
+        action.__dict__["_answers"] = answers
+        options = plain(action.validate_argument_spec(argument_spec=argument_spec.of_module(cls.module))[1])
+        result = action.work(options, Layout.of(options["node"]))
+        return result, action._left
+
+    def _unsettled(self, reading: Reading) -> bool:
+        """Whether this is only planned, and behind changes that are only planned as well."""
+        return bool(self._task.check_mode) and reading.predicted
 
     def _converged(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> _Done:
         """Plan and act; when the node is no longer as it was read, read it again and plan anew."""
@@ -189,6 +217,7 @@ class ComponentAction(NodeAction):
         )
         if reasons:
             result |= {"changed": result["changed"] or restarts, "rebooted": restarts and not self._task.check_mode}
+        self._left = last.reading
         facts = self.facts(last.reading)
         if self._task.check_mode and facts:
             facts["ansible_facts"][FACT]["planned"] = self._planned(steps)

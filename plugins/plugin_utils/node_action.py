@@ -44,6 +44,8 @@ class NodeAction(ActionBase):
     module: ClassVar[str]
 
     _supports_async = False
+    _given: Reading | None = None
+    """The reading to plan with, where the first task of a run plans for this action."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Makes the argument_spec and reads which variables there are: Ansible loads an action before it forks its
@@ -101,9 +103,17 @@ class NodeAction(ActionBase):
     def _value_of(self, name: str) -> Any:
         """A variable's value; what cannot be had now is not judged."""
         try:
-            return plain(self._templar.template(self._task_vars[name]))
+            return self.render_value(self._task_vars[name])
         except AnsibleError:
             return None
+
+    def render_value(self, value: Any) -> Any:
+        """A value with its templates filled in. AnsibleError if that cannot be done now."""
+        return plain(self._templar.template(value))
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition, as `when` has it, is true for this host. AnsibleError if nobody can tell now."""
+        return bool(self._templar.evaluate_conditional(condition))
 
     def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to roll back a batch of before has changed, also if there was nothing else to
@@ -117,6 +127,8 @@ class NodeAction(ActionBase):
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """This run's reading if it can be believed, else a new one."""
+        if self._given is not None:
+            return self._given
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
         if self._may_use(fact) and not options["refresh"]:
             known = usable(
@@ -141,7 +153,7 @@ class NodeAction(ActionBase):
 
     def facts(self, reading: Reading) -> dict[str, Any]:
         """The reading for the next task; not from a loop or a delegated task, whose facts would be another node's."""
-        if self._is_for_others():
+        if self._is_for_others() or self._given is not None:
             return {}
         run_id.mend(self._host)
         return {"ansible_facts": {FACT: {**reading.to_fact(), "host": self._host}}}

@@ -6,17 +6,19 @@ import statistics
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.calls import Recorder, components, excepted
 from tests.bench.figures import Figures
-from tests.bench.fleet import Fleet, Measured
+from tests.bench.fleet import PEER_CALLS, Fleet, Measured
 from tests.integration.whole import OVERLAY
 
 FEW = 10
 HOSTS = 5
 RUNS = 5
 LATENCY_S = 0.5
+THOUSAND = 1000
 _STARTED = time.monotonic()
 
 
@@ -25,16 +27,29 @@ def say(text: str) -> None:
     print(f"bench {time.monotonic() - _STARTED:5.0f} s: {text}", file=sys.stderr, flush=True)
 
 
-def ratio(fleet: Fleet) -> float:
-    """Median of the converged site.yml over median of win_ping, runs interleaved."""
+@dataclass(frozen=True)
+class Compared:
+    """A converged site.yml beside win_ping alone and beside the peer's calls, the same nodes and latency."""
+
+    ratio: float
+    peer_ratio: float
+    cpu_s_per_node: float
+
+
+def compare(fleet: Fleet) -> Compared:
+    """Medians of interleaved runs; the peer's calls are run once."""
     fleet.latency(LATENCY_S)
-    site, ping = [], []
+    site, ping, worked = [], [], []
     for number in range(RUNS):
         ping.append(fleet.ping().seconds)
-        site.append(fleet.site().seconds)
+        run = fleet.site()
+        site.append(run.seconds)
+        worked.append(run.cpu_s)
         say(f"{HOSTS} nodes, run {number + 1} of {RUNS}: win_ping {ping[-1]:.2f} s, site.yml {site[-1]:.2f} s")
+    peer = fleet.peer().seconds
+    say(f"{HOSTS} nodes, the peer's {PEER_CALLS} calls: {peer:.0f} s")
     fleet.latency(0.0)
-    return ratio_of(site, ping)
+    return Compared(ratio_of(site, ping), peer / statistics.median(site), statistics.median(worked) / HOSTS)
 
 
 def converged(fleet: Fleet, count: int) -> Measured:
@@ -87,7 +102,7 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         calls = list(recorder.calls)
         say(f"{HOSTS} whole nodes made in {made.seconds:.0f} s with {made.calls[first]} calls each")
         again = fleet.site()
-        times = ratio(fleet)
+        compared = compare(fleet)
         if whole_fleet:
             few, lot = converged(fleet, FEW), converged(fleet, many)
     finally:
@@ -105,7 +120,10 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         changed_calls=max(made.calls.values()),
         changed_components=components(calls),
         changed_excepted=excepted(calls),
-        ratio_to_win_ping=times,
+        ratio_to_win_ping=compared.ratio,
+        peer_calls_ratio=compared.peer_ratio,
+        cpu_s_per_node=compared.cpu_s_per_node,
+        bytes_per_call=max(again.sent.values()),
         calls_per_node_10=calls_few,
         calls_per_node_100=calls_many,
         bytes_per_node_10=bytes_few,
@@ -114,5 +132,7 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         peak_rss_100=lot.peak_rss,
         seconds_10=few.seconds,
         seconds_100=lot.seconds,
+        nodes_1000_s=lot.seconds if many == THOUSAND else None,
+        rss_1000_ratio=lot.peak_rss / few.peak_rss if many == THOUSAND and few.peak_rss and lot.peak_rss else None,
         remarks=odd_calls + odd_bytes,
     )

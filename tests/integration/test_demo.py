@@ -24,7 +24,7 @@ def run(*command: str, env: dict[str, str] | None = None) -> subprocess.Complete
 def test_the_demo_shows_all_it_promises() -> None:
     shown = run(sys.executable, "-m", "tests.demo")
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    recaps = re.findall(r"^sample\s+: ok=3\s+changed=(\d)", shown.stdout, re.MULTILINE)
+    recaps = re.findall(r"^sample\s+: ok=\d+\s+changed=(\d)", shown.stdout, re.MULTILINE)
     assert recaps == ["2", "0"]
     assert "The lab counted 1 remote call." in shown.stdout
     assert "installed containerd 1.7.11 from http://xyz/containerd.exe, not verified" in shown.stdout

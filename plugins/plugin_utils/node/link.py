@@ -149,7 +149,7 @@ class Link:
 
     `reset` closes the connection, `abandon` what is left of one that has gone silent; `reconnect_s` is how long a lost
     node is waited for; `answer_s` how long a node may take for an answer, beside what it works on meanwhile;
-    `runner_mode` is `task` (a SYSTEM scheduled task) or `inline`.
+    `runner_mode` is `task` (a SYSTEM scheduled task) or `inline`. `noted` hears of everything that was read.
     """
 
     execute: Execute
@@ -163,6 +163,7 @@ class Link:
     clock: Clock = field(default_factory=Clock)
     within: Within = within
     notice: Callable[[str], None] = lambda sentence: None
+    noted: Callable[[Mapping[str, Any], Sequence[Query]], None] = lambda parts, queries: None
     calls: int = 0
     recovered: list[dict[str, Any]] = field(default_factory=list)
     """Batches of before that the node has finished or rolled back on this task's behalf: `{id, outcome}`."""
@@ -181,6 +182,7 @@ class Link:
         if answer.get("failed") or "parts" not in answer:
             raise NodeError(f"The node could not be read: {answer.get('msg', 'the probe gave no parts')}")
         parts: dict[str, Any] = answer["parts"]
+        self.noted(parts, queries)
         return parts
 
     def _read_again(self, args: dict[str, Any], silence: Silence) -> dict[str, Any]:

@@ -344,18 +344,18 @@ def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
 
 @pytest.mark.row("SE-03")
 @pytest.mark.parametrize(
-    ("changed", "check", "said"), [(False, False, False), (True, False, True), (False, True, True)]
+    ("changed", "planned", "said"), [(False, False, False), (True, False, True), (False, True, True)]
 )
 def test_a_reminder_is_said_where_something_changes_or_is_planned(
-    monkeypatch: pytest.MonkeyPatch, changed: bool, check: bool, said: bool
+    monkeypatch: pytest.MonkeyPatch, changed: bool, planned: bool, said: bool
 ) -> None:
     heard: list[str] = []
     action = object.__new__(ActionModule)
     action._reminders = ("the disk",)
-    action._task = SimpleNamespace(check_mode=check, delegate_to="win1")
+    action._task = SimpleNamespace(delegate_to="win1")
     monkeypatch.setattr(ComponentAction, "_finished", lambda *_given: {"changed": changed})
     monkeypatch.setattr(action, "warn_once", heard.append)
-    action._finished((), {})
+    action._finished((SimpleNamespace(reading=Reading(predicted=planned)),), {})
     assert heard == ["win1: the disk"] * said
 
 

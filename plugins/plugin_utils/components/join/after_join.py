@@ -137,12 +137,12 @@ class Report:
     node: Object
 
 
-def look_after(cluster: Cluster, expected: Expected, clock: Clock) -> Report:
-    """Wait, approve, patch. ClusterError if the Node or its podCIDR does not come, or its labels are not a Windows
-    node's."""
+def look_after(cluster: Cluster, expected: Expected, clock: Clock, *, check: bool = False) -> Report:
+    """Wait, approve, patch; with `check` only what would be. ClusterError if the Node or its podCIDR does not come, or
+    its labels are not a Windows node's."""
     node = _node(cluster, expected, clock)
-    steps, warnings = _certificates(cluster, expected, clock, node)
-    node, patched = _taints(cluster, expected, node)
+    steps, warnings = _certificates(cluster, expected, clock, node, check=check)
+    node, patched = _taints(cluster, expected, node, check=check)
     if problems := node_object.label_problems(node, architecture=expected.architecture, build=expected.build):
         raise ClusterError(
             f"The Node {expected.name} has joined, but {'; '.join(problems)}: the kubelet sets these labels, so either "
@@ -172,7 +172,7 @@ def _node(cluster: Cluster, expected: Expected, clock: Clock) -> Object:
 
 
 def _certificates(
-    cluster: Cluster, expected: Expected, clock: Clock, node: Mapping[str, Any]
+    cluster: Cluster, expected: Expected, clock: Clock, node: Mapping[str, Any], *, check: bool
 ) -> tuple[list[str], list[str]]:
     """Every request of this node for a serving certificate: approved if it is right, else a warning."""
     steps, warnings = [], []
@@ -189,7 +189,8 @@ def _certificates(
                 f"it (kubectl describe csr {label}) and deny it if nobody can say whose it is."
             )
             continue
-        cluster.patch(f"{REQUESTS}/{label}/approval", approval(found, expected.name))
+        if not check:
+            cluster.patch(f"{REQUESTS}/{label}/approval", approval(found, expected.name))
         steps.append(f"approve the serving certificate of {expected.name} ({label})")
     return steps, warnings
 
@@ -217,12 +218,14 @@ def planned_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tup
     return (node_object.taint_step(name, added, cluster.items(node_object.pods_of(name))),)
 
 
-def _taints(cluster: Cluster, expected: Expected, node: Object) -> tuple[Object, tuple[str, ...]]:
+def _taints(cluster: Cluster, expected: Expected, node: Object, *, check: bool) -> tuple[Object, tuple[str, ...]]:
     for attempt in range(3):
         patch = node_object.with_taints(node, expected.taints)
         if patch is None:
             return node, ()
         steps = planned_taints(cluster, node, expected.taints)
+        if check:
+            return node, steps
         try:
             patched = cluster.patch(f"/api/v1/nodes/{expected.name}", patch)
         except ClusterError as error:
