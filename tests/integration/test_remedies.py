@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding imp
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
 
 from tests.integration.lab import ROOT, Bench
-from tests.integration.whole import BRIDGE, Whole
+from tests.integration.whole import BRIDGE, OVERLAY, Whole
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.programs.builds import build, tar_gz
@@ -42,7 +43,7 @@ PLAY = """
     - winkube.node.hns_check:
         node: "{{ winkube_node }}"
         node_name: "{{ winkube_node_name }}"
-        network_name: cbr0
+        network_name: "{{ 'vxlan0' if winkube_network_mode == 'overlay' else 'cbr0' }}"
         network_mode: "{{ winkube_network_mode }}"
         interface_name: "{{ winkube_interface_name }}"
         cluster_cidr: "{{ winkube_cluster_cidr }}"
@@ -230,6 +231,43 @@ def delete_node(whole: Whole) -> None:
     whole.cluster.advance(5)
 
 
+def rule_lost(node: SimulatedNode) -> None:
+    node.hns.delete_policy_list(node.hns.policy_lists[0]["ID"])
+
+
+def rule_of_nothing(node: SimulatedNode) -> None:
+    first = node.hns.policy_lists[0]
+    policies = [{**each, "VIPs": ["10.96.77.77"]} for each in first["Policies"]]
+    node.hns.create_policy_list({"References": first["References"], "Policies": policies})
+
+
+def of_overlay(service: str, pattern: str, new: str) -> Break:
+    """Somebody edits the command line of a service that no wrapper runs."""
+
+    def work(node: SimulatedNode) -> None:
+        line = str(node.registry.get(rf"HKLM\SYSTEM\CurrentControlSet\Services\{service}", "ImagePath"))
+        assert re.search(pattern, line), line
+        node.run(SC, ["stop", service])
+        node.clock.advance(5)
+        node.run(SC, ["config", service, "binPath=", re.sub(pattern, new, line)])
+        node.run(SC, ["start", service])
+
+    return on_node(work)
+
+
+def rules_of_another_vip(node: SimulatedNode) -> None:
+    first = node.hns.policy_lists[0]
+    node.hns.delete_policy_list(first["ID"])
+    policies = [{**each, "SourceVIP": "10.244.250.250"} for each in first["Policies"]]
+    node.hns.create_policy_list({"References": first["References"], "Policies": policies})
+
+
+def hns_anew(node: SimulatedNode) -> None:
+    node.run(SC, ["stop", "hns"])
+    node.clock.advance(5)
+    node.run(SC, ["start", "hns"])
+
+
 CASES = (
     Case("kubelet.stopped", stop("kubelet")),
     Case("flannel.stopped", stop("flanneld")),
@@ -286,6 +324,16 @@ CASES = (
     Case("node.address", argue("kubelet", "--node-ip=192.168.122.231", "--node-ip=192.168.122.77")),
     Case("hns.network-pod-cidr", another_range),
     Case("node.absent", delete_node),
+    Case("kube-proxy.rule-missing", on_node(rule_lost)),
+    Case("kube-proxy.rule-stale", on_node(rule_of_nothing)),
+    Case("cni.version", edit(CNI_CONF, '"cniVersion": "', '"cniVersion": "7')),
+    Case("hns.restarted", on_node(hns_anew)),
+)
+
+OF_OVERLAY = (
+    Case("kube-proxy.source-vip", of_overlay("kube-proxy", r" --source-vip=\S+", "")),
+    Case("kube-proxy.rule-source-vip", on_node(rules_of_another_vip)),
+    Case("cni.provider-address", edit(CNI_CONF, '"192.168.122.231"', '"192.168.122.77"')),
 )
 
 
@@ -304,10 +352,23 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
         bench.close()
 
 
-def look(whole: Whole) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="module")
+def overlay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """The same of the other mode."""
+    bench = Bench(tmp_path_factory.mktemp("overlay"))
+    try:
+        made = Whole(bench, OVERLAY, containers=True)
+        made.converge()
+        made.cluster.advance(30)
+        yield made
+    finally:
+        bench.close()
+
+
+def look(whole: Whole, **more: Any) -> dict[str, dict[str, Any]]:
     """The findings by id, of both selections: the same id has the same remedy in each."""
     into = whole.bench.directory / "found.json"
-    run = whole.site(playbook=whole.bench.play(PLAY, "look.yml"), into=str(into), **OPTIONAL)
+    run = whole.site(playbook=whole.bench.play(PLAY, "look.yml"), into=str(into), **more)
     assert run.rc == 0, run
     said: dict[str, list[dict[str, Any]]] = json.loads(Path(into).read_text(encoding="utf-8"))
     found: dict[str, dict[str, Any]] = {}
@@ -318,18 +379,64 @@ def look(whole: Whole) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.id))
 def test_the_command_that_a_finding_names_mends_it(whole: Whole, case: Case) -> None:
+    mends(whole, case, **OPTIONAL)
+
+
+@pytest.mark.parametrize("case", OF_OVERLAY, ids=lambda case: str(case.id))
+def test_the_command_mends_it_on_an_overlay(overlay: Whole, case: Case) -> None:
+    mends(overlay, case)
+
+
+def test_a_node_whose_mode_was_changed_is_switched(overlay: Whole) -> None:
+    """Nothing is broken: the inventory names the other mode. That the wanted network is missing follows from it."""
+    mode = {"winkube_network_mode": "l2bridge"}
+    of_cluster = ("kube-flannel", "kube-flannel-cfg")
+    given = overlay.cluster.store.get(BY_NAME["ConfigMap"], *of_cluster)
+    net_conf = given["data"]["net-conf.json"].replace("vxlan", "host-gw")
+    overlay.cluster.store.replace(BY_NAME["ConfigMap"], *of_cluster, {**given, "data": {"net-conf.json": net_conf}})
+    first = next(iter(look(overlay, **mode)))
+    assert first == "hns.network-type"
+    mends(overlay, Case("hns.network-type", on_node(lambda node: None)), **mode)
+
+
+def mends(whole: Whole, case: Case, **more: Any) -> None:
     case.break_it(whole)
     whole.cluster.advance(15)
-    found = look(whole)
+    found = look(whole, **more)
     assert set(case.ids) <= set(found), (case.ids, sorted(found))
     for each in case.ids:
         command, *words = found[each]["remedy"]["command"].split()
         assert command == "ansible-playbook"
-        run = whole.site(*words[1:], playbook=words[0], **OPTIONAL)
-        assert run.rc == 0, run.output[-3000:]
+        playbooks = [each for each in words if each.startswith("winkube.node.")]
+        rest = words[len(playbooks) :]
+        for playbook in playbooks:
+            run = whole.site(*rest, playbook=playbook, **more)
+            assert run.rc == 0, run.output[-3000:]
     whole.cluster.advance(60)
-    left = look(whole)
+    left = look(whole, **more)
     assert not left, (case.id, {one["id"]: one["seen"] for one in left.values()}, run.stdout[-3000:])
+
+
+CONTRADICTIONS = (
+    (SUBNET_ENV, "FLANNEL_SUBNET=10.244.", "FLANNEL_SUBNET=10.244.9"),
+    (SUBNET_ENV, "FLANNEL_MTU=1", "FLANNEL_MTU=8"),
+    (CNI_CONF, '"cbr0"', '"cbr1"'),
+    (NET_CONF, '"host-gw"', '"vxlan"'),
+    (NET_CONF, "10.244.0.0/16", "10.5.0.0/16"),
+)
+"""One file of the node against another, or against what HNS has."""
+
+
+def test_converging_never_says_ok_while_files_and_network_contradict_each_other(whole: Whole) -> None:
+    said_ok = []
+    for path, old, new in CONTRADICTIONS:
+        edit(path, old, new)(whole)
+        run = whole.site("--check", **OPTIONAL)
+        if run.rc == 0 and not run.recap["win1"].changed and "WARNING" not in run.output:
+            said_ok.append(new)
+        edit(path, new, old)(whole)
+    assert said_ok == []
+    assert whole.site("--check", **OPTIONAL).recap["win1"].changed == 0, "without one it does"
 
 
 REPAIR = ROOT / "playbooks" / "repair.yml"
@@ -367,5 +474,5 @@ def test_repair_by_a_finding_says_first_what_it_would_do_and_refuses_with_the_re
 
 def test_what_has_no_such_case_is_advice() -> None:
     """A remedy with a command that nobody has tried stands in the table as advice."""
-    tried = {each for case in CASES for each in case.ids}
+    tried = {each for case in (*CASES, *OF_OVERLAY) for each in case.ids} | {"hns.network-type"}
     assert {check.id for check in CHECKS if check.remedy.action != Action.ADVICE} == tried

@@ -117,6 +117,14 @@ CHECKS: tuple[Check, ...] = (
         "curl.exe -k https://<address>:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
     ),
     said(
+        "start.no-kubeconfig",
+        "A program knows no cluster",
+        "It was given neither --kubeconfig nor the token of a service account. In a HostProcess container containerd "
+        "before 1.7 lays that token below $CONTAINER_SANDBOX_MOUNT_POINT, where the program does not look.",
+        "Give it a kubeconfig, or the pod its service account; for HostProcess containers take containerd 1.7 or "
+        "newer.",
+    ),
+    said(
         "cluster.proxy",
         "A proxy answers in place of the API server",
         "HTTPS_PROXY is set for the program, or for the machine, and NO_PROXY has neither the API server's name nor "

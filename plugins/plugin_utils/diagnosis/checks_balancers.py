@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ..network.model import LoadBalancer, PolicyList
 from .check import Check, Needs, Seen, inside, listed, ranges
 from .finding import ERROR, WARNING
-from .remedies import KUBE_PROXY, POLICY_LISTS, RESTART_KUBE_PROXY
+from .remedies import POLICY_LISTS, RESTART_KUBE_PROXY
 from .scene import Scene
 
 Key = tuple[str, int, str]
@@ -157,7 +157,7 @@ CHECKS = (
         ERROR,
         "A rule has another source VIP",
         "The node's range has changed, or the rule is older than kube-proxy's last start.",
-        KUBE_PROXY,
+        POLICY_LISTS,
         _source_vip,
         "kubernetes/kubernetes#100962",
         explains=("traffic.*",),

@@ -15,7 +15,7 @@ from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
 from .check import Check, Seen, listed
 from .finding import ERROR, WARNING
-from .remedies import FLANNEL_FILES, LAUNCH_FLANNELD, RESTART_KUBE_PROXY, START_HNS, START_VMCOMPUTE, advice, converge
+from .remedies import AFTER_HNS, FLANNEL_FILES, LAUNCH_FLANNELD, START_HNS, START_VMCOMPUTE, advice, converge
 from .scene import COMPUTE_SERVICE, HNS_SERVICE, Scene
 
 DISABLED = 4
@@ -333,7 +333,7 @@ CHECKS = (
         "HNS was restarted under kube-proxy",
         "With HNS its endpoints and rules were lost; kube-proxy may try for ever to make rules that it believes to be "
         "there (0xb7).",
-        RESTART_KUBE_PROXY,
+        AFTER_HNS,
         _hns_restarted,
         "kubernetes/kubernetes#139519",
         explains=("kube-proxy.*",),

@@ -12,6 +12,7 @@ from itertools import combinations
 from ..components.flannel.subnet_env import VXLAN_OVERHEAD
 from ..network.model import Network
 from .check import Check, Needs, Seen, listed, ranges
+from .expectations import NETWORKS
 from .finding import ERROR, WARNING
 from .remedies import LAUNCH_FLANNELD, REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice
 from .scene import Scene
@@ -34,6 +35,11 @@ def _type(scene: Scene) -> Iterator[Seen]:
     network, wanted = scene.pod_network, scene.expect.network_mode.casefold()
     if network is not None and wanted and network.type != wanted:
         yield Seen(f"network {network.name}", f"its type is {network.type}", wanted)
+    if network is None and wanted in NETWORKS and scene.expect.network_name:
+        own = {*NETWORKS.values(), scene.cni_conf.name if scene.cni_conf else ""}
+        for each in scene.hns.networks:
+            if each.name in own and each.type in NETWORKS and each.type != wanted:
+                yield Seen(f"network {each.name}", f"its type is {each.type}", f"{scene.expect.network_name}, {wanted}")
 
 
 def _subnet(scene: Scene) -> Iterator[Seen]:
@@ -176,7 +182,10 @@ CHECKS = (
         "The node was switched between l2bridge and overlay without removing the old network.",
         SWITCH_MODE,
         _type,
-        explains=("hns.network-other-mode", "cni.plugin-type", "flannel.*", "kube-proxy.*", "hns.endpoint-*", "pod.*"),
+        explains=(
+            *("hns.no-network", "hns.network-other-mode", "cni.plugin-type", "cni.network-name", "cni.exceptions"),
+            *("flannel.*", "kube-proxy.*", "hns.endpoint-*", "node.not-ready", "pod.*"),
+        ),
     ),
     Check(
         "hns.network-range",

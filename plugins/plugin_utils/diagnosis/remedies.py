@@ -46,6 +46,14 @@ START_HNS = Remedy(
     (),
     _NO_NETWORK,
 )
+AFTER_HNS = Remedy(
+    "Restart flanneld and kube-proxy, which make their endpoints and rules anew; delete the pods whose endpoints are "
+    "gone.",
+    Action.RESTART,
+    ("flannel", "kube_proxy"),
+    (),
+    _NO_NETWORK,
+)
 START_VMCOMPUTE = Remedy("Set the service vmcompute to start on demand, and start it.", Action.RESTART, ("vmcompute",))
 LAUNCH_FLANNELD = Remedy(
     "Launch flanneld until its network is there; if it does not come, flanneld's log says why.",

@@ -58,6 +58,8 @@ PROVEN = frozenset(
         *("flannel.net-conf-name", "flannel.net-conf-backend", "flannel.net-conf-network", "flannel.mtu"),
         *("flannel.bridge-endpoint", "kube-proxy.cluster-cidr"),
         *("kube-proxy.rule-twice", "node.address"),
+        *("kube-proxy.rule-missing", "kube-proxy.rule-stale", "cni.version", "hns.restarted"),
+        *("kube-proxy.source-vip", "kube-proxy.rule-source-vip", "cni.provider-address", "hns.network-type"),
         *("flannel.no-subnet-env", "flannel.subnet-env-stale", "flannel.subnet-env-invalid", "flannel.iface"),
         *("cni.absent", "cni.unreadable", "cni.exceptions", "cni.network-name", "cni.plugin-type"),
         *("cni.dockershim-form", "cni.old-form", "cni.policy-without-settings", "cni.policy-case", "cni.policies-key"),

@@ -29,6 +29,11 @@ GENERAL: tuple[Message, ...] = (
         r"connection was aborted by the software in your host machine",
         "learn.microsoft.com WSAECONNABORTED (10053); rancher/rancher#46344",
     ),
+    Message(
+        "node.not-ready",
+        r"Kubelet (?:stopped posting|never posted) node status|NodeStatusUnknown|KubeletNotReady",
+        "kubernetes/kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go; rancher/rancher#27974",
+    ),
     Message("pod.stuck", r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox", _PAGE),
 )
 """After it."""

@@ -200,6 +200,11 @@ MESSAGES: tuple[Message, ...] = (
         "aws-ia/terraform-aws-eks-blueprints#193; rancher/rancher#20156",
     ),
     Message(
+        "start.no-kubeconfig",
+        "no configuration has been provided, try setting KUBERNETES_MASTER|unable to load in-cluster configuration",
+        "kubernetes/client-go rest/config.go, tools/clientcmd/client_config.go; kubernetes-sigs/sig-windows-tools#343",
+    ),
+    Message(
         "cluster.proxy",
         r"\b(?:Get|Post|Put|Patch|Head|Delete) \"?https://[^\"\s]+\"?: (?:Forbidden|Proxy Authentication Required|"
         r"Bad Gateway|Service Unavailable|Gateway Timeout)\s*$",
