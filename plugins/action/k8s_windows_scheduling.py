@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import yaml
@@ -21,6 +22,7 @@ from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
 from ..plugin_utils.scheduling.runtime_class import COLLECTION
+from ..plugin_utils.scheduling.stranded import stranded
 
 display = Display()
 
@@ -62,7 +64,9 @@ class ActionModule(ActionBase):
                     f"runtime {wanted.handler} is not known."
                 )
         classes = cluster.items(COLLECTION) if wanted.runtime_classes else ()
-        changes = converge.plan(wanted, nodes, classes, machines, lambda name: cluster.items(node_object.pods_of(name)))
+        pods = cache(lambda name: tuple(cluster.items(node_object.pods_of(name))))
+        changes = converge.plan(wanted, nodes, classes, machines, pods)
+        left = stranded(nodes, wanted.taints, pods)
         check_mode = self._task.check_mode
         if changes and not check_mode:
             for change in changes:
@@ -71,6 +75,7 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = {
             "changed": bool(changes),
             "steps": as_steps((change.text for change in changes), planned=bool(check_mode)),
+            "stranded": left,
             **report.report(nodes, server, wanted.taints, machines),
         }
         if self._task.diff and changes:

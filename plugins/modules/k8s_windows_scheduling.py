@@ -111,6 +111,45 @@ steps:
       description: V(done), or V(planned) in check mode.
       type: str
   sample: [{text: created the RuntimeClass windows-2022, state: done}]
+stranded:
+  description: The pods of Nodes that get a taint which no Windows node would take any more once they are made anew,
+    since they do not tolerate it. In check mode, those for which this would be so.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    pod:
+      description: Namespace and name.
+      type: str
+    owner:
+      description: Who makes it anew.
+      type: str
+    node:
+      description: The Node that it runs on.
+      type: str
+    advice:
+      description: What the linter says of its scheduling.
+      type: list
+      elements: dict
+      contains:
+        rule:
+          description: The rule.
+          type: str
+        message:
+          description: What is wrong.
+          type: str
+        remedy:
+          description: What to do.
+          type: str
+  sample:
+    - pod: default/web-7d4b9c6f5-x2x4z
+      owner: Deployment web
+      node: win1
+      advice:
+        - rule: taint-not-tolerated
+          message: "the pod selects Windows nodes and does not tolerate their taint os=windows:NoSchedule:
+            it stays Pending."
+          remedy: Add the toleration, or a RuntimeClass that brings it.
 server:
   description: The version of the API server.
   returned: always

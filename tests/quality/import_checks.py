@@ -19,7 +19,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "components": ("cluster", "engine", "facts"),
     "provision": ("cluster", "components", "engine", "facts", "node", "transfer"),
     "workloads": ("facts",),
-    "scheduling": ("cluster", "components", "engine", "facts"),
+    "scheduling": ("cluster", "components", "engine", "facts", "lint"),
     "workload_tests": ("cluster", "components", "cri", "engine", "facts", "scheduling"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
     "network": ("cluster", "components", "engine", "facts"),

@@ -103,11 +103,11 @@ def pods_of(name: str) -> str:
 
 def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Object]) -> str:
     """What is done to the Node, and what becomes of its pods, each by name and owner."""
-    running = [pod for pod in pods if not _is_over(pod)]
+    running = [pod for pod in pods if not is_over(pod)]
     text = f"taint the Node {name} with {', '.join(map(written, added))}"
     if evicted := [said for pod in running if (said := _evicted(pod, added))]:
         text += f"; that evicts {', '.join(evicted)}"
-    left = [pod for pod in running if not _evicted(pod, added) and not _tolerates_all(pod, added, KEEPS_OFF)]
+    left = [pod for pod in running if not _evicted(pod, added) and not tolerates_all(pod, added, (KEEPS_OFF,))]
     if left:
         text += f"; that keeps off, once they are made anew, {', '.join(map(_named, left))}"
     return text
@@ -133,8 +133,9 @@ def _evicted(pod: Object, added: Sequence[Mapping[str, str]]) -> str:
     return _named(pod, f", after {min(waits)} s") if waits else ""
 
 
-def _tolerates_all(pod: Object, added: Sequence[Mapping[str, str]], effect: str) -> bool:
-    return all(_toleration(pod, taint) is not None for taint in added if taint["effect"] == effect)
+def tolerates_all(pod: Object, taints: Sequence[Mapping[str, str]], effects: Sequence[str]) -> bool:
+    """Whether the pod tolerates all taints with these effects."""
+    return all(_toleration(pod, taint) is not None for taint in taints if taint["effect"] in effects)
 
 
 def _toleration(pod: Object, taint: Mapping[str, str]) -> Object | None:
@@ -156,22 +157,23 @@ def _tolerates(toleration: Object, taint: Mapping[str, str]) -> bool:
 
 def _named(pod: Object, more: str = "") -> str:
     metadata = pod.get("metadata") or {}
-    return f"{metadata.get('namespace')}/{metadata.get('name')} ({_owner(metadata)}{more})"
+    return f"{metadata.get('namespace')}/{metadata.get('name')} ({owner(metadata)}{more})"
 
 
-def _owner(metadata: Object) -> str:
+def owner(metadata: Object) -> str:
     """Who makes it anew; of a Deployment's ReplicaSet, which is named after its hash, the Deployment."""
-    owner = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
-    if owner is None:
+    found = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
+    if found is None:
         return "made anew by nothing"
-    kind, name = str(owner.get("kind")), str(owner.get("name"))
+    kind, name = str(found.get("kind")), str(found.get("name"))
     tail = f"-{(metadata.get('labels') or {}).get('pod-template-hash') or ''}"
     if kind == "ReplicaSet" and len(tail) > 1 and name.endswith(tail):
         return f"Deployment {name.removesuffix(tail)}"
     return f"{kind} {name}"
 
 
-def _is_over(pod: Object) -> bool:
+def is_over(pod: Object) -> bool:
+    """Whether a pod has ended or is on its way out, or is a static pod's mirror: nobody makes it anew."""
     metadata = pod.get("metadata") or {}
     ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
     return ended or bool(metadata.get("deletionTimestamp")) or MIRROR in (metadata.get("annotations") or {})
