@@ -258,6 +258,14 @@ CHECKS: tuple[Check, ...] = (
         "Calico's pod on the node again.",
     ),
     said(
+        "cni.calico-bgp",
+        "Windows' BGP router was not set up",
+        "Calico's backend windows-bgp needs the service RemoteAccess with its routing part, and confd, which tells it "
+        "the peers.",
+        "Get-Service RemoteAccess; Install-WindowsFeature Routing, then Install-RemoteAccess -VpnType RoutingOnly; "
+        "read confd's log; or let Calico use vxlan.",
+    ),
+    said(
         "cni.calico-affinity",
         "Calico's blocks are not bound to nodes",
         "Windows needs blocks of addresses that no other node borrows from: strictAffinity is off.",

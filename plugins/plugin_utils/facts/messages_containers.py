@@ -74,8 +74,8 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "container.no-hyper-v",
-        "A hypervisor feature is not available",
-        "learn.microsoft.com ERROR_HV_FEATURE_UNAVAILABLE (0xc035001e)",
+        r"A hypervisor feature is not available|No hypervisor is present|hypervisor is not running|\b0xc0351000\b",
+        "learn.microsoft.com ERROR_HV_FEATURE_UNAVAILABLE (0xc035001e), ERROR_HV_NOT_PRESENT (0xc0351000)",
     ),
     Message(
         "container.no-hyper-v",
@@ -202,7 +202,8 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "container.slow",
-        "failed to reserve (?:sandbox|container) name",
+        r"failed to reserve (?:sandbox|container) name|Conflict\. The container name \S+ is already in use|"
+        "Unable to create pod sandbox due to conflict",
         "containerd/containerd internal/cri/server/sandbox_run.go",
     ),
     Message(

@@ -152,6 +152,11 @@ MESSAGES: tuple[Message, ...] = (
         "kubernetes-sigs/sig-windows-tools#302",
     ),
     Message(
+        "cni.calico-bgp",
+        r"BGP is not configured|RemoteAccess\b.{0,80}(?:stopped|not running|not installed|cannot be (?:started|found))",
+        "projectcalico/calico#11714; Calico docs, troubleshoot Calico for Windows",
+    ),
+    Message(
         "cni.calico-affinity",
         "strict affinity should not be false",
         "projectcalico/calico#10619",

@@ -277,7 +277,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "hns.no-network",
-        "Could not find HNS network|could not find vxlan0",
+        "Could not find HNS network|could not find vxlan0|didn't find any HNS networks? matching",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go; projectcalico/calico#9120",
     ),
     Message(
