@@ -193,7 +193,7 @@ function Invoke-NodeOpAddresses {
         $patience = $patience + 15
     }
     $seen = Get-NodeAdapterSight -Found $found
-    throw "The adapter $($names -join ' or ') was to have $($wanted -join ', '); after $([System.Math]::Round($patience, 1)) s $seen$said."
+    throw "The adapter $($names -join ' or ') did not get $($wanted -join ', ') within $([System.Math]::Round($patience, 1)) s: $seen$said."
 }
 
 function Test-NodeComputerName {

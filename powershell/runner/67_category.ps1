@@ -107,8 +107,8 @@ function Invoke-NodeOpCategoryRestore {
             }
         }
         if ($watch.Elapsed.TotalSeconds -ge $patience) {
-            $what = "The network of the adapter $($names -join ' or ') was to be $wanted, as before, or the firewall may keep everybody out"
-            throw "$what; after $([System.Math]::Round($patience, 1)) s $seen."
+            $what = "The network of the adapter $($names -join ' or ') did not become $wanted again"
+            throw "$what within $([System.Math]::Round($patience, 1)) s: $seen. The firewall may keep everybody out."
         }
         [System.Threading.Thread]::Sleep(500)
     }

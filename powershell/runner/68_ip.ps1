@@ -472,8 +472,8 @@ function Invoke-NodeOpIpRestore {
             }
         }
         if ($late) {
-            $what = "The adapter $($names -join ' or ') was to have the IP settings again that it had before"
-            throw "$what; after $([System.Math]::Round($patience, 1)) s $seen."
+            $what = "The adapter $($names -join ' or ') did not get back the IP settings that it had before"
+            throw "$what within $([System.Math]::Round($patience, 1)) s: $seen."
         }
         [System.Threading.Thread]::Sleep(1000)
     }

@@ -4110,7 +4110,7 @@ function Invoke-NodeOpAddresses {
   $patience = $patience + 15
  }
  $seen = Get-NodeAdapterSight -Found $found
- throw "The adapter $($names -join ' or ') was to have $($wanted -join ', '); after $([System.Math]::Round($patience, 1)) s $seen$said."
+ throw "The adapter $($names -join ' or ') did not get $($wanted -join ', ') within $([System.Math]::Round($patience, 1)) s: $seen$said."
 }
 
 function Test-NodeComputerName {
@@ -4235,8 +4235,8 @@ function Invoke-NodeOpCategoryRestore {
    }
   }
   if ($watch.Elapsed.TotalSeconds -ge $patience) {
-   $what = "The network of the adapter $($names -join ' or ') was to be $wanted, as before, or the firewall may keep everybody out"
-   throw "$what; after $([System.Math]::Round($patience, 1)) s $seen."
+   $what = "The network of the adapter $($names -join ' or ') did not become $wanted again"
+   throw "$what within $([System.Math]::Round($patience, 1)) s: $seen. The firewall may keep everybody out."
   }
   [System.Threading.Thread]::Sleep(500)
  }
@@ -4779,8 +4779,8 @@ function Invoke-NodeOpIpRestore {
    }
   }
   if ($late) {
-   $what = "The adapter $($names -join ' or ') was to have the IP settings again that it had before"
-   throw "$what; after $([System.Math]::Round($patience, 1)) s $seen."
+   $what = "The adapter $($names -join ' or ') did not get back the IP settings that it had before"
+   throw "$what within $([System.Math]::Round($patience, 1)) s: $seen."
   }
   [System.Threading.Thread]::Sleep(1000)
  }

@@ -44,8 +44,8 @@ def category_restore(work: Work, args: Args) -> OpRun:
         if work.node.clock.now() >= end:
             names = " or ".join(str(item) for item in args["adapters"])
             raise OpError(
-                f"The network of the adapter {names} was to be {wanted}, as before, or the firewall may keep everybody "
-                f"out; after {patience:g} s it is {(there or 'none').lower()}."
+                f"The network of the adapter {names} did not become {wanted} again within {patience:g} s: it is "
+                f"{(there or 'none').lower()}. The firewall may keep everybody out."
             )
         yield POLL_S
 

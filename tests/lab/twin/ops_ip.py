@@ -58,8 +58,8 @@ def ip_restore(work: Work, args: Args) -> OpRun:
                     restored[what] = True
                     yield 0.5
         if late:
-            who = f"The adapter {' or '.join(names)} was to have the IP settings again that it had before"
-            raise OpError(f"{who}; after {patience:g} s {seen}.")
+            who = f"The adapter {' or '.join(names)} did not get back the IP settings that it had before"
+            raise OpError(f"{who} within {patience:g} s: {seen}.")
         yield POLL_S
 
 

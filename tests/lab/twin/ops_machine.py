@@ -181,7 +181,7 @@ def addresses(work: Work, args: Args) -> OpRun:
         patience += AFTER_NETSH_S
     texts = ", ".join(f"{item.address}/{item.prefix}" for item in wanted)
     seen = _seen(work, _first(work, names))
-    raise OpError(f"The adapter {' or '.join(names)} was to have {texts}; after {patience:g} s {seen}.")
+    raise OpError(f"The adapter {' or '.join(names)} did not get {texts} within {patience:g} s: {seen}.")
 
 
 def _lines(name: str, wanted: list[Address], gateway: str, dns: list[str]) -> list[list[str]]:
