@@ -188,8 +188,8 @@ options:
     default: 120
   stable:
     description:
-      - For so many seconds each service is watched after it works. It fails, and the change is rolled back, as soon as the
-        service or its program ends, also where Windows or nssm would start it again.
+      - For so many seconds each service is watched after it works. It fails, and the change is rolled back, as soon as
+        the service or its program ends, also where Windows or nssm would start it again.
       - If it is not given, 3 where the service says of itself that it works, else 10. A build that crashes later than
         that is not noticed.
     type: int
