@@ -4,7 +4,8 @@
 
 # What the connection plugin host_process runs in its pod (docs/protocol.md, section 8). The API server that it speaks
 # with may be unable to close standard input: nothing here waits for its end. It is started with -InputFormat None,
-# without which PowerShell itself would read all of it.
+# without which PowerShell itself would read all of it. Standard input begins with this text, since it is too long for a
+# command line, which hcsshim hands to `cmd /c`.
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
@@ -47,12 +48,31 @@ function Copy-NodeBytes {
     $buffer = New-Object byte[] 65536
     $left = $Count
     while ($left -gt 0) {
-        $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
+        try {
+            $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
+        }
+        catch [System.IO.IOException] {
+            # An input that breaks has ended: an IOException from here is the target's alone.
+            $got = 0
+        }
         if ($got -le 0) {
             throw "Standard input ended $left bytes too early."
         }
         $Target.Write($buffer, 0, $got)
         $left -= $got
+    }
+}
+
+function Stop-NodeProgram {
+    <# .SYNOPSIS Ends a program that still waits for its input, and so has begun nothing. #>
+    param([System.Diagnostics.Process]$Process)
+
+    try {
+        $Process.Kill()
+    }
+    catch {
+        # It has ended by itself.
+        $null = $_
     }
 }
 
@@ -75,8 +95,10 @@ function Invoke-NodeProgram {
     }
     catch {
         $failure = $_
-        # A program may end without having read everything: then its exit code says what became of it.
-        if (-not $process.WaitForExit(5000)) {
+        # A program may end, or close its input, without having read everything: its exit code says what became of it.
+        if ((Get-NodeException -Record $failure) -isnot [System.IO.IOException]) {
+            # Else it would take a part of its input for all of it as soon as this process ends.
+            Stop-NodeProgram -Process $process
             throw $failure
         }
     }
@@ -138,7 +160,9 @@ try {
     }
 }
 catch {
-    [System.Console]::Error.WriteLine((Get-NodeErrorText -Record $_))
+    # In UTF-8: the console's own encoding is the machine's, which only the machine knows.
+    [byte[]]$text = [System.Text.Encoding]::UTF8.GetBytes((Get-NodeErrorText -Record $_) + "`r`n")
+    [System.Console]::OpenStandardError().Write($text, 0, $text.Length)
     $code = 1
 }
 $null = [System.Environment]::Exit($code)

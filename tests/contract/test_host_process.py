@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import script_argv
+from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import script, script_argv
 
 TIME_S = 60
 
@@ -37,12 +37,18 @@ def order() -> Order:
         pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
 
     def run(verb: str, first: object, second: str = "", data: bytes = b"", count: int | None = None) -> Done:
-        argv = [str(program), *(word for word in script_argv()[1:] if word not in {"-ExecutionPolicy", "Unrestricted"})]
+        text = script()
+        argv = [
+            str(program),
+            *(word for word in script_argv(len(text))[1:] if word not in {"-ExecutionPolicy", "Unrestricted"}),
+        ]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdin is not None and process.stdout is not None and process.stderr is not None
             size = len(data) if count is None else count
-            process.stdin.write(f"{verb}\t{size}\t{first}\t{second}\n".encode() + data)
+            process.stdin.write(text + f"{verb}\t{size}\t{first}\t{second}\n".encode() + data)
             process.stdin.flush()
+            if size > len(data):
+                process.stdin.close()
             code = process.wait(TIME_S)
             return Done(code, process.stdout.read(), process.stderr.read())
 
@@ -73,11 +79,20 @@ def test_a_program_that_does_not_want_its_input(order: Order) -> None:
     assert done.code == 3
 
 
+def test_a_program_whose_input_is_cut_does_not_take_it_for_all_of_it(order: Order, tmp_path: Path) -> None:
+    program, mark = os.environ["WINKUBE_LAB_PWSH"], tmp_path / "mark"
+    command = f"$null = [Console]::In.ReadToEnd(); [IO.File]::WriteAllText('{mark}', 'x')"
+    done = order("run", program, f'-NoProfile -NonInteractive -InputFormat None -Command "{command}"', b"x", 5)
+    assert done.code == 1 and done.stderr.strip() == b"Standard input ended 4 bytes too early."
+    assert not mark.exists()
+
+
 @pytest.mark.parametrize(
     ("verb", "first", "said"),
     [
         ("fetch", "/nowhere/at/all", "at/all"),
         ("put", "/nowhere/at/all", "at/all"),
+        ("put", "/nowhere/\u00e4/all", "\u00e4/all"),
         ("run", "/nowhere/program", ""),
         ("dance", "x", "There is nothing called 'dance' here."),
     ],

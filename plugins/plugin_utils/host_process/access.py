@@ -24,7 +24,19 @@ _STDOUT, _STDERR, _STATUS = 1, 2, 3
 _V5_FROM = (1, 30)
 """The release from which API servers speak v5 by default: see cluster/stream.py."""
 PIECE = 256 * 1024
+LINE_LIMIT = 8000
+"""Characters of a command line: where it can bind folders, hcsshim starts programs by `cmd /c`, which takes 8191.
+Source: hcsshim internal/jobcontainers/jobcontainer.go, CreateProcess."""
 SCRIPT = Path(__file__).resolve().parents[1] / "node" / "host_process.ps1"
+_START = """$source = [System.Console]::OpenStandardInput()
+$bytes = New-Object byte[] {count}
+$have = 0
+while ($have -lt $bytes.Length) {{
+ $got = $source.Read($bytes, $have, $bytes.Length - $have)
+ if ($got -le 0) {{ throw 'Standard input ended before the script.' }}
+ $have += $got
+}}
+. ([ScriptBlock]::Create([System.Text.Encoding]::ASCII.GetString($bytes)))"""
 LOOK_S = 1.0
 QUIET_S = 5.0
 """A pod whose image is there runs by then: nothing is said before."""
@@ -162,16 +174,18 @@ class Access:
 
     def run(self, program: str, arguments: str, stdin: bytes | None) -> Done:
         """A program of the host; it gets `stdin` and its end, or nothing at all. No argument has blanks in it."""
-        if stdin is None:
-            return self._exec(_argv(program, arguments), (), V4)
-        if self.is_v5:
+        argv = _argv(program, arguments)
+        fits = len(" ".join(argv)) <= LINE_LIMIT
+        if fits and stdin is None:
+            return self._exec(argv, (), V4)
+        if fits and stdin is not None and self.is_v5:
             try:
-                return self._exec(_argv(program, arguments), [stdin], V5)
+                return self._exec(argv, [stdin], V5)
             except ClusterError as error:
                 if error.status not in {400, 403}:
                     raise
                 self._is_v5 = False  # the gate is off; where it was something else, v4 fails for the same reason
-        return self._order("run", len(stdin), program, arguments, [stdin])
+        return self._order("run", len(stdin or b""), program, arguments, [stdin] if stdin else ())
 
     def put(self, source: Path, path: str) -> str:
         """A file of the controller becomes `path`; the sha256 of what is there then. ClusterError with the node's
@@ -200,11 +214,13 @@ class Access:
         """Have the script do something; see powershell/host_process.ps1."""
         line = "\t".join((verb, str(count), first, second)) + "\n"
 
+        text = script()
+
         def stdin() -> Iterator[bytes]:
-            yield line.encode()
+            yield text + line.encode()
             yield from data
 
-        return self._exec(script_argv(), stdin(), V4)
+        return self._exec(script_argv(len(text)), stdin(), V4)
 
     def _exec(self, argv: list[str], stdin: Iterable[bytes], protocol: str) -> Done:
         query = [("command", word) for word in argv]
@@ -220,11 +236,15 @@ class Access:
         return Done(code, bytes(channels[_STDOUT]), bytes(channels[_STDERR]))
 
 
-def script_argv() -> list[str]:
-    """PowerShell with the script. -InputFormat None: standard input is the script's own."""
+def script() -> bytes:
+    """The script, which standard input begins with: it is longer than LINE_LIMIT."""
     lines = SCRIPT.read_text(encoding="ascii").splitlines()
-    text = "\n".join(line for line in lines if not line.startswith("#"))
-    encoded = base64.b64encode(text.encode("utf-16-le")).decode()
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("#")).encode("ascii")
+
+
+def script_argv(count: int) -> list[str]:
+    """PowerShell that runs the script of `count` bytes. -InputFormat None: standard input is the script's own."""
+    encoded = base64.b64encode(_START.format(count=count).encode("utf-16-le")).decode()
     return [
         pod.POWERSHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Unrestricted",
         "-InputFormat", "None", "-EncodedCommand", encoded,

@@ -96,12 +96,28 @@ function Copy-NodeBytes {
  $buffer = New-Object byte[] 65536
  $left = $Count
  while ($left -gt 0) {
-  $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
+  try {
+   $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
+  }
+  catch [System.IO.IOException] {
+   $got = 0
+  }
   if ($got -le 0) {
    throw "Standard input ended $left bytes too early."
   }
   $Target.Write($buffer, 0, $got)
   $left -= $got
+ }
+}
+
+function Stop-NodeProgram {
+ param([System.Diagnostics.Process]$Process)
+
+ try {
+  $Process.Kill()
+ }
+ catch {
+  $null = $_
  }
 }
 
@@ -123,7 +139,8 @@ function Invoke-NodeProgram {
  }
  catch {
   $failure = $_
-  if (-not $process.WaitForExit(5000)) {
+  if ((Get-NodeException -Record $failure) -isnot [System.IO.IOException]) {
+   Stop-NodeProgram -Process $process
    throw $failure
   }
  }
@@ -182,7 +199,8 @@ try {
  }
 }
 catch {
- [System.Console]::Error.WriteLine((Get-NodeErrorText -Record $_))
+ [byte[]]$text = [System.Text.Encoding]::UTF8.GetBytes((Get-NodeErrorText -Record $_) + "`r`n")
+ [System.Console]::OpenStandardError().Write($text, 0, $text.Length)
  $code = 1
 }
 $null = [System.Environment]::Exit($code)

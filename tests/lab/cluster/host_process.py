@@ -4,12 +4,17 @@ passes through: the machine's network, its kubelet, its containerd.
 Which programs are found: the base image leaves PATH empty, so those with a full path, and others where the pod sets
 PATH. Standard input is read as the program would: PowerShell itself reads all of it for `$input`, to its end, which
 v4.channel.k8s.io never tells; with -InputFormat None it is left to the script.
+
+Where Windows can bind folders (bindfltapi.dll: Windows Server 2022), the shim starts each program by `cmd /c`, and cmd
+takes no longer line than its own limit. Source: hcsshim internal/jobcontainers/jobcontainer.go, CreateProcess.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -24,7 +29,10 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 STDOUT, STDERR, STATUS = 1, 2, 3
 POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
+CMD_LIMIT = 8191
+"""Characters of a line of cmd.exe. Source: learn.microsoft.com, Command prompt line string limitation."""
 _SERVICES = ("kubelet", "containerd")
+_TAKES = re.compile(r"New-Object byte\[\] (?P<bytes>[0-9]+)")
 
 
 @runtime_checkable
@@ -107,9 +115,11 @@ def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ende
     if "\\" not in argv[0] and not path:
         why = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
         return Ended(why=why)
+    if len("cmd /c " + " ".join(argv)) > CMD_LIMIT:
+        return Ended(1, stderr=b"The command line is too long.\r\n")
     words = [word.lower() for word in argv]
     if "-inputformat" in words and words[words.index("-inputformat") + 1] == "none":
-        return _order(host, channels)
+        return _order(host, argv, channels)
     reads = _reads_input(argv)
     stdin = b"".join(channels.stdin()) if reads else b""
     if channels.gone:
@@ -151,9 +161,18 @@ class _Source:
         return found
 
 
-def _order(host: Inside, channels: Channels) -> Ended | None:
-    """What the script of the connection plugin does: docs/protocol.md, section 8."""
+def _order(host: Inside, argv: list[str], channels: Channels) -> Ended | None:
+    """What the script of the connection plugin does, which comes before the order: docs/protocol.md, section 8."""
     source = _Source(channels.stdin())
+    start = base64.b64decode(argv[-1]).decode("utf-16-le")
+    takes = _TAKES.search(start)
+    if takes is None:
+        raise NotSimulated(f"This start of PowerShell takes no script from standard input: {start}")
+    script = source.take(int(takes["bytes"]))
+    if script is None:
+        return None
+    if not script.rstrip().endswith(b"::Exit($code)"):
+        raise NotSimulated("What standard input begins with is not the whole script of the connection plugin.")
     line = source.line()
     if line is None:
         return None

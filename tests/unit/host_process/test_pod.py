@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process import pod
-from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import script_argv
+from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import LINE_LIMIT, script, script_argv
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import State, Wanted
 
 WANTED = Wanted("AKS_win.1", "ops", "registry/any:1", "0123456789abcdef", "ann@ci (pid 7)", 600, "pull")
@@ -108,7 +108,8 @@ def test_a_refusal_keeps_the_clusters_words() -> None:
 
 
 def test_the_script_fits_into_a_command_line() -> None:
-    argv = script_argv()
+    argv = script_argv(len(script()))
     assert argv[argv.index("-InputFormat") + 1] == "None", "else PowerShell reads all of standard input itself"
-    assert len(" ".join(argv)) < 32767, "CreateProcess takes no more"
+    assert len("cmd /c " + " ".join(argv)) < LINE_LIMIT < 8191, "hcsshim starts it by cmd, which takes no more"
+    assert script().endswith(b"Exit($code)\n") and b"#" not in script().split(b"\n")[0]
     assert "secret" not in json.dumps(argv).lower()
