@@ -68,8 +68,9 @@ MESSAGES: tuple[Message, ...] = (
         "start.failed",
         r'"command failed" err=|^error: \w+Configuration\.\S+: (?:Invalid|Required|Unsupported) value|'
         "[Ff]ailed to (?:run|start) [Kk]ubelet|Error running ProxyServer|"
-        r"^containerd: |Error running agent: |level=fatal ",
-        "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go",
+        r"^containerd: |Error running agent: |level=(?:fatal|panic) |\[FATAL\]|^F\d{4} \d\d:\d\d:\d\d",
+        "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go "
+        "and k8s.io/klog/v2 klog.go, Fatal",
     ),
     Message(
         "host.no-listener",

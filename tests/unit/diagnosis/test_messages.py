@@ -59,6 +59,13 @@ def test_what_is_said_in_general_gives_way_to_a_reason_and_an_end_does_not() -> 
     }
 
 
+@pytest.mark.parametrize(
+    "line", ["F0525 05:30:53.023140 9052 main.go:7] the moon is full", "2021-08-23 15:22:37.421 [FATAL][1] x.go 2: odd"]
+)
+def test_the_last_word_of_a_program_is_its_reason(line: str) -> None:
+    assert [hit.finding for hit in search({"agent": line})] == ["start.failed"]
+
+
 def test_a_message_that_is_not_known_is_none() -> None:
     assert about("the dog ate my kubeconfig") == ()
     assert about("") == ()
