@@ -68,7 +68,7 @@ class ActionModule(KubernetesAction):
 
     def _work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         join.check_name(options["node_name"])
-        self._found = found = _Task(Cluster.open(options["cluster"]))
+        self._found = found = _Task(self.opened(options))
         reading = self.reading(options, layout)
         if missing := reading.missing(join.reads(layout)):
             reading = reading.merged(self._link.probe(missing), missing)

@@ -105,6 +105,7 @@ def variables(environment: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 T = TypeVar("T")
+_CLUSTER = "the cluster itself"
 
 
 class KubernetesAction(SourceAction):
@@ -120,11 +121,19 @@ class KubernetesAction(SourceAction):
         answers: dict[str, Any] = self.__dict__.setdefault("_answers", {})
         if what not in answers:
             try:
-                cluster = Cluster.open(options["cluster"])
+                cluster = self.opened(options)
                 answers[what] = None if cluster is None else ask(cluster)
             except ClusterError as error:
                 raise NodeError(f"{self.component}: {error}") from error
         found: T | None = answers[what]
+        return found
+
+    def opened(self, options: Mapping[str, Any]) -> Cluster | None:
+        """The cluster; actions that one task plans share its connection. ClusterError as `Cluster.open`."""
+        answers: dict[str, Any] = self.__dict__.setdefault("_answers", {})
+        if _CLUSTER not in answers:
+            answers[_CLUSTER] = Cluster.open(options["cluster"])
+        found: Cluster | None = answers[_CLUSTER]
         return found
 
     def management(self, options: Mapping[str, Any], reading: Reading) -> networks.Management:
