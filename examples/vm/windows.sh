@@ -38,8 +38,17 @@ xorriso -as mkisofs -quiet -V ANSWERS -J -r -o "$answers" "$folder"
 mac=52:54:00:$(md5sum <<<"$name" | sed 's/^\(..\)\(..\)\(..\).*/\1:\2:\3/')
 virsh --connect qemu:///system net-update default add-last ip-dhcp-host \
   "<host mac='$mac' name='$name' ip='$address'/>" --live --config
+echo "Administrator's password, for the console: $password"
+# UEFI boots a CD of Windows only if a key is pressed within some seconds.
+(
+  for _ in $(seq 30); do
+    sleep 1
+    virsh --connect qemu:///system send-key "$name" KEY_SPACE >/dev/null 2>&1 || true
+  done
+) &
+# --wait: virt-install turns the first restart into a stop, and only if it waits for that does it start the machine again.
+# Source: virt-manager virtinst/install/installer.py, _alter_bootconfig.
 virt-install --connect qemu:///system --name "$name" --memory 8192 --vcpus 4 --cpu host-passthrough --os-variant win2k22 \
   --boot uefi --cdrom "$windows" --disk "path=$virtio,device=cdrom" --disk "path=$answers,device=cdrom" \
-  --disk size=60,bus=virtio --network "network=default,model=virtio,mac=$mac" --noautoconsole
-echo "Administrator's password, for the console: $password"
+  --disk size=60,bus=virtio --network "network=default,model=virtio,mac=$mac" --noautoconsole --wait -1
 echo "When it is there: ssh Administrator@$address hostname; then delete $answers, which has the password."

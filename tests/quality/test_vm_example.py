@@ -76,6 +76,13 @@ def test_the_first_logon_finds_what_the_script_puts_onto_the_cd(answers: Element
     assert all(name in text and f"s/{name}/" in script for name in placeholders)
 
 
+def test_the_machine_boots_the_cd_and_comes_back_after_the_first_restart() -> None:
+    script = (VM / "windows.sh").read_text(encoding="utf-8")
+    before, _, after = script.partition("\nvirt-install ")
+    assert "--boot uefi " in after and ' send-key "$name" ' in before, "UEFI asks for a key"
+    assert "--wait -1\n" in after, "else nobody starts the machine again"
+
+
 @pytest.mark.parametrize("name", ["windows.sh", "control-plane.sh"])
 def test_scripts_are_sound_and_say_how_they_are_called(name: str) -> None:
     checked = subprocess.run(
