@@ -73,7 +73,10 @@ def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) ->
     try:
         text = read_url(address)
     except OSError as error:
-        raise Refused(f"{component}: the sum file {address} could not be read: {error}.") from error
+        raise Refused(
+            f"{component}: the controller could not read the sum file {address}: {error}. Give it a way there (its own "
+            "HTTPS_PROXY counts), or the file's checksum itself, 'sha256:...'."
+        ) from error
     name = url.rsplit("/", 1)[-1]
     sums = [match.groups() for line in text.splitlines() if (match := _SUM_LINE.match(line.strip()))]
     if len(sums) == 1 and sums[0][1] is None:
