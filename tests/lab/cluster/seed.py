@@ -172,6 +172,7 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
         ("kube-system", settings.kubelet_config): {"kubelet": _yaml(kubelet)},
         ("kube-system", "kube-proxy"): {"config.conf": _yaml(proxy)},
         ("kube-system", "kube-root-ca.crt"): {"ca.crt": ca.decode()},
+        ("kube-system", "coredns"): {"Corefile": COREFILE},
         ("kube-public", "cluster-info"): {"kubeconfig": kubeconfig.write(server, ca)},
         ("kube-flannel", "kube-flannel-cfg"): {
             "cni-conf.json": json.dumps({"name": "cbr0", "cniVersion": "0.3.1", "plugins": [{"type": "flannel"}]}),
@@ -180,6 +181,20 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
     }
     for (namespace, name), data in maps.items():
         _put(store, "ConfigMap", namespace, name, {"data": data})
+
+
+COREFILE = """.:53 {
+    errors
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+       pods insecure
+       fallthrough in-addr.arpa ip6.arpa
+       ttl 30
+    }
+    forward . /etc/resolv.conf
+    cache 30
+}
+"""
+"""In short what kubeadm writes. Source: kubernetes v1.29 cmd/kubeadm/app/phases/addons/dns/manifests.go."""
 
 
 def _yaml(document: Object) -> str:

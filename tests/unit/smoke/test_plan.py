@@ -508,3 +508,20 @@ def test_what_each_failure_explains(cause: str, follows: set[str]) -> None:
 
 def failing(*starts: str) -> dict[str, Answer]:
     return {check.id: Answer(28, "", "timed out") for check in plan(FACTS) if check.id.startswith(starts)}
+
+
+def test_names_of_pods_are_not_asked_for_where_the_dns_serves_none() -> None:
+    found = checks(replace(FACTS, pod_names=False), "discovery")
+    names = [check for check in found if check.id.startswith("discovery/pod-name/")]
+    assert len(names) == 2 and all("serves no names of pods" in check.exclusion for check in names)
+    assert all(not check.exclusion for check in checks(FACTS) if check.id.startswith("discovery/pod-name/"))
+
+
+def test_behind_a_network_policy_of_others_traffic_that_fails_is_told_and_not_called_broken() -> None:
+    behind = plan(facts_from(replace(FACTS, policies=("default-deny",)).as_dict()))
+    failed = verdicts(behind, {check.id: Answer(28, "", "timed out") for check in behind})
+    told = {one.check.group: one for one in failed if one.check.where == "pod"}
+    assert told["pod-to-pod"].verdict == told["service"].verdict == "limitation"
+    assert "the NetworkPolicy default-deny from somebody" in told["pod-to-pod"].seen
+    assert told["user"].verdict == "broken", "that is no traffic"
+    assert all(one.verdict != "limitation" for one in verdicts(plan(FACTS), {}) if one.check.group == "pod-to-pod")

@@ -93,3 +93,45 @@ def test_it_is_waited_until_all_pods_are_ready_and_no_longer_than_was_said(timeo
     clock = Clock(lambda: cluster.passed, cluster.sleep)
     workload.Workload(cluster, settings, clock, lambda: datetime.now(UTC)).wait()
     assert cluster.passed == waited
+
+
+@pytest.mark.parametrize(
+    ("corefile", "serves"),
+    [
+        ("kubernetes cluster.local {\n  pods insecure\n}", True),
+        ("kubernetes cluster.local {\n\tpods verified\n}", True),
+        ("kubernetes cluster.local {\n  pods disabled\n}", False),
+        ("kubernetes cluster.local {\n  ttl 30\n}", False),
+        ("", None),
+    ],
+)
+def test_whether_the_clusters_dns_serves_names_of_pods(corefile: str, serves: bool | None) -> None:
+    assert workload.serves_pod_names({"data": {"Corefile": corefile}}) is serves
+    assert workload.serves_pod_names(None) is None
+
+
+QUOTA = (
+    'pods "win-webserver-7c4d-" is forbidden: exceeded quota: small, requested: requests.memory=300Mi, used: '
+    "requests.memory=0, limited: requests.memory=100Mi"
+)
+LEVEL = 'pods "win-webserver-7c4d-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'
+HOOK = 'admission webhook "validate.kyverno.svc-fail" denied the request: no privileged images'
+
+
+@pytest.mark.parametrize(
+    ("message", "way"),
+    [
+        (QUOTA, "Somebody puts a ResourceQuota into new namespaces"),
+        (LEVEL, "The namespace asks for the level baseline"),
+        (HOOK, "An admission rule of the cluster forbids it"),
+    ],
+)
+def test_what_keeps_pods_from_being_made_is_told(message: str, way: str) -> None:
+    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}
+    made = [{"metadata": {"name": "win-webserver"}, "status": {"conditions": [condition]}}]
+    said = workload.refusal(made)
+    assert said.startswith("The cluster lets no pod of the Deployment win-webserver be made: ") and way in said
+    assert (
+        workload.refusal([{"metadata": {"name": "a"}, "status": {"conditions": [condition | {"status": "False"}]}}])
+        == ""
+    )

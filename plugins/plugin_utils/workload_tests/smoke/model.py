@@ -53,7 +53,9 @@ class PodFact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that a plan depends on. `linux`, `outside`: the hosts on which commands can be run, empty for none."""
+    """Everything that a plan depends on. `linux`, `outside`: the hosts on which commands can be run, empty for none.
+    `pod_names`: whether the cluster's DNS serves names of pods, None if nobody can tell; `policies`: the
+    NetworkPolicies that somebody has put into the namespace."""
 
     namespace: str
     nodes: tuple[NodeFact, ...]
@@ -71,6 +73,8 @@ class Facts:
     external_name: str = ""
     external_dns: str = ""
     repository: str = ""
+    pod_names: bool | None = None
+    policies: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For the result of a task."""
@@ -86,6 +90,7 @@ def facts_from(document: Mapping[str, Any]) -> Facts:
             "nodes": tuple(NodeFact(**item) for item in document["nodes"]),
             "web": tuple(PodFact(**item) for item in document["web"]),
             "peer": PodFact(**peer) if peer else None,
+            "policies": tuple(document.get("policies") or ()),
         }
     )
 

@@ -57,16 +57,26 @@ OVERLAY = (
 )
 # A name is asked for at a Service's address, so what is broken there comes first.
 _NAME_NEEDS = ("pod-to-pod", "service")
+NO_POD_NAMES = (
+    "The cluster's DNS serves no names of pods: the Corefile of CoreDNS has neither 'pods insecure' nor 'pods "
+    "verified'."
+)
 _GRANULAR = "[sig-network] [sig-windows] Networking Granular Checks: Pods should function for {} communication: {}"
 
 
 def plan(facts: Facts) -> tuple[Check, ...]:
     """All checks, in the order of the report. Their ids differ."""
-    return tuple(
-        check
-        for part in (_nodes, _pods, _node_to_pod, _pod_to_pod, _service, _discovery, _inbound, _outbound, _pod_to_node)
-        for check in part(facts)
-    ) + tuple(node_checks(facts))
+    parts = (_nodes, _pods, _node_to_pod, _pod_to_pod, _service, _discovery, _inbound, _outbound, _pod_to_node)
+    flows = tuple(_behind_policies(check, facts.policies) for part in parts for check in part(facts))
+    return (*flows, *node_checks(facts))
+
+
+def _behind_policies(check: Check, policies: tuple[str, ...]) -> Check:
+    """Where a check of traffic fails, NetworkPolicies of others in the namespace are a reason beside the nodes."""
+    if not policies or check.limitation or check.group in {"nodes", "pods"}:
+        return check
+    said = f"The namespace got the NetworkPolicy {', '.join(policies)} from somebody: it may be what keeps this off."
+    return replace(check, limitation=said)
 
 
 def _ready(facts: Facts) -> list[PodFact]:
@@ -172,7 +182,6 @@ def _pod_to_pod(facts: Facts) -> Iterator[Check]:
         )
         if other is peer:
             continue
-        dashed = other.address.replace(".", "-")
         yield replace(
             base,
             id=f"pod-to-pod/tcp/{pod.name}",
@@ -182,6 +191,10 @@ def _pod_to_pod(facts: Facts) -> Iterator[Check]:
             expect="banner",
             suite=_GRANULAR.format("intra-pod", "http"),
         )
+        if facts.pod_names is False:
+            yield _not_run(f"discovery/pod-name/{pod.name}", "discovery", POD_NAME, "TCP", NO_POD_NAMES)
+            continue
+        dashed = other.address.replace(".", "-")
         yield replace(
             base,
             id=f"discovery/pod-name/{pod.name}",

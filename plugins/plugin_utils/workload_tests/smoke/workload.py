@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ Object = dict[str, Any]
 EXEC_S = 40.0
 """Seconds that one command in a pod may take: PowerShell's start in a container included."""
 _PARALLEL = 6
+REFUSED = 403
+_POD_NAMES = re.compile(r"^\s*pods\s+(\w+)", re.MULTILINE)
 _NOTE = "winkube-smoke-"
 
 
@@ -113,11 +116,15 @@ class Workload:
     def wait(self) -> None:
         """Until all pods are Ready, or the time is up: what then is not Ready is a finding. ClusterError."""
 
+        refused: list[str] = []
+
         def all_ready() -> bool | None:
-            wanted = sum(
-                int(item["spec"].get("replicas", 1))
-                for item in self._cluster.items(f"/apis/apps/v1/namespaces/{self._settings.namespace}/deployments")
-            )
+            made = self._cluster.items(f"/apis/apps/v1/namespaces/{self._settings.namespace}/deployments")
+            wanted = sum(int(item["spec"].get("replicas", 1)) for item in made)
+            said = refusal(made)
+            if said and said in refused:  # a second time: a quota is counted anew now and then
+                raise ClusterError(said, REFUSED)
+            refused.append(said)
             pods = [*self._pods(manifests.WEB), *self._pods(manifests.PEER)]
             return True if len(pods) >= wanted and all(pod.ready for pod in pods) else None
 
@@ -150,7 +157,23 @@ class Workload:
             external_name=settings.external_name,
             external_dns=settings.external_dns,
             repository=settings.repository,
+            pod_names=serves_pod_names(self._optional(f"{run_namespace.PATH}/kube-system/configmaps/coredns")),
+            policies=self._policies(),
         )
+
+    def _policies(self) -> tuple[str, ...]:
+        """Nobody but an operator of the cluster puts one into a Namespace of this run."""
+        path = f"/apis/networking.k8s.io/v1/namespaces/{self._settings.namespace}/networkpolicies"
+        return tuple(str(item["metadata"]["name"]) for item in (self._optional(path) or {}).get("items") or ())
+
+    def _optional(self, path: str) -> Object | None:
+        """What may not be read, or is not there, is not known."""
+        try:
+            return self._cluster.get(path)
+        except ClusterError as error:
+            if error.status not in {403, 404}:
+                raise
+            return None
 
     def nodes(self) -> list[NodeFact]:
         """All Nodes, by name."""
@@ -249,6 +272,44 @@ def delete_noted(folder: Path, say: Callable[[str], None]) -> None:
 
 
 # -- from the API's objects ------------------------------------------------------------------------------------------
+
+
+def refusal(deployments: Sequence[Mapping[str, Any]]) -> str:
+    """Why the cluster lets no pod of these be made, with the way out; empty where it does.
+
+    Source: kubernetes pkg/controller/replicaset (condition ReplicaFailure, with what the API server said).
+    """
+    for item in deployments:
+        for condition in (item.get("status") or {}).get("conditions") or ():
+            if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
+                name, said = item["metadata"]["name"], str(condition.get("message") or "").strip().rstrip(".")
+                return f"The cluster lets no pod of the Deployment {name} be made: {said}. {_way_out(said)}"
+    return ""
+
+
+def _way_out(said: str) -> str:
+    if "exceeded quota" in said or "must specify" in said:
+        return (
+            "Somebody puts a ResourceQuota into new namespaces: have winkube_smoke_namespace left out of it, or its "
+            "figures raised for the time of the test."
+        )
+    if "PodSecurity" in said:
+        return (
+            "The namespace asks for the level baseline; whoever forbids that has to leave winkube_smoke_namespace out."
+        )
+    return "An admission rule of the cluster forbids it: have winkube_smoke_namespace left out of it."
+
+
+def serves_pod_names(config: Mapping[str, Any] | None) -> bool | None:
+    """Whether CoreDNS with this ConfigMap answers for names of pods; None where there is none of it to read.
+
+    Source: coredns plugin/kubernetes, README: `pods disabled` is the default.
+    """
+    text = str(((config or {}).get("data") or {}).get("Corefile") or "")
+    if not text:
+        return None
+    found = _POD_NAMES.search(text)
+    return found is not None and found[1] != "disabled"
 
 
 def node_fact(item: Mapping[str, Any]) -> NodeFact:
