@@ -1,0 +1,54 @@
+"""The playbooks that make and look after a node, with exactly the rights of their files in examples/rbac."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.whole import BRIDGE, OVERLAY, Kind, Whole
+from tests.lab.cluster.kinds import BY_NAME
+
+PLAYBOOKS = ROOT / "playbooks"
+
+
+def user(whole: Whole, group: str) -> Path:
+    """A kubeconfig of somebody who has what the group's file grants, and no more."""
+    file = ROOT / "examples" / "rbac" / f"{group}.yml"
+    for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+        namespace = document["metadata"].get("namespace", "")
+        whole.cluster.store.create(BY_NAME[document["kind"]], namespace, document)
+    return whole.bench.file(f"{group}.conf", whole.cluster.kubeconfig_for(group, f"winkube-{group}"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [BRIDGE, OVERLAY], ids=["l2bridge", "overlay"])
+def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
+    whole = Whole(bench, kind)
+    may_join, may_look = user(whole, "site"), user(whole, "diagnose")
+
+    def run(file: Path, playbook: str, **more: Any) -> Run:
+        done = whole.site(playbook=PLAYBOOKS / f"{playbook}.yml", winkube_cluster={"kubeconfig": str(file)}, **more)
+        assert done.rc == 0, done
+        assert whole.cluster.refusals == [], playbook
+        whole.cluster.advance(30)
+        return done
+
+    run(may_join, "site")
+    run(may_look, "verify", winkube_verify_watch=1)
+    run(may_look, "diagnose", winkube_diagnose_watch=1, winkube_diagnose_samples=1, winkube_diagnose_registries=[])
+    run(may_join, "site", winkube_drain=True, winkube_kubelet_verbosity=4)
+    run(may_join, "repair", winkube_repair="rejoin", winkube_rejoin_always=True)
+    run(may_join, "reset", winkube_reset=True)
+
+
+def test_without_them_the_first_task_says_which_are_missing(bench: Bench) -> None:
+    whole = Whole(bench, BRIDGE)
+    nobody = bench.file("nobody.conf", whole.cluster.kubeconfig_for("nobody"))
+    before = bench.dump()
+    run = whole.site(winkube_cluster={"kubeconfig": str(nobody)})
+    assert run.rc != 0 and "its user may not get nodes (to see the Node)" in run.output, run
+    assert bench.dump() == before
