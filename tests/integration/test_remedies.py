@@ -428,6 +428,8 @@ CONTRADICTIONS = (
 
 
 def test_converging_never_says_ok_while_files_and_network_contradict_each_other(whole: Whole) -> None:
+    # A mended cni.conf of somebody's own is not what the template gives: that difference goes first.
+    assert whole.site(**OPTIONAL).rc == 0
     said_ok = []
     for path, old, new in CONTRADICTIONS:
         edit(path, old, new)(whole)
