@@ -31,6 +31,11 @@ STDOUT, STDERR, STATUS = 1, 2, 3
 POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
 CMD_LIMIT = 8191
 """Characters of a line of cmd.exe. Source: learn.microsoft.com, Command prompt line string limitation."""
+LINE_LIMIT = 32767
+"""Of CreateProcess. Source: learn.microsoft.com, CreateProcessW, lpCommandLine."""
+BINDS_FROM = 20348
+"""The build of Windows from which folders can be bound; before, the image is mounted elsewhere on C: and a program is
+started without cmd."""
 _SERVICES = ("kubelet", "containerd")
 _TAKES = re.compile(r"New-Object byte\[\] (?P<bytes>[0-9]+)")
 
@@ -115,7 +120,11 @@ def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ende
     if "\\" not in argv[0] and not path:
         why = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
         return Ended(why=why)
-    if len("cmd /c " + " ".join(argv)) > CMD_LIMIT:
+    if "\\" in argv[0] and argv[0][1:3] != ":\\":
+        why = f'error executing command in container: "{argv[0]}" is not below the container\'s mount point.'
+        return Ended(why=why)
+    binds = host.node.release.build >= BINDS_FROM
+    if len(" ".join(argv)) + len("cmd /c ") > (CMD_LIMIT if binds else LINE_LIMIT):
         return Ended(1, stderr=b"The command line is too long.\r\n")
     words = [word.lower() for word in argv]
     if "-inputformat" in words and words[words.index("-inputformat") + 1] == "none":
