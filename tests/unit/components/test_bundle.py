@@ -78,7 +78,7 @@ def test_a_publishers_own_sum_of_one_file_may_name_the_folder_it_was_made_in() -
 
 def test_a_file_that_is_not_listed_or_a_list_that_is_not_there_is_refused(tmp_path: Path) -> None:
     sums = tmp_path / "SHA256SUMS"
-    with pytest.raises(Refused, match="could not be read"):
+    with pytest.raises(Refused, match="could not read the sum file"):
         checksum_of("http://m/kubelet.exe", sums)
     sums.write_text(SUMS)
     with pytest.raises(Refused, match=r"holds no sha256 for kubeadm\.exe"):
