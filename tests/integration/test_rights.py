@@ -39,7 +39,9 @@ def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
 
     run(may_join, "site")
     run(may_look, "verify", winkube_verify_watch=1)
-    run(may_look, "diagnose", winkube_diagnose_watch=1, winkube_diagnose_samples=1, winkube_diagnose_registries=[])
+    short: dict[str, Any] = {"winkube_diagnose_watch": 1, "winkube_diagnose_samples": 1}
+    folder = str(bench.directory / "diagnosis")
+    run(may_look, "diagnose", winkube_diagnose_dir=folder, winkube_diagnose_registries=[], **short)
     run(may_join, "site", winkube_drain=True, winkube_kubelet_verbosity=4)
     run(may_join, "repair", winkube_repair="rejoin", winkube_rejoin_always=True)
     run(may_join, "reset", winkube_reset=True)

@@ -115,6 +115,11 @@ def test_ansible_doc_knows_every_plugin(installed: Path, home: Path) -> None:
             assert [name for name in wanted if not told.get(name, {}).get("doc", {}).get("description")] == []
 
 
+def test_nothing_that_a_run_writes_lies_beside_the_playbooks() -> None:
+    below = [Path(name) for name in released_files() if name.startswith("playbooks/")]
+    assert [str(path) for path in below if path.suffix != ".yml" and path.parts[1] != "files"] == []
+
+
 def test_syntax_of_every_playbook(installed: Path, home: Path) -> None:
     playbooks = [Path(name).stem for name in released_files() if Path(name).match("playbooks/*.yml")]
     assert "site" in playbooks
