@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import argument_spec, drain, restart, verdict
+from . import argument_spec, drain, other_run, restart, verdict
 from .argument_spec import plain
 from .components.layout import Layout
 from .components.registry import read_plan
@@ -19,7 +19,7 @@ from .engine.batch import Batch
 from .engine.plan import Plan, Step, confides, make_plan, reads, task_result
 from .engine.reading import Reading, file_key, widened
 from .engine.resource import Resource
-from .node.link import NodeError, OutcomeUnknown
+from .node.link import NodeError, OutcomeUnknown, controller
 from .node.runner_text import runner_sha256
 from .node_action import FACT, NodeAction, display
 from .run_id import RUN_ID
@@ -207,6 +207,8 @@ class ComponentAction(NodeAction):
             steps += (restart.step(reasons),)
         elif reasons:
             self.warn_once(restart.waits_sentence(self._host, reasons))
+        if steps and (told := self._other_run(last.reading, options)):
+            self.warn_once(f"{self._host}: {told}")
         acted = [each for each in done if each.answer]
         result = task_result(
             replace(last.plan, steps=steps, batch=next((each.plan.batch for each in done if each.plan.batch), None)),
@@ -222,6 +224,9 @@ class ComponentAction(NodeAction):
         if self._task.check_mode and facts:
             facts["ansible_facts"][FACT]["planned"] = self._planned(steps)
         return result | facts
+
+    def _other_run(self, reading: Reading, options: Mapping[str, Any]) -> str:
+        return other_run.sentence(reading, Layout.of(options["node"]), self.component, controller())
 
     def _planned(self, steps: Sequence[Step]) -> dict[str, Any]:
         """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports

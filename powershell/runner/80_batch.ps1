@@ -187,10 +187,43 @@ function Invoke-NodeUndo {
     return , $problems.ToArray()
 }
 
+function Write-NodeChange {
+    <#
+    .SYNOPSIS
+    Notes in changes.json whose batch changed this component last, and when, so that the next run of somebody else can tell.
+
+    .NOTES
+    What cannot be noted spoils no batch: everything that was wanted is done by then.
+    #>
+    param([hashtable]$Run)
+
+    $path = Join-NodePath -Folder $Run['state_dir'] -Name 'changes.json'
+    $components = @{}
+    try {
+        $before = Read-NodeDocument -Path $path
+        if ($before -is [System.Collections.IDictionary]) {
+            $noted = Get-NodeArgument -Map $before -Name 'components'
+            if ($noted -is [System.Collections.IDictionary]) {
+                foreach ($entry in $noted.GetEnumerator()) {
+                    $components[[string]$entry.Key] = $entry.Value
+                }
+            }
+        }
+        $components[$Run['component']] = @{ at = (Get-NodeTime); by = $Run['by']; id = $Run['id'] }
+        Write-NodeJsonFile -Path $path -Value @{ schema = 1; components = $components }
+    }
+    catch {
+        $null = $_
+    }
+}
+
 function Complete-NodeBatch {
     <# .SYNOPSIS Writes the outcome, then closes the batch. A failed undo blocks the node first. #>
     param([hashtable]$Run, [string]$Outcome, [object]$Problem)
 
+    if ($Outcome -ceq 'done' -and $Run['component'] -cne '' -and $Run['by'] -cne '') {
+        Write-NodeChange -Run $Run
+    }
     if ($Outcome -ceq 'undo_failed') {
         $document = @{ id = $Run['id']; component = $Run['component']; error = $Problem; at = (Get-NodeTime) }
         Write-NodeJsonFile -Path (Join-NodePath -Folder $Run['state_dir'] -Name 'blocked.json') -Value $document
@@ -296,6 +329,7 @@ function New-NodeRun {
         id = $Id
         mode = $Mode
         component = [string](Get-NodeArgument -Map $Batch -Name 'component' -Default '')
+        by = [string](Get-NodeArgument -Map (Get-NodeArgument -Map $Batch -Name 'opened') -Name 'controller' -Default '')
         ops = (Get-NodeArgumentList -Map $Batch -Name 'ops')
         gate = (Get-NodeArgumentList -Map $Batch -Name 'gate')
         deadline_s = [double](Get-NodeArgument -Map $Batch -Name 'deadline_s' -Default 900)

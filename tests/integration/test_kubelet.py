@@ -193,3 +193,22 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
     assert newer.output.count("restarted kubelet") == 1, str(newer)
     assert host.in_turn(lambda: host.node.drive.read(EXE)) == build("kubelet", "1.27.5")
     assert state(host) == "running"
+
+
+def test_two_runs_with_contradicting_values_tell_of_each_other(bench: Bench) -> None:
+    """The second says that another run changed the node minutes ago; a converged one and one after hours say nothing."""
+    host = bench.node()
+    converge(bench, winkube_kubelet_verbosity=2)
+    host.in_turn(lambda: host.node.clock.advance(7 * 60))
+    same = converge(bench, winkube_kubelet_verbosity=2)
+    assert "another run" not in same.output
+    second = converge(bench, winkube_kubelet_verbosity=4)
+    assert re.search(r"win1: another run, \S+@\S+ \(pid \d+\), changed kubelet 7 minutes ago", joined(second.output))
+    host.in_turn(lambda: host.node.clock.advance(2 * 3600))
+    later = converge(bench, winkube_kubelet_verbosity=2)
+    assert "another run" not in later.output
+
+
+def joined(output: str) -> str:
+    """Ansible breaks the lines of a warning."""
+    return " ".join(output.split())

@@ -91,6 +91,11 @@ class Layout:
         """The script that works off batches."""
         return windows_path.join(self.state_dir, "runner.ps1")
 
+    @property
+    def changes(self) -> str:
+        """Whose batch changed which component last."""
+        return windows_path.join(self.state_dir, "changes.json")
+
     def backup(self, mark: str) -> str:
         """The folder in which the batch with this id keeps what it replaces."""
         return windows_path.join(self.state_dir, "batches", mark, "backup")

@@ -39,6 +39,9 @@ COMPONENTS: tuple[Component, ...] = (
     *(each.component for each in PROGRAM_SERVICES),
 )
 
+CHANGES_LIMIT = 16384
+"""Bytes of changes.json, which has a line for each component."""
+
 PLACES = (*layout.PLACES, *(place for each in COMPONENTS for place in each.interface.places))
 """Where things are on a node, as the option `node` has it."""
 
@@ -72,6 +75,7 @@ def read_plan(where: Layout) -> tuple[Query, ...]:
         (
             system_query(),
             file_query(where.runner, sha256=True),
+            file_query(where.changes, content_limit=CHANGES_LIMIT),
             *(query for component in COMPONENTS for query in component.reads(where)),
         )
     )

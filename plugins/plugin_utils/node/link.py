@@ -311,7 +311,7 @@ class Link:
             "kind": kind,
             "id": batch_id,
             "state_dir": self.state_dir,
-            "controller": f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getppid()})",
+            "controller": controller(),
             "follow_s": self._follow_s(batch) if batch else 0,
             "runner": {"mode": self.runner_mode, "sha256": runner_sha256()},
             "state": [query.wire() for query in batch.state] if batch else [],
@@ -337,6 +337,11 @@ class Link:
                 f"{self.host} sent nothing for {none.seconds:g} s while {doing}, and did not close the connection, "
                 "which was ended here. If the node only needs longer, raise answer_timeout (winkube_answer_timeout)."
             ) from None
+
+
+def controller() -> str:
+    """Who runs this playbook: `user@host (pid n)`, the same for all tasks of one run; its workers are forks of it."""
+    return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getppid()})"
 
 
 class ModuleError(NodeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from tests.lab.machine.processes import Body, Process
 
 Steps = Generator[float | None, None, None]
-NOTES = ("networks.json", "category.json", "ip.json")
+CHANGES = "changes.json"
+NOTES = ("networks.json", "category.json", "ip.json", CHANGES)
 INTERRUPTED = "The batch was interrupted"
 
 
@@ -211,8 +213,20 @@ class Runner:
         self.folder.note(self.id, entry)
 
     def _finish(self, batch: Document, outcome: str, error: Document | None) -> None:
+        if outcome == "done":
+            self._note_change(batch)
         self._note({"e": "outcome", "outcome": outcome, "error": error})
         self._close(batch)
+
+    def _note_change(self, batch: Document) -> None:
+        """Whose batch changed this component last, and when; what cannot be noted spoils no batch."""
+        component, by = batch.get("component"), (batch.get("opened") or {}).get("controller")
+        if component and by:
+            before = (self.folder.read(CHANGES) or {}).get("components")
+            components = before if isinstance(before, dict) else {}
+            change = {"at": self.node.clock.iso(), "by": by, "id": self.id}
+            with contextlib.suppress(WinError):
+                self.folder.write({"schema": 1, "components": {**components, component: change}}, CHANGES)
 
     def give_up(self, error: Document | None) -> None:
         """Somebody has acknowledged a batch that nothing could roll back."""
