@@ -27,7 +27,11 @@ def sentence(reading: Reading, where: Layout, component: str, controller: str) -
     if file_key(where.changes) not in reading.parts:
         return ""
     change = _last_change(reading.text(where.changes), component)
-    by, at, now = str(change.get("by", "")), _time(change.get("at")), _time(reading.parts.get("system", {}).get("clock"))
+    by, at, now = (
+        str(change.get("by", "")),
+        _time(change.get("at")),
+        _time(reading.parts.get("system", {}).get("clock")),
+    )
     if not by or by == controller or at is None or now is None or not timedelta(0) <= now - at <= SOON:
         return ""
     minutes = round((now - at).total_seconds() / 60)

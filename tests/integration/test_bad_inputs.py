@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import SITE, differences, variables
+from tests.integration.test_seams import programs, slow_source, start, wait_for_download
 
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "bad-inputs.md"
@@ -31,7 +33,7 @@ UNVERIFIED = {"winkube_allow_unverified": ["flanneld"]}
 @dataclass(frozen=True)
 class Case:
     """`what` is wrong: in a Node YAML (`text`, else `old` with `new` in its place), among a run's variables (`given`),
-    or at the machine (`access`, as the lab has it)."""
+    or at the machine (`access`, as the lab has it; its disk is `full`)."""
 
     what: str
     old: str = ""
@@ -39,6 +41,7 @@ class Case:
     text: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     access: str = ""
+    full: bool = False
     playbook: Path = SITE
 
     @property
@@ -70,7 +73,7 @@ NODE_YAML = (
     yaml("the same key twice", "  setup:\n", "  os: {build: 17763}\n  setup:\n"),
     yaml("a core Node in place of ours", "windows.k8s.io/v1alpha1", "v1"),
     yaml("another kind", "kind: Node", "kind: Nodes"),
-    yaml("no name", "  name: win1\n", "  labels: {}\n"),
+    yaml("no name", "  name: win1\n", "  annotations: {}\n"),
     yaml("a name that no Node can have", "name: win1", "name: Win_1"),
     yaml("a name that Ansible keeps for itself", "name: win1", "name: all"),
     yaml("no address", "    hostname: 192.168.122.220:22\n", ""),
@@ -92,6 +95,7 @@ VARIABLES = (
     given("no checksum", winkube_containerd_checksum=""),
     given("a checksum that is none", winkube_containerd_checksum="sha256:abc"),
     given("the checksum of another file", winkube_containerd_checksum="sha256:" + "0" * 64),
+    given("a sum file that cannot be had", winkube_containerd_checksum="https://127.0.0.1:9/containerd.sha256sum"),
     given("an address with nothing behind it", winkube_containerd_url="http://xyz/none.tar.gz"),
     given("an address without a scheme", winkube_containerd_url="xyz/containerd.tar.gz"),
     given("a proxy that is none", winkube_proxy="proxy 3128"),
@@ -113,9 +117,11 @@ VARIABLES = (
 )
 MACHINES = (
     Case("the machine is off", access="silent"),
-    Case("SSH is refused", access="refused"),
+    given("SSH is refused", ansible_host="127.0.0.1", ansible_port=9, ansible_ssh_common_args="-o ConnectTimeout=5"),
+    Case("the disk is full", full=True),
 )
-CASES = (*NODE_YAML, *VARIABLES, *MACHINES)
+CTRL_C = Case("Ctrl-C while containerd is installed")
+CASES = (*NODE_YAML, *VARIABLES, *MACHINES, CTRL_C)
 ROWS: dict[str, str] = {}
 
 
@@ -144,22 +150,42 @@ ERROR = re.compile(
     r"^\[ERROR\]: (?:Task failed: )?(?:Action failed: )?(.*?)(?=^\[|\nOrigin: |\n\nTask failed|\nfatal: |\Z)",
     re.DOTALL | re.MULTILINE,
 )
+MUX = re.compile(r"mux_client_\w+: [^:]*: Broken pipe ")
 
 
 def said(run: Run) -> str:
     """The sentences of the errors, those of the lab and of SSH itself left out."""
     found = [" ".join(each.split()) for each in ERROR.findall(run.stdout + run.stderr)]
-    return " ".join(each.partition(": Received disconnect")[0].partition(": mux_client")[0] for each in found)
+    return " ".join(MUX.sub("", each).partition(" Connection to UNKNOWN")[0] for each in found)
+
+
+def interrupted(bench: Bench) -> str:
+    """The row of a run that is ended in its middle: the node goes on, and the next run finds what was wanted."""
+    running = start(bench, "1.7.12", "interrupted", **slow_source(bench, "1.7.12"))
+    wait_for_download(bench, "1.7.12")
+    os.killpg(running.pid, signal.SIGINT)
+    output, _ = running.communicate(timeout=300)
+    host = bench.lab.host("win1")
+    host.in_turn(lambda: host.node.clock.advance(60))
+    assert programs(bench) == "1.7.12"
+    done = "what was begun, and the node finishes it by itself"
+    return f"| {CTRL_C.what} | {' '.join(ERROR.findall(output)[-1].split())} | {running.returncode} | {done} |"
 
 
 def row(bench: Bench, case: Case) -> str:
+    if case is CTRL_C:
+        return interrupted(bench)
     before = bench.dump()
     if case.access:
         bench.lab.host("win1").set(access=case.access)
+    host = bench.lab.host("win1")
+    if case.full:
+        host.in_turn(lambda: setattr(host.node.faults, "disk_full_after", 0))
     run = carried_out(bench, case)
     assert run.rc != 0, run
     if case.access:
         bench.lab.host("win1").set(access="open")
+    host.in_turn(lambda: setattr(host.node.faults, "disk_full_after", None))
     changed = "folders of the collection" if differences(before, bench.dump()) else "nothing"
     cells = (case.what, said(run).replace("|", "\\|").replace("<", "&lt;"), str(run.rc), changed)
     return f"| {' | '.join(cells)} |"

@@ -196,7 +196,7 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
 
 
 def test_two_runs_with_contradicting_values_tell_of_each_other(bench: Bench) -> None:
-    """The second says that another run changed the node minutes ago; a converged one and one after hours say nothing."""
+    """The second says that another run changed the node minutes ago; a converged one, and one after hours, do not."""
     host = bench.node()
     converge(bench, winkube_kubelet_verbosity=2)
     host.in_turn(lambda: host.node.clock.advance(7 * 60))

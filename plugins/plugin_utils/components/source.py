@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from ..engine.resource import Refused
@@ -69,13 +70,19 @@ def _sha256(component: str, url: str, checksum: str, read_url: ReadUrl) -> str:
     return digest.lower()
 
 
+def _why(error: OSError) -> str:
+    """What urllib means, without its own wrapping: `Connection refused`, `HTTP Error 404: Not Found`."""
+    cause = error if isinstance(error, HTTPError) else getattr(error, "reason", error)
+    return str(getattr(cause, "strerror", None) or cause)
+
+
 def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
     try:
         text = read_url(address)
     except OSError as error:
         raise Refused(
-            f"{component}: the controller could not read the sum file {address}: {error}. Give it a way there (its own "
-            "HTTPS_PROXY counts), or the file's checksum itself, 'sha256:...'."
+            f"{component}: the controller could not read the sum file {address}: {_why(error)}. Give it a way there "
+            "(its own HTTPS_PROXY counts), or the file's checksum itself, 'sha256:...'."
         ) from error
     name = url.rsplit("/", 1)[-1]
     sums = [match.groups() for line in text.splitlines() if (match := _SUM_LINE.match(line.strip()))]

@@ -44,7 +44,14 @@ def test_a_batch_is_done(node: SimulatedNode, session: Session, mode: str) -> No
     assert (result["answer"], result["outcome"], result["changed"]) == ("accepted", "done", True)
     assert result["state"]["k"]["kind"] == "directory"
     assert [(item["n"], item["op"], item["ok"]) for item in result["results"]] == [(0, "mkdir", True)]
-    assert node.drive.listdir(STATE_DIR) == ["batches", "receipts", "runner.lock", "runner.ps1", "staging"]
+    assert node.drive.listdir(STATE_DIR) == [
+        "batches",
+        "changes.json",
+        "receipts",
+        "runner.lock",
+        "runner.ps1",
+        "staging",
+    ]
     assert node.drive.sddl(STATE_DIR) == "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
     assert node.drive.listdir(f"{STATE_DIR}\\batches\\{result['batch']}") == ["journal.jsonl"]
     task = node.tasks.get("\\winkube\\runner")
