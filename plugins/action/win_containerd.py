@@ -40,12 +40,13 @@ class ActionModule(SourceAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """containerd and, when it works, the images: a pull that fails does not take containerd back."""
         reading = self.reading(options, layout)
-        if options["images"]:
+        pulls = bool(options["images"] or options["golden_image"])
+        if pulls:
             wanted = self._images(options, layout, reading)
             if not is_archive(containerd.NAME, options["source"]["url"]):
                 wanted.change(reading)  # refused for want of ctr.exe before anything is changed
         done = [self._converged(options, layout, reading)]
-        if options["images"]:
+        if pulls:
             self.component, self.deadline_s = images.NAME, wanted.deadline_s
             try:
                 done.append(self._converged(options, layout, done[-1].reading))
@@ -97,6 +98,8 @@ class ActionModule(SourceAction):
         environment = variables(
             containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
         )
+        # It is stopped in an image that is done, and has to run for what is still to be pulled.
+        rests = options["golden_image"] and not self._images(options, layout, reading).unknown(reading)
         template, given = options["config_template"], registries.registries(options["registries"], self._file)
         return containerd.ContainerdArgs(
             layout=layout,
@@ -114,7 +117,7 @@ class ActionModule(SourceAction):
             defender=options["defender_exclusions"],
             earlier=earlier_programs.folder(layout, reading),
             mark=mark,
-            **(self.service_options(options, layout, mark) | {"environment": environment}),
+            **(self.service_options(options, layout, mark) | {"environment": environment, "rests": rests}),
         )
 
     def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,9 @@ class ActionModule(KubernetesAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """All of flannel; where it is the cluster's, checks and no service."""
+        """All of flannel; where it is the cluster's, checks and no service; in an image the program alone."""
+        if options["golden_image"]:
+            return self.program_alone(options, layout, mark, flannel.program, flannel.PROGRAM)
         answers = self._answers_of(options, reading)
         name = options["node_name"]
         if options["managed_by"] == "cluster":
@@ -82,7 +84,7 @@ class ActionModule(KubernetesAction):
 
     def _converged(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> Any:
         """As every component; and the external vSwitch is made before, since it breaks every connection."""
-        if options["managed_by"] == "service" and not self._task.check_mode:
+        if flannel.runs_here(options) and not self._task.check_mode:
             reading = self._with_switch(options, layout, reading)
         return super()._converged(options, layout, reading)
 
@@ -119,7 +121,7 @@ class ActionModule(KubernetesAction):
         """The steps of the switch before the others; and what flanneld has written fits the node."""
         layout = Layout.of(options["node"])
         last = done[-1]
-        if options["managed_by"] == "service" and not last.reading.predicted:
+        if flannel.runs_here(options) and not last.reading.predicted:
             mtu = self.management(options, last.reading).adapter.mtu
             if problem := flannel.lease_problem(options, layout, last.reading, mtu):
                 raise NodeError(f"flannel: {problem}")

@@ -63,7 +63,10 @@ class ActionModule(KubernetesAction):
 
 def arguments(options: Mapping[str, Any], layout: Layout, mark: str = "") -> HostArgs:
     """The component's arguments from the module's options."""
-    proxy, network = options["proxy"], options["network"]
+    network = options["network"]
+    # Of an image neither: every machine gets a name of its own, and NO_PROXY would hold this one's network.
+    bound = not options["golden_image"]
+    proxy: Mapping[str, Any] = options["proxy"] if bound else {"http": "", "https": "", "no_proxy": ()}
     return HostArgs(
         layout=layout,
         wanted=Wanted(
@@ -76,7 +79,7 @@ def arguments(options: Mapping[str, Any], layout: Layout, mark: str = "") -> Hos
             network_mode=network["mode"],
             allow_unsupported_os=options["allow_unsupported_os"],
         ),
-        computer_name=options["computer_name"],
+        computer_name=options["computer_name"] if bound else "",
         proxy=Proxy(
             http=proxy["http"],
             https=proxy["https"],
@@ -94,5 +97,6 @@ def arguments(options: Mapping[str, Any], layout: Layout, mark: str = "") -> Hos
         limits=log_limit.limits(options["log"]),
         logs=tuple(windows_path.join(layout.log_dir, f"{name}.log") for name in DAEMONS),
         scheduled=options["runner"] == "task",
+        golden_image=options["golden_image"],
         mark=mark,
     )

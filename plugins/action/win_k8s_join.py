@@ -25,9 +25,8 @@ from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.source_action import KubernetesAction
 
-CHECK_TOKEN = "000000.0000000000000000"
-"""Stands for the token in check mode, which makes none."""
-NOBODY_TO_ASK = "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)"
+CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
+ASKS_NOBODY = Notice("the cluster", "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)")
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ class ActionModule(KubernetesAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Join if need be, write the kubeconfigs of flanneld and kube-proxy, look after the Node object."""
         try:
-            return self._work(options, layout)
+            return self._program_alone(options, layout) if options["golden_image"] else self._work(options, layout)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
 
@@ -59,12 +58,17 @@ class ActionModule(KubernetesAction):
     ) -> tuple[Resource, ...]:
         """The join, while there is something to join with; else what is brought in before it or besides."""
         if self._found.material is not None:
-            return (replace(self._found.material, mark=mark), *self._notices())
-        written = tuple(self._file(item, layout, mark) for item in self._found.identities)
-        files = (*join.folders(layout), *written)
+            return (replace(self._found.material, mark=mark), *(() if self._found.cluster else (ASKS_NOBODY,)))
+        files = (*join.folders(layout), *(self._file(item, layout, mark) for item in self._found.identities))
         if not self._found.joins:
             return (*files, *material.own_kubeconfig(options, layout, mark))
-        return (*self._kubeadm(options, layout, mark), *files)
+        return (*self._kubeadm(options, layout, mark), *files)  # in an image there are no identities
+
+    def _program_alone(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """kubeadm.exe and the folders: what an image of many nodes may have."""
+        self._found = _Task(None, joins=True)
+        done = [self._converged(options, layout, self.reading(options, layout))]
+        return self._finished(done, options) | {"joined": False, "pod_cidr": ""}
 
     def _work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         join.check_name(options["node_name"])
@@ -129,9 +133,6 @@ class ActionModule(KubernetesAction):
 
     def _file(self, item: Identity, layout: Layout, mark: str) -> Resource:
         return SecretFile(item.path, item.text, layout.backup(mark), f"the kubeconfig of {item.program}", item.service)
-
-    def _notices(self) -> tuple[Resource, ...]:
-        return () if self._found.cluster else (Notice("the cluster", NOBODY_TO_ASK),)
 
     def _after_join(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading

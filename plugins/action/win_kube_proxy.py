@@ -29,7 +29,9 @@ class ActionModule(KubernetesAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """Folders, program, service; where kube-proxy is the cluster's, no service."""
+        """Folders, program, service; where kube-proxy is the cluster's, no service; in an image the program alone."""
+        if options["golden_image"]:
+            return self.program_alone(options, layout, mark, kube_proxy.program)
         theirs = self._daemon_sets(options)
         if options["managed_by"] == "cluster":
             gone = kube_proxy.left_to_cluster(layout, reading)
@@ -105,7 +107,8 @@ class ActionModule(KubernetesAction):
         )
 
     def _needs_vip(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> bool:
-        overlay = options["managed_by"] == "service" and options["network_mode"] == "overlay"
+        here = options["managed_by"] == "service" and not options["golden_image"]
+        overlay = here and options["network_mode"] == "overlay"
         return overlay and not self._present_vip(options, layout, reading)
 
     def _present_vip(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> str:

@@ -30,7 +30,9 @@ class ActionModule(KubernetesAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """Folders, program, drop-in, service."""
+        """Folders, program, drop-in, service. In an image its command line names no machine: the join puts that in."""
+        if options["golden_image"] and kubelet.configured(layout, reading):
+            raise kubelet.no_image(layout)
         version = self.version(options)
         settings = self._settings(options, layout, version, reading)
         args = kubelet.KubeletArgs(
@@ -59,7 +61,7 @@ class ActionModule(KubernetesAction):
         logs = {"log_dir": ""} if options["service"]["manager"] == "sc" else {}  # kube-log-runner keeps them
         return KubeletSettings(
             version=version,
-            node_name=options["node_name"],
+            node_name="" if options["golden_image"] else options["node_name"],
             runtime=options["container_runtime"],
             containerd_version=release(beside, "containerd_version") if beside else None,
             pause_image=image,
@@ -74,7 +76,7 @@ class ActionModule(KubernetesAction):
             eviction_soft_grace_period=_texts(options["eviction_soft_grace_period"]),
             taints=tuple(options["taints"]),
             labels=_texts(options["labels"]),
-            node_ip=options["node_ip"] or self.management(options, reading).address,
+            node_ip="" if options["golden_image"] else options["node_ip"] or self.management(options, reading).address,
             feature_gates=feature_gates(options["feature_gates"]),
             extra=(*kubelet.own_arguments(layout), *options["extra_arguments"]),
             **(kubelet.places(layout, options["join"]) | logs),

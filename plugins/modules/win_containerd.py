@@ -20,6 +20,7 @@ description:
   - What depends on containerd and runs, such as kubelet, is stopped before it and started after it.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.nssm
   - winkube.node.components.containerd

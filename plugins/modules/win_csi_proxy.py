@@ -17,6 +17,7 @@ description:
     rights itself and does not need it; new drivers are made that way.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.nssm
   - winkube.node.components.csi_proxy

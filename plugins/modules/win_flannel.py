@@ -22,6 +22,7 @@ description:
   - A new C(cni.conf) restarts nothing. It is in force for new pods; existing pods keep the old policy.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.inbound

@@ -25,6 +25,7 @@ description:
     the name are in force after a restart, which the task makes and waits for.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.components.host

@@ -23,6 +23,7 @@ description:
     they need.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.components.join
   - winkube.node.attributes
   - winkube.node.cluster

@@ -21,6 +21,7 @@ description:
     healthz port, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.nssm

@@ -23,6 +23,7 @@ description:
     answer on its healthz port, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.inbound

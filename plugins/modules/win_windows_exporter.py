@@ -15,6 +15,7 @@ description:
   - Metrics of the machine itself, such as disks, adapters, services and containers, which the kubelet's do not hold.
 extends_documentation_fragment:
   - winkube.node.node
+  - winkube.node.golden_image
   - winkube.node.drain
   - winkube.node.nssm
   - winkube.node.inbound

@@ -36,7 +36,7 @@ NAMES = (
     "allow_unverified", "containerd_url", "containerd_checksum", "kubelet_url", "kubelet_checksum", "kubeadm_url",
     "kubeadm_checksum", "kube_proxy_url", "kube_proxy_checksum", "flannel_url", "flannel_checksum",
     "node_name", "computer_name", "drain", "proxy", "http_proxy", "node_http_proxy", "node_https_proxy",
-    "node_no_proxy",
+    "node_no_proxy", "golden_image",
 )  # fmt: skip
 """The variables that are looked at, without their prefix."""
 
@@ -77,6 +77,11 @@ class Run:
     def joining(self) -> bool:
         """Whether the run will let the machine join: it has no kubeconfig of a kubelet yet."""
         return self.kubernetes and self.roles("join") and not self.there("kubelet_kubeconfig")
+
+    @property
+    def golden_image(self) -> bool:
+        """Whether the machine becomes an image, which is in no cluster and no network."""
+        return self.text("golden_image").casefold() in {"true", "yes", "1"}
 
     def there(self, what: str) -> bool:
         """Whether a file of the layout is on the node; True where nobody can tell."""
@@ -122,7 +127,7 @@ def _versions(run: Run) -> tuple[str, ...]:
 
 def _network(run: Run) -> tuple[str, ...]:
     """Where flannel is the cluster's, so are its ranges; they are not compared then."""
-    if not (run.kubernetes and run.ours("cni") and run.roles("flannel")):
+    if run.golden_image or not (run.kubernetes and run.ours("cni") and run.roles("flannel")):
         return ()
     mode = run.text("network_mode")
     ranges = (run.text("cluster_cidr"), run.text("service_cidr"), run.text("dns_service_ip"))
@@ -139,7 +144,7 @@ def _network(run: Run) -> tuple[str, ...]:
 def _kubeconfig(run: Run) -> tuple[str, ...]:
     """That the file is there and says which cluster. Before a join also that this answers, and that the user may do
     what the join asks of it; a node that has joined asks nothing here."""
-    if not (run.kubernetes and run.roles("join")):
+    if run.golden_image or not (run.kubernetes and run.roles("join")):
         return ()
     try:
         cluster = Cluster.open(run.values.get("cluster") or {})

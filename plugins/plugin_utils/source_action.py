@@ -57,7 +57,23 @@ class SourceAction(ComponentAction):
             "depends_on": tuple(service.get("depends_on") or ()),
             "start_timeout_s": service["start_timeout"],
             "stop_timeout_s": service["stop_timeout"],
+            "rests": options["golden_image"],
         }
+
+    def program_alone(
+        self,
+        options: Mapping[str, Any],
+        layout: Layout,
+        mark: str,
+        resources: Callable[[Layout, Source, tuple[Resource, ...], str], tuple[Resource, ...]],
+        component: str = "",
+    ) -> tuple[Resource, ...]:
+        """What an image has of a program whose service names the machine; nothing where the program is the
+        cluster's."""
+        if options["managed_by"] == "cluster":
+            return ()
+        tools = self._tools(options, layout, mark)
+        return resources(layout, self.source_of(options, component=component), tools, mark)
 
     def _tools(self, options: Mapping[str, Any], layout: Layout, mark: str) -> tuple[Resource, ...]:
         """nssm.exe, where the service runs under it, or kube-log-runner.exe, where that keeps its log: only then does
@@ -129,10 +145,11 @@ class KubernetesAction(SourceAction):
         return found
 
     def opened(self, options: Mapping[str, Any]) -> Cluster | None:
-        """The cluster; actions that one task plans share its connection. ClusterError as `Cluster.open`."""
+        """The cluster, None for an image, which belongs to none; actions that one task plans share its connection.
+        ClusterError as `Cluster.open`."""
         answers: dict[str, Any] = self.__dict__.setdefault("_answers", {})
         if _CLUSTER not in answers:
-            answers[_CLUSTER] = Cluster.open(options["cluster"])
+            answers[_CLUSTER] = None if options.get("golden_image") else Cluster.open(options["cluster"])
         found: Cluster | None = answers[_CLUSTER]
         return found
 
@@ -141,9 +158,10 @@ class KubernetesAction(SourceAction):
         return networks.management(reading, interface_name=options["interface_name"], address=options["management_ip"])
 
     def inbound(self, options: Mapping[str, Any], reading: Reading) -> tuple[Network, ...] | None:
-        """Who may reach a port of the node; nobody named is everybody, None: the firewall is left alone."""
+        """Who may reach a port of the node; nobody named is everybody, None: the firewall is left alone, as in an
+        image, since the rule would name the node's own network."""
         wanted = options["firewall"]
-        if not wanted["enabled"]:
+        if options["golden_image"] or not wanted["enabled"]:
             return None
         known = self.of_cluster(options, "addresses", inbound.addresses)
         return inbound.scope(wanted["sources"], self.management(options, reading), options["cluster_cidr"], known)
@@ -151,6 +169,8 @@ class KubernetesAction(SourceAction):
     def check_skew(self, options: Mapping[str, Any], version: Version) -> tuple[Notice, ...]:
         """Refused if this release does not go with the cluster's API server. A notice if nobody can tell."""
         server = self.of_cluster(options, "version", lambda cluster: cluster.version())
+        if options["golden_image"]:
+            return ()
         if server is None:
             text = "skip the comparison with the API server's version (winkube_cluster.kubeconfig is empty)"
             return (Notice("version of the API server", text),)

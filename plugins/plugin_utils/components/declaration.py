@@ -77,7 +77,9 @@ class Component:
     variables of its role. `reads` is what it needs to know of a node
     whatever its options. `expected` tells whether a node has to have it. `settings` are its configuration files without
     secrets; `files` what else of it lies on the node, `tools` the programs beside its own, `folders` those in which
-    something of it may lie, `rules` the names of its firewall rules: a reset takes all of these away.
+    something of it may lie, `rules` the names of its firewall rules: a reset takes all of these away. `bound` are the
+    files and the folders, these unless they are empty, that are of this one machine or its cluster: no image may have
+    them.
     `optional`: site.yml runs the role only where `winkube_<role>` is true.
     """
 
@@ -92,6 +94,7 @@ class Component:
     tools: Places = _nowhere
     folders: Places = _nowhere
     rules: tuple[str, ...] = ()
+    bound: Places = _nowhere
     optional: bool = False
 
     @property

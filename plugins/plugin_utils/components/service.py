@@ -59,6 +59,7 @@ class Managed:
 
     `manager` is one of its kind's, the first where it is empty; `tools` bring in what that needs: nssm.exe, or
     kube-log-runner.exe; `rotation` is the log's, `environment` are variables as `NAME=value`, `depends_on` services.
+    One that `rests` is not started only because it is stopped.
     """
 
     manager: str = ""
@@ -68,6 +69,7 @@ class Managed:
     depends_on: tuple[str, ...] = ()
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
+    rests: bool = False
 
 
 def service_of(
@@ -116,6 +118,7 @@ def service_of(
         ready=ready,
         start_timeout_s=args.start_timeout_s,
         stop_timeout_s=args.stop_timeout_s,
+        rests=args.rests,
     )
 
 

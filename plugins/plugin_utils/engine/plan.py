@@ -150,8 +150,8 @@ def _restart(
     restart_unready: bool,
 ) -> _Restart:
     """A service restarts if and only if its definition, as far as that takes a restart, or a file it uses changes; one
-    that should run and does not is started, one that is nobody's to start yet is at most stopped. If `more` services
-    are started behind it, it has to be ready first."""
+    that should run and does not is started unless it rests, one that is nobody's to start yet is at most stopped. If
+    `more` services are started behind it, it has to be ready first."""
     affected = redefined or bool(service.uses & touched)
     unready = service.unready(reading) if service.run and service.is_running(reading) and not affected else ""
     if unready and not restart_unready:
@@ -162,7 +162,8 @@ def _restart(
     stops = affected and service.is_active(reading)
     if not affected and service.is_running(reading):
         return _Restart((), (), (), ())
-    if not service.run and not stops:
+    there = reading.service(service.name) is not None
+    if not stops and (not service.run or (service.rests and there and not affected)):
         return _Restart((), (), (), ())
     dependants = service.dependants(reading) if stops else ()
     stop: list[Op] = []
@@ -176,7 +177,6 @@ def _restart(
         )
     if stops:
         stop += service.stop(reading)
-    there = reading.service(service.name) is not None
     halted = service.halt() if there else ()
     if not service.run:
         also = f" and its dependants: {', '.join(dependants)}" if dependants else ""

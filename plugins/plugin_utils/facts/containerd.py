@@ -23,6 +23,13 @@ DEFAULT_ROOT = r"C:\ProgramData\containerd\root"
 DEFAULT_STATE = r"C:\ProgramData\containerd\state"
 """Used where config.toml names none. Source: v2.3.7 defaults/defaults_windows.go (same in v1.5.8, v1.6.36, v1.7.35)."""
 
+CONTAINERS = (r"io.containerd.grpc.v1.cri\sandboxes", r"io.containerd.grpc.v1.cri\containers")
+"""Below the root, a folder for each pod sandbox and each container, running or not, until it is removed.
+
+Source: containerd v1.6.30, v1.7.20 pkg/cri/server/helpers.go, v2.3.4 internal/cri/server/helpers.go (sandboxesDir,
+containersDir) and plugins/cri/runtime/plugin.go (rootDir).
+"""
+
 DEFAULT_ADDRESS = r"\\.\pipe\containerd-containerd"
 """Source: v2.3.7 defaults/defaults_windows.go, DefaultAddress (same in v1.4.13 to v2.4.2)."""
 

@@ -181,7 +181,7 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
             *_beside(scope, reading, PREVIOUS),
         ]
     if "logs" not in scope.keep:
-        found += [layout.containerd_log, *_logs(scope, reading)]
+        found += [layout.containerd_log, *logs(layout, reading)]
     inside = windows_path.key(layout.kubelet_dir) + "\\"
     found += [*_beside(scope, reading, LEFT_BEHIND), *scope.known]
     if "programs" not in scope.keep:  # last, since they say what else is ours
@@ -212,8 +212,9 @@ def _received(scope: Scope, reading: Reading) -> list[str]:
     return found
 
 
-def _logs(scope: Scope, reading: Reading) -> list[str]:
-    folder = scope.layout.log_dir
+def logs(layout: Layout, reading: Reading) -> list[str]:
+    """What our services have logged, rotated files too."""
+    folder = layout.log_dir
     entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
     return [windows_path.join(folder, each) for each in entries if _LOG.fullmatch(each)]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Counters:
     """`modules`: runs by name; `probes`: queries answered by kind; `writes`: ops executed by kind (undo ops
-    included).
+    included); `downloads`: bytes by URL or image.
     """
 
     modules: dict[str, int] = field(default_factory=dict)
@@ -16,10 +16,11 @@ class Counters:
     writes: dict[str, int] = field(default_factory=dict)
     batches: int = 0
     programs: dict[str, int] = field(default_factory=dict)
+    downloads: dict[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def add(table: dict[str, int], key: str) -> None:
-        table[key] = table.get(key, 0) + 1
+    def add(table: dict[str, int], key: str, amount: int = 1) -> None:
+        table[key] = table.get(key, 0) + amount
 
     @property
     def write_ops(self) -> int:
@@ -27,6 +28,6 @@ class Counters:
         return sum(self.writes.values())
 
     def reset(self) -> None:
-        for table in (self.modules, self.probes, self.writes, self.programs):
+        for table in (self.modules, self.probes, self.writes, self.programs, self.downloads):
             table.clear()
         self.batches = 0

@@ -377,6 +377,14 @@ class Hns:
         self._objects["endpoints"].clear()
         self._objects["policylists"].clear()
 
+    def saved(self) -> dict[str, dict[str, Object]]:
+        """What it keeps on disk (HNS.data), by ID: networks and endpoints."""
+        return {kind: self._objects[kind] for kind in ("networks", "endpoints")}
+
+    def restore(self, saved: dict[str, dict[str, Object]]) -> None:
+        """The file of another machine; before it is booted."""
+        self._objects.update(saved)
+
     def boot(self) -> None:
         """After a restart: networks with Flags 8 are gone, the others are there with their endpoints. Namespaces and
         policy lists are gone (unverified).

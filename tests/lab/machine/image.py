@@ -31,6 +31,7 @@ FEATURES_KEY = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Component Ba
 FIRST_PRIVATE_SSH = 26100
 SVCHOST = "%SystemRoot%\\System32\\svchost.exe -k netsvcs -p"
 SESSION_MANAGER = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager"
+CRYPTOGRAPHY = "HKLM\\SOFTWARE\\Microsoft\\Cryptography"
 COMPUTER_NAME = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\ComputerName"
 TCPIP = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters"
 PROGRAMS_IN_SYSTEM32 = (
@@ -175,10 +176,25 @@ def _service(registry: Registry, service: BuiltIn) -> None:
         registry.set(key, "DelayedAutostart", "dword", 1)
 
 
+HOST_KEYS = tuple(f"C:\\ProgramData\\ssh\\ssh_host_{kind}_key" for kind in ("rsa", "ecdsa", "ed25519"))
+
+
+def host_keys(node: SimulatedNode) -> None:
+    """What sshd does when it starts: a key of each kind that is not there yet.
+
+    Source: PowerShell/openssh-portable contrib/win32/win32compat/wmain_sshd.c, generate_host_keys (ssh-keygen -A).
+    """
+    for path in HOST_KEYS:
+        if not node.drive.is_file(path):
+            node.drive.write(
+                path, f"{path} of {node.registry.text(CRYPTOGRAPHY, 'MachineGuid')}\n".encode(), owner=SYSTEM
+            )
+            node.drive.write(f"{path}.pub", b"public\n", owner=SYSTEM)
+
+
 def _registry(node: SimulatedNode) -> None:
     registry, release = node.registry, node.release
-    guid = str(uuid.UUID(int=node.random.getrandbits(128), version=4))
-    registry.set("HKLM\\SOFTWARE\\Microsoft\\Cryptography", "MachineGuid", "string", guid)
+    new_machine_id(node)
     for name, kind, data in (
         ("ProductName", "string", release.product),
         ("CurrentBuild", "string", str(release.build)),
@@ -214,6 +230,11 @@ def _registry(node: SimulatedNode) -> None:
         "App=%SystemRoot%\\system32\\OpenSSH\\sshd.exe|Name=OpenSSH SSH Server (sshd)|",
     )
     remote_desktop.install(registry)
+
+
+def new_machine_id(node: SimulatedNode) -> None:
+    guid = str(uuid.UUID(int=node.random.getrandbits(128), version=4))
+    node.registry.set(CRYPTOGRAPHY, "MachineGuid", "string", guid)
 
 
 def _network(node: SimulatedNode) -> None:

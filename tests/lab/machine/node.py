@@ -147,6 +147,7 @@ class SimulatedNode:
         self.hns.boot()
         self.pods.lost()
         self.adapters.settle()
+        image.host_keys(self)
         self.services.boot(services.pid)
         self.tasks.boot()
 

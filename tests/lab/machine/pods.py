@@ -37,6 +37,12 @@ def sandbox_id(uid: str) -> str:
     return hashlib.sha256(uid.encode()).hexdigest()
 
 
+SANDBOXES = "C:\\ProgramData\\containerd\\root\\io.containerd.grpc.v1.cri\\sandboxes"
+"""A folder for each sandbox, until it is removed. Source: containerd v2.3.4 internal/cri/server/helpers.go
+(sandboxesDir), plugins/cri/runtime/plugin.go (rootDir)."""
+SYSTEM = "S-1-5-18"
+
+
 @dataclass(frozen=True)
 class Sandbox:
     """One pod on the node. endpoint, hns_namespace: their IDs in HNS; created: the node's clock."""
@@ -92,6 +98,8 @@ class Pods:
 
     def lost(self) -> None:
         """The machine was restarted, or HNS was: what hung on it is gone."""
+        for sandbox in self.sandboxes.values():
+            self._forget(sandbox)
         self.sandboxes.clear()
 
     def _status(self, pod: Object, subnet: str, runtime: str) -> Object:
@@ -100,7 +108,7 @@ class Pods:
             return self._on_the_host(pod, runtime)
         found = self.sandboxes.get(uid)
         if found is not None and not _has(node.hns.endpoints, found.endpoint):
-            del self.sandboxes[uid]
+            self._forget(self.sandboxes.pop(uid))
             found = None
         if found is None:
             problem = image_problem(pod, node.release.build, self.unpullable, runtime)
@@ -142,6 +150,7 @@ class Pods:
             hns.delete_namespace(space["ID"])
             raise
         hns.attach_endpoint(endpoint["ID"], space["ID"])
+        self._node.drive.mkdir(f"{SANDBOXES}\\{sandbox_id(uid)}", SYSTEM)
         return Sandbox(
             uid,
             str(metadata["name"]),
@@ -182,6 +191,12 @@ class Pods:
             hns.delete_endpoint(sandbox.endpoint)
         if _has(hns.namespaces, sandbox.hns_namespace):
             hns.delete_namespace(sandbox.hns_namespace)
+        self._forget(sandbox)
+
+    def _forget(self, sandbox: Sandbox) -> None:
+        folder = f"{SANDBOXES}\\{sandbox.identity}"
+        if self._node.drive.is_dir(folder):
+            self._node.drive.delete_tree(folder)
 
 
 def _stamp(node: SimulatedNode) -> str:

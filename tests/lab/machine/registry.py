@@ -33,7 +33,7 @@ class Registry:
     """Paths are `HKLM\\...`; the default value of a key has the name ''."""
 
     def __init__(self) -> None:
-        self._hives = {hive: Key(hive) for hive in ("HKLM", "HKU", "HKCU", "HKCR")}
+        self.hives = {hive: Key(hive) for hive in ("HKLM", "HKU", "HKCU", "HKCR")}
         self.taken_back: set[str] = set()
         """Keys whose values do not stay, nor those below: tamper protection does so without an error."""
 
@@ -45,7 +45,7 @@ class Registry:
 
     def _find(self, path: str, create: bool = False) -> Key | None:
         pieces = self._parts(path)
-        key = self._hives.get(pieces[0])
+        key = self.hives.get(pieces[0])
         if key is None:
             return None
         for piece in pieces[1:]:
@@ -125,8 +125,8 @@ class Registry:
     def walk(self, path: str | None = None) -> Iterator[tuple[str, Key]]:
         """Every key below `path` (default: all hives) with its path, sorted."""
         if path is None:
-            for hive in sorted(self._hives):
-                yield from self._descend(hive, self._hives[hive])
+            for hive in sorted(self.hives):
+                yield from self._descend(hive, self.hives[hive])
             return
         key = self._find(path)
         if key is not None:

@@ -1,4 +1,4 @@
-"""crictl.exe: `version`, `pods -o json`, `ps -a -o json`, `rmp --all --force` and `rmi --all` (the lab has no images),
+"""crictl.exe: `version`, `pods -o json`, `ps -a -o json`, `rmp --all --force` and `rmi --all`,
 which need containerd's pipe and its CRI plugin."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.lab.programs import containers
+from tests.lab.programs import containers, images
 from tests.lab.programs.containerd import version_of
 from tests.lab.programs.program import Caller, Run, text
 
@@ -63,6 +63,7 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
         node.pods.sync([], "")
         return text(0, "".join(f"Stopped sandbox {one}\nRemoved sandbox {one}\n" for one in gone))
     if rest in _REMOVES:
+        images.clear(node)
         return text(0, "")
     if rest in _LISTS:
         return text(0, json.dumps(_listed(containers.of(server), sandboxes=rest == _LISTS[0]), indent=2) + "\n")

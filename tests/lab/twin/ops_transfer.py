@@ -69,6 +69,7 @@ def _download(work: Work, url: str, args: Args) -> bytes:
         raise OpError(f"{url}: wanted at most {limit} bytes, found {found}.", url=url)
     if not answer.complete or (length is not None and len(answer.body) != length):
         raise OpError(f"{url}: wanted {length} bytes, found {len(answer.body)}: the download was cut short.", url=url)
+    work.node.counters.add(work.node.counters.downloads, url, len(answer.body))
     return answer.body
 
 

@@ -126,6 +126,17 @@ def desired(args: FlannelArgs) -> tuple[Resource, ...]:
     )
 
 
+def runs_here(options: Mapping[str, Any]) -> bool:
+    """Whether a service of this machine runs flanneld."""
+    return options["managed_by"] == "service" and not options["golden_image"]
+
+
+def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
+    """Folders and flanneld.exe alone, with what its service will need: that has the machine's address in its command
+    line, and so have cni.conf and the network."""
+    return (*_folders(layout, facts.NET_CONF), *tools, _programs(layout, source, mark))
+
+
 def lease(args: FlannelArgs) -> subnet_env.Lease:
     """subnet.env as it has to be."""
     return subnet_env.Lease(
@@ -259,6 +270,7 @@ COMPONENT = Component(
     tools=lambda layout: (layout.nssm,),
     folders=lambda layout: (layout.flannel_dir, layout.flannel_run_dir),
     rules=(VXLAN_RULE,),
+    bound=lambda layout: (conf_path(layout), subnet_env.path(layout), layout.flanneld_kubeconfig),
 )
 
 

@@ -66,7 +66,7 @@ class HostArgs:
     """Arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that address
     (empty: the first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such
     accounts. `limits` are those of the services' `logs`, kept only where scheduled tasks may be made (`scheduled`);
-    `mark` is the id of the batch."""
+    a `golden_image` needs no such adapter; `mark` is the id of the batch."""
 
     layout: Layout
     wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
@@ -80,6 +80,7 @@ class HostArgs:
     limits: log_limit.Limits | None = None
     logs: tuple[str, ...] = ()
     scheduled: bool = True
+    golden_image: bool = False
     mark: str = ""
 
 
@@ -125,7 +126,7 @@ def check(args: HostArgs, reading: Reading) -> Findings:
         warnings += host_checks.gmsa_warnings(machine, reading)
     reminders: list[str] = []
     if args.wanted.kubernetes:
-        refusals += _adapter(args, reading)
+        refusals += () if args.golden_image else _adapter(args, reading)
         complaint = host_checks.clear_text(args.layout, reading)
         if complaint and args.require_encryption:
             refusals.append(f"{complaint} winkube_require_encryption is true, so nothing was done.")

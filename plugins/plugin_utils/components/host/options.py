@@ -11,7 +11,7 @@ INTERFACE = Interface(
     module="win_k8s_host",
     summary="Prepares a Windows machine to become a Kubernetes node",
     task="Prepare the machine",
-    shared=("node", "drain", "cluster"),
+    shared=("node", "golden_image", "drain", "cluster"),
     options=(
         Option(
             "kubernetes_version",

@@ -240,6 +240,7 @@ COMPONENT = Component(
     expected=lambda expected: expected.kubernetes,
     interface=INTERFACE,
     files=made_by_join,
+    bound=lambda layout: (*made_by_join(layout), cert_dir(layout)),
     tools=lambda layout: (layout.kubeadm_binary,),
     folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),
 )

@@ -21,7 +21,7 @@ INTERFACE = Interface(
     module="win_k8s_join",
     summary="Makes a Windows machine a node of a Kubernetes cluster",
     task="Join the cluster",
-    shared=("node", "cluster"),
+    shared=("node", "golden_image", "cluster"),
     places=PLACES,
     options=(
         Option(

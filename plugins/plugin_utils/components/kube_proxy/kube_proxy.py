@@ -80,6 +80,12 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     )
 
 
+def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
+    """Folders and kube-proxy.exe alone, with what its service will need: that has the machine's name in its command
+    line, in overlay also an address of its pods."""
+    return (*_folders(layout), *tools, _programs(layout, source, mark))
+
+
 def network_name(network_mode: str) -> str:
     """The HNS network of a mode, as kubernetes.io names it."""
     return kube_proxy_args.NETWORKS[mode(network_mode)]
@@ -204,4 +210,9 @@ COMPONENT = Component(
     settings=lambda layout: (source_vip.source_vip_json(layout),),
     files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
     tools=lambda layout: (layout.nssm, layout.log_runner),
+    bound=lambda layout: (
+        layout.kube_proxy_kubeconfig,
+        source_vip.source_vip_json(layout),
+        source_vip.request_json(layout),
+    ),
 )

@@ -48,6 +48,10 @@ SERVICE = ServiceKind(
 ROOT_DIR = r"C:\var\lib\kubelet"
 """Where a kubelet keeps its things unless it is told otherwise. Source: kubernetes v1.37.1
 cmd/kubelet/app/options/options.go, defaultRootDir (`/var/lib/kubelet`)."""
+STATE = ("pods", "cpu_manager_state", "memory_manager_state")
+"""What a kubelet that has run leaves below its folder. Source: kubernetes v1.37.1 pkg/kubelet/config/defaults.go
+(DefaultKubeletPodsDirName), pkg/kubelet/cm/cpumanager/cpu_manager.go and
+memorymanager/memory_manager.go (cpuManagerStateFileName, memoryManagerStateFileName)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +195,15 @@ def no_ca(layout: Layout) -> Refused:
     )
 
 
+def no_image(layout: Layout) -> Refused:
+    """A machine that is a node cannot become an image of nodes."""
+    return Refused(
+        f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there): an image of it would be this one "
+        "node many times. Make the image of another machine, or take the node apart first (playbooks/reset.yml; "
+        "winkube_reset_keep: [programs, images] spares the downloads)."
+    )
+
+
 def text_of(path: str, reading: Reading) -> str:
     """What a small file holds; empty if it is not there."""
     return (reading.text(path) or "") if file_key(path) in reading.parts else ""
@@ -323,4 +336,5 @@ COMPONENT = Component(
     tools=lambda layout: (layout.nssm, layout.log_runner),
     folders=lambda layout: (layout.kubernetes_dir, windows_path.join(layout.kubernetes_dir, "manifests")),
     rules=(KUBELET_RULE,),
+    bound=lambda layout: tuple(windows_path.join(layout.kubelet_dir, name) for name in STATE),
 )

@@ -138,7 +138,8 @@ def endpoint(pipe: str) -> str:
 def _settings(settings: KubeletSettings) -> list[_Setting]:
     line = settings.version.line
     dockershim = settings.runtime == "dockershim"
-    items = [_Setting("hostname-override", settings.node_name.lower()), _Setting("v", str(settings.verbosity))]
+    name = (_Setting("hostname-override", settings.node_name.lower()),) if settings.node_name else ()
+    items = [*name, _Setting("v", str(settings.verbosity))]
     if settings.pause_image and line < PAUSE_IS_AN_ARGUMENT:
         items.append(_Setting("pod-infra-container-image", settings.pause_image))
     items += [

@@ -45,7 +45,8 @@ class Service:
     decide whether a start has worked. Without `run` it is only defined, since somebody else owns its first start: it is
     never started, and stopped if it runs and something it uses changes. One that `retries` ends until what it needs is
     there, and is started again: its end says nothing. Where the `first_end` of its program counts, it is not waited for
-    to be started again. `stays` are waits for the end of the batch alone, behind `ready`: no dependant waits for them.
+    to be started again. One that `rests` is left stopped where it is so, unless something it uses changes. `stays` are
+    waits for the end of the batch alone, behind `ready`: no dependant waits for them.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Service:
     run: bool = True
     retries: bool = False
     first_end: bool = False
+    rests: bool = False
     stays: tuple[Op, ...] = ()
 
     @property

@@ -1,0 +1,247 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a machine would be the same on every node that is made of its image, and must not be.
+
+One table: CHECKS. Where things lie is said by the components (`Component.bound`, `settings`), whose own values are
+looked for in whatever stays. Nothing is removed here: somebody has put it there, and each sentence says how it goes.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..components import networks, registry
+from ..components.layout import Layout
+from ..cri_tcp.node import certificate_folder
+from ..engine import windows_path
+from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, file_query, merge_queries, system_query
+from ..engine.resources.environment_variable import ENVIRONMENT_KEY
+from ..engine.resources.programs import RECEIPT_LIMIT
+from ..engine.resources.text_file import READ_LIMIT
+from ..network.parse import parse
+from ..repair import hns
+
+SSH_DIR = r"C:\ProgramData\ssh"
+"""Where OpenSSH keeps its host keys. Source: learn.microsoft.com, OpenSSH Server configuration for Windows."""
+LISTENERS = r"HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN\Listener"
+"""A key for each listener of WinRM, `*+HTTPS` for one with a certificate (field knowledge, unverified)."""
+
+_HOST_KEY = re.compile(r"ssh_host_\w+_key(\.pub)?")
+_REMEDIES = {
+    "containerd": "Remove them: sc.exe start containerd, then crictl.exe rmp --all --force",
+    "kubelet": "A kubelet has run here. Take the node apart first: playbooks/reset.yml",
+}
+_RESET = "It is one node's. Remove it, or take the node apart first: playbooks/reset.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The machine that is looked at. `cni_data_dir` is where host-local notes addresses."""
+
+    layout: Layout
+    cni_data_dir: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Something that belongs to this one machine: what it is, and what to do."""
+
+    what: str
+    remedy: str
+
+    @property
+    def sentence(self) -> str:
+        """For whoever makes the image."""
+        return f"{self.what}. {self.remedy}."
+
+
+Check = Callable[[Scope, Reading], Iterator[Bound]]
+
+
+def reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
+    """What the checks need to know; `reading` tells the values that are looked for, and which receipts there are."""
+    layout = scope.layout
+    texts = (*_settings(layout), *receipts(layout, reading))
+    return merge_queries(
+        (
+            system_query(),
+            networks.adapters_query(),
+            *hns.QUERIES,
+            *(file_query(path, entries=True) for each in registry.COMPONENTS for path in each.bound(layout)),
+            *(file_query(path, content_limit=max(READ_LIMIT, RECEIPT_LIMIT)) for path in texts),
+            *(file_query(path, entries=True) for path in (scope.cni_data_dir, certificate_folder(layout), SSH_DIR)),
+            Query("registry:listeners", "registry", (("path", LISTENERS),)),
+            _environment(reading),
+            _encryption(layout),
+        )
+    )
+
+
+def find(scope: Scope, reading: Reading) -> tuple[Bound, ...]:
+    """Everything that is in the way of an image, in the order of CHECKS."""
+    return tuple(found for check in CHECKS for found in check(scope, reading))
+
+
+def receipts(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """The notes of where programs came from, which stay: they spare the nodes the downloads."""
+    folder = receipt_folder(layout)
+    return tuple(windows_path.join(folder, name) for name in entries(folder, reading) if name.endswith(".json"))
+
+
+def receipt_folder(layout: Layout) -> str:
+    """Where they lie."""
+    return windows_path.join(layout.state_dir, "receipts")
+
+
+def entries(folder: str, reading: Reading) -> tuple[str, ...]:
+    """What lies in a folder; nothing if it is not there, or nobody looked."""
+    return tuple(str(each) for each in (reading.parts.get(file_key(folder)) or {}).get("entries") or ())
+
+
+def before_sysprep(reading: Reading) -> tuple[str, ...]:
+    """What has to stay as long as somebody is connected, and goes right before sysprep; a sentence each."""
+    found = []
+    if keys := sorted(name for name in entries(SSH_DIR, reading) if _HOST_KEY.fullmatch(name)):
+        found.append(
+            f"{SSH_DIR} holds the host keys of this machine ({', '.join(keys)}), which sysprep leaves alone: delete "
+            "them in the step that runs sysprep, and each node makes keys of its own when sshd starts"
+        )
+    listeners = (reading.parts.get("registry:listeners") or {}).get("keys") or ()
+    if any(str(name).upper().endswith("+HTTPS") for name in listeners):
+        found.append(
+            "WinRM listens with a certificate of this machine: remove the listener in the step that runs sysprep, and "
+            "give each node one at its first boot (playbooks/files/bootstrap-winrm.ps1)"
+        )
+    return tuple(found)
+
+
+# -- the checks ----------------------------------------------------------------------------------------------------
+
+
+def _files(scope: Scope, reading: Reading) -> Iterator[Bound]:
+    """Kubeconfigs, keys and certificates, what kubeadm, flanneld and kube-proxy have written, pods and containers."""
+    for component in registry.COMPONENTS:
+        for path in component.bound(scope.layout):
+            found = reading.parts.get(file_key(path)) or {}
+            inside = entries(path, reading)
+            remedy = _REMEDIES.get(component.name, _RESET)
+            if found.get("kind") == "directory" and inside:
+                yield Bound(f"{path} holds {_some(inside)} ({component.name})", remedy)
+            elif found.get("exists") and found.get("kind") != "directory":
+                yield Bound(f"{path} is there ({component.name})", remedy)
+
+
+def _addresses(scope: Scope, reading: Reading) -> Iterator[Bound]:
+    if taken := entries(scope.cni_data_dir, reading):
+        yield Bound(
+            f"{scope.cni_data_dir} notes addresses of pods that were on this machine ({_some(taken)})",
+            "Delete what is in the folder",
+        )
+
+
+def _networks(_scope: Scope, reading: Reading) -> Iterator[Bound]:
+    found = parse(reading.parts.get(hns.ALL) or {})
+    for kind, problem in found.errors:
+        if kind == "networks":
+            yield Bound(f"Nobody can tell which HNS networks there are: {problem.rstrip('.')}", "Restart the machine")
+    for network in found.networks:
+        yield Bound(
+            f"HNS has the network {network.name} ({network.type}), which is bound to an adapter and an address of this "
+            "machine",
+            "Remove it: playbooks/reset.yml for one of the collection's, else Get-HnsNetwork and Remove-HnsNetwork; "
+            "Docker and nerdctl make the network nat anew",
+        )
+
+
+def _cri_tcp(scope: Scope, reading: Reading) -> Iterator[Bound]:
+    folder = certificate_folder(scope.layout)
+    if entries(folder, reading):
+        yield Bound(
+            f"CRI is open over TCP, with a certificate of this machine in {folder}",
+            "Close it: containerd_config_tcp with state: absent",
+        )
+
+
+def _values(scope: Scope, reading: Reading) -> Iterator[Bound]:
+    """The machine's own name, addresses and id, in whatever is cloned."""
+    wanted = own_values(reading)
+    for service in registry.DAEMONS.values():
+        name = service.service(scope.layout)
+        found = reading.service(name) or {}
+        line = " ".join(str(text) for text in (found.get("image_path"), *(found.get("nssm") or {}).values()))
+        for value, what in _in(line, wanted):
+            yield Bound(
+                f"The command line of the service {name} holds {what} {value}",
+                f"Remove the service: sc.exe stop {name}, then sc.exe delete {name}; the join makes it",
+            )
+    for path in (*_settings(scope.layout), *receipts(scope.layout, reading)):
+        text = reading.text(path) if file_key(path) in reading.parts else None
+        for value, what in _in(text or "", wanted):
+            yield Bound(f"{path} holds {what} {value}", "Take it out where it comes from, and run again")
+    variables = (reading.parts.get(_environment(reading).key) or {}).get("values") or {}
+    for variable, entry in sorted(variables.items()):
+        for value, what in _in(str(entry.get("value") or ""), wanted):
+            yield Bound(f"The machine's variable {variable} holds {what} {value}", "Remove it or that part of it")
+
+
+def _state(scope: Scope, reading: Reading) -> Iterator[Bound]:
+    """What makes sysprep fail, or its image wrong."""
+    if (reading.parts.get("system") or {}).get("reboot_pending"):
+        yield Bound("Windows waits for a restart, before which sysprep does not run", "Restart the machine")
+    if (reading.parts.get(_encryption(scope.layout).key) or {}).get("state") == "on":
+        volume = dict(_encryption(scope.layout).args)["volume"]
+        yield Bound(
+            f"BitLocker protects {volume}, which sysprep refuses and whose key would be every node's",
+            f"Turn it off and wait until it is: manage-bde.exe -off {volume}; the nodes turn it on",
+        )
+
+
+CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _cri_tcp, _values, _state)
+
+
+def own_values(reading: Reading) -> Mapping[str, str]:
+    """What is this machine's alone: the value, and what it is."""
+    system = reading.parts.get("system") or {}
+    found = {str(system.get("computer_name") or ""): "the machine's name", reading.machine: "the machine's id"}
+    for adapter in networks.adapters(reading):
+        for address, _prefix in adapter.addresses:
+            if not ipaddress.ip_address(address).is_link_local:
+                found[address] = "the address"
+    return {value: what for value, what in found.items() if value}
+
+
+def _in(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Which of the values stand in a text as a whole word, not as a part of a path or of a longer name."""
+    for value, what in wanted.items():
+        if re.search(rf"(?<![\w.\\/-]){re.escape(value)}(?![\w\\-]|\.\w)", text, re.IGNORECASE):
+            yield value, what
+
+
+def _settings(layout: Layout) -> tuple[str, ...]:
+    """The configuration files that stay in an image."""
+    return tuple(
+        path
+        for each in registry.COMPONENTS
+        for path in (*each.settings(layout), *each.files(layout))
+        if path not in each.bound(layout)
+    )
+
+
+def _environment(reading: Reading) -> Query:
+    """Those of the machine's variables that hold one of its own values. They may hold a secret besides."""
+    wanted = tuple(sorted(own_values(reading)))
+    args = (("path", ENVIRONMENT_KEY), ("containing", wanted))
+    return Query(f"{CONFIDENTIAL}environment", "registry", args)
+
+
+def _encryption(layout: Layout) -> Query:
+    volume = layout.kubelet_dir[:2].upper()
+    return Query(f"encryption:{volume.casefold()}", "encryption", (("volume", volume),))
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:3])}{' and more' if len(names) > 3 else ''}"

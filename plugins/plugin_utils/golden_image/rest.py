@@ -1,0 +1,108 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machine put to rest: services stopped, and taken away what the collection itself notes of this one machine.
+
+What stays in the state folder is the runner, the receipts, and the journal of this last batch, of which a receipt says
+that it is the image's own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ..components import registry
+from ..components.layout import Layout
+from ..engine import windows_path
+from ..engine.batch import Op
+from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, service_key, services_query
+from ..engine.resource import Change
+from ..engine.resources.programs import RECEIPT_LIMIT
+from ..engine.resources.service import STOPPED
+from ..repair import owned, stopping
+from .findings import entries, receipt_folder
+
+NAME = "golden_image"
+
+NOTES = ("category.json", "ip.json", "networks.json", "expired.json", "feature-containers.json")
+"""What batches note in the state folder of the machine as it was (docs/protocol.md, section 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtRest:
+    """No service of ours runs, and the state folder and the logs tell of no machine. `mark` is the id of the batch."""
+
+    layout: Layout
+    mark: str
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return "the image"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The services, and what lies in the folders."""
+        folders = (self.layout.state_dir, self._batches, self.layout.log_dir, receipt_folder(self.layout))
+        return merge_queries(
+            (
+                services_query(registry.stop_order(self.layout)),
+                *(file_query(folder, entries=True) for folder in folders),
+                file_query(self.layout.containerd_log),
+                file_query(self._receipt, content_limit=RECEIPT_LIMIT),
+            )
+        )
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Stop and remove. What is removed comes back by no undo; it is all of the past."""
+        running = stopping.active(registry.stop_order(self.layout), reading)
+        past = (*self._journals(reading), *self._notes(reading), *self._logs(reading))
+        if not running and not past:
+            return None
+        going = f"{len(past)} journals, notes and logs of this machine"
+        first = f"stop {', '.join(running)}" if running else f"remove {going}"
+        note = {"path": self._receipt, "source": {"journal": self.mark}, "files": []}
+        return Change(
+            text=f"{first}; {going} go" if running and past else first,
+            before="".join(f"{path}\n" for path in past),
+            commit=(
+                *stopping.stop(registry.stop_order(self.layout), reading),
+                *(Op("remove", {"path": path, "recurse": True, "in_use_ok": True}) for path in past),
+            ),
+            finish=(Op("record", note),),
+            predicted={service_key(name): {**(reading.service(name) or {}), "state": STOPPED} for name in running}
+            | {file_key(path): {"exists": False} for path in past},
+            state=self.reads(),
+        )
+
+    @property
+    def _batches(self) -> str:
+        return windows_path.join(self.layout.state_dir, "batches")
+
+    @property
+    def _receipt(self) -> str:
+        return windows_path.join(receipt_folder(self.layout), f"{NAME}.json")
+
+    def _journals(self, reading: Reading) -> tuple[str, ...]:
+        own = self._own_journal(reading)
+        return tuple(windows_path.join(self._batches, each) for each in entries(self._batches, reading) if each != own)
+
+    def _own_journal(self, reading: Reading) -> str:
+        """The journal of the batch that has put the machine to rest before."""
+        text = reading.text(self._receipt) if file_key(self._receipt) in reading.parts else None
+        try:
+            return str(json.loads(text or "{}").get("source", {}).get("journal") or "")
+        except (ValueError, AttributeError):
+            return ""
+
+    def _notes(self, reading: Reading) -> tuple[str, ...]:
+        folder = self.layout.state_dir
+        return tuple(windows_path.join(folder, each) for each in entries(folder, reading) if each in NOTES)
+
+    def _logs(self, reading: Reading) -> tuple[str, ...]:
+        log = self.layout.containerd_log
+        return (*((log,) if owned.is_there(log, reading) else ()), *owned.logs(self.layout, reading))
