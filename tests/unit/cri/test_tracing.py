@@ -45,6 +45,7 @@ def options(version: str, **more: Any) -> dict[str, Any]:
         "config_extra": {},
         "source": {"url": "https://example.com/containerd.exe", "proxy": ""},
         "allow_unverified": [],
+        "golden_image": False,
         "service": {"manager": "registered", "environment": {}, "start_timeout": 1, "stop_timeout": 1},
     } | more
 
