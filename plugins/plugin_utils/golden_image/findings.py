@@ -215,9 +215,10 @@ def own_values(reading: Reading) -> Mapping[str, str]:
 
 
 def _in(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Which of the values stand in a text as a whole word, not as a part of a path or of a longer name."""
+    """Which of the values stand in a text as a whole word or as the host of an address, not as a part of a path or of a
+    longer name."""
     for value, what in wanted.items():
-        if re.search(rf"(?<![\w.\\/-]){re.escape(value)}(?![\w\\-]|\.\w)", text, re.IGNORECASE):
+        if re.search(rf"(?<![\w.\\-])(?<!(?<!/)/){re.escape(value)}(?![\w\\-]|\.\w)", text, re.IGNORECASE):
             yield value, what
 
 

@@ -49,7 +49,7 @@ class AtRest:
                 services_query(registry.stop_order(self.layout)),
                 *(file_query(folder, entries=True) for folder in folders),
                 file_query(self.layout.containerd_log),
-                file_query(self._receipt, content_limit=RECEIPT_LIMIT),
+                *(file_query(path, content_limit=RECEIPT_LIMIT) for path in (self._receipt, self.layout.changes)),
             )
         )
 
@@ -101,7 +101,17 @@ class AtRest:
 
     def _notes(self, reading: Reading) -> tuple[str, ...]:
         folder = self.layout.state_dir
-        return tuple(windows_path.join(folder, each) for each in entries(folder, reading) if each in NOTES)
+        found = tuple(windows_path.join(folder, each) for each in entries(folder, reading) if each in NOTES)
+        return (*found, *((self.layout.changes,) if self._changes(reading) - {NAME} else ()))
+
+    def _changes(self, reading: Reading) -> set[str]:
+        """The components of which it is noted who changed them: a node would take that for its own past."""
+        path = self.layout.changes
+        text = reading.text(path) if file_key(path) in reading.parts else None
+        try:
+            return set(json.loads(text or "{}").get("components") or ())
+        except (ValueError, AttributeError, TypeError):
+            return {path}
 
     def _logs(self, reading: Reading) -> tuple[str, ...]:
         log = self.layout.containerd_log
