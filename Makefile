@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus release
+.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus release walk loop
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -34,6 +34,12 @@ setup-oldest: ## .venv-oldest: Python 3.11 with ansible-core 2.19
 
 demo: setup ## a simulated Windows node gets containerd, step by step
 	@$(PYTHON) -m tests.demo
+
+loop: setup ## edit, build, push, crash, fix, push, and usageNanoCores before and after, on a simulated node
+	@$(PYTHON) -m tests.demo.loop
+
+walk: setup ## a fresh environment with plain ansible-core executes the commands of the pages that one reads first (minutes)
+	@$(PYTHON) -m tests.walk
 
 lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them
 	@$(PYTHON) -m tests.demo.lab

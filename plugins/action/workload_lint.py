@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ class ActionModule(ActionBase):
         """The named file, else the one that the command would read: of the folder where the play was started."""
         if name:
             return read_config(Path(self._found(name)))
-        usual = Path(os.environ.get("PWD") or Path.cwd()) / DEFAULT_FILE
+        usual = Path.cwd() / DEFAULT_FILE
         return read_config(usual) if usual.is_file() else Config()
 
     def _inputs(self, options: dict[str, Any], config: Config) -> Inputs:

@@ -12,14 +12,14 @@ BOOTSTRAP = ROOT / "playbooks" / "bootstrap.yml"
 
 def bootstrap(bench: Bench, **variables: object) -> tuple[int, str]:
     extra = bench.file("extra.json", json.dumps({"winkube_hosts": "windows", **variables}))
-    known = {"winkube_bootstrap_known_hosts": str(bench.directory / "kept")}
+    known = {"winkube_bootstrap_known_hosts": str(bench.directory / "none" / "kept")}
     run = bench.ansible_playbook(BOOTSTRAP, "-e", f"@{extra}", "-e", json.dumps(known))
     return run.rc, " ".join(run.output.split())
 
 
 def test_the_host_key_is_compared_and_kept(bench: Bench) -> None:
     bench.node()
-    kept = bench.directory / "kept"
+    kept = bench.directory / "none" / "kept"
     rc, output = bootstrap(bench)
     assert rc != 0
     assert "wanted is one in winkube_bootstrap_fingerprints" in output

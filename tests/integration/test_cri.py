@@ -59,12 +59,16 @@ def _start(host: NodeHost) -> None:
     node.clock.advance(30)
 
 
-def serve(stack: ExitStack, host: NodeHost, cluster: Cluster, version: str) -> str:
+def serve(stack: ExitStack, host: NodeHost, cluster: Cluster) -> str:
     """Starts what the node serves; the address of its CRI."""
     stats = Stats(host.node)
 
     def while_open(answer: Callable[[], bytes]) -> Callable[[], Any]:
         return lambda: host.in_turn(lambda: answer() if stats.server() else grpc.StatusCode.UNIMPLEMENTED)
+
+    def release() -> str:
+        server = stats.server()
+        return str(server.facts["version"]) if server else ""
 
     def container_stats() -> bytes:
         found = []
@@ -78,7 +82,7 @@ def serve(stack: ExitStack, host: NodeHost, cluster: Cluster, version: str) -> s
     runtime = stack.enter_context(
         wire.serving(
             {
-                wire.runtime("Version"): while_open(lambda: wire.version(version)),
+                wire.runtime("Version"): while_open(lambda: wire.version(release())),
                 wire.runtime("ListContainerStats"): while_open(container_stats),
             }
         )
@@ -96,7 +100,7 @@ def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(bench: Benc
             containerd(host, version)
             options: dict[str, Any] = {
                 "gather": ["containers", "stats"],
-                "address": serve(stack, host, cluster, version),
+                "address": serve(stack, host, cluster),
                 "node_name": name,
                 "cluster": {"kubeconfig": str(cluster.kubeconfig)},
                 "stats": {"samples": 7, "interval": 0.05, "second_caller": 0.05},

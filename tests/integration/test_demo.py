@@ -67,3 +67,13 @@ def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
         assert planned.stdout.count("would install nssm 2.24") == 1, "the next role takes it for there"
     finally:
         run(sys.executable, "-m", "tests.lab", "stop", "--dir", str(tmp_path / "lab"))
+
+
+def test_the_loop_ends_with_right_values() -> None:
+    """Measure, edit, a build that crashes, fix, push, measure: what docs/push-your-build.md shows."""
+    shown = run(sys.executable, "-m", "tests.demo.loop")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert "containerd 1.7.12 answered ListContainerStats with 0 millicores" in shown.stdout
+    assert "containerd.exe has ended, its exit code 1. Rolled back." in shown.stdout
+    assert "win1: containerd replaced" in shown.stdout
+    assert "2 looked at, nothing wrong" in shown.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.integration.site import CONFIG, converge, differences, site
+from tests.integration.site import CONFIG, converge, differences, site, variables
 
 DRIFT = ROOT / "playbooks" / "drift.yml"
 
@@ -64,3 +64,15 @@ def test_a_node_that_cannot_be_planned_stands_in_the_report_with_the_reason(benc
     assert "version = 9" in node["error"]
     assert "host" in node["components"], "what was planned before it"
     assert "version = 9" in "".join(page.itertext())
+
+
+def test_the_report_lies_where_the_command_was_given(bench: Bench) -> None:
+    """Not beside the playbook: a folder `drift` there would be taken for the playbook of that name."""
+    bench.node("win1")
+    converge(bench)
+    folder = bench.directory / "elsewhere"
+    folder.mkdir()
+    extra = bench.file("extra.json", json.dumps({**variables(), "winkube_drift_dir": ""}))
+    assert bench.ansible_playbook(DRIFT, "-e", f"@{extra}", cwd=folder).rc == 0
+    assert sorted(path.name for path in (folder / "drift").iterdir()) == ["drift.html", "drift.json"]
+    assert not (DRIFT.parent / "drift").exists()
