@@ -32,11 +32,10 @@ class ActionModule(ComponentAction):
                 *(each.sentence for each in found),
             )
         done = self._converged(options, layout, reading)
-        later = findings.before_sysprep(reading)
         would = "would be" if done.reading.predicted and done.plan.changed else "is"
         return self._finished([done], options) | {
             "msg": f"{self._host} {would} ready to generalise.",
-            "before_sysprep": list(later),
+            "left_to_do": list(findings.left_to_do(layout, reading)),
         }
 
     def resources(

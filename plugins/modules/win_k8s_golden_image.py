@@ -19,8 +19,8 @@ description:
     task fails with a sentence for each that says what to do, and nothing is changed.
   - Else the services are stopped (they start with the machine), and the journals of earlier batches, notes about this
     machine's network, and the services' logs are removed.
-  - It does not run sysprep, which would end the connection. RV(before_sysprep) says what has to be done in the step
-    that does.
+  - It does not run sysprep, which would end the connection. RV(left_to_do) says what has to be done in the step that
+    does.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.attributes
@@ -44,10 +44,11 @@ msg:
   returned: success
   type: str
   sample: win1 is ready to generalise.
-before_sysprep:
+left_to_do:
   description:
-    - What the step that runs sysprep has to do before, a sentence each, since it would end the connection.
-    - The host keys of sshd, and the certificate of WinRM.
+    - What the step that runs sysprep has to do before, a sentence each, since it would end the connection. These are
+      the host keys of sshd, and the certificate of WinRM.
+    - Which files hold credentials that every node is meant to have.
   returned: success
   type: list
   elements: str

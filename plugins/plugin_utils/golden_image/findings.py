@@ -13,8 +13,10 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..components import networks, registry
+from ..components.containerd import registries
 from ..components.layout import Layout
 from ..cri_tcp.node import certificate_folder
 from ..engine import windows_path
@@ -30,7 +32,11 @@ SSH_DIR = r"C:\ProgramData\ssh"
 LISTENERS = r"HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN\Listener"
 """A key for each listener of WinRM, `*+HTTPS` for one with a certificate (field knowledge, unverified)."""
 
+_CREDENTIAL = re.compile(r"^\s*(?:\[(?:.*\.)?header\]|client\s*=)", re.MULTILINE)
+"""Headers and client keys in hosts.toml. Source: containerd docs/hosts.md."""
 _HOST_KEY = re.compile(r"ssh_host_\w+_key(\.pub)?")
+_FLAGS = re.compile(r"--(?:hostname-override|node-ip|iface|source-vip)(?:=|\s+)[^\s\"]+")
+"""Arguments of kubelet, kube-proxy and flanneld whose value is one machine's."""
 _REMEDIES = {
     "containerd": "Remove them: sc.exe start containerd, then crictl.exe rmp --all --force",
     "kubelet": "A kubelet has run here. Take the node apart first: playbooks/reset.yml",
@@ -102,9 +108,15 @@ def entries(folder: str, reading: Reading) -> tuple[str, ...]:
     return tuple(str(each) for each in (reading.parts.get(file_key(folder)) or {}).get("entries") or ())
 
 
-def before_sysprep(reading: Reading) -> tuple[str, ...]:
-    """What has to stay as long as somebody is connected, and goes right before sysprep; a sentence each."""
-    found = []
+def left_to_do(layout: Layout, reading: Reading) -> tuple[str, ...]:
+    """What is in nobody's way and should be known, a sentence each: what has to stay as long as somebody is connected
+    and goes right before sysprep, and credentials that are meant for every node."""
+    found = [
+        f"{path} has credentials of a registry: whoever gets the image has them. Leave them out of winkube_registries "
+        "for the image, or guard the image like them"
+        for path in registries.host_files(layout)
+        if _CREDENTIAL.search((reading.text(path) if file_key(path) in reading.parts else None) or "")
+    ]
     if keys := sorted(name for name in entries(SSH_DIR, reading) if _HOST_KEY.fullmatch(name)):
         found.append(
             f"{SSH_DIR} holds the host keys of this machine ({', '.join(keys)}), which sysprep leaves alone: delete "
@@ -171,12 +183,10 @@ def _values(scope: Scope, reading: Reading) -> Iterator[Bound]:
     wanted = own_values(reading)
     for service in registry.DAEMONS.values():
         name = service.service(scope.layout)
-        found = reading.service(name) or {}
-        line = " ".join(str(text) for text in (found.get("image_path"), *(found.get("nssm") or {}).values()))
-        for value, what in _in(line, wanted):
+        if own := _of_one_machine(reading.service(name) or {}, wanted):
             yield Bound(
-                f"The command line of the service {name} holds {what} {value}",
-                f"Remove the service: sc.exe stop {name}, then sc.exe delete {name}; the join makes it",
+                f"The service {name} is one machine's: its command line has {', '.join(own)}",
+                f"Remove it: sc.exe stop {name}, then sc.exe delete {name}; the join makes it",
             )
     for path in (*_settings(scope.layout), *receipts(scope.layout, reading)):
         text = reading.text(path) if file_key(path) in reading.parts else None
@@ -212,6 +222,16 @@ def own_values(reading: Reading) -> Mapping[str, str]:
             if not ipaddress.ip_address(address).is_link_local:
                 found[address] = "the address"
     return {value: what for value, what in found.items() if value}
+
+
+def _of_one_machine(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tuple[str, ...]:
+    """What in a service's command line is of one machine: arguments that say so, whatever their value, since it may be
+    an address of before; and the machine's own values."""
+    nssm = service.get("nssm") or {}
+    line = " ".join(str(text) for text in (service.get("image_path") or "", *nssm.values()))
+    flags = [found[0] for found in _FLAGS.finditer(line)]
+    rest = _FLAGS.sub("", line)
+    return (*flags, *(f"{what} {value}" for value, what in _in(rest, wanted)))
 
 
 def _in(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -89,7 +89,7 @@ def address_in_service(machine: Machine) -> None:
     key = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\flanneld\\Parameters"
     machine.node.services.create("flanneld", LAYOUT.nssm, start=2)
     machine.node.registry.set(key, "Application", "expand_string", LAYOUT.flanneld_binary)
-    machine.node.registry.set(key, "AppParameters", "expand_string", f"--iface={machine.node.nic.address} --ip-masq=1")
+    machine.node.registry.set(key, "AppParameters", "expand_string", f"--iface={machine.node.nic.address} --log=win1")
 
 
 def variable(machine: Machine) -> None:
@@ -110,11 +110,11 @@ def nat(machine: Machine) -> None:
         ),
         (
             name_in_service,
-            "The command line of the service kubelet holds the machine's name WIN1. Remove the service: ",
+            "The service kubelet is one machine's: its command line has --hostname-override=WIN1. Remove it: sc.exe ",
         ),
         (
             address_in_service,
-            "The command line of the service flanneld holds the address 10.7.0.25. Remove the service: ",
+            "The service flanneld is one machine's: its command line has --iface=10.7.0.25, the machine's name WIN1. ",
         ),
         (variable, "The machine's variable NO_PROXY holds the address 10.7.0.25. Remove it or that part of it."),
         (
@@ -156,13 +156,39 @@ def test_a_part_of_a_longer_word_is_not_the_machines(text: str) -> None:
 
 def test_what_has_to_stay_until_sysprep_is_told() -> None:
     machine = Machine(services=())
-    keys, *more = findings.before_sysprep(looked(machine))
+    keys, *more = findings.left_to_do(LAYOUT, looked(machine))
     assert "ssh_host_ed25519_key" in keys and more == []
     machine.node.registry.create(rf"{LISTENERS}\*+HTTPS")
-    assert findings.before_sysprep(looked(machine))[1].startswith("WinRM listens with a certificate of this machine")
+    assert findings.left_to_do(LAYOUT, looked(machine))[1].startswith(
+        "WinRM listens with a certificate of this machine"
+    )
     for name in machine.node.drive.listdir(r"C:\ProgramData\ssh"):
         machine.node.drive.delete(rf"C:\ProgramData\ssh\{name}")
-    assert len(findings.before_sysprep(looked(machine))) == 1
+    assert len(findings.left_to_do(LAYOUT, looked(machine))) == 1
+
+
+def test_an_argument_of_one_machine_is_found_whatever_its_value() -> None:
+    """The address of before sysprep, or of another network, is on none of the adapters."""
+    machine = Machine(services=())
+    machine.node.services.create("kubelet", rf"{LAYOUT.kubelet_binary} --node-ip 10.99.0.7 --v=2", start=2)
+    (sentence,) = said(machine)
+    assert sentence.startswith("The service kubelet is one machine's: its command line has --node-ip 10.99.0.7. ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('server = "https://r"\n[header]\n  "authorization" = "Basic x"\n', True),
+        ('[host."https://m"]\n  [host."https://m".header]\n    "x" = "y"\n', True),
+        ('client = [["a.pem", "a.key"]]\n', True),
+        ('[host."https://m"]\n  capabilities = ["pull"]\n', False),
+    ],
+)
+def test_credentials_of_a_registry_are_told(text: str, said: bool) -> None:
+    layout = replace(LAYOUT, registry_hosts=("r.example",))
+    path = rf"{LAYOUT.certs_dir}\r.example\hosts.toml"
+    reading = Machine(services=(), files={path: text.encode()}).read((file_query(path, content_limit=4096),))
+    assert [each.partition(" has ")[0] for each in findings.left_to_do(layout, reading)] == [path] * said
 
 
 def test_services_stop_and_the_past_goes_once() -> None:
