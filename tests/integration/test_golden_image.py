@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench
 from tests.integration.site import differences
+from tests.integration.test_remedies import ARCHIVE, EXPORTER, OPTIONAL
 from tests.integration.whole import BRIDGE, KINDS, Whole
 from tests.lab.machine import sysprep
 from tests.lab.machine.node import SimulatedNode
@@ -95,7 +96,12 @@ def test_a_node_made_of_an_image_joins_with_few_calls_and_no_download(bench: Ben
 
 def test_whatever_is_in_the_way_is_named_and_nothing_is_changed(bench: Bench) -> None:
     whole = Whole(bench, BRIDGE, containers=True)
-    assert whole.site(playbook=IMAGE).rc == 0
+    bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
+    bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
+    assert whole.site(playbook=IMAGE, **OPTIONAL).rc == 0
+    assert [whole.state(name) for name in ("csiproxy", "windows_exporter", "containerd")] == ["stopped"] * 3
+    again = whole.site(playbook=IMAGE, **OPTIONAL)
+    assert again.rc == 0 and again.recap["win1"].changed == 0, again
     node = whole.host.node
 
     def plant() -> None:
@@ -110,7 +116,7 @@ def test_whatever_is_in_the_way_is_named_and_nothing_is_changed(bench: Bench) ->
 
     whole.host.in_turn(plant)
     before = bench.dump()
-    run = whole.site(playbook=IMAGE)
+    run = whole.site(playbook=IMAGE, **OPTIONAL)
     assert run.rc == 2, run
     for said in (
         "win1 is not ready to be generalised",
