@@ -37,6 +37,18 @@ _CREDENTIAL = re.compile(r"^\s*(?:\[(?:.*\.)?header\]|client\s*=)", re.MULTILINE
 _HOST_KEY = re.compile(r"ssh_host_\w+_key(\.pub)?")
 _FLAGS = re.compile(r"--(?:hostname-override|node-ip|iface|source-vip)(?:=|\s+)[^\s\"]+")
 """Arguments of kubelet, kube-proxy and flanneld whose value is one machine's."""
+_OPEN = {
+    "open.json": ("a batch is under way on this machine", "Run again when it has ended"),
+    "blocked.json": (
+        "an undo has failed on this machine, and nobody has looked at it",
+        "Put right what it left, then: playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch=<its id>",
+    ),
+    "expiry.json": (
+        "something on this machine is to end by itself, CRI over TCP",
+        "Close it: containerd_config_tcp with state: absent",
+    ),
+}
+"""Files of the state folder that say that something is not over (docs/protocol.md, section 4)."""
 _REMEDIES = {
     "containerd": "Remove them: sc.exe start containerd, then crictl.exe rmp --all --force",
     "kubelet": "A kubelet has run here. Take the node apart first: playbooks/reset.yml",
@@ -79,7 +91,7 @@ def reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
             *hns.QUERIES,
             *(file_query(path, entries=True) for each in registry.COMPONENTS for path in each.bound(layout)),
             *(file_query(path, content_limit=max(READ_LIMIT, RECEIPT_LIMIT)) for path in texts),
-            *(file_query(path, entries=True) for path in (scope.cni_data_dir, certificate_folder(layout), SSH_DIR)),
+            *(file_query(path, entries=True) for path in _folders(scope)),
             Query("registry:listeners", "registry", (("path", LISTENERS),)),
             _environment(reading),
             _encryption(layout),
@@ -169,6 +181,15 @@ def _networks(_scope: Scope, reading: Reading) -> Iterator[Bound]:
         )
 
 
+def _unfinished(scope: Scope, reading: Reading) -> Iterator[Bound]:
+    """What the collection itself has begun here."""
+    folder = scope.layout.state_dir
+    for name in entries(folder, reading):
+        if name in _OPEN:
+            what, remedy = _OPEN[name]
+            yield Bound(f"{windows_path.join(folder, name)} says that {what}", remedy)
+
+
 def _cri_tcp(scope: Scope, reading: Reading) -> Iterator[Bound]:
     folder = certificate_folder(scope.layout)
     if entries(folder, reading):
@@ -210,7 +231,7 @@ def _state(scope: Scope, reading: Reading) -> Iterator[Bound]:
         )
 
 
-CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _cri_tcp, _values, _state)
+CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _unfinished, _cri_tcp, _values, _state)
 
 
 def own_values(reading: Reading) -> Mapping[str, str]:
@@ -250,6 +271,11 @@ def _settings(layout: Layout) -> tuple[str, ...]:
         for path in (*each.settings(layout), *each.files(layout))
         if path not in each.bound(layout)
     )
+
+
+def _folders(scope: Scope) -> tuple[str, ...]:
+    """Folders whose entries are looked at."""
+    return (scope.cni_data_dir, certificate_folder(scope.layout), scope.layout.state_dir, SSH_DIR)
 
 
 def _environment(reading: Reading) -> Query:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -133,6 +134,15 @@ def nat(machine: Machine) -> None:
             write(rf"{certificate_folder(LAYOUT)}\server.pem"),
             "CRI is open over TCP, with a certificate of this machine in ",
         ),
+        (
+            write(rf"{LAYOUT.state_dir}\blocked.json", "{}"),
+            rf"{LAYOUT.state_dir}\blocked.json says that an undo has failed",
+        ),
+        (
+            write(rf"{LAYOUT.state_dir}\open.json", "{}"),
+            rf"{LAYOUT.state_dir}\open.json says that a batch is under way",
+        ),
+        (write(rf"{LAYOUT.state_dir}\expiry.json", "{}"), rf"{LAYOUT.state_dir}\expiry.json says that something"),
         (lambda machine: machine.node.registry.create(rf"{FEATURES}\RebootPending"), "Windows waits for a restart"),
         (lambda machine: machine.node.encryption.update({"C:": "on"}), "BitLocker protects C:, which sysprep refuses"),
     ],
@@ -173,6 +183,18 @@ def test_an_argument_of_one_machine_is_found_whatever_its_value() -> None:
     machine.node.services.create("kubelet", rf"{LAYOUT.kubelet_binary} --node-ip 10.99.0.7 --v=2", start=2)
     (sentence,) = said(machine)
     assert sentence.startswith("The service kubelet is one machine's: its command line has --node-ip 10.99.0.7. ")
+
+
+@pytest.mark.parametrize("plant", [name_in_service, address_in_service])
+def test_the_commands_of_the_sentence_take_a_service_away(plant: Plant) -> None:
+    machine = Machine(services=())
+    plant(machine)
+    (sentence,) = said(machine)
+    commands = re.findall(r"sc\.exe (\w+) ([\w-]+)", sentence)
+    assert [verb for verb, _name in commands] == ["stop", "delete"]
+    for command in commands:
+        machine.node.run(SC, list(command))
+    assert said(machine) == []
 
 
 @pytest.mark.parametrize(
