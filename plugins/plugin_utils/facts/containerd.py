@@ -30,6 +30,12 @@ Source: containerd v1.6.30, v1.7.20 pkg/cri/server/helpers.go, v2.3.4 internal/c
 containersDir) and plugins/cri/runtime/plugin.go (rootDir).
 """
 
+TASKS = (r"io.containerd.runtime.v2.task\k8s.io", r"io.containerd.runtime.v2.task\default")
+"""Below the state, a folder for each container that runs, also of ctr.exe and nerdctl.exe, by namespace.
+
+Source: containerd v2.3.4 core/runtime/v2/bundle.go (NewBundle) and task_manager.go; v1.7.20 runtime/v2/manager.go.
+"""
+
 DEFAULT_ADDRESS = r"\\.\pipe\containerd-containerd"
 """Source: v2.3.7 defaults/defaults_windows.go, DefaultAddress (same in v1.4.13 to v2.4.2)."""
 

@@ -249,5 +249,8 @@ COMPONENT = Component(
         layout.certs_dir,
         *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
     ),
-    bound=lambda _layout: tuple(windows_path.join(facts.DEFAULT_ROOT, name) for name in facts.CONTAINERS),
+    bound=lambda _layout: (
+        *(windows_path.join(facts.DEFAULT_ROOT, name) for name in facts.CONTAINERS),
+        *(windows_path.join(facts.DEFAULT_STATE, name) for name in facts.TASKS),
+    ),
 )
