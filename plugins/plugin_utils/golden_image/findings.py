@@ -50,8 +50,8 @@ _OPEN = {
 }
 """Files of the state folder that say that something is not over (docs/protocol.md, section 4)."""
 _REMEDIES = {
-    "containerd": "Remove them: sc.exe start containerd, then crictl.exe rmp --all --force; what ctr.exe has started, by "
-    "ctr.exe",
+    "containerd": "Remove them: sc.exe start containerd, then crictl.exe rmp --all --force; what ctr.exe has started, "
+    "by ctr.exe",
     "kubelet": "A kubelet has run here. Take the node apart first: playbooks/reset.yml",
 }
 _RESET = "It is one node's. Remove it, or take the node apart first: playbooks/reset.yml"
