@@ -18,18 +18,23 @@ from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.workload_tests import cpu_limits, density
+from ..plugin_utils.workload_tests import cpu_limits, density, interrupted, readiness
 from ..plugin_utils.workload_tests.outcome import Context, Outcome
-from ..plugin_utils.workload_tests.smoke import stages, workload
+from ..plugin_utils.workload_tests.smoke import stages
 
-_TESTS = {"smoke": stages.run, "density": density.run, "cpu_limits": cpu_limits.run}
+_TESTS = {
+    "smoke": stages.run,
+    "density": density.run,
+    "cpu_limits": cpu_limits.run,
+    "operational_readiness": readiness.run,
+}
 # The plugin is imported before Ansible forks its workers; only the process that forks them cleans up at its end.
 _MAIN = os.getpid()
 
 
 def _at_exit() -> None:
     if os.getpid() == _MAIN:
-        workload.delete_noted(Path(C.DEFAULT_LOCAL_TMP), Display().warning)
+        interrupted.delete_noted(Path(C.DEFAULT_LOCAL_TMP), Display().warning)
 
 
 atexit.register(_at_exit)

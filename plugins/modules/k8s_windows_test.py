@@ -23,6 +23,10 @@ description:
     eight PowerShell jobs each. After O(cpu_limits.wait) seconds both have to run still, and C(usageNanoCores) of each
     in C(/stats/summary) has to be above 0 and at most the limit and O(cpu_limits.tolerance). A zero there is the defect
     that M(winkube.node.k8s_windows_cri_info) hunts. These pods run on the nodes whatever their taints are.
+  - V(operational_readiness) runs SIG-Windows' own list of what Windows nodes must pass,
+    kubernetes-sigs/windows-operational-readiness, as a Job on a Linux node of the cluster, waits for it, and reports
+    its results as those of the other tests. The account of its pod is C(cluster-admin) for that time, since
+    C(e2e.test) makes namespaces, roles and webhooks; what it leaves behind when it is killed has the label C(e2e-run).
   - Everything that is made is taken away again, also after a failure or Ctrl-C. What a killed run of V(smoke) or
     V(density) leaves, the next one removes.
   - The user of the kubeconfig needs to make namespaces, pods, deployments and services, to get and create
@@ -51,7 +55,7 @@ options:
     description: What is tested, in this order. One that fails does not keep the next from running.
     type: list
     elements: str
-    choices: [smoke, density, cpu_limits]
+    choices: [smoke, density, cpu_limits, operational_readiness]
     default: [smoke]
   taints:
     description: Taints, as C(key=value:effect), that the pods tolerate besides those that the Windows nodes have. A
@@ -226,6 +230,53 @@ options:
         description: Seconds in which the pods have to run; the first pull of a Windows image takes minutes.
         type: float
         default: 900
+  operational_readiness:
+    description: How V(operational_readiness) is run.
+    type: dict
+    suboptions:
+      image:
+        description: The image with C(op-readiness) and an C(e2e.test), which should be of the cluster's minor release.
+          The usual one is that of upstream's Sonobuoy plugin; C(docs/smoke.md) tells how to build your own.
+        type: str
+        default: gcr.io/k8s-staging-win-op-rdnss/k8s-win-op-rdnss:latest
+      categories:
+        description: Categories of the list; empty for all. V(Extend.ActiveDirectory) needs a domain,
+          V(Extend.NetworkPolicy) a CNI plugin with network policies.
+        type: list
+        elements: str
+        choices:
+          - Core.Network
+          - Core.Storage
+          - Core.Scheduling
+          - Core.Concurrent
+          - Extend.HostProcess
+          - Extend.ActiveDirectory
+          - Extend.NetworkPolicy
+          - Extend.Network
+          - Extend.Worker
+        default: [Core.Network, Core.Storage, Core.Scheduling, Core.Concurrent]
+      provider:
+        description: The provider that C(e2e.test) is told; some tests are left out for some.
+        type: str
+        default: local
+      timeout:
+        description: Seconds in which the tests have to end once they run.
+        type: float
+        default: 7200
+      start_timeout:
+        description: Seconds in which the pod has to run; its image has hundreds of megabytes.
+        type: float
+        default: 900
+      report:
+        description: A folder on the controller for C(operational_readiness.txt), C(.json) and C(.xml) (JUnit), and the
+          JUnit files of the suite itself.
+        type: path
+        default: ''
+      keep:
+        description: Leave the namespace and its rights to look at, also when the run fails. A later run deletes them
+          when their time is up.
+        type: bool
+        default: false
 seealso:
   - module: winkube.node.win_k8s_diagnose
   - module: winkube.node.k8s_windows_scheduling
@@ -239,6 +290,15 @@ EXAMPLES = r"""
     cluster: {kubeconfig: ~/.kube/config}
     smoke: {report: reports/smoke}
     density: {pods: 20, limits: {p50: 30}}
+
+- name: What SIG-Windows asks of networking and storage, with an image that has this release's e2e.test
+  winkube.node.k8s_windows_test:
+    tests: [operational_readiness]
+    cluster: {kubeconfig: ~/.kube/config}
+    operational_readiness:
+      image: registry.example.com/k8s-win-op-rdnss:v1.37.1
+      categories: [Core.Network, Core.Storage]
+      report: reports/readiness
 
 - name: Deploy and check
   winkube.node.k8s_windows_test:
@@ -382,4 +442,36 @@ cpu_limits:
       returned: always
       type: list
       elements: str
+operational_readiness:
+  description: What the tests of SIG-Windows found.
+  returned: with V(operational_readiness) in O(tests), not in check mode
+  type: dict
+  contains:
+    summary:
+      description: One sentence.
+      type: str
+    table:
+      description: The report for a person.
+      type: str
+    problem:
+      description: Why the results may not be whole; empty if they are.
+      type: str
+    warning:
+      description: Why some tests may have run on Linux nodes; empty otherwise.
+      type: str
+    tests:
+      description: Each test of the list with its verdict, V(ok), V(broken) or V(skipped) (nothing of it ran), what was
+        seen, and what of e2e.test ran for it.
+      type: list
+      elements: dict
+      sample:
+        - category: Core.Network
+          name: Ability to access Windows container IP by pod IP
+          verdict: ok
+          seen: 1 of e2e.test, 41.3 s.
+          cases:
+            - name: "[It] [sig-windows] Hybrid cluster network for all supported CNIs should have stable networking"
+              status: passed
+              seconds: 41.3
+              message: ''
 """

@@ -13,6 +13,8 @@ import pytest
 
 from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
 from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.jobs import Ran
+from tests.lab.cluster.readiness_log import PASSING, Spec, log
 from tests.unit.smoke.objects import windows_node
 
 SMOKE = ROOT / "playbooks" / "test.yml"
@@ -106,3 +108,21 @@ def test_ctrl_c_deletes_the_namespace(bench: Bench) -> None:
                 process.kill()
     assert "is being deleted" in output, output
     assert stage.namespaces() == []
+
+
+def test_the_list_of_sig_windows_runs_in_the_cluster_and_is_reported(bench: Bench) -> None:
+    """One task makes the Job, waits, and reads its results; a broken test fails the playbook."""
+    stage = Stage(bench)
+    failing = Spec("Core.Network", "Ability to expose windows pods", (("[It] services go up and down", "failed"),))
+    text = log((*PASSING, failing), "-----BEGIN WINKUBE RESULTS-----", "-----END WINKUBE RESULTS-----")
+    stage.cluster.controllers.workloads.jobs.program = lambda pod: Ran(text, 2.0)
+    extra = ["-e", "winkube_tests=operational_readiness", "-e", f"winkube_readiness_report={bench.directory}/readiness"]
+    run = bench.ansible_playbook(*stage.arguments, SMOKE, *extra)
+    assert run.rc != 0, run
+    assert "Operational readiness, 3 tests: 2 ok, 1 BROKEN. Broken: Ability to expose windows pods." in run.output
+    assert (bench.directory / "readiness" / "operational_readiness.xml").is_file()
+    stage.cluster.advance(10)
+    names = [item["metadata"]["name"] for item in stage.cluster.request("GET", "/api/v1/namespaces")["items"]]
+    assert [name for name in names if name.startswith("winkube")] == []
+    bindings = stage.cluster.request("GET", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings")["items"]
+    assert [item for item in bindings if item["metadata"]["name"].startswith("winkube")] == []

@@ -219,6 +219,16 @@ class Cluster:
         found = self.get(path) or {}
         return [item for item in found.get("items") or () if isinstance(item, dict)]
 
+    def text(self, path: str) -> str:
+        """What GET `path` answers where that is text, such as a pod's log. ClusterError."""
+
+        def ask() -> str:
+            status, data, *after = self._send("GET", path, None, "application/json")
+            self._must_be_done("GET", path, status, {} if 200 <= status < 300 else _decoded(data), after)
+            return data.decode("utf-8", errors="replace")
+
+        return self.insist(ask)
+
     def node(self, name: str) -> Object | None:
         """A Node."""
         return self.get(f"/api/v1/nodes/{name}")
@@ -305,14 +315,15 @@ class Cluster:
         self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str, *, missing: bool
     ) -> Object | None:
         status, data, *after = self._send(method, path, body, content_type)
-        try:
-            answer = json.loads(data or b"{}")
-        except ValueError:
-            answer = {}
-        if not isinstance(answer, dict):
-            answer = {}
         if status == 404 and missing:
             return None
+        answer = _decoded(data)
+        self._must_be_done(method, path, status, answer, after)
+        return answer
+
+    def _must_be_done(
+        self, method: str, path: str, status: int, answer: Mapping[str, Any], after: Sequence[float]
+    ) -> None:
         if not 200 <= status < 300:
             said = str(answer.get("message") or "").strip().rstrip(".") or "no reason was given"
             raise ClusterError(
@@ -321,7 +332,14 @@ class Cluster:
                 passing=passes(path, status, said),
                 after_s=after[0] if after else 0,
             )
-        return answer
+
+
+def _decoded(data: bytes) -> Object:
+    try:
+        answer = json.loads(data or b"{}")
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
 class _LostAnswerError(Exception):

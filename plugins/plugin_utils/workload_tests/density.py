@@ -26,6 +26,7 @@ from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.version import Version, VersionError
 from ..scheduling.nodes import OS_LABEL, WindowsNode, chosen, tolerated, windows_nodes
 from ..scheduling.runtime_class import Taint
+from . import interrupted
 from .outcome import Context, Outcome
 
 LABEL = "winkube.node/density"
@@ -78,7 +79,10 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     if context.check_mode:
         return Outcome(True, (text,))
     swept = context.sweep(cluster, LABEL, now)
+    noted = {"test": "density", "label": LABEL, "name": wish.namespace, "run": wish.namespace}
+    interrupted.note(context.folder, noted, context.access)
     samples = measure(cluster, wish, made, context.clock, options["timeout"])
+    interrupted.forget(context.folder, wish.namespace)
     run_namespace.wait_until_gone(cluster, wish.namespace, context.clock, options["timeout"])
     wrong = problems(samples, options["limits"])
     result = {"summary": summary(samples), "samples": [asdict(each) for each in samples]}

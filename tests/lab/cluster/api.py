@@ -28,6 +28,9 @@ _PATCHES = {
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
+_RBAC = "rbac.authorization.k8s.io"
+
+
 @dataclass(frozen=True)
 class Request:
     """certificate: the client's, PEM, when it has proved that it holds the key."""
@@ -92,6 +95,7 @@ class Api:
         self.outage: str = ""
         """A sentence: every request is answered with 503 and this."""
         self.evicted: Callable[[Object], None] = lambda pod: None
+        self.log: Callable[[Object], bytes] = lambda pod: b"simulated\n"
         self.admit: Callable[[Kind, str, Object], None] = lambda kind, namespace, body: None
         self.terminate: Callable[[Object], Object] = lambda namespace: namespace
 
@@ -169,6 +173,8 @@ class Api:
                     405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
                 )
             body = admitted(kind, _body(request), user)
+            if kind.name in {"ClusterRoleBinding", "RoleBinding"}:
+                self._may_bind(user, kind, namespace, body)
             self.admit(kind, namespace, body)
             return 201, self.store.create(kind, namespace, body)
         if request.method in {"PUT", "PATCH"} and name:
@@ -176,6 +182,17 @@ class Api:
         if request.method == "DELETE" and name:
             return 200, self._delete(request, kind, namespace, name)
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _may_bind(self, user: User, kind: Kind, namespace: str, body: Object) -> None:
+        """Nobody gives rights away that he has not, but by the verb bind. Of who has them all, system:masters are
+        known. Source: kubernetes pkg/registry/rbac/clusterrolebinding/policybased/storage.go."""
+        role = body.get("roleRef") or {}
+        resource = f"{str(role.get('kind') or '').lower()}s"
+        ask = Ask("bind", _RBAC, resource, namespace=namespace, name=str(role.get("name") or ""))
+        if not allowed(self.store, user, ask):
+            name = (body.get("metadata") or {}).get("name")
+            said = f'{kind.plural}.{_RBAC} "{name}" is forbidden: user "{user.name}" (groups={sorted(user.groups)}) is '
+            raise ApiError(403, "Forbidden", said + "attempting to grant RBAC permissions not currently held")
 
     def _list(self, request: Request, kind: Kind, namespace: str) -> Object:
         if request.query.get("watch") in {"1", "true"}:
@@ -249,8 +266,19 @@ class Api:
         if target.subresource == "exec" and request.method == "GET":
             return self._exec(request, found)
         if target.subresource == "log":
-            return Response(200, b"simulated\n", "text/plain")
+            return Response(200, self._log(request, found), "text/plain")
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _log(self, request: Request, pod: Object) -> bytes:
+        """The last `tailLines` of it. 400 while no container has run. Source: kubernetes
+        pkg/registry/core/pod/strategy.go (LogLocation), pkg/kubelet/kubelet_pods.go (validateContainerLogStatus)."""
+        name = str(pod["metadata"]["name"])
+        if (pod.get("status") or {}).get("phase") == "Pending":
+            container = request.query.get("container") or pod["spec"]["containers"][0]["name"]
+            said = f'container "{container}" in pod "{name}" is waiting to start: ContainerCreating'
+            raise ApiError(400, "BadRequest", said)
+        lines = self.log(pod).splitlines(keepends=True)
+        return b"".join(lines[-int(request.query.get("tailLines") or len(lines) or 1) :])
 
     def _exec(self, request: Request, pod: Object) -> Response:
         """101: the program may be run; flows.py knows what it answers."""

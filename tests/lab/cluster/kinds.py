@@ -46,6 +46,7 @@ ALL = (
     Kind("coordination.k8s.io", "v1", "leases", "Lease"),
     Kind("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", False),
     Kind("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", False),
+    Kind("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False),
     Kind(_RBAC, "v1", "clusterroles", "ClusterRole", False),
     Kind(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", False),
     Kind(_RBAC, "v1", "roles", "Role"),

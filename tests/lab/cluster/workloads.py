@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.lab.cluster.host_process import is_host_process
+from tests.lab.cluster.jobs import Jobs
 from tests.lab.cluster.kinds import ALL, BY_NAME, Kind
 from tests.lab.cluster.seed import Settings
 from tests.lab.cluster.store import ApiError, Object, Store
@@ -25,7 +26,7 @@ from tests.lab.machine.pods import image_problem, running, waiting
 POD, SERVICE, SLICE = BY_NAME["Pod"], BY_NAME["Service"], BY_NAME["EndpointSlice"]
 DEPLOYMENT, NAMESPACE, NODE = BY_NAME["Deployment"], BY_NAME["Namespace"], BY_NAME["Node"]
 FIRST_NODE_PORT = 30000
-_WATCHED = {"Pod", "Service", "Deployment", "Namespace", "Node"}
+_WATCHED = {"Pod", "Service", "Deployment", "Job", "Namespace", "Node"}
 
 
 class Workloads:
@@ -36,6 +37,7 @@ class Workloads:
         self.end_pod: Callable[[Object], None] = lambda pod: None
         self.unpullable: dict[str, set[str]] = {}
         """Node -> registries that it does not reach; for Nodes without a machine."""
+        self.jobs = Jobs(store, clock)
         self._due = False
 
     def changed(self, what: str, kind: Kind, found: Object) -> None:
@@ -106,6 +108,7 @@ class Workloads:
                 self.end_pod(pod)
         for item in deployments.values():
             self._roll_out(item)
+        self.jobs.work()
         for pod in self.store.list(POD):
             if not pod["spec"].get("nodeName"):
                 self._schedule(pod)

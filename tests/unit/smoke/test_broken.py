@@ -186,12 +186,12 @@ def test_too_much_or_too_little_allocatable_is_a_finding(allocatable: dict[str, 
 def test_clean_up_deletes_its_own_namespace_and_no_other(lab: Cluster) -> None:
     smoke = Smoke(lab)
     smoke.facts()
-    assert workload.clean_up(smoke.cluster, NAMESPACE)
+    assert run_namespace.delete_own(smoke.cluster, manifests.LABEL, NAMESPACE)
     run_namespace.wait_until_gone(smoke.cluster, NAMESPACE, smoke.clock(), 60)
     assert smoke.cluster.items("/api/v1/pods") == []
-    assert not workload.clean_up(smoke.cluster, NAMESPACE)
-    with pytest.raises(ClusterError, match="it is not the smoke test's, and stays"):
-        workload.clean_up(smoke.cluster, "kube-system")
+    assert not run_namespace.delete_own(smoke.cluster, manifests.LABEL, NAMESPACE)
+    with pytest.raises(ClusterError, match="it is not the test's, and stays"):
+        run_namespace.delete_own(smoke.cluster, manifests.LABEL, "kube-system")
 
 
 @pytest.mark.row("SM-18")

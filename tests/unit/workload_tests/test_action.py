@@ -76,5 +76,5 @@ def test_the_smoke_test_at_once_reports_and_leaves_nothing(tmp_path: Path) -> No
     assert outcome.steps[-1].startswith("delete the namespace winkube-smoke-")
     assert not [name for name in left if name.startswith("winkube-smoke")]
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == ["smoke.json", "smoke.txt", "smoke.xml"]
-    assert not list(tmp_path.glob("winkube-smoke-*.json")), "nothing is noted for Ansible's end any more"
+    assert not list(tmp_path.glob("winkube-test-*.json")), "nothing is noted for Ansible's end any more"
     assert (planned.changed, planned.result) == (True, {"commands": []})

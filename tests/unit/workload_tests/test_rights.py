@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sa
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, tolerated, windows_nodes
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density, readiness
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests, workload
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
 
@@ -89,7 +90,7 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
     said = [answer.error for answer in load.run(plan(facts)).values()] + [node.unasked for node in facts.nodes]
     if refused := [text for text in said if "forbidden" in text]:
         raise ClusterError(refused[0], 403)
-    workload.clean_up(found, NAMESPACE, load.run_id)
+    run_namespace.delete_own(found, manifests.LABEL, NAMESPACE, load.run_id)
     run_namespace.wait_until_gone(found, NAMESPACE, clock, 60)
     wish = density.Wish("winkube-density-a", run_namespace.until(now, 60), 1, IMAGE)
     density.measure(found, wish, density.pods(wish, chosen(windows_nodes(found.nodes()), ())), clock, 60)
@@ -99,6 +100,23 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
     except ClusterError as error:
         if "does not run after" not in str(error):  # the lab runs no pods that are bound without its scheduler
             raise
+
+
+def run_suite(lab: Cluster, found: client.Cluster) -> None:
+    """What operational_readiness does, with rights that a killed run has left."""
+    clock, now = Smoke(lab).clock(), datetime.now(UTC)
+    found.clock = clock
+    until = run_namespace.until(now, 600)
+    wish = readiness.Wish("winkube-readiness-a", until, "r", "reg/op:1", (), "local", 600, 120)
+    lab.store.create(
+        BY_NAME["ClusterRoleBinding"], "", readiness.binding(replace(wish, namespace="winkube-readiness-b"))
+    )
+    run_namespace.sweep(found, readiness.LABEL, now)
+    readiness.sweep_bindings(found)
+    readiness.of_other_nodes(found)
+    readiness.make(found, wish)
+    readiness.wait(found, wish, clock)
+    readiness.take_away(found, wish)
 
 
 def configure(lab: Cluster, found: client.Cluster) -> None:
@@ -111,7 +129,11 @@ def configure(lab: Cluster, found: client.Cluster) -> None:
             change.do(found)
 
 
-RUNS: dict[str, Callable[[Cluster, client.Cluster], None]] = {"test": run_tests, "scheduling": configure}
+RUNS: dict[str, Callable[[Cluster, client.Cluster], None]] = {
+    "test": run_tests,
+    "operational_readiness": run_suite,
+    "scheduling": configure,
+}
 VERBS = [
     (name, index, verb)
     for name in RUNS

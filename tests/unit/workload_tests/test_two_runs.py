@@ -9,7 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_na
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError, passes
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 
 from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
 
@@ -20,9 +20,9 @@ def test_the_smoke_tests_namespace_stays_with_the_run_that_made_it(tmp_path: Pat
         first.workload.deploy()
         with pytest.raises(ClusterError, match=f"The namespace {NAMESPACE} is there already: another run uses it"):
             second.workload.deploy()
-        assert not workload.clean_up(second.cluster, NAMESPACE, second.workload.run_id)
+        assert not run_namespace.delete_own(second.cluster, manifests.LABEL, NAMESPACE, second.workload.run_id)
         assert first.cluster.get(f"{run_namespace.PATH}/{NAMESPACE}") is not None
-        assert workload.clean_up(first.cluster, NAMESPACE, first.workload.run_id)
+        assert run_namespace.delete_own(first.cluster, manifests.LABEL, NAMESPACE, first.workload.run_id)
 
 
 def test_a_density_run_that_finds_its_namespace_taken_deletes_nothing(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...cluster import run_namespace
 from ...engine.resource import Refused
+from .. import interrupted
 from ..outcome import Context, Outcome
 from . import manifests, report, workload
 from .model import Answer, facts_from
@@ -58,7 +59,8 @@ def _start(context: Context, options: Options) -> Outcome:
     settings = _settings(context, options, namespace)
     load = workload.Workload(cluster, settings, context.clock, lambda: datetime.now(UTC))
     if not options["keep"]:
-        workload.note(context.folder, namespace, context.access, load.run_id)
+        noted = {"test": "smoke", "label": manifests.LABEL, "name": namespace, "run": load.run_id}
+        interrupted.note(context.folder, noted, context.access)
     try:
         made = load.deploy()
         load.wait()
@@ -67,8 +69,8 @@ def _start(context: Context, options: Options) -> Outcome:
         answers = load.run(checks)
     except Exception:
         if not options["keep"]:
-            workload.clean_up(cluster, namespace, load.run_id)
-            workload.forget(context.folder, namespace)
+            run_namespace.delete_own(cluster, manifests.LABEL, namespace, load.run_id)
+            interrupted.forget(context.folder, namespace)
         raise
     hosts = {"linux": facts.linux, "outside": facts.outside}
     result = {
@@ -112,8 +114,8 @@ def _remove(context: Context, options: Options) -> Outcome:
     if context.check_mode:
         there = cluster.get(f"{run_namespace.PATH}/{namespace}") is not None
     else:
-        there = workload.clean_up(cluster, namespace)
-        workload.forget(context.folder, namespace)
+        there = run_namespace.delete_own(cluster, manifests.LABEL, namespace)
+        interrupted.forget(context.folder, namespace)
         run_namespace.wait_until_gone(cluster, namespace, context.clock, options["gone_timeout"])
     return Outcome(there, (f"delete the namespace {namespace} with all in it",) if there else ())
 

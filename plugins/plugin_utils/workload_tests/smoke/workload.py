@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ...cluster import run_namespace
@@ -30,7 +28,6 @@ EXEC_S = 40.0
 _PARALLEL = 6
 REFUSED = 403
 _POD_NAMES = re.compile(r"^\s*pods\s+(\w+)", re.MULTILINE)
-_NOTE = "winkube-smoke-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,54 +218,6 @@ class Workload:
         except ClusterError as error:
             return Answer(error=str(error))
         return Answer(done.exit_code, done.stdout, done.stderr)
-
-
-def clean_up(cluster: Cluster, namespace: str, run: str = "") -> bool:
-    """Delete a run's Namespace with all in it, without waiting; whether it was there. Not one that is not the smoke
-    test's (ClusterError), nor, where `run` names one, another run's."""
-    found = cluster.get(f"{run_namespace.PATH}/{namespace}")
-    if found is None or (run and (found["metadata"].get("annotations") or {}).get(run_namespace.RUN) != run):
-        return False
-    if (found["metadata"].get("labels") or {}).get(manifests.LABEL) != "true":
-        raise ClusterError(
-            f"The namespace {namespace} has no label {manifests.LABEL}=true: it is not the smoke test's, and stays."
-        )
-    return cluster.delete(f"{run_namespace.PATH}/{namespace}", str(found["metadata"].get("uid") or ""))
-
-
-# -- a run that is interrupted -----------------------------------------------------------------------------------------
-# What it made is noted in Ansible's own temporary folder, and looked for there when Ansible ends. Workers end without a
-# word; the process that started them ends in order, by Ctrl-C too.
-
-
-def note(folder: Path, namespace: str, cluster: Mapping[str, Any], run: str = "") -> None:
-    """Note a Namespace and how its cluster is reached (the options of `Cluster.open`; no credentials are in them)."""
-    document = {"namespace": namespace, "cluster": dict(cluster), "run": run}
-    path = folder / f"{_NOTE}{namespace}.json"
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-
-def forget(folder: Path, namespace: str) -> None:
-    """The Namespace is gone, or is to stay."""
-    (folder / f"{_NOTE}{namespace}.json").unlink(missing_ok=True)
-
-
-def delete_noted(folder: Path, say: Callable[[str], None]) -> None:
-    """Delete what is still noted; a sentence for each, and for what could not be deleted."""
-    for path in sorted(folder.glob(f"{_NOTE}*.json")) if folder.is_dir() else ():
-        document = json.loads(path.read_text(encoding="utf-8"))
-        namespace = str(document["namespace"])
-        path.unlink(missing_ok=True)
-        try:
-            cluster = Cluster.open(document["cluster"])
-            if cluster is not None and clean_up(cluster, namespace, document["run"]):
-                say(f"The smoke test was interrupted; its namespace {namespace} is being deleted.")
-        except ClusterError as error:
-            say(
-                f"The smoke test was interrupted, and its namespace {namespace} could not be deleted: {error} The next "
-                f"run does that, or: kubectl delete namespace {namespace}."
-            )
 
 
 # -- from the API's objects ------------------------------------------------------------------------------------------

@@ -1,0 +1,307 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SIG-Windows' operational readiness tests as a Job in the cluster: made, waited for, read from its log, taken away.
+
+e2e.test makes and deletes namespaces, roles, webhooks and nodes' labels, so its account is cluster-admin for that time,
+as Sonobuoy's is. Without a kubeconfig it takes the account of its pod. Sources:
+kubernetes-sigs/windows-operational-readiness 17e9dbf Dockerfile, sonobuoy-plugin.yaml, cmd/root.go; kubernetes v1.31
+test/e2e/framework/test_context.go (InClusterConfig).
+"""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..cluster import run_namespace
+from ..cluster.client import Clock, Cluster, Object, wait_for
+from ..cluster.error import ClusterError
+from . import interrupted
+from . import readiness_results as found
+from .outcome import Context, Outcome
+
+LABEL = "winkube.node/readiness"
+NAME = "op-readiness"
+ACCOUNTS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+_PULLING = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+_FOLDER = "/tmp/results"
+_LINES = 200_000
+"""Of the log, from its end: the results are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One run. `categories`: of the list, empty for all; `until`: from when on its namespace is a leftover."""
+
+    namespace: str
+    until: str
+    run: str
+    image: str
+    categories: tuple[str, ...]
+    provider: str
+    timeout_s: float
+    start_timeout_s: float
+
+
+def run(context: Context, options: Mapping[str, Any]) -> Outcome:
+    """Run the suite; what is broken fails it. Refused, ClusterError, OSError where the report cannot be written."""
+    cluster, now = context.cluster(), datetime.now(UTC)
+    wish = Wish(
+        f"winkube-readiness-{uuid.uuid4().hex[:8]}",
+        run_namespace.until(now, options["timeout"] + options["start_timeout"]),
+        run_namespace.new_run(),
+        options["image"],
+        tuple(options["categories"]),
+        options["provider"],
+        options["timeout"],
+        options["start_timeout"],
+    )
+    what = f"run SIG-Windows' operational readiness tests ({', '.join(wish.categories) or 'all'}), image {wish.image}"
+    if context.check_mode:
+        return Outcome(True, (what,))
+    swept = (*context.sweep(cluster, LABEL, now), *sweep_bindings(cluster))
+    warning = of_other_nodes(cluster)
+    if not options["keep"]:
+        noted = {"test": "operational_readiness", "label": LABEL, "name": wish.namespace, "run": wish.run}
+        interrupted.note(context.folder, noted, context.access, (f"{ACCOUNTS}/{wish.namespace}",))
+    try:
+        make(cluster, wish)
+        results = found.results_of(*wait(cluster, wish, context.clock))
+    finally:
+        if not options["keep"]:
+            take_away(cluster, wish)
+            interrupted.forget(context.folder, wish.namespace)
+    if options["report"]:
+        write(results, Path(options["report"]).expanduser())
+    said = " ".join(part for part in (found.summary(results), warning) if part)
+    wrong = bool(results.broken or results.problem or not results.tests)
+    result = {**found.as_dict(results), "table": found.table(results), "warning": warning}
+    return Outcome(True, (*swept, what), result, said if wrong or warning else "", wrong)
+
+
+def make(cluster: Cluster, wish: Wish) -> None:
+    """Its namespace, its account with the rights that e2e.test needs, and the Job. ClusterError."""
+    run_namespace.create(cluster, run_namespace.body(LABEL, wish.namespace, wish.until, wish.run))
+    home = f"{run_namespace.PATH}/{wish.namespace}"
+    cluster.create(f"{home}/serviceaccounts", {"metadata": {"name": NAME, "annotations": _mark(wish)}})
+    cluster.create(ACCOUNTS, binding(wish))
+    cluster.create(f"/apis/batch/v1/namespaces/{wish.namespace}/jobs", job(wish))
+
+
+def take_away(cluster: Cluster, wish: Wish) -> None:
+    """The binding first: without it the account can do nothing any more. ClusterError."""
+    cluster.delete(f"{ACCOUNTS}/{wish.namespace}")
+    run_namespace.delete_own(cluster, LABEL, wish.namespace, wish.run)
+
+
+def sweep_bindings(cluster: Cluster) -> tuple[str, ...]:
+    """Those of runs whose namespace is gone: a killed run leaves an account's rights, though no account."""
+    swept = []
+    for item in cluster.items(f"{ACCOUNTS}?labelSelector={LABEL.replace('/', '%2F')}%3Dtrue"):
+        name = str(item["metadata"]["name"])
+        if cluster.get(f"{run_namespace.PATH}/{name}") is None:
+            cluster.delete(f"{ACCOUNTS}/{name}", str(item["metadata"].get("uid") or ""))
+            swept.append(f"delete the ClusterRoleBinding {name}, which an earlier run left")
+    return tuple(swept)
+
+
+def binding(wish: Wish) -> Object:
+    """What makes the run's account cluster-admin."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": wish.namespace, "labels": {LABEL: "true"}, "annotations": _mark(wish)},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": wish.namespace}],
+    }
+
+
+def job(wish: Wish) -> Object:
+    """One pod, once, on a Linux node: e2e.test is a program for Linux. The pod's own deadline, since a Job's takes the
+    pod away and its log with it."""
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": NAME, "namespace": wish.namespace, "annotations": _mark(wish)},
+        "spec": {
+            "backoffLimit": 0,
+            "template": {
+                "metadata": {"labels": {LABEL: "true"}},
+                "spec": {
+                    "restartPolicy": "Never",
+                    "activeDeadlineSeconds": int(wish.timeout_s + wish.start_timeout_s),
+                    "serviceAccountName": NAME,
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "tolerations": [
+                        {"key": f"node-role.kubernetes.io/{role}", "operator": "Exists", "effect": "NoSchedule"}
+                        for role in ("control-plane", "master")
+                    ],
+                    "containers": [
+                        {
+                            "name": NAME,
+                            "image": wish.image,
+                            "command": ["/bin/sh", "-c", script(wish)],
+                            "workingDir": "/app",
+                        }
+                    ],
+                },
+            },
+        },
+    }
+
+
+def script(wish: Wish) -> str:
+    """op-readiness, and then its JUnit files, packed, at the end of the log: they leave the pod with no exec."""
+    words = ["./op-readiness", "--e2e-binary", "./e2e.test", "--provider", wish.provider, "--report-dir", _FOLDER]
+    for category in wish.categories:
+        words += ["--category", category]
+    return "\n".join(
+        (
+            f"mkdir -p {_FOLDER}",
+            f"{shlex.join(words)} 2>&1",
+            "code=$?",
+            f"echo; echo '{found.BEGIN}'",
+            f"tar -C {_FOLDER} -czf - . | base64",
+            f"echo '{found.END}'",
+            "exit $code",
+        )
+    )
+
+
+def _mark(wish: Wish) -> dict[str, str]:
+    """Whose it is: a request whose answer was lost finds its own object again."""
+    return {run_namespace.RUN: wish.run}
+
+
+# -- waiting -----------------------------------------------------------------------------------------------------------
+
+
+def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
+    """The log of the pod once it has ended, or its time is up, and how it ended. ClusterError where it does not start,
+    is evicted, or is taken away."""
+    pods = f"{run_namespace.PATH}/{wish.namespace}/pods"
+    last: dict[str, Any] = {"why": "the Job has made no pod", "pod": {}}
+    started = False
+
+    def state() -> Object | None:
+        nonlocal started
+        found_pods = cluster.items(f"{pods}?labelSelector=job-name%3D{NAME}")
+        if not found_pods:
+            if started:
+                raise ClusterError(f"The pod of the operational readiness tests is gone from {wish.namespace}.", 410)
+            last["why"] = _not_made(cluster, wish) or last["why"]
+            return None
+        pod = found_pods[0]
+        last.update(why=waits_for(pod), pod=pod)
+        phase = (pod.get("status") or {}).get("phase")
+        started = started or phase in {"Running", "Succeeded", "Failed"}
+        return pod if phase in {"Succeeded", "Failed"} else None
+
+    def begun() -> bool | None:
+        return True if state() is not None or started else None
+
+    try:
+        wait_for(clock, wish.start_timeout_s, begun, interval_s=5.0)
+    except ClusterError as error:
+        if error.status:
+            raise
+        raise ClusterError(
+            f"The operational readiness tests did not start within {wish.start_timeout_s:g} s: {last['why']}."
+        ) from error
+    try:
+        pod = wait_for(clock, wish.timeout_s, state, interval_s=10.0)
+    except ClusterError as error:
+        if error.status:
+            raise
+        pod, ended = last["pod"], f"it did not end within {wish.timeout_s:g} s"
+    else:
+        ended = _ended(pod)
+    if pod["status"].get("reason") == "Evicted":
+        raise ClusterError(f"The pod of the operational readiness tests was evicted: {ended}.")
+    return cluster.text(f"{pods}/{pod['metadata']['name']}/log?container={NAME}&tailLines={_LINES}"), ended
+
+
+def _ended(pod: Mapping[str, Any]) -> str:
+    """How a pod ended, as half a sentence."""
+    status = pod["status"]
+    for one in status.get("containerStatuses") or ():
+        terminated = (one.get("state") or {}).get("terminated") or {}
+        if terminated:
+            said = str(terminated.get("message") or terminated.get("reason") or "").rstrip(".")
+            return f"it ended with exit code {terminated.get('exitCode')}{f' ({said})' if said else ''}"
+    said = str(status.get("message") or status.get("reason") or status.get("phase")).rstrip(".")
+    return f"its pod says {said}"
+
+
+def waits_for(pod: Mapping[str, Any]) -> str:
+    """Why a pod does not run yet."""
+    status = pod.get("status") or {}
+    for one in status.get("containerStatuses") or ():
+        waiting = (one.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _PULLING:
+            said = str(waiting.get("message") or waiting["reason"]).rstrip(".")
+            return (
+                f"its image cannot be pulled: {said}; name one of your own registry with "
+                "winkube_readiness_image (docs/smoke.md tells how it is built)"
+            )
+        if waiting.get("message"):
+            return str(waiting["message"]).rstrip(".")
+    for condition in status.get("conditions") or ():
+        if condition.get("reason") == "Unschedulable":
+            return f"no Linux node takes it: {str(condition.get('message') or '').rstrip('.')}"
+    return f"its pod is {status.get('phase') or 'not there yet'}"
+
+
+def _not_made(cluster: Cluster, wish: Wish) -> str:
+    """What keeps the Job from making its pod: a quota, an admission rule. Its events say it."""
+    path = f"{run_namespace.PATH}/{wish.namespace}/events?fieldSelector=involvedObject.kind%3DJob"
+    said = [str(item.get("message") or "") for item in cluster.items(path) if item.get("reason") == "FailedCreate"]
+    return f"its pod is refused: {said[-1].rstrip('.')}" if said else ""
+
+
+def of_other_nodes(cluster: Cluster) -> str:
+    """Tests whose pods select no operating system run wherever the scheduler puts them. A sentence if that may be
+    Linux: upstream asks for a webhook that puts them on Windows nodes."""
+    webhooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    try:
+        if cluster.items(webhooks):
+            return ""
+    except ClusterError as error:
+        if error.status != 403:
+            raise
+        return ""
+    linux = [node for node in cluster.nodes() if _takes_any_pod(node)]
+    if not linux:
+        return ""
+    return (
+        f"{len(linux)} Linux nodes take pods that select no operating system, and no webhook puts those of the tests "
+        "on Windows nodes: tests that do not ask for Windows themselves may have run on Linux."
+    )
+
+
+def _takes_any_pod(node: Mapping[str, Any]) -> bool:
+    labels = (node.get("metadata") or {}).get("labels") or {}
+    spec = node.get("spec") or {}
+    hard = [taint for taint in spec.get("taints") or () if taint.get("effect") in {"NoSchedule", "NoExecute"}]
+    return labels.get("kubernetes.io/os") == "linux" and not hard and not spec.get("unschedulable")
+
+
+def write(results: found.Results, folder: Path) -> Sequence[Path]:
+    """The reports, and the suite's own JUnit files beside them. OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "operational_readiness.txt": found.table(results).encode(),
+        "operational_readiness.json": found.as_json(results).encode(),
+        "operational_readiness.xml": found.as_junit(results).encode(),
+    }
+    paths = []
+    for name, data in {**texts, **(results.files or {})}.items():
+        paths.append(folder / name)
+        paths[-1].write_bytes(data)
+    return paths
