@@ -67,6 +67,15 @@ def test_a_play_says_once_what_its_tasks_repeat(path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
+def test_whether_it_makes_nodes_or_an_image_is_said_by_the_play(path: Path) -> None:
+    """An inventory that says `winkube_golden_image: true` would make site.yml end well without a join."""
+    for play in read(path):
+        brings = any(str(task.get("ansible.builtin.import_tasks", "")) == "tasks/node.yml" for task in tasks_of([play]))
+        said = play.get("vars", {}).get("winkube_golden_image")
+        assert said is ((path.stem == "image") if brings else None), play["name"]
+
+
 @pytest.mark.parametrize("path", [path for path in TASKS if "playbooks" in path.parts], ids=lambda path: path.stem)
 def test_no_task_of_a_playbook_repeats_it(path: Path) -> None:
     for task in tasks_of(read(path)):
