@@ -22,6 +22,9 @@ class ActionModule(ComponentAction):
     module = "win_k8s_golden_image"
     component = rest.NAME
 
+    _clears = False
+    """Whether the second batch is due."""
+
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look for what may not be cloned; where nothing is in the way, stop the services and clear up."""
         scope = findings.Scope(layout, options["cni_data_dir"])
@@ -31,9 +34,11 @@ class ActionModule(ComponentAction):
                 f"{self._host} is not ready to be generalised: what follows would be the same on every node.",
                 *(each.sentence for each in found),
             )
-        done = self._converged(options, layout, reading)
-        would = "would be" if done.reading.predicted and done.plan.changed else "is"
-        return self._finished([done], options) | {
+        done = [self._converged(options, layout, reading)]
+        self._clears = True
+        done.append(self._converged(options, layout, done[-1].reading))
+        would = "would be" if reading.predicted and any(each.plan.changed for each in done) else "is"
+        return self._finished(done, options) | {
             "msg": f"{self._host} {would} ready to generalise.",
             "left_to_do": list(findings.left_to_do(layout, reading)),
         }
@@ -41,15 +46,15 @@ class ActionModule(ComponentAction):
     def resources(
         self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
     ) -> tuple[Resource, ...]:
-        """The machine at rest."""
-        return (rest.AtRest(layout, mark),)
+        """Those of the batch that is due."""
+        return (rest.Cleared(layout, mark),) if self._clears else (rest.Stopped(layout),)
 
     def _looked(self, scope: findings.Scope, reading: Reading) -> Reading:
         """With what a node's tasks do not ask for: one call more, and one before where nobody has said which receipts
         there are."""
         folder = file_query(findings.receipt_folder(scope.layout), entries=True)
         reading = self._asked(reading, reading.missing((folder,)))
-        at_rest = reads(self.resources({}, scope.layout, reading, ""))
+        at_rest = reads((rest.Stopped(scope.layout), rest.Cleared(scope.layout, "")))
         return self._asked(reading, merge_queries((*findings.reads(scope, reading), *at_rest)))
 
     def _asked(self, reading: Reading, queries: tuple[Query, ...]) -> Reading:

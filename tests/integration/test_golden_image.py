@@ -53,7 +53,7 @@ def test_a_node_made_of_an_image_joins_with_few_calls_and_no_download(bench: Ben
     assert planned.rc == 0 and "win1 would be ready to generalise." in planned.output, planned
     first = whole.site(playbook=IMAGE)
     assert first.rc == 0 and "win1 is ready to generalise." in first.output, first
-    assert "stopped containerd; " in first.output
+    assert "win1: stopped containerd" in first.output and "notes and logs of this machine" in first.output
     assert [whole.state(name) for name in SERVICES] == ["stopped", "stopped", "absent", "absent"]
     assert own_texts(whole.host.node) == []
     assert whole.cluster.calls == []  # nothing of a cluster takes part

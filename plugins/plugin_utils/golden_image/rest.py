@@ -1,9 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine put to rest: services stopped, and taken away what the collection itself notes of this one machine.
+"""The machine put to rest, in two batches: services stopped, which can be rolled back, and then taken away what the
+collection itself notes of this one machine, which cannot; a run that was cut goes on where that one ended.
 
-What stays in the state folder is the runner, the receipts, and the journal of this last batch, of which a receipt says
+What stays in the state folder is the runner, the receipts, and the journal of the second batch, of which a receipt says
 that it is the image's own.
 """
 
@@ -19,7 +20,7 @@ from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, service_key, services_query
 from ..engine.resource import Change
 from ..engine.resources.programs import RECEIPT_LIMIT
-from ..engine.resources.service import STOPPED
+from ..engine.resources.service import RUNNING, STOPPED
 from ..repair import owned, stopping
 from .findings import entries, receipt_folder
 
@@ -30,8 +31,42 @@ NOTES = ("category.json", "ip.json", "networks.json", "expired.json", "feature-c
 
 
 @dataclass(frozen=True, slots=True)
-class AtRest:
-    """No service of ours runs, and the state folder and the logs tell of no machine. `mark` is the id of the batch."""
+class Stopped:
+    """None of our services runs."""
+
+    layout: Layout
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return "services"
+
+    def reads(self) -> tuple[Query, ...]:
+        """The services."""
+        return (services_query(registry.stop_order(self.layout)),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Stop them; the undo starts them again."""
+        running = stopping.active(registry.stop_order(self.layout), reading)
+        if not running:
+            return None
+        return Change(
+            text=f"stop {', '.join(running)}",
+            before="".join(f"service {name}: {RUNNING}\n" for name in running),
+            after="".join(f"service {name}: {STOPPED}\n" for name in running),
+            commit=stopping.stop(registry.stop_order(self.layout), reading),
+            predicted={service_key(name): {**(reading.service(name) or {}), "state": STOPPED} for name in running},
+            state=merge_queries((*self.reads(), *Cleared(self.layout, "").reads())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """The state folder and the logs tell of no machine. `mark` is the id of the batch."""
 
     layout: Layout
     mark: str
@@ -39,18 +74,15 @@ class AtRest:
     @property
     def label(self) -> str:
         """For people."""
-        return "the image"
+        return "the past"
 
     def reads(self) -> tuple[Query, ...]:
-        """The services, and what lies in the folders."""
+        """What lies in the folders."""
         folders = (self.layout.state_dir, self._batches, self.layout.log_dir, receipt_folder(self.layout))
-        return merge_queries(
-            (
-                services_query(registry.stop_order(self.layout)),
-                *(file_query(folder, entries=True) for folder in folders),
-                file_query(self.layout.containerd_log),
-                *(file_query(path, content_limit=RECEIPT_LIMIT) for path in (self._receipt, self.layout.changes)),
-            )
+        return (
+            *(file_query(folder, entries=True) for folder in folders),
+            file_query(self.layout.containerd_log),
+            *(file_query(path, content_limit=RECEIPT_LIMIT) for path in (self._receipt, self.layout.changes)),
         )
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -58,24 +90,17 @@ class AtRest:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Stop and remove. What is removed comes back by no undo; it is all of the past."""
-        running = stopping.active(registry.stop_order(self.layout), reading)
+        """Remove it. No undo."""
         past = (*self._journals(reading), *self._notes(reading), *self._logs(reading))
-        if not running and not past:
+        if not past:
             return None
-        going = f"{len(past)} journals, notes and logs of this machine"
-        first = f"stop {', '.join(running)}" if running else f"remove {going}"
         note = {"path": self._receipt, "source": {"journal": self.mark}, "files": []}
         return Change(
-            text=f"{first}; {going} go" if running and past else first,
+            text=f"remove {len(past)} journals, notes and logs of this machine",
             before="".join(f"{path}\n" for path in past),
-            commit=(
-                *stopping.stop(registry.stop_order(self.layout), reading),
-                *(Op("remove", {"path": path, "recurse": True, "in_use_ok": True}) for path in past),
-            ),
+            commit=tuple(Op("remove", {"path": path, "recurse": True, "in_use_ok": True}) for path in past),
             finish=(Op("record", note),),
-            predicted={service_key(name): {**(reading.service(name) or {}), "state": STOPPED} for name in running}
-            | {file_key(path): {"exists": False} for path in past},
+            predicted={file_key(path): {"exists": False} for path in past},
             state=self.reads(),
         )
 

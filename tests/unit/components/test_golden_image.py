@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import RECOVERY
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.node import certificate_folder
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import (
     Reading,
@@ -26,6 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.golden_image import f
 from tests.lab.machine.security import sid_of
 
 from .nodes import LAYOUT
+from .repair_cuts import cut_everywhere
 from .repair_machine import SC, Machine
 
 SCOPE = findings.Scope(LAYOUT, r"C:\var\lib\cni\networks")
@@ -40,7 +42,7 @@ def looked(machine: Machine) -> Reading:
     """As the action reads it: the receipts there are, then the rest."""
     first = (*registry.read_plan(LAYOUT), file_query(findings.receipt_folder(LAYOUT), entries=True))
     reading = Reading().merged(machine.link.probe(merge_queries(first)), first)
-    more = merge_queries((*findings.reads(SCOPE, reading), *reads((rest.AtRest(LAYOUT, "m"),))))
+    more = merge_queries((*findings.reads(SCOPE, reading), *reads((rest.Stopped(LAYOUT), rest.Cleared(LAYOUT, "m")))))
     return reading.merged(machine.link.probe(more), more)
 
 
@@ -224,18 +226,34 @@ def test_services_stop_and_the_past_goes_once() -> None:
     }
     stays = {rf"{LAYOUT.state_dir}\receipts\kubelet.json": b"{}", rf"{LAYOUT.state_dir}\hashes.json": b"{}"}
     machine = Machine(files={**past, **stays})
-    plan = make_plan(rest.NAME, (rest.AtRest(LAYOUT, "b" * 32),), looked(machine))
-    (step,) = plan.steps
-    assert step.text == "stop kube-proxy, kubelet, flanneld, containerd; 6 journals, notes and logs of this machine go"
-    assert plan.batch is not None
-    assert machine.link.apply(plan.batch, "b" * 32)["outcome"] == "done"
+    steps = []
+    for resource, mark in ((rest.Stopped(LAYOUT), "b" * 32), (rest.Cleared(LAYOUT, "c" * 32), "c" * 32)):
+        plan = make_plan(rest.NAME, (resource,), looked(machine))
+        assert plan.batch is not None and machine.link.apply(plan.batch, mark)["outcome"] == "done"
+        steps += [step.text for step in plan.steps]
+    # The journal of the first batch is the seventh.
+    assert steps == [
+        "stop kube-proxy, kubelet, flanneld, containerd",
+        "remove 7 journals, notes and logs of this machine",
+    ]
     assert [machine.node.services.state(name) for name in ("containerd", "kubelet")] == ["stopped", "stopped"]
     drive = machine.node.drive
     assert not any(drive.is_file(path) for path in past if not path.endswith("changes.json"))
     assert all(drive.is_file(path) for path in stays)
-    assert drive.listdir(rf"{LAYOUT.state_dir}\batches") == ["b" * 32]
-    again = make_plan(rest.NAME, (rest.AtRest(LAYOUT, "c" * 32),), looked(machine))
-    assert again.batch is None, again.steps
+    assert drive.listdir(rf"{LAYOUT.state_dir}\batches") == ["c" * 32]
+    for resource in (rest.Stopped(LAYOUT), rest.Cleared(LAYOUT, "d" * 32)):
+        assert make_plan(rest.NAME, (resource,), looked(machine)).batch is None
+
+
+@pytest.mark.slow
+def test_services_that_are_stopped_for_an_image_run_again_where_that_is_cut() -> None:
+    def plan(machine: Machine) -> Batch:
+        made = make_plan(rest.NAME, (rest.Stopped(LAYOUT),), looked(machine)).batch
+        assert made is not None
+        return made
+
+    count, wrong = cut_everywhere(Machine, plan, every=3)
+    assert wrong == [] and count >= 8
 
 
 def test_a_service_that_rests_is_started_only_if_something_it_uses_changes() -> None:
