@@ -92,6 +92,13 @@ _WHOLE = frozenset(
         "vsphereVolume",
         "scaleTargetRef",
         "maxReplicas",
+        "fsType",
+        "parameters",
+        "resizePolicy",
+        "timeoutSeconds",
+        "recursiveReadOnly",
+        "stdin",
+        "tty",
     ]
 )
 _WALKED = frozenset(
@@ -148,10 +155,13 @@ _WALKED = frozenset(
     ]
 )
 _TEXT = frozenset(["command", "args", "value", "source"])
-_ANNOTATIONS = re.compile(r"apparmor|isolation-type|preserve-destination|is-default-class|^lint\.")
+_ANNOTATIONS = re.compile(
+    r"apparmor|isolation-type|preserve-destination|is-default-class|^lint\.|/(?:agent-)?inject|sidecar-injection"
+)
 # What a rule could ask of a command, an argument or a variable.
 _WORDS = re.compile(
-    r"ping(?:\.exe)?\s+(?:[-/]\w+\s+(?:\d+\s+)?)*[\w.:-]+(?:\s*>\s*\$?\w+)?"
+    r"^[\w./\\-]+\.exe\s+\S+"
+    r"|ping(?:\.exe)?\s+(?:[-/]\w+\s+(?:\d+\s+)?)*[\w.:-]+(?:\s*>\s*\$?\w+)?"
     r"|\b(?:nslookup|dig)(?:\.exe)?\b|\bkill\s+-\S+|--kubelet-registration-path\S*"
     r"|(?:[a-z]+://)?(?:[\w-]+\.)+svc\b[\w.:/-]*|(?:^|(?<=[\s\"'=]))/(?:bin|sbin|usr|etc|var|tmp|opt|dev|proc|sys|root|home)/[\w./-]*"
     r"|[A-Za-z]:\\[\w.\\-]+|\b(?:powershell|pwsh|cmd|bash)(?:\.exe)?\b",
@@ -209,8 +219,11 @@ def _said(text: str, selected: bool) -> str:
 
 
 def _labels(labels: Any) -> dict[str, Any]:
-    """Those of a Node."""
-    names = ("kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/windows-build")
+    """Those of a Node or a Namespace."""
+    names = (
+        *("kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/windows-build"),
+        *("pod-security.kubernetes.io/enforce", "istio-injection"),
+    )
     return {name: labels[name] for name in names if name in labels} if isinstance(labels, dict) else {}
 
 
@@ -228,7 +241,7 @@ def _command(value: Any) -> Any:
 
 def _variable(entry: Any) -> dict[str, Any] | None:
     value = entry.get("value") if isinstance(entry, dict) else None
-    if not isinstance(value, str) or not re.search(r"[a-z]\.[a-z]|/etc/|hosts", value):
+    if not isinstance(value, str) or not re.search(r"[a-z]\.[a-z]|/etc/|hosts|^/|^[A-Z][a-z]+/[A-Z]", value):
         return None
     return {"name": entry.get("name"), "value": value if len(value) <= 80 and "\n" not in value else _words(value)}
 

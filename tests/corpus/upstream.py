@@ -87,8 +87,9 @@ def _labels_are_strings(pod: dict[str, Any]) -> bool:
 
 
 def _decodes(spec: dict[str, Any]) -> bool:
-    """One public manifest has a command that is no list, which the API server cannot even read."""
-    return not any(isinstance(each.get("command"), str) for each in spec["containers"])
+    """Public manifests have commands that are no lists, and numbers in lists of words: these it cannot even read."""
+    given = [each[key] for each in spec["containers"] for key in ("command", "args") if each.get(key) is not None]
+    return all(isinstance(words, list) and all(isinstance(each, str) for each in words) for words in given)
 
 
 def _filled(spec: dict[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map
 from .profile import NEWEST_MINOR, OLDEST_MINOR, Profile
+from .workload import Container
 
 # (first minor it holds for, severity); None: nothing to say there.
 Steps = tuple[tuple[int, Severity | None], ...]
@@ -211,8 +212,12 @@ def mounts(case: PodCase) -> Iterator[tuple[Path, dict[str, Any], str]]:
                 yield (*container.path, "volumeMounts", number), mount, container.name
 
 
-def commands(case: PodCase) -> Iterator[tuple[Path, str, str]]:
-    """(path, text, container name) of whatever a container runs: command, args, probes and lifecycle hooks."""
+# Their images for Windows bring tools of Unix. Source: kubernetes/kubernetes test/images busybox, agnhost.
+BRINGS_TOOLS = re.compile(r"(^|/)(busybox|agnhost)([:@]|$)")
+
+
+def word_lists(case: PodCase) -> Iterator[tuple[Path, list[str], Container]]:
+    """(path, words, container) of whatever a container runs: command, args, probes and lifecycle hooks."""
     places = (
         ("command",),
         ("args",),
@@ -223,7 +228,13 @@ def commands(case: PodCase) -> Iterator[tuple[Path, str, str]]:
         for place in places:
             words = dig(container.value, place)
             if isinstance(words, list) and words:
-                yield (*container.path, *place), " ".join(map(str, words)), container.name
+                yield (*container.path, *place), list(map(str, words)), container
+
+
+def commands(case: PodCase) -> Iterator[tuple[Path, str, str]]:
+    """(path, text, container name) of the same."""
+    for path, words, container in word_lists(case):
+        yield path, " ".join(words), container.name
 
 
 def environment(case: PodCase) -> Iterator[tuple[Path, str, str, str]]:

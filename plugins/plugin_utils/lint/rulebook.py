@@ -12,8 +12,10 @@ from . import (
     rules_commands,
     rules_host,
     rules_mounts,
+    rules_namespace,
     rules_network,
     rules_pod,
+    rules_processes,
     rules_resources,
     rules_scheduling,
     rules_storage,
@@ -30,6 +32,8 @@ RULES: tuple[Rule, ...] = (
     *rules_storage.RULES,
     *rules_network.RULES,
     *rules_commands.RULES,
+    *rules_processes.RULES,
+    *rules_namespace.RULES,
 )
 POD_RULES = tuple(rule for rule in RULES if "pod" in rule.kinds)
 IDS: tuple[str, ...] = tuple(sorted({rule.id for rule in RULES}))

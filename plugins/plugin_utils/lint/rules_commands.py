@@ -12,7 +12,7 @@ from typing import Any
 
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, Rule, always, commands, environment, mounts, volumes
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, volumes
 
 # Ends of names that are of the world, of a company, or of a file: no namespaces.
 _PUBLIC_OR_FILE = frozenset(
@@ -135,23 +135,35 @@ _SHORTEST_PORT = len(":80")
 
 def _half_names(case: PodCase) -> Iterator[Hit]:
     """Values that name a Service by more than its short name and less than its full one."""
+    domains = _domains(case)
     for path, name, value, container in environment(case):
         match = _HALF_NAME.match(value)
         if match is not None:
             known = _known_service(case, match)
+            if not known and match["namespace"] in domains:
+                continue
             told = _HOST_LIKE.search(name) or "://" in value
             if known or (told and not _foreign(match["namespace"], host=True)):
                 yield Hit(path, _named(match), container)
             continue
-        for found in _in_text(case, value):
+        for found in _in_text(case, value, domains):
             yield Hit(path, _named(found), container)
     for path, text, container in commands(case):
-        for found in _in_text(case, text):
+        for found in _in_text(case, text, domains):
             yield Hit(path, _named(found), container)
     for path, text, container in _asked_hosts(case):
         match = _HALF_NAME.match(text)
         if match is not None and (_known_service(case, match) or not _foreign(match["namespace"], host=True)):
             yield Hit(path, _named(match), container)
+
+
+_OF_HTTPS = re.compile(r"\bhttps://[a-z][a-z0-9-]*\.(?P<domain>[a-z][a-z0-9-]*)(?![\w.-])", re.IGNORECASE)
+
+
+def _domains(case: PodCase) -> frozenset[str]:
+    """Ends of names that the pod's variables call by https: Ingresses have certificates, Services mostly have none."""
+    texts = [value for _path, _name, value, _container in environment(case)]
+    return frozenset(match["domain"] for text in texts for match in _OF_HTTPS.finditer(text))
 
 
 def _known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
@@ -165,14 +177,15 @@ def _named(match: re.Match[str]) -> dict[str, str]:
     return {"value": name + (match["svc"] or ""), "full": f"{name}.svc.cluster.local"}
 
 
-def _in_text(case: PodCase | ObjectCase, text: str) -> Iterator[re.Match[str]]:
+def _in_text(case: PodCase | ObjectCase, text: str, domains: frozenset[str] = frozenset()) -> Iterator[re.Match[str]]:
     seen: set[str] = set()
     for match in _HALF_NAME_IN_TEXT.finditer(text) if "." in text else ():
         # `Data Source=app.db` is a file of SQLite.
         keyed = match["scheme"] or match["key"]
         named = keyed and not keyed.lower().startswith("data source")
         bare = len(match["port"] or "") >= _SHORTEST_PORT and match.group().islower()
-        told = (keyed or bare) and not _foreign(match["namespace"], bool(named))
+        foreign = match["namespace"] in domains or _foreign(match["namespace"], bool(named))
+        told = (keyed or bare) and not foreign
         if (_known_service(case, match) or told) and match.group() not in seen:
             seen.add(match.group())
             yield match
@@ -245,15 +258,16 @@ _UNIX_TOOLS = (
 _TOOL_BY_PATH = re.compile(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
 _SCRIPT = re.compile(r"(?P<path>\S+\.sh)(?=\s|$)")
 _BARE_TOOL = re.compile(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
-# Their images for Windows bring these tools. Source: kubernetes/kubernetes test/images busybox, agnhost.
-_BRINGS_TOOLS = re.compile(r"(^|/)(busybox|agnhost)([:@]|$)")
+# In PowerShell many of them are names of cmdlets; cmd.exe knows none.
+_CMD = re.compile(r"(?:\S*[\\/])?cmd(?:\.exe)?\s", re.IGNORECASE)
+_TOOL_IN_CMD = re.compile(rf"(?:/[cks]\s+\"?\s*|[&|(]\s*)(?P<path>export|source|{_UNIX_TOOLS})(?=\s)", re.IGNORECASE)
 _LINUX_SIGNAL = re.compile(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
 
 
 def _linux_commands(case: PodCase) -> Iterator[Hit]:
     images = {container.path: container.image for container in case.pod.containers}
     for path, text, container in commands(case):
-        brings = bool(_BRINGS_TOOLS.search(images.get(path[:3], "")))
+        brings = bool(BRINGS_TOOLS.search(images.get(path[:3], "")))
         found = [match["path"] for match in _LINUX_PATH.finditer(text)]
         if not brings:
             found += [match["path"] for match in _TOOL_BY_PATH.finditer(text)]
@@ -263,6 +277,8 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": match["path"], "what": "script", "where": " in a command"}, container)
         elif not brings and path[-1] == "command" and not signals and (match := _BARE_TOOL.match(text)):
             yield Hit(path, {"value": match["path"], "what": "program", "where": " in a command"}, container)
+        for match in _TOOL_IN_CMD.finditer(text) if _CMD.match(text) and not brings else ():
+            yield Hit(path, {"value": match["path"], "what": "program", "where": " in a line of cmd.exe"}, container)
         for value in dict.fromkeys(found):
             yield Hit(path, {"value": value, "what": "path", "where": " in a command"}, container)
         for match in signals:
@@ -279,7 +295,7 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
 
 # Nano Server has had no PowerShell since version 1709. Source: learn.microsoft.com, Windows container base images.
 _NANO_SERVER = re.compile(r"^mcr\.microsoft\.com/windows/nanoserver[:@]")
-_WINDOWS_POWERSHELL = re.compile(r"(?:\S*[\\/])?powershell(?:\.exe)?(?=\s|$)", re.IGNORECASE)
+_WINDOWS_POWERSHELL = re.compile(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?(?=\s|$)", re.IGNORECASE)
 
 
 def _powershell_of_nano_server(case: PodCase) -> Iterator[Hit]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, short
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, is_pipe, mounts, short, volumes
 
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
 _LONGEST_NAME = 253
@@ -75,6 +75,26 @@ def _host_process_without_user(case: PodCase) -> Iterator[Hit]:
     for container, _own, in_force in _host_process_of(case):
         if in_force and not (as_map(container.security.get("windowsOptions")).get("runAsUserName") or at_pod):
             yield Hit(container.path, {"what": container.name}, container.name)
+
+
+def _host_process_user_unknown(case: PodCase) -> Iterator[Hit]:
+    """Accounts that every container has and no host."""
+    at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
+    for container, _own, in_force in _host_process_of(case):
+        user = as_text(as_map(container.security.get("windowsOptions")).get("runAsUserName") or at_pod)
+        if in_force and user.rpartition("\\")[2].lower() in ("containeradministrator", "containeruser"):
+            yield Hit(container.path, {"value": user}, container.name)
+
+
+def _host_process_pipes(case: PodCase) -> Iterator[Hit]:
+    pipes = {
+        as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
+        for _path, volume in volumes(case)
+        if is_pipe(as_text(as_map(volume.get("hostPath")).get("path")))
+    }
+    for path, mount, container in mounts(case) if case.pod.host_process else ():
+        if as_text(mount.get("name")) in pipes:
+            yield Hit(path, {"value": pipes[as_text(mount["name"])]}, container)
 
 
 def _host_process_on_docker(case: PodCase) -> Iterator[Hit]:
@@ -199,6 +219,27 @@ RULES: tuple[Rule, ...] = (
         remedy=r"Set windowsOptions.runAsUserName, for example 'NT AUTHORITY\SYSTEM' or 'NT AUTHORITY\Local service'.",
         source="Kubernetes documentation, Create a Windows HostProcess pod, Choosing a user account",
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
+    ),
+    Rule(
+        id="host-process-user",
+        title="Account of containers for a HostProcess container",
+        level=always(Severity.ERROR),
+        find=_host_process_user_unknown,
+        message="runAsUserName is {value}, an account that containers have and the host has not: the HostProcess"
+        " container does not start.",
+        remedy=r"Use NT AUTHORITY\SYSTEM, NT AUTHORITY\Local service, NT AUTHORITY\NetworkService, or a local group.",
+        source="microsoft/hcsshim internal/jobcontainers/logon.go processToken",
+        paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
+    ),
+    Rule(
+        id="host-process-pipe",
+        title="Named pipe mounted into a HostProcess container",
+        level=always(Severity.ERROR),
+        find=_host_process_pipes,
+        message="the named pipe {value} is mounted into a HostProcess container: the runtime refuses to start it.",
+        remedy="Remove the mount: a host process opens the pipe by its name.",
+        source="microsoft/hcsshim internal/jobcontainers/mounts.go setupMounts",
+        paths=(f"{ALL_CONTAINERS}.volumeMounts[*]",),
     ),
     Rule(
         id="host-process-unsupported",

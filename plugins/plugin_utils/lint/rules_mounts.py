@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from .catalog import PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Find, Rule, always, is_pipe, mounts, on_docker, volumes
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Rule, always, by_minor, is_pipe, mounts, on_docker, volumes
 
 _MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
 
@@ -95,7 +95,9 @@ def _host_writes(case: PodCase) -> Iterator[Hit]:
 
 # Folders that no Windows node has. /etc, /run and /var are there: the kubelet, CNI plugins and flannel make them on C:.
 _LINUX_HOST_PATH = re.compile(
-    r"/(?:proc|sys|dev|usr|lib|lib64|bin|sbin|boot|home|root)(?:/|$)|/\S*/(?:docker|containerd|crio|dockershim)\.sock$"
+    r"/(?:proc|sys|dev|usr|lib|lib64|bin|sbin|boot|home|root)(?:/|$)"
+    r"|/etc/(?:localtime|timezone|ssl|pki|machine-id|os-release|passwd|group|shadow|sysctl\.d|systemd)(?:/|$)"
+    r"|/var/lib/docker(?:/|$)|(?:/var)?/run/(?:systemd|udev|dbus|xtables\.lock)(?:/|$)|/\S*/(?:docker|containerd|crio|dockershim)\.sock$"
 )
 
 
@@ -104,6 +106,32 @@ def _linux_host_paths(case: PodCase) -> Iterator[Hit]:
         source = as_text(as_map(volume.get("hostPath")).get("path"))
         if _LINUX_HOST_PATH.match(source):
             yield Hit((*path, "hostPath", "path"), {"value": source})
+
+
+_DOCKER_PIPE = re.compile(r"[\\/]{2}\.[\\/]pipe[\\/]docker_engine", re.IGNORECASE)
+
+
+def _docker_pipes(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case) if case.profile.runtime != "docker" else ():
+        source = as_text(as_map(volume.get("hostPath")).get("path"))
+        if _DOCKER_PIPE.match(source):
+            yield Hit((*path, "hostPath", "path"), {"value": source})
+
+
+_SYSTEM_DRIVE = re.compile(r"(?:[cC]:)?[\\/]?")
+
+
+def _mounts_at_the_root(case: PodCase) -> Iterator[Hit]:
+    for path, mount, container in mounts(case) if not case.pod.host_process else ():
+        target = as_text(mount.get("mountPath"))
+        if target and _SYSTEM_DRIVE.fullmatch(target):
+            yield Hit((*path, "mountPath"), {"value": target}, container)
+
+
+def _recursive_read_only(case: PodCase) -> Iterator[Hit]:
+    for path, mount, container in mounts(case):
+        if mount.get("recursiveReadOnly") == "Enabled":
+            yield Hit((*path, "recursiveReadOnly"), {}, container)
 
 
 def _propagation(rejected: bool) -> Find:
@@ -121,6 +149,36 @@ def _propagation(rejected: bool) -> Find:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="docker-pipe",
+        title="Docker's pipe on nodes without Docker",
+        level=always(Severity.WARNING),
+        find=_docker_pipes,
+        message="{value} is mounted, the pipe of Docker's engine, and the nodes run containerd: there is none.",
+        remedy="Build images without Docker's engine, or on a node of its own that has one.",
+        source=DOC + "; Kubernetes documentation, Migrating from dockershim",
+        paths=("spec.volumes[*].hostPath.path",),
+    ),
+    Rule(
+        id="mount-at-root",
+        title="Mount at the root of the system drive",
+        level=always(Severity.ERROR),
+        find=_mounts_at_the_root,
+        message="mountPath is {value}, the root of the container's system drive: nothing can be mounted there.",
+        remedy="Mount into a folder.",
+        source="moby/moby volume/mounts windows_parser.go; microsoft/hcsshim internal/hcsoci",
+        paths=(f"{_MOUNTS}.mountPath",),
+    ),
+    Rule(
+        id="recursive-read-only",
+        title="recursiveReadOnly",
+        level=by_minor((31, Severity.ERROR)),
+        find=_recursive_read_only,
+        message="recursiveReadOnly is Enabled: runtimes for Windows cannot, and the kubelet does not start the pod.",
+        remedy="Remove the field, or write IfPossible.",
+        source="kubernetes/enhancements KEP-3857; k8s.io/kubernetes pkg/kubelet resolveRecursiveReadOnly",
+        paths=(f"{_MOUNTS}.recursiveReadOnly",),
+    ),
     Rule(
         id="mount-propagation",
         title="mountPropagation",

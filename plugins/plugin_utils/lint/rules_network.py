@@ -11,7 +11,7 @@ from typing import Any
 
 from ..facts.feature_gates import gate
 from ..facts.version import Line
-from .catalog import ObjectCase
+from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import build_title
 from .rule import DOC, Level, Rule, always
@@ -204,7 +204,43 @@ def _networks(parsed: Any) -> Iterator[dict[str, Any]]:
 
 _ON_OVERLAY = Level(((22, Severity.WARNING),))
 
+
+def _sctp(case: ObjectCase) -> Iterator[Hit]:
+    for number, port in enumerate(as_list(case.spec.get("ports"))):
+        if case.pods and as_map(port).get("protocol") == "SCTP":
+            yield Hit(("spec", "ports", number, "protocol"), {"what": "a port of the Service"})
+
+
+def _sctp_of_containers(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        for number, port in enumerate(as_list(container.value.get("ports"))):
+            if as_map(port).get("protocol") == "SCTP":
+                path = (*container.path, "ports", number, "protocol")
+                yield Hit(path, {"what": f"a port of container {container.name}"}, container.name)
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="sctp",
+        title="SCTP",
+        level=always(Severity.ERROR),
+        find=_sctp,
+        message="{what} is for SCTP, which Windows nodes do not have.",
+        remedy="Use TCP or UDP, or run the program on Linux.",
+        source="Kubernetes documentation, Protocols for Services",
+        kinds=_SERVICE,
+        paths=("spec.ports[*].protocol",),
+    ),
+    Rule(
+        id="sctp",
+        title="SCTP of a container",
+        level=always(Severity.ERROR),
+        find=_sctp_of_containers,
+        message="{what} is for SCTP, which Windows nodes do not have.",
+        remedy="Use TCP or UDP, or run the program on Linux.",
+        source="Kubernetes documentation, Protocols for Services",
+        paths=("spec.containers[*].ports[*].protocol",),
+    ),
     Rule(
         id="service-type",
         title="Type of the Service",

@@ -303,6 +303,16 @@ RULES: tuple[Rule, ...] = (
         paths=("spec.dnsConfig.searches",),
     ),
     Rule(
+        id="dns-options",
+        title="Options of the resolver",
+        level=always(Severity.INFO),
+        find=fields("spec.dnsConfig.options", test=bool),
+        message="dnsConfig.options are set; the resolver of Windows knows none of them, ndots neither.",
+        remedy="Remove the field, and write names short or in full.",
+        source=DOC,
+        paths=("spec.dnsConfig.options",),
+    ),
+    Rule(
         id="termination-grace-period",
         title="terminationGracePeriodSeconds",
         level=on_docker(Severity.WARNING, Severity.INFO),

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from ..facts.quantity import quantity
 from .catalog import PodCase
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, Rule, always, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, always, by_minor, volumes
 
 _RESOURCES = f"{ALL_CONTAINERS}.resources"
 
@@ -58,7 +59,73 @@ def _no_requests(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "resources", "requests"), {"what": container.name}, container.name)
 
 
+# Source: learn.microsoft.com, Windows container requirements: Nano Server in process isolation takes 40 MB and more.
+_SMALLEST_CONTAINER = 40 * 1024**2
+
+
+def _too_little_memory(case: PodCase) -> Iterator[Hit]:
+    """A host process brings no system of its own along."""
+    for container, _requests, limits in _sized(case) if not case.pod.host_process else ():
+        limit = quantity(limits.get("memory"))
+        if limit is not None and 0 < limit < _SMALLEST_CONTAINER:
+            values = {"value": str(limits["memory"])}
+            yield Hit((*container.path, "resources", "limits", "memory"), values, container.name)
+
+
+def _resized(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers:
+        if container.value.get("resizePolicy"):
+            yield Hit((*container.path, "resizePolicy"), {}, container.name)
+
+
+# Resources that device plugins offer which run on Linux nodes alone. Sources: the plugins' own pages; their DaemonSets.
+_LINUX_DEVICES = re.compile(
+    r"(?:nvidia\.com|amd\.com|gpu\.intel\.com|squat\.ai|rdma|smarter-devices|devices\.kubevirt\.io|xilinx\.com"
+    r"|habana\.ai|aws\.amazon\.com|google\.com|cloud-tpus\.google\.com)/.+"
+)
+
+
+def _linux_devices(case: PodCase) -> Iterator[Hit]:
+    for container, requests, limits in _sized(case):
+        for part, amounts in (("limits", limits), ("requests", {k: v for k, v in requests.items() if k not in limits})):
+            for name in amounts:
+                if _LINUX_DEVICES.fullmatch(str(name)):
+                    values = {"value": str(name)}
+                    yield Hit((*container.path, "resources", part, str(name)), values, container.name)
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="too-little-memory",
+        title="Less memory than a Windows container takes",
+        level=always(Severity.WARNING),
+        find=_too_little_memory,
+        message="memory limit {value} is less than an empty Windows container takes (40Mi for Nano Server, more for"
+        " Server Core): it does not start, or ends soon.",
+        remedy="Raise the limit; mind the unit, 300m are 0.3 bytes.",
+        source="learn.microsoft.com, Windows container requirements",
+        paths=(f"{_RESOURCES}.limits.memory",),
+    ),
+    Rule(
+        id="resize-policy",
+        title="Resizing in place",
+        level=by_minor((33, Severity.INFO)),
+        find=_resized,
+        message="resizePolicy is set; the API server refuses to resize Windows pods, they are made anew.",
+        remedy="Remove the field.",
+        source="k8s.io/kubernetes pkg/apis/core/validation ValidatePodResize",
+        paths=(f"{ALL_CONTAINERS}.resizePolicy",),
+    ),
+    Rule(
+        id="linux-device",
+        title="Devices that Linux nodes alone offer",
+        level=always(Severity.WARNING),
+        find=_linux_devices,
+        message="{value} comes from a device plugin that runs on Linux alone: no Windows node offers it.",
+        remedy="Ask for what a plugin for Windows offers: microsoft.com/directx, directx.microsoft.com/display.",
+        source="NVIDIA/k8s-device-plugin; TensorWorks/DirectX-Device-Plugins; learn.microsoft.com, AKS, Windows GPUs",
+        paths=(f"{_RESOURCES}.limits", f"{_RESOURCES}.requests"),
+    ),
     Rule(
         id="huge-pages",
         title="Huge pages",

@@ -34,7 +34,8 @@ _NOT_FOR_WINDOWS = frozenset(
         "storageos",
     ]
 )
-_SMB_OR_ISCSI = re.compile(r"smb|cifs|iscsi", re.IGNORECASE)
+# Drivers by their names, and those whose file is a script or program of Windows.
+_FLEX_OF_WINDOWS = re.compile(r"smb|cifs|iscsi|\.(?:cmd|exe|ps1|bat)$", re.IGNORECASE)
 _UNIX_MOUNT_OPTION = re.compile(r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm)\b")
 _DEFAULT_MODE = 0o644
 
@@ -131,6 +132,7 @@ _LINUX_DRIVERS = {
     "pxd.portworx.com": "Portworx volumes",
     "org.gluster.glusterfs": "GlusterFS",
     "beegfs.csi.netapp.com": "BeeGFS",
+    "csi.cert-manager.io": "certificates to Linux nodes",
     "dobs.csi.digitalocean.com": "disks of DigitalOcean",
     "csi.hetzner.cloud": "disks of Hetzner",
     "linodebs.csi.linode.com": "disks of Linode",
@@ -185,7 +187,7 @@ def _foreign_types(case: PodCase) -> Iterator[Hit]:
                 (*path, kind), {"what": f"volume {volume.get('name')} is of type {kind}, which has no Windows support"}
             )
         driver = as_text(as_map(volume.get("flexVolume")).get("driver"))
-        if driver and not _SMB_OR_ISCSI.search(driver):
+        if driver and not _FLEX_OF_WINDOWS.search(driver):
             yield Hit(
                 (*path, "flexVolume", "driver"),
                 {"what": f"FlexVolume {driver}: only SMB and iSCSI have drivers for Windows"},
@@ -216,6 +218,30 @@ def _inline_mount_options(case: PodCase) -> Iterator[Hit]:
         given = as_text(as_map(as_map(volume.get("csi")).get("volumeAttributes")).get("mountOptions"))
         for option in filter(_UNIX_MOUNT_OPTION.match, map(str.strip, given.split(","))):
             yield Hit((*path, "csi", "volumeAttributes", "mountOptions"), {"value": option})
+
+
+_LINUX_FILE_SYSTEM = re.compile(r"(?:ext[234]|xfs|btrfs|zfs)", re.IGNORECASE)
+_FILE_SYSTEM_KEY = re.compile(r"(?:csi\.storage\.k8s\.io/)?fstype", re.IGNORECASE)
+
+
+def _linux_file_systems(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        for kind, source in volume.items():
+            value = as_text(as_map(source).get("fsType"))
+            if _LINUX_FILE_SYSTEM.fullmatch(value):
+                yield Hit((*path, str(kind), "fsType"), {"value": value})
+
+
+def _linux_file_systems_of_object(case: ObjectCase) -> Iterator[Hit]:
+    if not case.pods:
+        return
+    for key, value in as_map(case.object.value.get("parameters")).items():
+        if _FILE_SYSTEM_KEY.fullmatch(str(key)) and _LINUX_FILE_SYSTEM.fullmatch(str(value)):
+            yield Hit(("parameters", str(key)), {"value": str(value)})
+    for kind, source in case.spec.items():
+        value = as_text(as_map(source).get("fsType"))
+        if _LINUX_FILE_SYSTEM.fullmatch(value):
+            yield Hit(("spec", str(kind), "fsType"), {"value": value})
 
 
 # CSI drivers that grow volumes of Windows pods. Source: the drivers' own documentation and node services for Windows.
@@ -312,6 +338,27 @@ RULES: tuple[Rule, ...] = (
         remedy="Remove the option.",
         source=DOC,
         paths=("spec.volumes[*].csi.volumeAttributes.mountOptions",),
+    ),
+    Rule(
+        id="linux-file-system",
+        title="File systems of Linux",
+        level=always(Severity.WARNING),
+        find=_linux_file_systems,
+        message="the volume's file system is {value}; Windows nodes format and mount NTFS alone.",
+        remedy="Write ntfs, or leave it to the driver.",
+        source="kubernetes-csi/csi-proxy docs; the drivers' parameters: csi.vsphere.vmware.com and disk.csi.azure.com",
+        paths=("spec.volumes[*].*.fsType",),
+    ),
+    Rule(
+        id="linux-file-system",
+        title="File systems of Linux behind a claim",
+        level=always(Severity.WARNING),
+        find=_linux_file_systems_of_object,
+        message="the volume's file system is {value}; Windows nodes format and mount NTFS alone.",
+        remedy="Use a StorageClass or PersistentVolume of its own for Windows pods, with ntfs.",
+        source="kubernetes-csi/csi-proxy docs; the drivers' parameters: csi.vsphere.vmware.com and disk.csi.azure.com",
+        kinds=("PersistentVolume", "StorageClass"),
+        paths=("parameters", "spec.*.fsType"),
     ),
     Rule(
         id="file-mode",

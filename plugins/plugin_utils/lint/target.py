@@ -184,11 +184,18 @@ def _by_runtime_class(pod: Pod, classes: RuntimeClasses) -> Iterator[Evidence]:
         yield Evidence(found, f"RuntimeClass {pod.spec['runtimeClassName']} selects {found}")
 
 
+def _asks_for_windows(options: Any) -> bool:
+    """`hostProcess: false` alone is what policies ask of pods for Linux as well."""
+    return any(value for key, value in as_map(options).items() if key != "hostProcess") or (
+        as_map(options).get("hostProcess") is True
+    )
+
+
 def _by_windows_options(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
-    if as_map(pod.security.get("windowsOptions")):
+    if _asks_for_windows(pod.security.get("windowsOptions")):
         yield Evidence("windows", "spec.securityContext.windowsOptions is set", strong=False)
     for container in pod.containers:
-        if as_map(container.security.get("windowsOptions")):
+        if _asks_for_windows(container.security.get("windowsOptions")):
             yield Evidence("windows", f"container {container.name} sets securityContext.windowsOptions", strong=False)
 
 

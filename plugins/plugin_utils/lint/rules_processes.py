@@ -1,0 +1,195 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How Windows starts a container's processes: what is a program at all, and what variables tell it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .catalog import PodCase
+from .model import Hit, Severity, as_map, as_text
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, word_lists
+
+_EXECUTED = (f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.*Probe.exec", f"{ALL_CONTAINERS}.lifecycle")
+
+# What cmd.exe does itself. Source: learn.microsoft.com, Windows commands, cmd.
+_WORDS_OF_CMD = frozenset(
+    [
+        "assoc",
+        "call",
+        "cd",
+        "chdir",
+        "cls",
+        "copy",
+        "date",
+        "del",
+        "dir",
+        "echo",
+        "erase",
+        "exit",
+        "for",
+        "ftype",
+        "goto",
+        "if",
+        "md",
+        "mkdir",
+        "mklink",
+        "move",
+        "path",
+        "pause",
+        "popd",
+        "prompt",
+        "pushd",
+        "rd",
+        "rem",
+        "ren",
+        "rename",
+        "rmdir",
+        "set",
+        "setlocal",
+        "shift",
+        "start",
+        "time",
+        "title",
+        "type",
+        "ver",
+        "verify",
+        "vol",
+    ]
+)
+_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z]\w+")
+_LINE_IN_ONE_WORD = re.compile(
+    r"(?:[^\s\"]*[\\/])?(?:(?:powershell|pwsh|cmd)(?:\.exe)?|[^\s\"]+\.exe)\s", re.IGNORECASE
+)
+
+
+def _no_programs(case: PodCase) -> Iterator[Hit]:
+    """The first word has to be a file: Windows starts it by CreateProcess, no shell reads it."""
+    for path, words, container in word_lists(case):
+        if path[-1] != "command":
+            continue
+        first = words[0].strip()
+        if (first.lower() in _WORDS_OF_CMD or first == "export") and not BRINGS_TOOLS.search(container.image):
+            yield Hit(path, {"value": first, "what": "a word of cmd.exe"}, container.name)
+        elif _CMDLET.fullmatch(first):
+            yield Hit(path, {"value": first, "what": "a cmdlet of PowerShell"}, container.name)
+        elif len(words) == 1 and _LINE_IN_ONE_WORD.match(first):
+            yield Hit(path, {"value": first[:60], "what": "a whole command line in one word"}, container.name)
+
+
+# At the beginning, behind a shell's option, or behind what separates commands.
+_TIMEOUT = re.compile(
+    r"(?:^|[&|;(]\s*|[/-](?:[cks]|command)\s+\"?\s*)timeout(?:\.exe)?\s+(?:/t\s+)?-?\d+", re.IGNORECASE
+)
+
+
+def _waits_at_the_console(case: PodCase) -> Iterator[Hit]:
+    """Probes and hooks have no console input, containers only if they ask for it."""
+    interactive = {each.path for each in case.pod.containers if each.value.get("stdin") or each.value.get("tty")}
+    for path, text, container in commands(case):
+        started = path[3:] in (("command",), ("args",))
+        if _TIMEOUT.search(text) and not (started and path[:3] in interactive):
+            yield Hit(path, {"value": "timeout"}, container)
+
+
+_POWERSHELL = re.compile(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
+# What the API server fills in.
+_DEFAULT_SECONDS = 1
+
+
+def _hasty_probes(case: PodCase) -> Iterator[Hit]:
+    for path, words, container in word_lists(case):
+        probe = as_map(container.value.get(str(path[3])))
+        if path[4:] == ("exec", "command") and _POWERSHELL.fullmatch(words[0]):
+            seconds = probe.get("timeoutSeconds", _DEFAULT_SECONDS)
+            if seconds == _DEFAULT_SECONDS:
+                yield Hit(path, {"value": words[0]}, container.name)
+
+
+_UNIX_FOLDER = re.compile(r"/(?:etc|usr|root|proc|sys|dev|lib)/[\w./-]+")
+_OF_A_WEBSITE = re.compile(r"URL|URI|ROUTE|PREFIX|CONTEXT|BASE", re.IGNORECASE)
+_OF_THE_LINUX_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+_IANA_ZONE = re.compile(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/\S+")
+
+
+def _linux_search_path(case: PodCase) -> Iterator[Hit]:
+    for path, name, value, container in environment(case):
+        if name.upper() == "PATH" and value.startswith("/") and ";" not in value:
+            yield Hit(path, {"value": value[:60]}, container)
+
+
+def _linux_variables(case: PodCase) -> Iterator[Hit]:
+    """Folders that a volume is mounted at are there, on C:."""
+    mounted: dict[str, list[str]] = {}
+    for _path, mount, container in mounts(case):
+        mounted.setdefault(container, []).append(as_text(mount.get("mountPath")).rstrip("/"))
+    for path, name, value, container in environment(case):
+        brought = any(value == each or value.startswith(f"{each}/") for each in mounted.get(container, ()) if each)
+        if name in _OF_THE_LINUX_LOADER:
+            yield Hit(path, {"name": name, "what": "is for the loader of Linux: Windows does not read it"}, container)
+        elif name == "TZ" and _IANA_ZONE.fullmatch(value):
+            what = (
+                f"is {value}: Windows takes its time zone from the registry, and programs for .NET and Go ask it alone"
+            )
+            yield Hit(path, {"name": name, "what": what}, container)
+        elif _UNIX_FOLDER.fullmatch(value) and not brought and not _OF_A_WEBSITE.search(name):
+            yield Hit(path, {"name": name, "what": f"is {value}, which images for Windows do not have"}, container)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="not-a-program",
+        title="What is no program",
+        level=always(Severity.WARNING),
+        find=_no_programs,
+        message="{value} is {what}, no program: Windows starts the first word as a file and does not find it.",
+        remedy="Name the shell and give it the rest as words of their own: [cmd.exe, /c, dir],"
+        " [powershell.exe, -Command, Get-Date].",
+        source="Azure/AKS#1836; containerd pkg/cri/opts spec_windows.go; microsoft/hcsshim internal/cmd escapeArgs",
+        paths=_EXECUTED,
+    ),
+    Rule(
+        id="console-input",
+        title="Waiting with timeout.exe",
+        level=always(Severity.WARNING),
+        find=_waits_at_the_console,
+        message="{value} ends at once with an error: it reads the console, and a container has no console input.",
+        remedy="Wait with ping -n 31 127.0.0.1 > NUL in cmd.exe, or with Start-Sleep in PowerShell.",
+        source="Azure/application-gateway-kubernetes-ingress#980; microsoft/azure-pipelines-agent#5556",
+        paths=(*_EXECUTED, f"{ALL_CONTAINERS}.args"),
+    ),
+    Rule(
+        id="slow-probe",
+        title="PowerShell in a probe that waits one second",
+        level=always(Severity.INFO),
+        find=_hasty_probes,
+        message="the probe starts {value} and waits one second, timeoutSeconds' default: PowerShell often takes"
+        " longer to start on a busy node, and the container counts as dead.",
+        remedy="Set timeoutSeconds, or ask by httpGet or tcpSocket.",
+        source="Kubernetes documentation, Configure Liveness, Readiness and Startup Probes",
+        paths=(f"{ALL_CONTAINERS}.*Probe.exec",),
+    ),
+    Rule(
+        id="linux-variable",
+        title="PATH of Linux",
+        level=always(Severity.WARNING),
+        find=_linux_search_path,
+        message="PATH is {value}: names of variables know no case on Windows, so it replaces the image's Path, and"
+        " neither cmd.exe nor the image's programs are found.",
+        remedy="Remove the variable, or set it in the image.",
+        source="learn.microsoft.com, Environment variables",
+        paths=(f"{ALL_CONTAINERS}.env[*].value",),
+    ),
+    Rule(
+        id="linux-variable",
+        title="Variables for Linux programs",
+        level=always(Severity.INFO),
+        find=_linux_variables,
+        message="{name} {what}.",
+        remedy="Leave the variable away for Windows, or give it a folder that the image or a volume has.",
+        source=DOC,
+        paths=(f"{ALL_CONTAINERS}.env[*].value",),
+    ),
+)
