@@ -156,7 +156,7 @@ _WALKED = frozenset(
 )
 _TEXT = frozenset(["command", "args", "value", "source"])
 _ANNOTATIONS = re.compile(
-    r"apparmor|isolation-type|preserve-destination|is-default-class|^lint\.|/(?:agent-)?inject|sidecar-injection"
+    r"apparmor|isolation-type|preserve-destination|is-default-class|^lint\.|/(?:agent-)?inject|sidecar-injection|admission\.datadoghq"
 )
 # What a rule could ask of a command, an argument or a variable.
 _WORDS = re.compile(

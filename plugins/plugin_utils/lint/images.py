@@ -121,6 +121,7 @@ _LINUX_REPOSITORIES = frozenset(
         "minio/minio",
         "openzipkin/zipkin",
         "kindest/node",
+        "groundnuty/k8s-wait-for",
         "activemq",
         "aerospike",
         "apache/airflow",

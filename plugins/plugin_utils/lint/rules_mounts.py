@@ -128,6 +128,33 @@ def _mounts_at_the_root(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": target}, container)
 
 
+def _mounts_at_one_folder(case: PodCase) -> Iterator[Hit]:
+    """The API server compares them letter by letter, Windows neither by case nor by the kind of slash."""
+    seen: dict[tuple[str, str], str] = {}
+    for path, mount, container in mounts(case):
+        target = as_text(mount.get("mountPath"))
+        folder = re.sub(r"^c:(?=\\|$)", "", target.lower().replace("/", "\\").rstrip("\\"))
+        first = seen.setdefault((container, folder), target)
+        if first != target:
+            yield Hit((*path, "mountPath"), {"value": target, "other": first}, container)
+
+
+_NO_FILE_NAME = re.compile(r'[<>:"|?*]|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.[^/]*)?(?:/|$)', re.IGNORECASE)
+
+
+def _no_file_names(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        parts = [((*path, kind), as_map(volume.get(kind))) for kind in ("configMap", "secret", "downwardAPI")]
+        for number, source in enumerate(as_list(as_map(volume.get("projected")).get("sources"))):
+            here = (*path, "projected", "sources", number)
+            parts += [((*here, str(kind)), as_map(each)) for kind, each in as_map(source).items()]
+        for root, source in parts:
+            for number, item in enumerate(as_list(source.get("items"))):
+                name = as_text(as_map(item).get("path"))
+                if _NO_FILE_NAME.search(name):
+                    yield Hit((*root, "items", number, "path"), {"value": name})
+
+
 def _recursive_read_only(case: PodCase) -> Iterator[Hit]:
     for path, mount, container in mounts(case):
         if mount.get("recursiveReadOnly") == "Enabled":
@@ -168,6 +195,26 @@ RULES: tuple[Rule, ...] = (
         remedy="Mount into a folder.",
         source="moby/moby volume/mounts windows_parser.go; microsoft/hcsshim internal/hcsoci",
         paths=(f"{_MOUNTS}.mountPath",),
+    ),
+    Rule(
+        id="mount-clash",
+        title="Two mounts at one folder",
+        level=always(Severity.WARNING),
+        find=_mounts_at_one_folder,
+        message="mountPath {value} is the folder of mountPath {other}: Windows knows no case, and C: is the drive.",
+        remedy="Mount into two folders.",
+        source="learn.microsoft.com, Naming files; k8s.io/kubernetes pkg/volume/util MakeAbsolutePath",
+        paths=(f"{_MOUNTS}.mountPath",),
+    ),
+    Rule(
+        id="invalid-file-name",
+        title="Names that no file of Windows can have",
+        level=always(Severity.WARNING),
+        find=_no_file_names,
+        message="the projected file {value} has a name that Windows does not allow: the kubelet cannot write it.",
+        remedy="Use another path for the key.",
+        source="learn.microsoft.com, Naming files, paths and namespaces",
+        paths=("spec.volumes[*].*.items[*].path",),
     ),
     Rule(
         id="recursive-read-only",

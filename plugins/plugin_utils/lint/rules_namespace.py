@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -56,16 +57,19 @@ def _as_on_linux(case: PodCase, container: Container) -> bool:
 # Sources: istio.io, Installing the sidecar; linkerd.io, Automatic proxy injection; developer.hashicorp.com, Vault Agent
 # Injector annotations; kuma.io, data plane on Kubernetes; opentelemetry.io, Operator for Kubernetes: their images are
 # for Linux alone.
+_ON = ("true",)
 _ASKED_OF_POD: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "sidecar.istio.io/inject": ("Istio", ("true",)),
+    "sidecar.istio.io/inject": ("Istio", _ON),
     "linkerd.io/inject": ("Linkerd", ("enabled", "ingress")),
-    "vault.hashicorp.com/agent-inject": ("the Vault agent", ("true",)),
+    "vault.hashicorp.com/agent-inject": ("the Vault agent", _ON),
     "kuma.io/sidecar-injection": ("Kuma", ("enabled", "true")),
-    **{
-        f"instrumentation.opentelemetry.io/inject-{language}": ("OpenTelemetry's instrumentation", ("true",))
-        for language in ("java", "dotnet", "nodejs", "python", "go", "apache-httpd", "nginx")
-    },
+    "azure.workload.identity/inject-proxy-sidecar": ("Azure Workload Identity", _ON),
 }
+# Whatever the value, which may be a name: of annotations.
+_ASKED_BY_PRESENCE = (
+    (re.compile(r"instrumentation\.opentelemetry\.io/inject-\w.*"), "OpenTelemetry's instrumentation"),
+    (re.compile(r"admission\.datadoghq\.com/\w+-lib\.(?:custom-image|version)"), "Datadog's instrumentation"),
+)
 _ASKED_OF_NAMESPACE: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "istio-injection": ("Istio", ("enabled",)),
     "linkerd.io/inject": ("Linkerd", ("enabled", "ingress")),
@@ -81,6 +85,12 @@ def _sidecars(case: PodCase) -> Iterator[Hit]:
             if str(said.get(name)).lower() in values:
                 path: Path = ("metadata", part, name)
                 yield Hit(path, {"value": f"{name}: {str(said[name]).lower()}", "who": who})
+    for name, value in case.pod.annotations.items():
+        for pattern, who in _ASKED_BY_PRESENCE:
+            if pattern.fullmatch(str(name)) and str(value).lower() != "false":
+                yield Hit(("metadata", "annotations", str(name)), {"value": f"{name}: {value}", "who": who})
+    if case.pod.object.group == "serving.knative.dev":
+        yield Hit(("spec",), {"value": f"a {case.pod.object.kind} of Knative", "who": "Knative's queue-proxy"})
     labels, annotations = _namespace(case)
     for name, (who, values) in _ASKED_OF_NAMESPACE.items():
         refusal = _REFUSED.get(name, name)
@@ -108,7 +118,7 @@ RULES: tuple[Rule, ...] = (
         find=_sidecars,
         message="{value}: {who} adds containers whose images are for Linux alone, and the pod does not start.",
         remedy="Ask for no injection into Windows pods.",
-        source="istio.io, linkerd.io, kuma.io, opentelemetry.io and Vault's documentation of injection",
+        source="the projects' documentation of injection; knative.dev, Serving",
         paths=("metadata.annotations", "metadata.labels"),
     ),
 )

@@ -80,7 +80,7 @@ def _resized(case: PodCase) -> Iterator[Hit]:
 
 # Resources that device plugins offer which run on Linux nodes alone. Sources: the plugins' own pages; their DaemonSets.
 _LINUX_DEVICES = re.compile(
-    r"(?:nvidia\.com|amd\.com|gpu\.intel\.com|squat\.ai|rdma|smarter-devices|devices\.kubevirt\.io|xilinx\.com"
+    r"(?:nvidia\.com|amd\.com|(?:[a-z]+\.)?intel\.com|squat\.ai|rdma|smarter-devices|devices\.kubevirt\.io|xilinx\.com"
     r"|habana\.ai|aws\.amazon\.com|google\.com|cloud-tpus\.google\.com)/.+"
 )
 

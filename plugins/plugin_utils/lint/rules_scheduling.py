@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,7 +13,7 @@ from ..facts.quantity import quantity
 from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
 from .images import image_build
-from .model import Hit, Path, Severity, as_list, as_map, as_text
+from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, short
 from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, other_systems, required_terms, selector_os
@@ -237,6 +236,20 @@ _OS_NAME = Level(((24, Severity.WARNING),))
 _SELECTOR = Complete(("selector", "toleration"))
 
 
+# What people write who mean Windows.
+_SLIPS = ("win", "window", "windows-server", "windowsserver", "windows_server", "win64")
+
+
+def _capital(said: str) -> bool:
+    return (said != said.lower() and said.lower() in SYSTEMS) or said.lower() in _SLIPS
+
+
+def _os_beside_template(case: PodCase) -> Iterator[Hit]:
+    """In a Deployment and its like the pod's fields stand below template.spec."""
+    if case.pod.prefix and as_map(case.pod.object.spec.get("os")).get("name") and not case.pod.declared:
+        yield Hit(("spec",), {"value": str(as_map(case.pod.object.spec["os"])["name"]), "kind": case.pod.object.kind})
+
+
 def _misnamed_systems(case: PodCase) -> Iterator[Hit]:
     name = as_map(case.pod.spec.get("os")).get("name")
     if "os" in case.pod.spec and isinstance(case.pod.spec["os"], dict) and name not in SYSTEMS:
@@ -244,103 +257,18 @@ def _misnamed_systems(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec", "os", "name"), values)
     for label in OS_LABELS:
         said = as_text(as_map(case.pod.spec.get("nodeSelector")).get(label))
-        if said and said != said.lower() and said.lower() in SYSTEMS:
+        if _capital(said):
             values = {"field": label, "value": said, "what": "No node has this label: the pod stays Pending."}
             yield Hit(("spec", "nodeSelector", label), values)
-
-
-_BUILD = re.compile(r"\d+\.\d+\.\d{5}")
-
-
-def _required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]]]:
-    """(path, [(label, values; none if it has to be there only)]) of the nodeSelector and of each required term."""
-    selector = as_map(case.pod.spec.get("nodeSelector"))
-    if selector:
-        yield ("spec", "nodeSelector"), [(str(key), [str(value)]) for key, value in selector.items()]
     for term in required_terms(case.pod.spec):
-        expressions = [as_map(each) for each in as_list(as_map(term).get("matchExpressions"))]
-        asked = [each for each in expressions if each.get("operator") in ("In", "Exists")]
-        yield (
-            ("spec", "affinity"),
-            [(as_text(each.get("key")), list(map(str, as_list(each.get("values"))))) for each in asked],
-        )
-
-
-def _misformed_builds(case: PodCase) -> Iterator[Hit]:
-    """Source: k8s.io/kubernetes pkg/kubelet nodestatus: the label has major, minor and build."""
-    for path, asked in _required(case):
-        for key, values in asked:
-            for value in values:
-                if key == BUILD_LABEL and not _BUILD.fullmatch(value):
-                    yield Hit(path, {"value": short(value)})
-
-
-def _on_no_windows_node(key: str, values: list[str]) -> bool:
-    if key in ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"):
-        return "false" not in values
-    if key == "eks.amazonaws.com/compute-type":
-        return values == ["fargate"]
-    return key in ("kubernetes.io/arch", "beta.kubernetes.io/arch") and bool(values) and "amd64" not in values
-
-
-def _no_such_node(case: PodCase) -> Iterator[Hit]:
-    """Terms of an affinity are alternatives: each has to ask for what no Windows node has."""
-    terms = []
-    for path, asked in _required(case):
-        wrong = [
-            f"{key}: {', '.join(values)}".rstrip(": ") for key, values in asked if _on_no_windows_node(key, values)
-        ]
-        if path[-1] == "nodeSelector":
-            for each in wrong:
-                yield Hit(path, {"value": each})
-        else:
-            terms.append(wrong)
-    if terms and all(terms):
-        yield Hit(("spec", "affinity"), {"value": terms[0][0]})
-
-
-_LINUX_HANDLER = re.compile(r"(?:kata|runsc|gvisor|runc|crun|youki|nvidia|firecracker|sysbox|spin|wasm)(?:[-_.].*)?")
-
-
-def _runtime_class_of_linux(case: PodCase) -> Iterator[Hit]:
-    name = as_text(case.pod.spec.get("runtimeClassName"))
-    handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler")) or name
-    if _LINUX_HANDLER.fullmatch(handler):
-        yield Hit(("spec", "runtimeClassName"), {"value": name, "handler": handler})
+        for each in map(as_map, as_list(as_map(term).get("matchExpressions"))):
+            wrong = [str(value) for value in as_list(each.get("values")) if _capital(str(value))]
+            if each.get("key") in OS_LABELS and each.get("operator") == "In" and wrong:
+                what = "No node has this label: the pod stays Pending."
+                yield Hit(("spec", "affinity"), {"field": str(each["key"]), "value": wrong[0], "what": what})
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        id="invalid-build-label",
-        title="Form of node.kubernetes.io/windows-build",
-        level=always(Severity.ERROR),
-        find=_misformed_builds,
-        message="node.kubernetes.io/windows-build is {value}; the kubelet writes major, minor and build, 10.0.20348,"
-        " so no node matches.",
-        remedy="Write 10.0.17763, 10.0.20348, 10.0.25398 or 10.0.26100.",
-        source="k8s.io/kubernetes pkg/kubelet getWindowsBuild",
-        paths=("spec.nodeSelector", "spec.affinity"),
-    ),
-    Rule(
-        id="no-such-node",
-        title="Selectors that no Windows node matches",
-        level=always(Severity.ERROR),
-        find=_no_such_node,
-        message="{value} is required, and no Windows node has it: the pod stays Pending.",
-        remedy="Windows nodes are workers for amd64, and not on Fargate: remove the requirement.",
-        source=DOC + "; docs.aws.amazon.com, EKS, Fargate considerations",
-        paths=("spec.nodeSelector", "spec.affinity"),
-    ),
-    Rule(
-        id="runtime-class",
-        title="RuntimeClass of a runtime for Linux",
-        level=always(Severity.ERROR),
-        find=_runtime_class_of_linux,
-        message="RuntimeClass {value} has the handler {handler}, which runs on Linux alone.",
-        remedy="Use a RuntimeClass with the handler runhcs-wcow-process, or none.",
-        source="Kubernetes documentation, RuntimeClass; gvisor.dev, katacontainers.io",
-        paths=("spec.runtimeClassName",),
-    ),
     Rule(
         id="missing-os-name",
         title="os.name is absent",
@@ -362,6 +290,18 @@ RULES: tuple[Rule, ...] = (
         remedy="Write spec.os.name.",
         source=GUIDE + ", a slip in one note of it",
         paths=("spec.pod.os",),
+        all_pods=True,
+    ),
+    Rule(
+        id="misplaced-os-field",
+        title="os.name beside the pod template",
+        level=always(Severity.ERROR),
+        find=_os_beside_template,
+        message="spec.os.name of the {kind} is {value}; a {kind} has no such field, its pods have: a strict API server"
+        " refuses it, others drop it.",
+        remedy="Write it into the pod template: spec.template.spec.os.name.",
+        source=GUIDE,
+        paths=("spec",),
         all_pods=True,
     ),
     Rule(
@@ -471,7 +411,7 @@ RULES: tuple[Rule, ...] = (
         remedy="Write windows or linux.",
         source="k8s.io/kubernetes pkg/apis/core/validation validateOS (os.name); the kubelet labels its node with Go's"
         " runtime.GOOS",
-        paths=("spec.os.name", "spec.nodeSelector[kubernetes.io/os]"),
+        paths=("spec.os.name", "spec.nodeSelector[kubernetes.io/os]", "spec.affinity"),
         all_pods=True,
     ),
     Rule(

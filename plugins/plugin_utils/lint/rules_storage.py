@@ -36,7 +36,9 @@ _NOT_FOR_WINDOWS = frozenset(
 )
 # Drivers by their names, and those whose file is a script or program of Windows.
 _FLEX_OF_WINDOWS = re.compile(r"smb|cifs|iscsi|\.(?:cmd|exe|ps1|bat)$", re.IGNORECASE)
-_UNIX_MOUNT_OPTION = re.compile(r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm)\b")
+_UNIX_MOUNT_OPTION = re.compile(
+    r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm|mfsymlinks|nobrl|cache|actimeo)\b"
+)
 _DEFAULT_MODE = 0o644
 
 
@@ -320,10 +322,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="unix-mount-option",
-        title="Mount options of Unix users and modes",
+        title="Mount options of Linux",
         level=always(Severity.WARNING),
         find=_unix_mount_options,
-        message="mount option {value} has no meaning on Windows: rights are ACLs.",
+        message="mount option {value} is of Linux: on Windows it has no effect, rights are ACLs.",
         remedy="Use a StorageClass or PersistentVolume of its own for Windows pods, without these options.",
         source=DOC,
         kinds=("PersistentVolume", "StorageClass"),
@@ -331,10 +333,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="unix-mount-option",
-        title="Mount options of Unix users and modes of an inline volume",
+        title="Mount options of Linux of an inline volume",
         level=always(Severity.WARNING),
         find=_inline_mount_options,
-        message="mount option {value} has no meaning on Windows: rights are ACLs.",
+        message="mount option {value} is of Linux: on Windows it has no effect, rights are ACLs.",
         remedy="Remove the option.",
         source=DOC,
         paths=("spec.volumes[*].csi.volumeAttributes.mountOptions",),

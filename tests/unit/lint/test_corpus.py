@@ -17,11 +17,11 @@ def test_public_manifests_have_right_findings_and_no_false_error(capsys: pytest.
     """Before the rules knew what nobody had told of a cluster, 68 errors were false and 560 of 884 findings right."""
     corpus.main()
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert figures["manifests"] >= 300
+    assert figures["manifests"] >= 440
     assert figures["false_errors"] == 0
     assert figures["right"] >= 0.95 * figures["findings"]
     assert figures["found"] >= 0.95 * figures["planted"]
-    assert figures["agree"] == figures["upstream"] > 400
+    assert figures["agree"] == figures["upstream"] > 1300
 
 
 @pytest.mark.parametrize("planted", [pytest.param(each, id=each.mistake) for each in mistakes()])

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a pod requires of its node that no Windows node has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .catalog import PodCase
+from .model import Hit, Path, Severity, as_list, as_map, as_text
+from .rule import DOC, Rule, always, short
+from .target import BUILD_LABEL, required_terms
+
+_BUILD = re.compile(r"\d+\.\d+\.\d{5}")
+
+
+def _required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]]]:
+    """(path, [(label, values; none if it has to be there only)]) of the nodeSelector and of each required term."""
+    selector = as_map(case.pod.spec.get("nodeSelector"))
+    if selector:
+        yield ("spec", "nodeSelector"), [(str(key), [str(value)]) for key, value in selector.items()]
+    for term in required_terms(case.pod.spec):
+        expressions = [as_map(each) for each in as_list(as_map(term).get("matchExpressions"))]
+        asked = [each for each in expressions if each.get("operator") in ("In", "Exists")]
+        yield (
+            ("spec", "affinity"),
+            [(as_text(each.get("key")), list(map(str, as_list(each.get("values"))))) for each in asked],
+        )
+
+
+def _misformed_builds(case: PodCase) -> Iterator[Hit]:
+    """Source: k8s.io/kubernetes pkg/kubelet nodestatus: the label has major, minor and build."""
+    for path, asked in _required(case):
+        for key, values in asked:
+            for value in values:
+                if key == BUILD_LABEL and not _BUILD.fullmatch(value):
+                    yield Hit(path, {"value": short(value)})
+
+
+# Sources: docs.aws.amazon.com, EKS, Fargate considerations; learn.microsoft.com, AKS, system node pools.
+_OF_LINUX_NODES = {"eks.amazonaws.com/compute-type": "fargate", "kubernetes.azure.com/mode": "system"}
+
+
+def _on_no_windows_node(key: str, values: list[str]) -> bool:
+    if key in ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"):
+        return "false" not in values
+    if key in _OF_LINUX_NODES:
+        return values == [_OF_LINUX_NODES[key]]
+    return key in ("kubernetes.io/arch", "beta.kubernetes.io/arch") and bool(values) and "amd64" not in values
+
+
+def _no_such_node(case: PodCase) -> Iterator[Hit]:
+    """Terms of an affinity are alternatives: each has to ask for what no Windows node has."""
+    terms = []
+    for path, asked in _required(case):
+        wrong = [
+            f"{key}: {', '.join(values)}".rstrip(": ") for key, values in asked if _on_no_windows_node(key, values)
+        ]
+        if path[-1] == "nodeSelector":
+            for each in wrong:
+                yield Hit(path, {"value": each})
+        else:
+            terms.append(wrong)
+    if terms and all(terms):
+        yield Hit(("spec", "affinity"), {"value": terms[0][0]})
+
+
+_LINUX_HANDLER = re.compile(r"(?:kata|runsc|gvisor|runc|crun|youki|nvidia|firecracker|sysbox|spin|wasm)(?:[-_.].*)?")
+
+
+def _runtime_class_of_linux(case: PodCase) -> Iterator[Hit]:
+    name = as_text(case.pod.spec.get("runtimeClassName"))
+    handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler")) or name
+    if _LINUX_HANDLER.fullmatch(handler):
+        yield Hit(("spec", "runtimeClassName"), {"value": name, "handler": handler})
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="invalid-build-label",
+        title="Form of node.kubernetes.io/windows-build",
+        level=always(Severity.ERROR),
+        find=_misformed_builds,
+        message="node.kubernetes.io/windows-build is {value}; the kubelet writes major, minor and build, 10.0.20348,"
+        " so no node matches.",
+        remedy="Write 10.0.17763, 10.0.20348, 10.0.25398 or 10.0.26100.",
+        source="k8s.io/kubernetes pkg/kubelet getWindowsBuild",
+        paths=("spec.nodeSelector", "spec.affinity"),
+    ),
+    Rule(
+        id="no-such-node",
+        title="Selectors that no Windows node matches",
+        level=always(Severity.ERROR),
+        find=_no_such_node,
+        message="{value} is required, and no Windows node has it: the pod stays Pending.",
+        remedy="Windows nodes are workers for amd64, not on Fargate and in no system pool: remove the requirement.",
+        source=DOC + "; EKS, Fargate considerations; AKS, system node pools",
+        paths=("spec.nodeSelector", "spec.affinity"),
+    ),
+    Rule(
+        id="runtime-class",
+        title="RuntimeClass of a runtime for Linux",
+        level=always(Severity.ERROR),
+        find=_runtime_class_of_linux,
+        message="RuntimeClass {value} has the handler {handler}, which runs on Linux alone.",
+        remedy="Use a RuntimeClass with the handler runhcs-wcow-process, or none.",
+        source="Kubernetes documentation, RuntimeClass; gvisor.dev, katacontainers.io",
+        paths=("spec.runtimeClassName",),
+    ),
+)
