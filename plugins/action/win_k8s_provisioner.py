@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from ..plugin_utils import drain, verdict
-from ..plugin_utils.component_action import STALE_TRIES
+from ..plugin_utils.argument_spec import plain
+from ..plugin_utils.component_action import STALE_TRIES, with_whole_state
 from ..plugin_utils.components.kubelet import kubelet
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.engine.plan import Step, make_plan, reads, task_result
-from ..plugin_utils.engine.reading import Reading, merge_queries
+from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import display
-from ..plugin_utils.provision import in_cluster, provision, provision_items, provision_report, provision_source
+from ..plugin_utils.node_action import FACT, display
+from ..plugin_utils.provision import again, in_cluster, provision, provision_items, provision_report, provision_source
 from ..plugin_utils.provision.delivery import Delivery
 from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
@@ -53,9 +53,15 @@ class ActionModule(KubernetesAction):
                 return self.download(item.name, item.source, Path(folder), options["fetch_timeout"])
 
             by_us = None if options["fetch_by"] == "node" else download
-            found = provision_source.origins(self._items, self._folders(), self.read_once, by_us, self.warn_all)
+            found = provision_source.origins(
+                self._items,
+                provision_source.folders(self._task_vars, self._loader.get_basedir()),
+                self.read_once,
+                by_us,
+                self.warn_all,
+            )
             delivery = Delivery(TaskNode(self, layout, self._host), layout, options)
-            reading = self.read(layout)
+            reading = self._left_by_the_last(layout) or self.read(layout)
             for _attempt in range(STALE_TRIES):
                 answer, result = self._attempt(options, layout, reading, found, delivery)
                 if answer.get("answer") != "stale":
@@ -65,16 +71,15 @@ class ActionModule(KubernetesAction):
         raise NodeError(f"{self.component}: {verdict.stale_sentence(answer)}. It was planned {STALE_TRIES} times.")
 
     def read(self, layout: Layout) -> Reading:
-        """All that any component wants to know, and the programs' hashes taken anew: one remote call. A reading of an
-        earlier task is never used, since it may hold hashes out of the node's cache."""
-        queries = merge_queries((*provision.reads(self._items, layout), *read_plan(layout)))
+        """All that any component wants to know, and the programs' hashes taken anew, not the node's cached ones."""
+        queries = again.all_reads(self._items, layout)
         return provision.patient(self.read_of(queries), queries, self._link.probe)
 
-    def _folders(self) -> tuple[Path, ...]:
-        """Where a relative path may begin: beside the Node YAML, beside the playbook."""
-        known = (self._task_vars.get(name) for name in ("winkube_node_dir", "inventory_dir"))
-        places = [*(str(folder) for folder in known if folder), self._loader.get_basedir()]
-        return tuple(dict.fromkeys(Path(place).resolve() for place in places))
+    def _left_by_the_last(self, layout: Layout) -> Reading | None:
+        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
+        if self._task.check_mode or not isinstance(fact, Mapping) or not self._may_use(fact):
+            return None
+        return again.left_by_the_last(plain(fact), again.all_reads(self._items, layout), RUN_ID, time.time())
 
     def _attempt(
         self,
@@ -84,8 +89,7 @@ class ActionModule(KubernetesAction):
         found: Mapping[str, provision_source.Origin],
         delivery: Delivery,
     ) -> tuple[Mapping[str, Any], dict[str, Any]]:
-        """One plan and its batches: the node's last answer and the task's result. Nothing was swapped if the answer is
-        `stale`."""
+        """One plan and its batches: the node's last answer (nothing was swapped if it is `stale`), the result."""
         check = self._task.check_mode
         pods = self._daemon_sets(options)
         tasks = provision.look(self._items, found, layout, reading, daemon_sets=pods)
@@ -106,9 +110,8 @@ class ActionModule(KubernetesAction):
         timeouts = Timeouts(options["start_timeout"], options["stop_timeout"], options["stable"])
         if unknown := reading.missing(provision.to_know(tasks)):
             reading = reading.merged(self._link.probe(unknown), unknown)
-        self.warn_all(provision.untried(tasks, layout, reading))
-        notices = in_cluster.restart_notices(pods, tasks)
-        resources = provision.desired(tasks, layout, reading, timeouts, mark, notices)
+        self.warn_all((*provision.untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
+        resources = provision.desired(tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks))
         if missing := reading.missing(reads(resources)):
             reading = reading.merged(self._link.probe(missing), missing)
         deadline = max(900, 2 * options["start_timeout"] + 600) + len(tasks) * (options["stable"] or 0)
@@ -118,24 +121,22 @@ class ActionModule(KubernetesAction):
             delivery.discard(() if check else tasks, reading, unless="replace")
             reading = plan.predicted if check else reading
         else:
-            batch = replace(plan.batch, state=(*plan.batch.state, provision_report.journal_query(layout, mark)))
+            whole = with_whole_state(plan.batch, layout)
+            batch = replace(whole, state=(*whole.state, provision_report.journal_query(layout, mark)))
             steps = tuple(Step("the cluster", text) for text in drain.before(batch, options, RUN_ID))
             answer = self._apply(batch, mark, layout, reading)
             if answer.get("answer") == "stale":
                 return answer, {}
             times = provision_report.times(batch, answer.get("state") or {})
-            reading = self._after(reading, plan.batch, provision_report.without_journal(answer), layout)
+            reading = self._after(reading, whole, provision_report.without_journal(answer), layout)
             waited = in_cluster.wait_for_node(options, self._node_name(options), tasks)
             last = (Step("the cluster", waited),) if waited else ()
             plan = replace(plan, steps=(*steps, *plan.steps, *last))
         result = task_result(plan, check=check, diff=self._task.diff, calls=self._link.calls, answer=answer or None)
         entries = provision_report.items(tasks, check=check, times=times, transfers=delivery.transfers, reading=reading)
         self.warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
-        told = {
-            "provisioners": entries,
-            "summary": provision_report.summary(self._host, entries, time.monotonic() - self._began),
-        }
-        return answer, result | told | self.facts(reading)
+        told = provision_report.told(self._host, entries, time.monotonic() - self._began)
+        return answer, result | told | again.dated(self.facts(reading), FACT, time.time())
 
     def _daemon_sets(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The DaemonSets that run kube-proxy on this node from the file that is replaced."""
@@ -143,8 +144,7 @@ class ActionModule(KubernetesAction):
         if item is None:
             return ()
         name, place = self._node_name(options), item.destination
-        asked = self.of_cluster(options, "daemon sets", lambda cluster: in_cluster.asked(cluster, name, place))
-        return asked or ()
+        return self.of_cluster(options, "daemon sets", lambda each: in_cluster.asked(each, name, place)) or ()
 
     def _node_name(self, options: Mapping[str, Any]) -> str:
         return str(options["node_name"] or (options.get("drain") or {}).get("node_name") or self._host).lower()

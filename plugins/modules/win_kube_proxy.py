@@ -22,6 +22,7 @@ description:
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
+  - winkube.node.pushed_builds
   - winkube.node.drain
   - winkube.node.cluster
   - winkube.node.nssm

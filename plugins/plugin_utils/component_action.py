@@ -126,7 +126,7 @@ class ComponentAction(NodeAction):
         resources, reading = self._known(options, layout, reading, mark)
         stage = None if self._task.check_mode else self.stage_first(resources, reading)
         if stage is not None:
-            stage = _with_whole_state(stage, layout)
+            stage = with_whole_state(stage, layout)
             answer = self._apply(stage, uuid.uuid4().hex, layout, reading)
             if answer.get("answer") == "stale":
                 return _Done(Plan(self.component, (), None, reading), reading, answer)
@@ -149,7 +149,7 @@ class ComponentAction(NodeAction):
         self, plan: Plan, planned: Batch, batch_id: str, options: Mapping[str, Any], layout: Layout, reading: Reading
     ) -> _Done:
         """The plan's batch sent; nothing was done if the answer is `stale`."""
-        batch = _with_whole_state(planned, layout)
+        batch = with_whole_state(planned, layout)
         self._emptied += drain.before(batch, options, RUN_ID)
         answer = self._apply(batch, batch_id, layout, reading)
         if answer.get("answer") == "stale":
@@ -243,6 +243,6 @@ def _told(step: Step) -> dict[str, str]:
     return {"text": step.text, "diff": "\n".join([line for line in lines if not line.startswith(("---", "+++"))])}
 
 
-def _with_whole_state(batch: Batch, layout: Layout) -> Batch:
+def with_whole_state(batch: Batch, layout: Layout) -> Batch:
     """The batch, asking of what it touches all that any component wants to know of it: the next ones need not ask."""
     return replace(batch, state=widened(batch.state, read_plan(layout)))

@@ -26,13 +26,17 @@ from .components.registry import read_plan
 from .engine.reading import Query, Reading, usable
 from .engine.resource import Refused
 from .node.link import Link, NodeError, OutcomeUnknown, Silence, recovered_sentence
+from .node.progress import LOGGED_S, WATCHED_S
 from .node.ssh import end_shared, keep_alive
 from .run_id import RUN_ID
+from .transfer.progress import is_watched
 
 FACT = variables.READING
 APPLY = "node_apply"
 ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"})
 """Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
+THROUGH = {"winkube.node.host_process": frozenset({"kubelet", "containerd"})}
+"""By connection plugin: the node's services that it goes through."""
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 
 display = Display()
@@ -79,6 +83,9 @@ class NodeAction(ActionBase):
                 answer_s=options["answer_timeout"],
                 runner_mode=options["runner"],
                 notice=display.warning,
+                said=self._say,
+                progress_s=WATCHED_S if is_watched() else LOGGED_S,
+                through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
             )
             return self._with_recovered(result | self.work(options, layout))
         except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
@@ -89,6 +96,9 @@ class NodeAction(ActionBase):
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
         except Silence as silence:
             raise AnsibleConnectionFailure(str(silence)) from None
+
+    def _say(self, sentence: str) -> None:
+        display.display(f"  {self._host}: {sentence}")
 
     def _check_variables(self) -> None:
         """Refuses a misspelled variable, and in the first task of a run one of a wrong type, before the node is asked

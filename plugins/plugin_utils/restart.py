@@ -74,7 +74,7 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
     NodeError if it does not within `timeout_s` seconds. Every exception of the connection counts as "not yet": each
     connection plugin has its own, and a machine that starts answers with 401 and 503 for a while.
     """
-    started = link.clock.now()
+    started = told = link.clock.now()
     pause = FIRST_PAUSE_S
     seen = "nothing"
     answers = 0
@@ -91,7 +91,11 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
             answers, seen = 0, str(error)
         if answers == 2:
             return
-        if link.clock.now() - started >= timeout_s:
+        now = link.clock.now()
+        if now - told >= link.progress_s:
+            told = now
+            link.said(f"waiting for the machine to come back, {now - started:.0f} s so far; last seen: {seen}")
+        if now - started >= timeout_s:
             raise NodeError(
                 f"The machine was told to restart, but did not come back within {timeout_s:g} s; last seen: {seen}. "
                 "Look at its console and run again when it can be reached; reboot_timeout gives it more time."

@@ -6,7 +6,8 @@ that go with a release of Kubernetes or with a cluster; and those that are a pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from .cluster.client import Cluster
@@ -36,7 +37,7 @@ class SourceAction(ComponentAction):
         """Where the program comes from; the component's own unless another is named. Refused if nothing vouches for
         it. One without a proxy of its own goes through that of `source`."""
         wanted = options[option]
-        return source(
+        found = source(
             component=component or self.component,
             version=version or str(options["version"]),
             url=wanted["url"],
@@ -45,6 +46,7 @@ class SourceAction(ComponentAction):
             read_url=self.read_once,
             proxy=wanted.get("proxy", options["source"]["proxy"]) or None,
         )
+        return replace(found, keep_pushed=bool(options.get("keep_pushed_builds")))
 
     def service_options(self, options: Mapping[str, Any], layout: Layout, mark: str) -> dict[str, Any]:
         """The fields of `Managed`, from the options that the modules of services share."""
@@ -178,7 +180,7 @@ class KubernetesAction(SourceAction):
             raise Refused(sentence)
         return ()
 
-    def warn_all(self, sentences: list[str]) -> None:
+    def warn_all(self, sentences: Iterable[str]) -> None:
         """Each sentence as a warning, once in a task."""
         said: set[str] = self.__dict__.setdefault("_said", set())
         for sentence in sentences:

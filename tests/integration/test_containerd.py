@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from functools import partial
 from typing import Any
 
@@ -426,3 +427,12 @@ def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) ->
     host.in_turn(lambda: host.node.registry.taken_back.add(EXCLUSIONS))
     run = converge(bench, winkube_defender_exclusions=True)
     assert r"was told to leave C:\ProgramData\containerd\root" in " ".join(run.output.split()), run
+
+
+def test_what_takes_long_is_told_while_it_does(bench: Bench) -> None:
+    """A line a minute where nobody watches: what is waited for, and for how long so far."""
+    host = bench.node()
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("slow_start", 100, times=1)))
+    run = converge(bench)
+    assert re.search(r"^  win1: containerd: is waiting for .*, 60 s so far$", run.stdout, re.MULTILINE), run
+    assert "[WARNING]" not in run.stdout

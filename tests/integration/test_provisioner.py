@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
 from collections.abc import Generator
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tests.integration import stand_ins
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import BINARY, converge, differences
+from tests.integration.test_kubelet import variables as kubelet_variables
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.services import ServiceHost
 from tests.lab.programs import worker
@@ -431,3 +433,62 @@ def test_a_small_difference_takes_three_calls(bench: Bench, monkeypatch: pytest.
         assert bench.calls() == 3, "read, stage, swap"
     assert entry["transfer"]["how"] == "delta"
     assert host.in_turn(lambda: host.node.drive.listdir(r"C:\ProgramData\winkube\staging\provision")) == []
+
+
+def test_whose_build_it_is_is_told_and_kept_where_that_is_wanted(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """site.yml replaced a pushed build without a word, and nothing brought it back."""
+    stand_in(monkeypatch, "kubelet", 10248)
+    host = bench.node()
+    role = lambda **more: converged_kubelet(bench, **more)  # noqa: E731
+    role()
+    path = bench.directory / "mine.exe"
+    path.write_bytes(build("kubelet", "1.29.5"))
+    swapped(bench, {"name": "kubelet", "sourceURL": str(path), "overwrite": True})
+    assert program(host, KUBELET) == build("kubelet", "1.29.5")
+
+    kept = role(winkube_keep_pushed_builds=True)
+    assert kept.recap["win1"].changed == 0, kept
+    replaced = role()
+    assert re.search(
+        r"installed kubelet 1\.29\.0 from \S+, in place of the build that \S+@\S+ pushed on \S+ \d\d:\d\d UTC "
+        rf"from {re.escape(str(path))}",
+        replaced.output,
+    ), replaced
+    assert program(host, KUBELET) == build("kubelet", "1.29.0")
+    assert role().recap["win1"].changed == 0
+
+    (back,) = swapped(bench, {"name": "kubelet", "state": "previous"})
+    assert back["result"] == "went_back", back
+    assert program(host, KUBELET) == build("kubelet", "1.29.5")
+
+
+def test_a_build_of_somebody_else_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, "kubelet", 10248)
+    host, kubelet = bench.node(), {"name": "kubelet", "overwrite": True}
+    service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service")
+    outputs = []
+    for version in ("1.29.0", "1.29.1", "1.29.2"):
+        path = bench.directory / version
+        path.write_bytes(build("kubelet", version))
+        if version == "1.29.2":
+            host.in_turn(lambda: somebody_elses(host))
+        outputs.append(provision(bench, {**kubelet, "sourceURL": str(path)}).output)
+    assert "this replaces the build that" not in outputs[0] + outputs[1], "one's own builds are no news"
+    assert "this replaces the build that bob@desk pushed on 2026-11-23 09:12 UTC from" in outputs[2], outputs[2]
+
+
+def somebody_elses(host: NodeHost) -> None:
+    place = r"C:\ProgramData\winkube\receipts\provision-kubelet.json"
+    receipt = json.loads(host.node.drive.read(place))
+    receipt["source"] |= {"by": "bob@desk", "at": "2026-11-23T09:12:30+00:00"}
+    host.node.drive.write(place, json.dumps(receipt).encode())
+
+
+def converged_kubelet(bench: Bench, **more: Any) -> Run:
+    """The role kubelet, 1.29.0 under sc."""
+    wanted = kubelet_variables("1.29.0", "sc", **more)
+    extra = bench.file("role.json", json.dumps(wanted))
+    text = "- hosts: all\n  gather_facts: false\n  roles: [winkube.node.kubelet]\n"
+    run = bench.ansible_playbook(bench.play(text, "role.yml"), "-e", f"@{extra}")
+    assert run.rc == 0, run
+    return run

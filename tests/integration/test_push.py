@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -79,3 +80,38 @@ def test_a_change_is_built_and_pushed_to_all_nodes_until_somebody_ends_it(
     assert run.output.count("kubelet.exe has ended, its exit code 2") >= 2, "on both nodes"
     for name in ("win1", "win2"):
         assert f"{name}: kubelet replaced, delta" in run.output.replace("\n", " "), run
+
+
+def test_each_push_but_the_first_takes_two_calls_and_less_than_400_kb(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took three calls and 513 KB each time: the node was read again, although the last push had left it so."""
+    stand_in(monkeypatch, "kubelet", 10248)
+    (host,) = bench.nodes(1)
+    service(host, "kubelet", KUBELET, build("kubelet", "1.28.4"), "--windows-service")
+    for name in ("good", "fixed"):
+        (bench.directory / f"{name}.exe").write_bytes(BUILDS[name])
+    source = bench.directory / "src" / "kubelet.go"
+    source.parent.mkdir()
+    source.write_text("good")
+    spent: list[tuple[int, int]] = []
+
+    def edit() -> None:
+        until(lambda: runs([host], "good"))
+        until(lambda: bench.calls() >= 3)
+        spent.append((bench.calls(), bench.account().bytes_in))
+        source.write_text("fixed")
+
+    editor = threading.Thread(target=edit, daemon=True)
+    editor.start()
+    command = ["sh", "-c", "mkdir -p bin && cp ../$(cat kubelet.go).exe bin/kubelet.exe"]
+    more = {"winkube_hosts": "windows", "winkube_build_name": "kubelet", "winkube_build_dir": str(source.parent)}
+    more |= {"winkube_build_result": "bin", "winkube_watch": "true", "winkube_watch_rounds": "2"}
+    extra = bench.file("push.json", json.dumps({**more, "winkube_build_command": command}))
+    run = bench.ansible_playbook(PUSH, "-e", f"@{extra}")
+    editor.join(10)
+    assert run.rc == 0, run
+    assert runs([host], "fixed")
+    ((calls, sent),) = spent
+    assert (calls, bench.calls() - calls) == (3, 2), run
+    assert bench.account().bytes_in - sent < 400_000

@@ -108,3 +108,13 @@ def test_a_machine_that_cannot_say_when_it_was_started_is_not_back() -> None:
 def test_the_step_and_what_waits_name_every_reason() -> None:
     assert restart.step(REASONS).text == f"restart the machine: {'; '.join(REASONS)}"
     assert all(reason in restart.waits_sentence("win1", REASONS) for reason in REASONS)
+
+
+def test_a_restart_that_takes_minutes_says_what_it_waits_for() -> None:
+    machine = Machine((0.0, "b-1"), (20.0, ConnectionResetError("gone")), (150.0, "b-2"))
+    said: list[str] = []
+    link = machine.link()
+    link.said, link.progress_s = said.append, 60.0
+    restart.wait_until_back(link, "b-1", 900)
+    assert [line.split(",")[0] for line in said] == ["waiting for the machine to come back"] * 2
+    assert said[0].endswith("last seen: gone")

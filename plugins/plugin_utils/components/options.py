@@ -147,6 +147,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
     "inbound": {"firewall": {"enabled": "winkube_firewall", "sources": "winkube_firewall_sources"}},
     "cluster": {"cluster": "winkube_cluster"},
     "golden_image": {"golden_image": "winkube_golden_image"},
+    "pushed_builds": {"keep_pushed_builds": "winkube_keep_pushed_builds"},
     "drain": {"drain": "winkube_node_drain"},
     "node": {
         "node": "winkube_node",

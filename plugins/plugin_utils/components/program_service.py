@@ -214,7 +214,14 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
         module=f"win_{role}",
         summary=recipe.summary,
         task=f"Install {name}",
-        shared=("node", "golden_image", "drain", "nssm", *(("inbound", "cluster") if recipe.port else ())),
+        shared=(
+            "node",
+            "golden_image",
+            "pushed_builds",
+            "drain",
+            "nssm",
+            *(("inbound", "cluster") if recipe.port else ()),
+        ),
         options=(
             Option(
                 "version",

@@ -19,14 +19,16 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, TypeVar
 
+from ..engine import windows_path
 from ..engine.batch import Batch, encode
 from ..engine.reading import Query
+from . import progress
 from .runner_text import runner_sha256, runner_text, with_hns
 
 T = TypeVar("T")
@@ -163,6 +165,12 @@ class Link:
     clock: Clock = field(default_factory=Clock)
     within: Within = within
     notice: Callable[[str], None] = lambda sentence: None
+    said: Callable[[str], None] = lambda sentence: None
+    """What the node is at while a batch takes longer than `progress_s`, and losses of the connection that are expected.
+    """
+    progress_s: float = progress.LOGGED_S
+    through: frozenset[str] = frozenset()
+    """Services that the connection goes through, in lower case: it is lost when they stop."""
     noted: Callable[[Mapping[str, Any], Sequence[Query]], None] = lambda parts, queries: None
     calls: int = 0
     recovered: list[dict[str, Any]] = field(default_factory=list)
@@ -231,7 +239,10 @@ class Link:
     def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> dict[str, Any]:
         failed = isinstance(lost, ModuleError)
         what = "the node failed" if failed else "connection lost"
-        self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
+        if loses_connection(batch, self.through) and not failed:
+            self.said(f"{batch.component}: the connection was lost, as this change makes it; waiting for the node")
+        else:
+            self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
         follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
         failures = int(failed)
@@ -277,20 +288,21 @@ class Link:
         """A batch that is still running when the node's patience ends is asked for again, up to its deadline."""
         started = self.clock.now()
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
+            self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
             follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
             try:
                 answer = self._run("node_apply", {"batch": follow}, self._limit(batch))
             except Exception as lost:  # as in apply
                 return self._ask(batch, batch_id, lost)
-        return answer
+        return progress.without_parts(answer, batch)
 
     @property
     def _is_inline(self) -> bool:
         return self.runner_mode == "inline"
 
     def _follow_s(self, batch: Batch) -> float:
-        """How long a node follows a batch in one call: then it says `running`; else work would look like silence."""
-        return min(batch.deadline_s, self.answer_s)
+        """How long a node follows a batch in one call: then it says `running`, and what it is at is told."""
+        return min(batch.deadline_s, self.answer_s, self.progress_s)
 
     def _limit(self, batch: Batch, *, inline: bool = False) -> float:
         """Seconds for a call that follows the batch, or that works on it: then taking it back may last as long as its
@@ -314,7 +326,7 @@ class Link:
             "controller": controller(),
             "follow_s": self._follow_s(batch) if batch else 0,
             "runner": {"mode": self.runner_mode, "sha256": runner_sha256()},
-            "state": [query.wire() for query in batch.state] if batch else [],
+            "state": [query.wire() for query in (*batch.state, *progress.part_queries(batch))] if batch else [],
         }
 
     def _run(self, module: str, args: dict[str, Any], limit_s: float) -> dict[str, Any]:
@@ -339,13 +351,29 @@ class Link:
             ) from None
 
 
+def person() -> str:
+    """Who runs this playbook: `user@host`."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
 def controller() -> str:
-    """Who runs this playbook: `user@host (pid n)`, the same for all tasks of one run; its workers are forks of it."""
-    return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getppid()})"
+    """Which run this is: `user@host (pid n)`, the same for all tasks of one run; its workers are forks of it."""
+    return f"{person()} (pid {os.getppid()})"
 
 
 class ModuleError(NodeError):
     """The module ran on the node and failed: the connection is well."""
+
+
+def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
+    """Whether every connection of the machine, or the one `through` these services, is lost while the batch is worked
+    on: the first network on an adapter makes a virtual switch, and a restart is one."""
+    return any(
+        op.op in {"hns_network", "hns_network_remove"}
+        or (op.op == "run" and windows_path.name(str(op.args["program"])).casefold() == "shutdown.exe")
+        or (op.op == "halt" and str(op.args["name"]).casefold() in through)
+        for op in batch.ops
+    )
 
 
 def recovered_sentence(recovered: Mapping[str, Any]) -> str:

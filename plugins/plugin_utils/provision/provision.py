@@ -32,8 +32,10 @@ from ..engine.reading import (
 from ..engine.resource import Notice, Refused, Resource
 from ..engine.resources import programs as places
 from ..engine.resources.directory import Directory, guarded
+from ..engine.resources.programs import pushed_receipt_of
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.tools import run
+from ..node.link import person
 from . import pe_image, provision_service
 from .provision_items import Item
 from .provision_service import Timeouts, needs, rests, runs_another, service, would_not_start
@@ -76,7 +78,7 @@ class Task:
 
 def receipt(item: Item, layout: Layout) -> str:
     """Where the node keeps where the item's program came from."""
-    return windows_path.join(layout.state_dir, "receipts", f"provision-{item.name.casefold()}.json")
+    return pushed_receipt_of(layout.state_dir, item.name)
 
 
 def staging(item: Item, layout: Layout) -> str:
@@ -441,7 +443,7 @@ def desired(
     said = (*stay, *notices) if swaps else ()
     return (
         *_folders(swaps),
-        *(_swap(task, layout, mark) for task in swaps),
+        *(_swap(task, layout, reading, mark) for task in swaps),
         *services,
         *(Notice(NAME, text) for text in said),
     )
@@ -495,7 +497,7 @@ def _folders(swaps: Iterable[Task]) -> tuple[Directory, ...]:
     return guarded(*dict.fromkeys(missing)) if missing else ()
 
 
-def _swap(task: Task, layout: Layout, mark: str) -> Swap:
+def _swap(task: Task, layout: Layout, reading: Reading, mark: str) -> Swap:
     item = task.item
     return Swap(
         name=item.name,
@@ -504,6 +506,8 @@ def _swap(task: Task, layout: Layout, mark: str) -> Swap:
         sha256=task.new or "(known after download)",
         receipt=receipt(item, layout),
         origin={
+            "by": person(),
+            "at": str(reading.parts.get("system", {}).get("clock") or ""),
             "url": _where(task),
             "sha256": task.new or None,
             "version": task.version,

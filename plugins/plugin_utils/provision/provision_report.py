@@ -176,6 +176,11 @@ def held_sentence(entry: Mapping[str, Any]) -> str:
     )
 
 
+def told(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, Any]:
+    """What the task's result has besides the plan's."""
+    return {"provisioners": entries, "summary": summary(host, entries, seconds)}
+
+
 def summary(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> str:
     """For one who watches, a line: what became of each program, what was sent, how long it was down and watched."""
     found = []

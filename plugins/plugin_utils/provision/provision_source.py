@@ -296,3 +296,10 @@ def sentence(name: str, about: Mapping[str, Any], seconds: float) -> str:
     revision = f", revision {about['revision']}" if about["revision"] else ""
     size = f"{about['size'] / 1e6:.1f} MB"
     return f"{name}: built {about['path']} in {seconds} s ({size}, written {about['written']}{revision})"
+
+
+def folders(variables: Mapping[str, Any], basedir: str) -> tuple[Path, ...]:
+    """Where a relative path may begin: beside the Node YAML, beside the playbook."""
+    known = (variables.get(name) for name in ("winkube_node_dir", "inventory_dir"))
+    places = [*(str(folder) for folder in known if folder), basedir]
+    return tuple(dict.fromkeys(Path(place).resolve() for place in places))

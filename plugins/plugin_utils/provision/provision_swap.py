@@ -17,11 +17,8 @@ from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
-from ..engine.resources.programs import LEFT_BEHIND, RECEIPT_LIMIT
+from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT, put_by
 from .pe_image import HEAD
-
-PREVIOUS = ".winkube-previous"
-"""End of the name of the one program that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ class Swap:
                 _move(aside, self.previous),
             ]
         return [
-            *([_put_by(self.previous, aside)] if kept else []),
+            *([put_by(self.previous, aside)] if kept else []),
             _move(self.destination, self.previous),
             _move(self.fresh, self.destination),
         ]
@@ -185,11 +182,6 @@ def left_behind(destination: str, reading: Reading) -> list[str]:
 
 def _move(source: str, target: str) -> Op:
     return Op("move", {"from": source, "to": target}).undone_by(Op("move", {"from": target, "to": source}))
-
-
-def _put_by(source: str, target: str) -> Op:
-    """As `_move`; the last op removes `target`, and an undo after that has nothing to bring back."""
-    return Op("move", {"from": source, "to": target}).undone_by(Op("restore", {"path": source, "backup": target}))
 
 
 def _lean(query: Query) -> Query:

@@ -19,10 +19,10 @@ from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
-from ..engine.resources.programs import LEFT_BEHIND, RECEIPT_LIMIT
+from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT
 from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
 from ..facts.flannel import NET_CONF
-from ..provision.provision_swap import PREVIOUS, previous_of
+from ..provision.provision_swap import previous_of
 from . import hns
 
 KEEP = ("images", "logs", "programs", "networks")

@@ -39,6 +39,13 @@ def line(label: str, now: Progress) -> str:
     return f"{label}: part {now.part} of {now.parts}, {now.sent / MEGA:.1f} of {now.total / MEGA:.1f} MB, {left}"
 
 
+def is_watched(environment: Mapping[str, str] | None = None, terminal: bool | None = None) -> bool:
+    """Whether somebody watches the output: a terminal, and not CI (a variable CI that is neither empty, 0 nor
+    false)."""
+    in_ci = (os.environ if environment is None else environment).get("CI", "").lower() not in {"", "0", "false"}
+    return not in_ci and (WATCHED if terminal is None else terminal)
+
+
 def shown(
     label: str,
     say: Callable[[str], None],
@@ -47,7 +54,6 @@ def shown(
 ) -> Callable[[Progress], None]:
     """What `push` calls after each part: `say` gets a line where somebody watches and there is more than one part;
     nothing is said in CI (a variable CI that is neither empty, 0 nor false)."""
-    in_ci = (os.environ if environment is None else environment).get("CI", "").lower() not in {"", "0", "false"}
-    if in_ci or not (WATCHED if watched is None else watched):
+    if not is_watched(environment, watched):
         return lambda now: None
     return lambda now: say(line(label, now)) if now.parts > 1 else None

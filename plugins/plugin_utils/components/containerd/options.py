@@ -107,7 +107,7 @@ INTERFACE = Interface(
     module="win_containerd",
     summary="Installs, configures and runs containerd on a Windows node",
     task="Install and configure containerd",
-    shared=("node", "golden_image", "drain", "nssm"),
+    shared=("node", "golden_image", "pushed_builds", "drain", "nssm"),
     places=PLACES,
     options=(
         Option(

@@ -45,7 +45,7 @@ INTERFACE = Interface(
     module="win_flannel",
     summary="Runs flanneld on a Windows node and configures CNI for it",
     task="Install and configure flannel",
-    shared=("node", "golden_image", "drain", "cluster", "inbound", "nssm"),
+    shared=("node", "golden_image", "pushed_builds", "drain", "cluster", "inbound", "nssm"),
     places=PLACES,
     options=(
         Option(

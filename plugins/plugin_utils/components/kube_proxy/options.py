@@ -35,7 +35,7 @@ INTERFACE = Interface(
     module="win_kube_proxy",
     summary="Installs kube-proxy on a Windows node and runs it as a service",
     task="Install and configure kube-proxy",
-    shared=("node", "golden_image", "drain", "cluster", "nssm", "log_runner"),
+    shared=("node", "golden_image", "pushed_builds", "drain", "cluster", "nssm", "log_runner"),
     places=PLACES,
     options=(
         Option(

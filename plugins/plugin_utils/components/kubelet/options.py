@@ -48,7 +48,7 @@ INTERFACE = Interface(
     module="win_kubelet",
     summary="Installs the kubelet on a Windows node and runs it as a service",
     task="Install and configure the kubelet",
-    shared=("node", "golden_image", "drain", "cluster", "inbound", "nssm", "log_runner"),
+    shared=("node", "golden_image", "pushed_builds", "drain", "cluster", "inbound", "nssm", "log_runner"),
     places=PLACES,
     options=(
         Option(

@@ -64,6 +64,8 @@ GZIP = "1f8b"
 ZIP = "504b0304"
 RECEIPT_LIMIT = 16 * 1024
 _LATER = "(known after download)"
+PREVIOUS = ".winkube-previous"
+"""End of the name of the program before, which win_k8s_provisioner keeps and can bring back."""
 LEFT_BEHIND = ".winkube-old"
 """End of the name of a replaced program that a running process may still hold; swept by a later batch."""
 
@@ -80,6 +82,8 @@ class Source:
     sha256: str | None
     version: str
     proxy: str | None = None
+    keep_pushed: bool = False
+    """Whether a build that somebody has pushed stays in place of these programs."""
 
     def identity(self) -> dict[str, Any]:
         """What the receipt says of the source. The proxy is no part of it."""
@@ -96,6 +100,29 @@ class Source:
 def receipt_of(state_dir: str, owner: str) -> str:
     """The path of a component's receipt."""
     return windows_path.join(state_dir, "receipts", f"{owner}.json")
+
+
+def pushed_receipt_of(state_dir: str, program: str) -> str:
+    """The path of what is noted of a program that somebody has pushed."""
+    return windows_path.join(state_dir, "receipts", f"provision-{program.casefold()}.json")
+
+
+def pushed_build(reading: Reading, receipt: str) -> Mapping[str, Any] | None:
+    """The source of a pushed build that is still in its place, {url, by, at, .., paths}; None if there is none."""
+    recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
+    files = recorded.get("files") or ()
+    there = all(reading.parts.get(file_key(str(file["path"])), {}).get("sha256") == file["sha256"] for file in files)
+    source = recorded.get("source")
+    if not files or not there or not isinstance(source, dict):
+        return None
+    return {**source, "paths": [str(file["path"]) for file in files]}
+
+
+def pusher(source: Mapping[str, Any]) -> str:
+    """`ann@laptop pushed on 2026-11-23 14:03 UTC from ~/k/kubelet.exe`: who, when and from where, as far as noted."""
+    by, at, url = (str(source.get(name) or "") for name in ("by", "at", "url"))
+    when = f" on {at[:16].replace('T', ' ')} UTC" if at else ""
+    return f"{by or 'somebody'} pushed{when}{f' from {url}' if url else ''}"
 
 
 def recorded_version(reading: Reading, receipt: str) -> str:
@@ -150,6 +177,11 @@ class Programs:
         return receipt_of(self.state_dir, self.owner)
 
     @property
+    def pushed_receipt(self) -> str:
+        """Where it is noted whose build lies in the program's place."""
+        return pushed_receipt_of(self.state_dir, self.owner)
+
+    @property
     def staging(self) -> str:
         """Where this batch puts what it downloads."""
         return staging(self.state_dir, self.label, f"{self.owner}-{self.mark}")
@@ -166,6 +198,7 @@ class Programs:
             *(file_query(path, sha256=True) for path in self.paths),
             *(file_query(folder, entries=True) for folder in folders.values()),
             file_query(self.receipt, content_limit=RECEIPT_LIMIT, sha256=True),
+            file_query(self.pushed_receipt, content_limit=RECEIPT_LIMIT, sha256=True),
         )
 
     def installed(self, reading: Reading) -> bool:
@@ -227,7 +260,8 @@ class Programs:
 
         If the staged files' hashes are in the reading (`staged_queries`), only the files that differ are touched.
         """
-        if self.installed(reading):
+        pushed = pushed_build(reading, self.pushed_receipt)
+        if self.installed(reading) or (pushed is not None and self.source.keep_pushed):
             return None
         for path in self.paths:
             if reading.file(path).get("exists") and reading.file(path).get("kind") != "file":
@@ -238,13 +272,19 @@ class Programs:
         swaps = tuple(path for path in self.paths if not self._already(path, reading))
         aside = [(path, f"{path}.{self.mark}{LEFT_BEHIND}") for path in swaps if reading.file(path).get("exists")]
         commit: list[Op] = []
+        if pushed is not None:
+            # Whoever pushed it may want it back.
+            mine = {windows_path.key(path) for path in pushed.get("paths") or ()}
+            kept = [(path, old) for path, old in aside if windows_path.key(path) in mine]
+            commit += [put_by(f"{path}{PREVIOUS}", old) for path, old in kept if _has_previous(path, reading)]
+            aside = [(path, f"{path}{PREVIOUS}" if (path, old) in kept else old) for path, old in aside]
         for path, old in aside:
             commit.append(Op("move", {"from": path, "to": old}).undone_by(Op("move", {"from": old, "to": path})))
         for path in swaps:
             there_and_back = Op("move", {"from": path, "to": self.staged(path)})
             commit.append(Op("move", {"from": self.staged(path), "to": path}).undone_by(there_and_back))
         return Change(
-            text=self._text(swaps),
+            text=self._text(swaps) + (f", in place of the build that {pusher(pushed)}" if pushed else ""),
             before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in swaps),
             after=f"{self.owner} {self.source.version} from {self.source.url}"
             f" ({'sha256 ' + self.source.sha256 if self.source.sha256 else 'not verified'})\n"
@@ -308,6 +348,16 @@ class Programs:
             **{file_key(path): after for path in self.paths},
             file_key(self.receipt): {"exists": True, "kind": "file", "sha256": _LATER, "content": content},
         }
+
+
+def _has_previous(path: str, reading: Reading) -> bool:
+    entries = reading.file(windows_path.parent(path)).get("entries") or ()
+    return f"{windows_path.name(path)}{PREVIOUS}".casefold() in {str(entry).casefold() for entry in entries}
+
+
+def put_by(source: str, target: str) -> Op:
+    """A rename; a later batch sweeps `target`, and an undo after that has nothing to bring back."""
+    return Op("move", {"from": source, "to": target}).undone_by(Op("restore", {"path": source, "backup": target}))
 
 
 def _short(sha256: object) -> str:

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node is at while a batch takes its time: a line every few seconds on a terminal, every minute in a log.
+
+Nothing on the node is made for it: an answer that says `running` has the results of the ops that are done, so the next
+one is under way, and a download has its bytes in `<path>.part` (docs/protocol.md, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..engine import windows_path
+from ..engine.batch import Batch, Op
+from ..engine.reading import Query, file_key, file_query
+
+WATCHED_S = 8.0
+"""Between two lines where somebody watches. Each costs a remote call."""
+LOGGED_S = 60.0
+MEGA = 1000 * 1000
+_LONGEST = 100
+_WAITS = {
+    "service": "the service {name} to be {state}",
+    "pipe": "the pipe {name}",
+    "http": "an answer of {url}",
+    "run": "{program} to succeed",
+    "file_free": "{path} to be free",
+    "process_gone": "the processes of {path} to end",
+    "file": "{path}",
+    "tcp": "{host}, port {port}",
+    "adapter": "the network adapter {name}",
+    "hns_network": "the HNS network {name}",
+}
+_DOES = {
+    "assemble": "is making {path}",
+    "unpack": "is unpacking {archive}",
+    "hns_network": "is making the HNS network {name}",
+    "hns_network_remove": "is removing the HNS network {name}",
+    "addresses": "is waiting for the addresses of {adapters}",
+    "category_restore": "is waiting for the network category of {adapters}",
+    "ip_restore": "is restoring the IP settings of {adapters}",
+    "halt": "is stopping the service {name}",
+}
+
+
+def part_queries(batch: Batch) -> tuple[Query, ...]:
+    """How much of each download is there."""
+    return tuple(file_query(_part(op)) for op in batch.ops if op.op == "fetch")
+
+
+def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
+    """What the node is at by an answer that says `running`: `containerd: is downloading <url>: 12.3 MB, 40 s`.
+    `seconds`: since the batch was sent."""
+    done = len(answer.get("results") or ())
+    if done < len(batch.ops):
+        what = _of(batch.ops[done], answer.get("state") or {})
+    else:
+        what = _of(batch.gate[0], {}) if batch.gate else "is finishing"
+    return f"{batch.component}: {what}, {seconds:.0f} s so far"
+
+
+def without_parts(answer: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
+    """The answer without what only progress asked for."""
+    keys = {query.key for query in part_queries(batch)} - {query.key for query in batch.state}
+    state = {key: value for key, value in (answer.get("state") or {}).items() if key not in keys}
+    return {**answer, "state": state} if "state" in answer else dict(answer)
+
+
+def _part(op: Op) -> str:
+    return f"{op.args['path']}.part"
+
+
+def _of(op: Op, state: Mapping[str, Any]) -> str:
+    if op.op == "fetch":
+        size = int((state.get(file_key(_part(op))) or {}).get("size") or 0)
+        return f"is downloading {_address(str(op.args['url']))}: {size / MEGA:.1f} MB"
+    shown = {name: _shown(value) for name, value in op.args.items() if name not in op.secrets}
+    if op.op == "wait":
+        return f"is waiting for {_filled(_WAITS.get(str(op.args['for']), ''), shown) or op.args['for']}"
+    if op.op == "run":
+        program = windows_path.name(str(op.args["program"]))
+        words = [] if "args" in op.secrets else [str(each) for each in op.args.get("args") or ()]
+        return f"is running {' '.join([program, *words])[:_LONGEST]}"
+    return _filled(_DOES.get(op.op, ""), shown) or f"is at the step {op.op}"
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    try:
+        return text.format(**values)
+    except KeyError:
+        return ""
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _address(url: str) -> str:
+    """Without a user and a password."""
+    scheme, mark, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}".partition("?")[0]
