@@ -439,23 +439,22 @@ def test_whose_build_it_is_is_told_and_kept_where_that_is_wanted(bench: Bench, m
     """site.yml replaced a pushed build without a word, and nothing brought it back."""
     stand_in(monkeypatch, "kubelet", 10248)
     host = bench.node()
-    role = lambda **more: converged_kubelet(bench, **more)  # noqa: E731
-    role()
+    converged_kubelet(bench)
     path = bench.directory / "mine.exe"
     path.write_bytes(build("kubelet", "1.29.5"))
     swapped(bench, {"name": "kubelet", "sourceURL": str(path), "overwrite": True})
     assert program(host, KUBELET) == build("kubelet", "1.29.5")
 
-    kept = role(winkube_keep_pushed_builds=True)
+    kept = converged_kubelet(bench, winkube_keep_pushed_builds=True)
     assert kept.recap["win1"].changed == 0, kept
-    replaced = role()
+    replaced = converged_kubelet(bench)
     assert re.search(
         r"installed kubelet 1\.29\.0 from \S+, in place of the build that \S+@\S+ pushed on \S+ \d\d:\d\d UTC "
         rf"from {re.escape(str(path))}",
         replaced.output,
     ), replaced
     assert program(host, KUBELET) == build("kubelet", "1.29.0")
-    assert role().recap["win1"].changed == 0
+    assert converged_kubelet(bench).recap["win1"].changed == 0
 
     (back,) = swapped(bench, {"name": "kubelet", "state": "previous"})
     assert back["result"] == "went_back", back
