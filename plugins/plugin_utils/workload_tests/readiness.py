@@ -224,7 +224,14 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
         ended = _ended(pod)
     if pod["status"].get("reason") == "Evicted":
         raise ClusterError(f"The pod of the operational readiness tests was evicted: {ended}.")
-    return cluster.text(f"{pods}/{pod['metadata']['name']}/log?container={NAME}&tailLines={_LINES}"), ended
+    try:
+        return cluster.text(f"{pods}/{pod['metadata']['name']}/log?container={NAME}&tailLines={_LINES}"), ended
+    except ClusterError as error:
+        raise ClusterError(
+            f"The results of the operational readiness tests are in the log of their pod, which cannot be had: {error} "
+            f"Of the pod: {ended}. With keep (winkube_readiness_keep) it stays to be looked at.",
+            error.status,
+        ) from error
 
 
 def _ended(pod: Mapping[str, Any]) -> str:

@@ -5,8 +5,10 @@
 files as a packed archive, and told in the form of the other tests.
 
 op-readiness ends with exit code 0 whatever it found, and calls a test passed whose name the e2e.test of its image does
-not have: then no test case ran. So the JUnit files decide, and the lines of the log only where there is none.
-Source: kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/report/clean.go, pkg/testcases/cases.go.
+not have: then no test case ran. So the JUnit files decide, and the lines of the log only where there is none. Why a
+test failed is in e2e.test's lines alone: its files have no message, and op-readiness drops the text beside it.
+Sources: kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/report/clean.go, pkg/testcases/cases.go;
+kubernetes v1.31 test/e2e/framework/internal/junit/junit.go; ginkgo v2 reporters/default_reporter.go (EmitFailure).
 """
 
 from __future__ import annotations
@@ -31,7 +33,14 @@ _STEP = re.compile(
     r"\[(?P<category>[A-Za-z.]+)\] \d+ / \d+ Tests - (?P<what>Running|Passed|Failed|Skipping) "
     r"Operational Readiness Test(?: for Provider (?P<provider>\S*))?: (?P<rest>.*)"
 )
-_REASON = re.compile(r",? error is (?P<why>.*)$")
+_COMPLETED = "[OpReadinessTests] Completed running Ops Readiness tests"
+_REASON = re.compile(r",? error is (?:\{error \d+ \d+ +)?(?P<why>.*?)\}?$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_STAMP = re.compile(r"^\S+\t[A-Z]+\t")
+_FAILURE = re.compile(r"\s*\[(?:FAILED|PANICKED|TIMEDOUT|INTERRUPTED|ABORTED)\] (?P<why>.*)")
+_WHERE = re.compile(r"\s*In \[[A-Za-z() ]+\] at: (?P<where>\S+)")
+_MOST_CHARACTERS = 600
+"""Of a reason; Gomega prints whole objects."""
 _SUITES = ("[SynchronizedBeforeSuite]", "[SynchronizedAfterSuite]", "[ReportBeforeSuite]", "[ReportAfterSuite]")
 _MOST_BYTES = 64 * 1024 * 1024
 """Of all JUnit files together, unpacked: a cleaned one has some kilobytes."""
@@ -78,7 +87,7 @@ def results_of(log: str, ended: str = "") -> Results:
     text, begin, packed = log.partition(BEGIN)
     said = _said(text)
     if not begin:
-        return Results(_merged(said, {}), f"The log of the pod ends before the results{f': {ended}' if ended else ''}.")
+        return Results(_merged(said, {}), f"The log of the pod ends before the results{_after(ended)}.")
     encoded, end, _ = packed.partition(END)
     try:
         files = _unpacked(encoded)
@@ -94,8 +103,14 @@ def results_of(log: str, ended: str = "") -> Results:
             unreadable.append(f"{name} ({error})")
             continue
         read[category, title] = read.get((category, title), ()) + cases
-    problem = f"Not readable as JUnit: {', '.join(unreadable)}." if unreadable else ""
-    return Results(_merged(said, read), problem, files)
+    problems = [f"Not readable as JUnit: {', '.join(unreadable)}."] if unreadable else []
+    if _COMPLETED not in text:
+        problems.append(f"op-readiness did not come to its end{_after(ended)}.")
+    return Results(_merged(said, read), " ".join(problems), files)
+
+
+def _after(ended: str) -> str:
+    return f": {ended}" if ended else ""
 
 
 def _unpacked(encoded: str) -> dict[str, bytes]:
@@ -146,25 +161,49 @@ def _case(case: ET.Element) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What the log says of a test: `what` is the last of Running, Passed, Failed, Skipping."""
+    """What the log says of a test: `what` is the last of Running, Passed, Failed, Skipping; `reasons`: why tests of
+    e2e.test failed meanwhile."""
 
     category: str
     name: str
     what: str
     why: str = ""
+    reasons: tuple[str, ...] = ()
 
 
 def _said(text: str) -> tuple[_Said, ...]:
     found: dict[tuple[str, str], _Said] = {}
-    for line in text.splitlines():
-        step = _STEP.search(line)
+    between: list[str] = []
+    for raw in text.splitlines():
+        line = _STAMP.sub("", _COLOUR.sub("", raw))
+        step = _STEP.match(line)
         if step is None:
+            between.append(line)
             continue
         rest, why = step["rest"].strip(), step["provider"] or ""
         if step["what"] == "Failed" and (reason := _REASON.search(rest)):
             rest, why = rest[: reason.start()], reason["why"].strip()
-        found[step["category"], rest] = _Said(step["category"], rest, step["what"], why)
+        reasons = _reasons(between) if step["what"] == "Failed" else ()
+        found[step["category"], rest] = _Said(step["category"], rest, step["what"], why, reasons)
+        between = []
     return tuple(found.values())
+
+
+def _reasons(lines: Sequence[str]) -> tuple[str, ...]:
+    """What e2e.test says of each failure: from `[FAILED]` at the begin of a line to where in the source it is."""
+    said: dict[str, None] = {}
+    words: list[str] | None = None
+    for line in lines:
+        if begin := _FAILURE.match(line):
+            words = [begin["why"]]
+        elif words is not None and (line.startswith("-----") or _WHERE.match(line)):
+            where = _WHERE.match(line)
+            text = " ".join(" ".join(words).split())[:_MOST_CHARACTERS]
+            said[f"{text} ({where['where']})" if where else text] = None
+            words = None
+        elif words is not None:
+            words.append(line)
+    return tuple(said)
 
 
 def _merged(said: Sequence[_Said], read: Mapping[tuple[str, str], tuple[Case, ...]]) -> tuple[Test, ...]:
@@ -181,18 +220,21 @@ def _test(said: _Said, cases: tuple[Case, ...] | None) -> Test:
     if said.what == "Skipping":
         return Test(said.category, said.name, "skipped", f"It is not for the provider {said.why}.")
     if cases is not None:
-        return _judged(said.category, said.name, cases)
+        return _judged(said.category, said.name, cases, said.reasons)
     if said.what == "Running":
         return Test(said.category, said.name, "broken", "It was under way when the run ended.")
     if said.what == "Failed":
-        return Test(said.category, said.name, "broken", f"e2e.test failed: {said.why or 'no reason was given'}.")
+        why = "; ".join(said.reasons) or said.why or "no reason was given"
+        return Test(said.category, said.name, "broken", f"e2e.test failed: {why}.")
     return Test(said.category, said.name, "ok", "It passed, by the log; there is no JUnit file of it.")
 
 
-def _judged(category: str, name: str, cases: tuple[Case, ...]) -> Test:
+def _judged(category: str, name: str, cases: tuple[Case, ...], reasons: Sequence[str] = ()) -> Test:
     failed = [case for case in cases if case.status != "passed"]
     if failed:
         said = "; ".join(f"{case.name}: {case.message or case.status}" for case in failed)
+        if reasons and not all(case.message for case in failed):
+            said += f": {'; '.join(reasons)}"
         return Test(category, name, "broken", said, cases)
     if not cases:
         return Test(category, name, "skipped", "e2e.test of this image has no test of that name; nothing ran.")

@@ -1,9 +1,12 @@
 """What the pod of SIG-Windows' operational readiness tests prints: op-readiness' lines, e2e.test's in between, and the
 packed JUnit files that the Job's shell puts behind them.
 
-Simulated by the format that its source has (no run of it was seen): zap's console encoder, tests one after the other,
-a JUnit file for each in which the skipped ones are cleaned away, exit code 0 also where tests failed.
-Source: kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/testcases/cases.go, pkg/report.
+Simulated by the format that its source has (no run of it was seen): zap's console encoder with coloured levels, tests
+one after the other, a JUnit file for each in which the skipped ones are cleaned away, exit code 0 also where tests
+failed. Why a test failed stands in e2e.test's own lines alone: its files have no message, and the cleaning drops the
+text. Sources: kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/testcases/cases.go, pkg/report,
+tests/samples/junit_1101_fail.xml; kubernetes v1.31 test/e2e/framework/internal/junit/junit.go (OmitFailureMessageAttr);
+ginkgo v2 reporters/default_reporter.go (EmitFailure).
 """
 
 from __future__ import annotations
@@ -16,6 +19,10 @@ from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 STAMP = "2026-11-23T12:00:00Z"
+INFO, ERROR = f"{STAMP}\t\x1b[34mINFO\x1b[0m\t", f"{STAMP}\t\x1b[31mERROR\x1b[0m\t"
+
+WHY = "Unexpected error: context deadline exceeded"
+WHERE = "test/e2e/network/service.go:1256 @ 11/23/26 12:00:00.000"
 
 
 @dataclass(frozen=True)
@@ -55,14 +62,11 @@ PASSING = (
 
 def junit(spec: Spec) -> str:
     """The file of one test. One that was not cleaned has every test of e2e.test, most of them skipped."""
+    said = "" if spec.cleaned else f"[FAILED] {WHY}\nIn [It] at: {WHERE}"
+    failure = f'<failure type="failed">{said}</failure><system-err>&gt; Enter [BeforeEach] {WHERE}</system-err>'
     cases = [
         f'<testcase name={quoteattr(name)} classname="Kubernetes e2e suite" time="41.25" status="{status}">'
-        + (
-            '<failure message="Unexpected error: context deadline exceeded" type="failed"></failure>'
-            if status == "failed"
-            else ""
-        )
-        + "</testcase>"
+        f"{failure if status == 'failed' else ''}</testcase>"
         for name, status in spec.cases
     ]
     root = f'<testsuites category={quoteattr(spec.category)} name={quoteattr(spec.name)} tests="7000" failures="0">'
@@ -89,23 +93,34 @@ def packed(files: dict[str, bytes]) -> str:
     return base64.encodebytes(held.getvalue()).decode()
 
 
+def _ginkgo(spec: Spec) -> list[str]:
+    """What e2e.test prints: coloured, each failed test with why and where."""
+    out = []
+    for name in (name.removeprefix("[It] ") for name, status in spec.cases if status == "failed"):
+        out += ["------------------------------", "\x1b[38;5;9m• [FAILED] [41.250 seconds]\x1b[0m", name, ""]
+        out += [f"  \x1b[38;5;9m[FAILED] {WHY.partition(': ')[0]}:", f"      {WHY.partition(': ')[2]}\x1b[0m"]
+        out += [f"  \x1b[38;5;9mIn \x1b[1m[It]\x1b[0m\x1b[38;5;9m at: {WHERE}\x1b[0m"]
+        out += ["------------------------------", "Summarizing 1 Failure:", f"  [FAIL] {name}"]
+    return [*out, f"Ran {len(spec.cases)} of 7000 Specs in 41.250 seconds"]
+
+
 def lines(specs: Sequence[Spec]) -> str:
     """What op-readiness prints."""
-    out = [f"{STAMP}\tINFO\t[OpReadinessTests] 1 / 1 Specifications - Running {len(specs)} Test(s)"]
+    out = [f"{INFO}[OpReadinessTests] 1 / 1 Specifications - Running {len(specs)} Test(s)"]
     for number, spec in enumerate(specs, 1):
         prefix = f"[{spec.category}] {number} / {len(specs)} Tests - "
-        out.append(f"{STAMP}\tINFO\t{prefix}Running Operational Readiness Test: {spec.name}")
+        out.append(f"{INFO}{prefix}Running Operational Readiness Test: {spec.name}")
         if spec.provider:
             said = f"Skipping Operational Readiness Test for Provider {spec.provider}: {spec.name}"
-            out.append(f"{STAMP}\tINFO\t{prefix}{said}")
+            out.append(f"{INFO}{prefix}{said}")
             continue
-        out.append(f"{STAMP}\tINFO\tRan {len(spec.cases)} of 7000 Specs in 41.250 seconds")
+        out += [f"{INFO}{line}" for line in _ginkgo(spec)]
         if spec.failed:
             why = "{error 26 0  exit status 1}"
-            out.append(f"{STAMP}\tERROR\t{prefix}Failed Operational Readiness Test: {spec.name}, error is {why}")
+            out.append(f"{ERROR}{prefix}Failed Operational Readiness Test: {spec.name}, error is {why}")
         else:
-            out.append(f"{STAMP}\tINFO\t{prefix}Passed Operational Readiness Test: {spec.name}")
-    out.append(f"{STAMP}\tINFO\t[OpReadinessTests] Completed running Ops Readiness tests")
+            out.append(f"{INFO}{prefix}Passed Operational Readiness Test: {spec.name}")
+    out.append(f"{INFO}[OpReadinessTests] Completed running Ops Readiness tests")
     return "\n".join(out) + "\n"
 
 

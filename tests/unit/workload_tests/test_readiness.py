@@ -33,6 +33,7 @@ WISH = readiness.Wish(
 )
 CASE = "[It] [sig-windows] should be able to up and down services"
 FAILING = Spec("Core.Network", "Ability to expose windows pods", ((CASE, "failed"), ("[It] other", "passed")))
+REASON = "Unexpected error: context deadline exceeded (test/e2e/network/service.go:1256)"
 RENAMED = Spec("Core.Network", "Ability of a test that e2e.test has under another name")
 LEFT_OUT = Spec("Core.Network", "Ability that aws has not", provider="aws")
 
@@ -54,7 +55,7 @@ def test_each_test_of_the_list_has_a_verdict() -> None:
         ("skipped", "Core.Network"),
     ]
     assert results.problem == ""
-    assert results.tests[2].seen == f"{CASE}: Unexpected error: context deadline exceeded"
+    assert results.tests[2].seen == f"{CASE}: failed: {REASON}", "the file has no reason, e2e.test's lines have"
     assert results.tests[3].seen == "e2e.test of this image has no test of that name; nothing ran.", "not passed"
     assert results.tests[4].seen == "It is not for the provider aws."
     assert results.tests[0].cases[0].seconds == 41.2
@@ -67,6 +68,7 @@ def test_a_file_that_was_not_cleaned_has_no_name_and_thousands_of_skipped_tests(
     results = found.results_of(whole(replace(FAILING, cleaned=False), PASSING[0]))
     by_name = {test.name: test for test in results.tests}
     assert by_name[FAILING.name].verdict == "broken", "by the log"
+    assert "Unexpected error: context deadline exceeded In [It] at: " in by_name["a file without a name"].seen
     assert by_name["a file without a name"].verdict == "broken"
     assert [case.name for case in by_name["a file without a name"].cases] == [CASE, "[It] other"]
 
@@ -79,7 +81,19 @@ def test_results_that_are_cut_off_are_told_by_the_lines(share: float) -> None:
     results = found.results_of(cut)
     assert "The JUnit files could not be read: they are not whole in the log." in results.problem
     assert [test.verdict for test in results.tests] == ["ok", "ok", "broken"]
-    assert results.tests[2].seen == "e2e.test failed: {error 26 0  exit status 1}."
+    assert results.tests[2].seen == f"e2e.test failed: {REASON}."
+
+
+def test_a_failure_without_a_word_of_e2e_has_how_it_ended() -> None:
+    text = "\n".join(line for line in lines((FAILING,)).splitlines() if "[FAILED]" not in line)
+    assert found.results_of(text).tests[0].seen == "e2e.test failed: exit status 1."
+
+
+def test_results_of_a_program_that_was_killed_are_not_called_whole() -> None:
+    text = whole(*PASSING).replace("[OpReadinessTests] Completed running Ops Readiness tests", "Killed")
+    results = found.results_of(text, "it ended with exit code 137 (OOMKilled)")
+    assert [test.verdict for test in results.tests] == ["ok", "ok"]
+    assert results.problem == "op-readiness did not come to its end: it ended with exit code 137 (OOMKilled)."
 
 
 def test_a_run_that_is_cut_off_names_the_test_under_way() -> None:
@@ -266,6 +280,17 @@ def test_a_deadline_and_a_time_that_is_up_tell_what_was_done_by_then(bench: Benc
     bench.prints(whole(*PASSING, FAILING), 10_000)
     outcome = bench.run(tmp_path)
     assert outcome.failed and "it did not end within 600 s" in outcome.said
+    assert bench.left() == []
+
+
+def test_a_log_that_cannot_be_had(bench: Bench) -> None:
+    """The node that has it does not answer, for as long as it is asked."""
+    bench.prints(whole(*PASSING))
+    bench.lab.https.trouble = lambda request: "503" if "/log" in request.path else ""
+    readiness.make(bench.cluster, WISH)
+    with pytest.raises(ClusterError, match=r"which cannot be had: .*503.* Of the pod: it ended with exit code 0"):
+        readiness.wait(bench.cluster, WISH, bench.clock)
+    readiness.take_away(bench.cluster, WISH)
     assert bench.left() == []
 
 
