@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.mater
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import source_vip
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.cni import cni_versions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source
 
 from tests.real import build
 from tests.unit.components import test_cni_conf
@@ -36,6 +37,7 @@ VERIFIES_BY_POWERSHELL = Line(1, 33)
 Seen with 1.22.17, 1.30.4, 1.33.13 (system-validators 1.5 to 1.9), not with 1.35.4 (1.12)."""
 CNI = "1.9.0"
 FLANNEL_CNI = "1.2.0-flannel1"
+PUSHED = ("kubelet", "kube-proxy", "containerd")
 VIP = source_vip.VipArgs(LAYOUT, "vxlan0", r"C:\var\lib\cni\networks")
 KUBECONFIG = r"C:\tests\kubeconfig"
 JOIN = r"C:\tests\join.json"
@@ -225,3 +227,13 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     assert point, said[-6000:]
     assert not re.findall(r"\[ERROR (?!IsPrivilegedUser)", said) or len(passed_over) > 1, said
     judged("kubeadm", version, f"{' '.join(dry)}: {point}", "JoinConfiguration")
+
+
+@pytest.mark.parametrize(
+    ("program", "version"), [(name, version) for _, version, names in build.WINDOWS for name in names if name in PUSHED]
+)
+def test_a_program_says_what_it_was_built_from(program: str, version: str) -> None:
+    """By which a kube-proxy given as kubelet is refused before anything is sent."""
+    package = provision_source.read(require(program, version)).package
+    assert package.rpartition("/")[2] == program
+    assert pe_image.another_program(program, package) == ""

@@ -61,6 +61,32 @@ def problem(head: bytes, size: int, architecture: str = "") -> str | None:
     return None
 
 
+_PACKAGE = re.compile(rb"path\t([A-Za-z0-9._~/-]{3,200})\n(?:mod|dep|build)\t")
+PACKAGE_REACH = 256
+"""So many bytes the note of the package has at most, for who reads a file in pieces."""
+_WELL_KNOWN = frozenset(
+    {"kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner", "containerd", "ctr", "containerd-shim-runhcs-v1"}
+    | {"crictl", "flannel", "csi-proxy"}
+)
+"""Last parts of the packages that the programs of a node are built from."""
+
+
+def package(data: bytes) -> str:
+    """The main package that Go notes in a program, such as `k8s.io/kubernetes/cmd/kubelet`; empty if this part of the
+    file has none.
+
+    Source: go src/cmd/link, runtime/debug.BuildInfo; seen in kubelet.exe 1.30.4 to 1.37.1, containerd.exe 1.7.35.
+    """
+    found = _PACKAGE.search(data)
+    return found[1].decode() if found else ""
+
+
+def another_program(name: str, built_from: str) -> str:
+    """Which other program of a node a build for `name` is, by its package; empty if none, or nobody knows."""
+    found = built_from.rpartition("/")[2]
+    return found if found in _WELL_KNOWN - {name.casefold()} and name.casefold() in _WELL_KNOWN else ""
+
+
 def _wrong_machine(found: str, magic: int, architecture: str) -> str | None:
     wanted = architecture or "amd64"
     if found == "386" or magic == PE32:

@@ -26,12 +26,14 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A program on the controller: `size` in bytes, `head` its first bytes."""
+    """A program on the controller: `size` in bytes, `head` its first bytes, `package` what Go built it from, empty if
+    that is not known."""
 
     path: Path
     sha256: str
     size: int
     head: bytes
+    package: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ def of_build(item: Item, build: Build, read_url: ReadUrl) -> Origin:
     """The source that is this file. Refused as `from_controller` says."""
     if problem := pe_image.problem(build.head, build.size):
         raise Refused(f"{item.name}: {build.path} {problem}")
+    if other := pe_image.another_program(item.name, build.package):
+        raise Refused(f"{item.name}: {build.path} is {other}: Go notes in it that it was built from {build.package}.")
     if item.checksum:
         url = item.source if is_address(item.source) else build.path.as_uri()
         wanted = source(
@@ -129,16 +133,18 @@ def of_build(item: Item, build: Build, read_url: ReadUrl) -> Origin:
 
 def read(path: Path) -> Build:
     """Hash, size and beginning of a file. Refused if it cannot be read."""
-    digest, head, size = hashlib.sha256(), b"", 0
+    digest, head, size, package, last = hashlib.sha256(), b"", 0, "", b""
     try:
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 head = head or chunk[: pe_image.HEAD]
                 digest.update(chunk)
                 size += len(chunk)
+                package = package or pe_image.package(last + chunk)
+                last = chunk[-pe_image.PACKAGE_REACH :]
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}.") from error
-    return Build(path, digest.hexdigest(), size, head)
+    return Build(path, digest.hexdigest(), size, head, package)
 
 
 def _found(item: Item, folders: Collection[Path]) -> Path:

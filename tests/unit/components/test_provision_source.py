@@ -286,3 +286,46 @@ def test_the_controller_may_fetch_a_build_and_judges_it_like_its_own(tmp_path: P
         fetched("/cut")
     with pytest.raises(Refused, match="another build, or it was damaged"):
         fetched("/kubelet.exe", checksum=f"sha256:{'0' * 64}")
+
+
+def noted(package: str) -> bytes:
+    """As Go's linker notes it, after its sentinel."""
+    return KUBELET + b"\xff\x20Go buildinf:path\t" + package.encode() + b"\nmod\tk8s.io/kubernetes\t(devel)\t\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "other"),
+    [
+        ("kubelet", "k8s.io/kubernetes/cmd/kube-proxy", "kube-proxy"),
+        ("containerd", "github.com/containerd/containerd/v2/cmd/ctr", "ctr"),
+        ("kubelet", "k8s.io/kubernetes/cmd/kubelet", ""),
+        ("kubelet", "example.com/fork/cmd/our-kubelet", ""),
+        ("flanneld", "github.com/flannel-io/flannel", ""),
+        ("my-agent", "k8s.io/kubernetes/cmd/kubelet", ""),
+        ("kubelet", "", ""),
+    ],
+)
+def test_a_build_of_another_program_is_refused_before_the_node_is_asked(
+    tmp_path: Path, name: str, package: str, other: str
+) -> None:
+    """A kube-proxy given as kubelet says the very same version."""
+    path = tmp_path / "build.exe"
+    path.write_bytes(noted(package) if package else KUBELET)
+    found = provision_source.read(path)
+    assert found.package == package
+    assert pe_image.another_program(name, found.package) == other
+    given = {"name": name, "sourceURL": str(path), "destination": r"C:\k\x.exe", "overwrite": True}
+    (item,) = items_of(given, LAYOUT)
+    if other:
+        with pytest.raises(Refused, match=f"is {other}: Go notes in it that it was built from {package}"):
+            provision_source.of_build(item, found, lambda url: "")
+    else:
+        provision_source.of_build(item, found, lambda url: "")
+
+
+def test_the_package_is_found_across_two_pieces_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "build.exe"
+    path.write_bytes(noted("k8s.io/kubernetes/cmd/kubelet"))
+    for size in (1000, 1024, 1500, 2000):
+        monkeypatch.setattr(provision_source, "_CHUNK", size)
+        assert provision_source.read(path).package == "k8s.io/kubernetes/cmd/kubelet"
