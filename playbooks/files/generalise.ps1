@@ -18,6 +18,10 @@ if ($Unattend -ne '' -and -not (Test-Path -LiteralPath $Unattend -PathType Leaf)
 }
 $system = Join-Path -Path $env:SystemRoot -ChildPath 'System32'
 $sysprep = Join-Path -Path $system -ChildPath 'Sysprep'
+if (-not (Test-Path -LiteralPath (Join-Path -Path $sysprep -ChildPath 'sysprep.exe'))) {
+    # A 32-bit PowerShell sees another System32. Before anything is removed.
+    throw "There is no sysprep.exe in $sysprep; run this with the 64-bit PowerShell."
+}
 
 # Of an earlier installation; sysprep would take it where none is named. Source: kubernetes-sigs/image-builder.
 $old = Join-Path -Path $sysprep -ChildPath 'unattend.xml'
