@@ -8,14 +8,18 @@ Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 
 function Read-NodeRequest {
-    <# .SYNOPSIS The option request, decoded; throws a sentence. #>
+    <# .SYNOPSIS The option request, decoded: JSON, or that packed as a batch is; throws a sentence. #>
     param([string]$Text)
 
     if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
         throw 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
     }
     try {
-        $request = ConvertFrom-NodeJson -Text $Text
+        $json = $Text
+        if ($json -cnotlike '{*') {
+            $json = ConvertFrom-NodePacked -Text $json
+        }
+        $request = ConvertFrom-NodeJson -Text $json
         $schema = [int](Get-NodeArgument -Map $request -Name 'schema' -Default 0)
     }
     catch {

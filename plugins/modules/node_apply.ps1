@@ -10,2728 +10,2603 @@ Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 
 function Join-NodePath {
- param([string]$Folder, [string]$Name)
-
- return [string][System.IO.Path]::Combine($Folder, $Name)
+param([string]$Folder, [string]$Name)
+return [string][System.IO.Path]::Combine($Folder, $Name)
 }
 
 function Test-NodeRoot {
- param([string]$Path)
-
- $separators = [char[]]@([char]47, [char]92)
- $full = [System.IO.Path]::GetFullPath($Path)
- return [bool]($full.TrimEnd($separators) -eq [System.IO.Path]::GetPathRoot($full).TrimEnd($separators))
+param([string]$Path)
+$separators = [char[]]@([char]47, [char]92)
+$full = [System.IO.Path]::GetFullPath($Path)
+return [bool]($full.TrimEnd($separators) -eq [System.IO.Path]::GetPathRoot($full).TrimEnd($separators))
 }
 
 function Get-NodeFileKind {
- param([string]$Path)
-
- try {
-  $attributes = [System.IO.File]::GetAttributes($Path)
- }
- catch {
-  $failure = $_
-  $exception = Get-NodeException -Record $failure
-  if ($exception -is [System.IO.FileNotFoundException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
-   return 'absent'
-  }
-  throw $failure
- }
- if (($attributes -band [System.IO.FileAttributes]::ReparsePoint) -ne 0) {
-  return 'link'
- }
- if (($attributes -band [System.IO.FileAttributes]::Directory) -ne 0) {
-  return 'directory'
- }
- return 'file'
+param([string]$Path)
+try {
+$attributes = [System.IO.File]::GetAttributes($Path)
+}
+catch {
+$failure = $_
+$exception = Get-NodeException -Record $failure
+if ($exception -is [System.IO.FileNotFoundException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
+return 'absent'
+}
+throw $failure
+}
+if (($attributes -band [System.IO.FileAttributes]::ReparsePoint) -ne 0) {
+return 'link'
+}
+if (($attributes -band [System.IO.FileAttributes]::Directory) -ne 0) {
+return 'directory'
+}
+return 'file'
 }
 
 function Get-NodeStreamHash {
- param([System.IO.Stream]$Stream)
-
- if ($PSVersionTable.PSVersion.Major -ge 6) {
-  $sha = [System.Security.Cryptography.SHA256]::Create()
- }
- else {
-  $sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
- }
- try {
-  [byte[]]$digest = $sha.ComputeHash($Stream)
-  return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
- }
- finally {
-  $sha.Dispose()
- }
+param([System.IO.Stream]$Stream)
+if ($PSVersionTable.PSVersion.Major -ge 6) {
+$sha = [System.Security.Cryptography.SHA256]::Create()
+}
+else {
+$sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+}
+try {
+[byte[]]$digest = $sha.ComputeHash($Stream)
+return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+}
+finally {
+$sha.Dispose()
+}
 }
 
 function Get-NodeTextHash {
- param([string]$Text)
-
- $encoding = New-Object System.Text.UTF8Encoding($false)
- $source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
- try {
-  return Get-NodeStreamHash -Stream $source
- }
- finally {
-  $source.Dispose()
- }
+param([string]$Text)
+$encoding = New-Object System.Text.UTF8Encoding($false)
+$source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
+try {
+return Get-NodeStreamHash -Stream $source
+}
+finally {
+$source.Dispose()
+}
 }
 
 function Get-NodeFileHash {
- param([string]$Path)
-
- $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete', 1048576)
- try {
-  return Get-NodeStreamHash -Stream $stream
- }
- finally {
-  $stream.Dispose()
- }
+param([string]$Path)
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete', 1048576)
+try {
+return Get-NodeStreamHash -Stream $stream
+}
+finally {
+$stream.Dispose()
+}
 }
 
 function New-NodeFolder {
- param([string]$Path, [string]$Sddl = '')
-
- $full = [System.IO.Path]::GetFullPath($Path)
- if ($full.Length -gt 3) {
-  $full = $full.TrimEnd([System.IO.Path]::DirectorySeparatorChar)
- }
- $chain = New-Object System.Collections.ArrayList
- $current = $full
- while (-not [string]::IsNullOrEmpty($current)) {
-  $chain.Insert(0, $current)
-  $current = [System.IO.Path]::GetDirectoryName($current)
- }
- foreach ($folder in $chain.ToArray()) {
-  $kind = Get-NodeFileKind -Path $folder
-  if ($kind -ceq 'link' -and (Test-NodeRoot -Path $folder)) {
-   continue
-  }
-  if ($kind -ceq 'link') {
-   throw "$folder is a link or another reparse point; folders are not made through one. Remove it or choose another path."
-  }
-  if ($kind -ceq 'file') {
-   throw "$folder is a file, a folder is wanted there. Remove it or choose another path."
-  }
-  if ($kind -ceq 'absent') {
-   if ($folder -ceq $full -and $Sddl -match 'D:' -and (Test-NodeWindows)) {
-    $security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true -Sections (Get-NodeSectionButOwner -Sddl $Sddl)
-    if ($PSVersionTable.PSVersion.Major -ge 6) {
-     $null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
-    }
-    else {
-     $null = [System.IO.Directory]::CreateDirectory($folder, $security)
-    }
-   }
-   else {
-    $null = [System.IO.Directory]::CreateDirectory($folder)
-   }
-  }
- }
- if ($Sddl -ne '') {
-  Set-NodeSddl -Path $full -Sddl $Sddl
- }
+param([string]$Path, [string]$Sddl = '')
+$full = [System.IO.Path]::GetFullPath($Path)
+if ($full.Length -gt 3) {
+$full = $full.TrimEnd([System.IO.Path]::DirectorySeparatorChar)
+}
+$chain = New-Object System.Collections.ArrayList
+$current = $full
+while (-not [string]::IsNullOrEmpty($current)) {
+$chain.Insert(0, $current)
+$current = [System.IO.Path]::GetDirectoryName($current)
+}
+foreach ($folder in $chain.ToArray()) {
+$kind = Get-NodeFileKind -Path $folder
+if ($kind -ceq 'link' -and (Test-NodeRoot -Path $folder)) {
+continue
+}
+if ($kind -ceq 'link') {
+throw "$folder is a link or another reparse point; folders are not made through one. Remove it or choose another path."
+}
+if ($kind -ceq 'file') {
+throw "$folder is a file, a folder is wanted there. Remove it or choose another path."
+}
+if ($kind -ceq 'absent') {
+if ($folder -ceq $full -and $Sddl -match 'D:' -and (Test-NodeWindows)) {
+$security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true -Sections (Get-NodeSectionButOwner -Sddl $Sddl)
+if ($PSVersionTable.PSVersion.Major -ge 6) {
+$null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
+}
+else {
+$null = [System.IO.Directory]::CreateDirectory($folder, $security)
+}
+}
+else {
+$null = [System.IO.Directory]::CreateDirectory($folder)
+}
+}
+}
+if ($Sddl -ne '') {
+Set-NodeSddl -Path $full -Sddl $Sddl
+}
 }
 
 function Invoke-NodeRetry {
- param([scriptblock]$Block)
-
- $watch = [System.Diagnostics.Stopwatch]::StartNew()
- while ($true) {
-  try {
-   $null = $Block.Invoke()
-   return
-  }
-  catch {
-   $failure = Get-NodeException -Record $_
-   $code = Get-NodeErrorCode -Record $failure
-   if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
-    throw $failure
-   }
-  }
-  [System.Threading.Thread]::Sleep(200)
- }
+param([scriptblock]$Block)
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+while ($true) {
+try {
+$null = $Block.Invoke()
+return
+}
+catch {
+$failure = Get-NodeException -Record $_
+$code = Get-NodeErrorCode -Record $failure
+if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
+throw $failure
+}
+}
+[System.Threading.Thread]::Sleep(200)
+}
 }
 
 function Clear-NodeReadOnly {
- param([string]$Path)
-
- $attributes = [System.IO.File]::GetAttributes($Path)
- if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
-  [System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
- }
+param([string]$Path)
+$attributes = [System.IO.File]::GetAttributes($Path)
+if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
+[System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
+}
 }
 
 function Remove-NodeFileQuietly {
- param([string]$Path)
-
- try {
-  if ([System.IO.File]::Exists($Path)) {
-   [System.IO.File]::Delete($Path)
-  }
- }
- catch {
-  $null = $_
- }
+param([string]$Path)
+try {
+if ([System.IO.File]::Exists($Path)) {
+[System.IO.File]::Delete($Path)
+}
+}
+catch {
+$null = $_
+}
 }
 
 function Clear-NodeReplaced {
- param([string]$Path)
-
- $old = $Path + '.winkube-old'
- if (-not [System.IO.File]::Exists($old)) {
-  return
- }
- if ([System.IO.File]::Exists($Path)) {
-  Remove-NodeFileQuietly -Path $old
- }
- else {
-  [System.IO.File]::Move($old, $Path)
- }
+param([string]$Path)
+$old = $Path + '.winkube-old'
+if (-not [System.IO.File]::Exists($old)) {
+return
+}
+if ([System.IO.File]::Exists($Path)) {
+Remove-NodeFileQuietly -Path $old
+}
+else {
+[System.IO.File]::Move($old, $Path)
+}
 }
 
 function Move-NodeFileIn {
- param([string]$Source, [string]$Path)
-
- Clear-NodeReplaced -Path $Path
- $old = $Path + '.winkube-old'
- $block = {
-  if ([System.IO.File]::Exists($Path)) {
-   Clear-NodeReadOnly -Path $Path
-   [System.IO.File]::Replace($Source, $Path, $old)
-  }
-  else {
-   [System.IO.File]::Move($Source, $Path)
-  }
- }
- try {
-  Invoke-NodeRetry -Block $block
- }
- catch {
-  $failure = $_
-  try {
-   Clear-NodeReplaced -Path $Path
-  }
-  catch {
-   $null = $_
-  }
-  throw $failure
- }
- Clear-NodeReplaced -Path $Path
+param([string]$Source, [string]$Path)
+Clear-NodeReplaced -Path $Path
+$old = $Path + '.winkube-old'
+$block = {
+if ([System.IO.File]::Exists($Path)) {
+Clear-NodeReadOnly -Path $Path
+[System.IO.File]::Replace($Source, $Path, $old)
+}
+else {
+[System.IO.File]::Move($Source, $Path)
+}
+}
+try {
+Invoke-NodeRetry -Block $block
+}
+catch {
+$failure = $_
+try {
+Clear-NodeReplaced -Path $Path
+}
+catch {
+$null = $_
+}
+throw $failure
+}
+Clear-NodeReplaced -Path $Path
 }
 
 function Write-NodeFile {
- param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
-
- $fresh = $Path + '.winkube-new'
- Remove-NodeFileQuietly -Path $fresh
- $replaces = [System.IO.File]::Exists($Path)
- $stream = $null
- try {
-  $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-   [System.IO.FileShare]::None)
-  if ($Sddl -ne '') {
-   $stream.Dispose()
-   $stream = $null
-   Set-NodeSddl -Path $fresh -Sddl $Sddl
-   if ($replaces) {
-    Set-NodeSddl -Path $Path -Sddl $Sddl
-   }
-   $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-    [System.IO.FileShare]::None)
-  }
-  $stream.Write($Bytes, 0, $Bytes.Length)
-  $stream.Flush($true)
-  $stream.Dispose()
-  $stream = $null
-  Move-NodeFileIn -Source $fresh -Path $Path
-  if ($Sddl -ne '') {
-   Set-NodeSddl -Path $Path -Sddl $Sddl
-  }
- }
- catch {
-  $failure = $_
-  if ($null -ne $stream) {
-   $stream.Dispose()
-  }
-  Remove-NodeFileQuietly -Path $fresh
-  throw $failure
- }
+param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
+$fresh = $Path + '.winkube-new'
+Remove-NodeFileQuietly -Path $fresh
+$replaces = [System.IO.File]::Exists($Path)
+$stream = $null
+try {
+$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+[System.IO.FileShare]::None)
+if ($Sddl -ne '') {
+$stream.Dispose()
+$stream = $null
+Set-NodeSddl -Path $fresh -Sddl $Sddl
+if ($replaces) {
+Set-NodeSddl -Path $Path -Sddl $Sddl
+}
+$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+[System.IO.FileShare]::None)
+}
+$stream.Write($Bytes, 0, $Bytes.Length)
+$stream.Flush($true)
+$stream.Dispose()
+$stream = $null
+Move-NodeFileIn -Source $fresh -Path $Path
+if ($Sddl -ne '') {
+Set-NodeSddl -Path $Path -Sddl $Sddl
+}
+}
+catch {
+$failure = $_
+if ($null -ne $stream) {
+$stream.Dispose()
+}
+Remove-NodeFileQuietly -Path $fresh
+throw $failure
+}
 }
 
 function Read-NodeText {
- param([string]$Path)
-
- $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete')
- try {
-  $reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
-  return [string]$reader.ReadToEnd()
- }
- finally {
-  $stream.Dispose()
- }
+param([string]$Path)
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete')
+try {
+$reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
+return [string]$reader.ReadToEnd()
+}
+finally {
+$stream.Dispose()
+}
 }
 
 function Read-NodeBytes {
- param([string]$Path)
-
- $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete')
- $memory = New-Object System.IO.MemoryStream
- try {
-  $stream.CopyTo($memory)
-  return , $memory.ToArray()
- }
- finally {
-  $stream.Dispose()
-  $memory.Dispose()
- }
+param([string]$Path)
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete')
+$memory = New-Object System.IO.MemoryStream
+try {
+$stream.CopyTo($memory)
+return , $memory.ToArray()
+}
+finally {
+$stream.Dispose()
+$memory.Dispose()
+}
 }
 
 function Read-NodeHead {
- param([string]$Path, [int]$Count)
-
- $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete')
- try {
-  $reader = New-Object System.IO.BinaryReader($stream)
-  return , $reader.ReadBytes([int][System.Math]::Min([int64]$Count, $stream.Length))
- }
- finally {
-  $stream.Dispose()
- }
+param([string]$Path, [int]$Count)
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete')
+try {
+$reader = New-Object System.IO.BinaryReader($stream)
+return , $reader.ReadBytes([int][System.Math]::Min([int64]$Count, $stream.Length))
+}
+finally {
+$stream.Dispose()
+}
 }
 
 function Read-NodeTail {
- param([string]$Path, [int]$Count)
-
- $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete')
- try {
-  $wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
-  $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
-  $reader = New-Object System.IO.BinaryReader($stream)
-  return , $reader.ReadBytes($wanted)
- }
- finally {
-  $stream.Dispose()
- }
+param([string]$Path, [int]$Count)
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete')
+try {
+$wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+$null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+$reader = New-Object System.IO.BinaryReader($stream)
+return , $reader.ReadBytes($wanted)
+}
+finally {
+$stream.Dispose()
+}
 }
 
 function Set-NodeTls {
- if ($PSVersionTable.PSVersion.Major -lt 6) {
-  $present = [int][System.Net.ServicePointManager]::SecurityProtocol
-  if ($present -ne 0) {
-   [System.Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
-  }
- }
+if ($PSVersionTable.PSVersion.Major -lt 6) {
+$present = [int][System.Net.ServicePointManager]::SecurityProtocol
+if ($present -ne 0) {
+[System.Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
+}
+}
 }
 
 function Write-NodeJsonFile {
- param([string]$Path, [object]$Value)
-
- $encoding = New-Object System.Text.UTF8Encoding($false)
- [byte[]]$bytes = $encoding.GetBytes((ConvertTo-NodeJson -Value $Value))
- Write-NodeFile -Path $Path -Bytes $bytes
+param([string]$Path, [object]$Value)
+$encoding = New-Object System.Text.UTF8Encoding($false)
+[byte[]]$bytes = $encoding.GetBytes((ConvertTo-NodeJson -Value $Value))
+Write-NodeFile -Path $Path -Bytes $bytes
 }
 
 function New-NodeHns {
- param([object]$Sent)
-
- $packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
- if ($packed -eq '') {
-  return $null
- }
- return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
+param([object]$Sent)
+$packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
+if ($packed -eq '') {
+return $null
+}
+return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
 }
 
 function Invoke-NodeHns {
- param([object]$Block, [string]$What, [object]$Arguments, [object]$Run = $null)
-
- if ($null -eq $Block) {
-  throw "The text that calls HNS was not sent along (the field hns), and '$What' needs it."
- }
- $found = $Block.Invoke($What, $Arguments, $Run)
- return $found[0]
+param([object]$Block, [string]$What, [object]$Arguments, [object]$Run = $null)
+if ($null -eq $Block) {
+throw "The text that calls HNS was not sent along (the field hns), and '$What' needs it."
+}
+$found = $Block.Invoke($What, $Arguments, $Run)
+return $found[0]
 }
 
 function ConvertFrom-NodeJsonElement {
- param([object]$Element)
-
- $kind = [string]$Element.ValueKind
- if ($kind -ceq 'Object') {
-  $map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
-  foreach ($property in $Element.EnumerateObject()) {
-   $map[[string]$property.Name] = ConvertFrom-NodeJsonElement -Element $property.Value
-  }
-  return $map
- }
- if ($kind -ceq 'Array') {
-  $list = New-Object System.Collections.ArrayList
-  foreach ($item in $Element.EnumerateArray()) {
-   $null = $list.Add((ConvertFrom-NodeJsonElement -Element $item))
-  }
-  return , $list.ToArray()
- }
- if ($kind -ceq 'String') {
-  return [string]$Element.GetString()
- }
- if ($kind -ceq 'Number') {
-  $raw = [string]$Element.GetRawText()
-  $number = [int64]0
-  if ([int64]::TryParse($raw, [ref]$number)) {
-   return $number
-  }
-  return [decimal]::Parse($raw, [System.Globalization.NumberStyles]::Float, [System.Globalization.CultureInfo]::InvariantCulture)
- }
- if ($kind -ceq 'True') {
-  return $true
- }
- if ($kind -ceq 'False') {
-  return $false
- }
- return $null
+param([object]$Element)
+$kind = [string]$Element.ValueKind
+if ($kind -ceq 'Object') {
+$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+foreach ($property in $Element.EnumerateObject()) {
+$map[[string]$property.Name] = ConvertFrom-NodeJsonElement -Element $property.Value
+}
+return $map
+}
+if ($kind -ceq 'Array') {
+$list = New-Object System.Collections.ArrayList
+foreach ($item in $Element.EnumerateArray()) {
+$null = $list.Add((ConvertFrom-NodeJsonElement -Element $item))
+}
+return , $list.ToArray()
+}
+if ($kind -ceq 'String') {
+return [string]$Element.GetString()
+}
+if ($kind -ceq 'Number') {
+$raw = [string]$Element.GetRawText()
+$number = [int64]0
+if ([int64]::TryParse($raw, [ref]$number)) {
+return $number
+}
+return [decimal]::Parse($raw, [System.Globalization.NumberStyles]::Float, [System.Globalization.CultureInfo]::InvariantCulture)
+}
+if ($kind -ceq 'True') {
+return $true
+}
+if ($kind -ceq 'False') {
+return $false
+}
+return $null
 }
 
 function ConvertFrom-NodeJson {
- param([string]$Text)
-
- if ($PSVersionTable.PSVersion.Major -ge 6) {
-  $options = New-Object System.Text.Json.JsonDocumentOptions
-  $document = [System.Text.Json.JsonDocument]::Parse($Text, $options)
-  try {
-   return , (ConvertFrom-NodeJsonElement -Element $document.RootElement)
-  }
-  finally {
-   $document.Dispose()
-  }
- }
- Add-Type -AssemblyName System.Web.Extensions
- $serializer = New-Object System.Web.Script.Serialization.JavaScriptSerializer
- $serializer.MaxJsonLength = [int]::MaxValue
- $serializer.RecursionLimit = 100
- return , $serializer.DeserializeObject($Text)
+param([string]$Text)
+if ($PSVersionTable.PSVersion.Major -ge 6) {
+$options = New-Object System.Text.Json.JsonDocumentOptions
+$document = [System.Text.Json.JsonDocument]::Parse($Text, $options)
+try {
+return , (ConvertFrom-NodeJsonElement -Element $document.RootElement)
+}
+finally {
+$document.Dispose()
+}
+}
+Add-Type -AssemblyName System.Web.Extensions
+$serializer = New-Object System.Web.Script.Serialization.JavaScriptSerializer
+$serializer.MaxJsonLength = [int]::MaxValue
+$serializer.RecursionLimit = 100
+return , $serializer.DeserializeObject($Text)
 }
 
 function ConvertFrom-NodePacked {
- param([string]$Text)
-
- $source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
- $gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
- $reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
- try {
-  return [string]$reader.ReadToEnd()
- }
- finally {
-  $reader.Dispose()
- }
+param([string]$Text)
+$source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
+$gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
+$reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
+try {
+return [string]$reader.ReadToEnd()
+}
+finally {
+$reader.Dispose()
+}
 }
 
 function ConvertTo-NodePlain {
- param([object]$Value)
-
- if ($null -eq $Value) {
-  return $null
- }
- if ($Value -is [string] -or $Value -is [char]) {
-  return [string]$Value
- }
- if ($Value -is [bool]) {
-  return [bool]$Value
- }
- if ($Value -is [datetime]) {
-  return [string]$Value.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
- }
- if ($Value -is [enum]) {
-  return [string]$Value
- }
- if ($Value -is [int] -or $Value -is [int16] -or $Value -is [byte] -or $Value -is [uint16]) {
-  return [int]$Value
- }
- if ($Value -is [int64] -or $Value -is [uint32]) {
-  return [int64]$Value
- }
- if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
-  return [decimal]$Value
- }
- if ($Value -is [System.Collections.IDictionary]) {
-  $map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
-  foreach ($entry in $Value.GetEnumerator()) {
-   $item = ConvertTo-NodePlain -Value $entry.Value
-   if ($item -is [array]) {
-    $map[[string]$entry.Key] = [object[]]$item
-   }
-   else {
-    $map[[string]$entry.Key] = $item
-   }
-  }
-  return $map
- }
- if ($Value -is [System.Collections.IEnumerable]) {
-  $list = New-Object System.Collections.ArrayList
-  foreach ($element in $Value) {
-   $item = ConvertTo-NodePlain -Value $element
-   if ($item -is [array]) {
-    $null = $list.Add([object[]]$item)
-   }
-   else {
-    $null = $list.Add($item)
-   }
-  }
-  return , $list.ToArray()
- }
- return [string]$Value
+param([object]$Value)
+if ($null -eq $Value) {
+return $null
+}
+if ($Value -is [string] -or $Value -is [char]) {
+return [string]$Value
+}
+if ($Value -is [bool]) {
+return [bool]$Value
+}
+if ($Value -is [datetime]) {
+return [string]$Value.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+}
+if ($Value -is [enum]) {
+return [string]$Value
+}
+if ($Value -is [int] -or $Value -is [int16] -or $Value -is [byte] -or $Value -is [uint16]) {
+return [int]$Value
+}
+if ($Value -is [int64] -or $Value -is [uint32]) {
+return [int64]$Value
+}
+if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
+return [decimal]$Value
+}
+if ($Value -is [System.Collections.IDictionary]) {
+$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+foreach ($entry in $Value.GetEnumerator()) {
+$item = ConvertTo-NodePlain -Value $entry.Value
+if ($item -is [array]) {
+$map[[string]$entry.Key] = [object[]]$item
+}
+else {
+$map[[string]$entry.Key] = $item
+}
+}
+return $map
+}
+if ($Value -is [System.Collections.IEnumerable]) {
+$list = New-Object System.Collections.ArrayList
+foreach ($element in $Value) {
+$item = ConvertTo-NodePlain -Value $element
+if ($item -is [array]) {
+$null = $list.Add([object[]]$item)
+}
+else {
+$null = $list.Add($item)
+}
+}
+return , $list.ToArray()
+}
+return [string]$Value
 }
 
 function ConvertTo-NodeJson {
- param([object]$Value)
-
- $plain = ConvertTo-NodePlain -Value $Value
- return [string](ConvertTo-Json -InputObject $plain -Depth 20 -Compress)
+param([object]$Value)
+$plain = ConvertTo-NodePlain -Value $Value
+return [string](ConvertTo-Json -InputObject $plain -Depth 20 -Compress)
 }
 
 function Get-NodeArgument {
- param([object]$Map, [string]$Name, [object]$Default = $null)
-
- if ($null -eq $Map -or -not $Map.ContainsKey($Name)) {
-  return , $Default
- }
- $found = $Map[$Name]
- if ($null -eq $found) {
-  return , $Default
- }
- return , $found
+param([object]$Map, [string]$Name, [object]$Default = $null)
+if ($null -eq $Map -or -not $Map.ContainsKey($Name)) {
+return , $Default
+}
+$found = $Map[$Name]
+if ($null -eq $found) {
+return , $Default
+}
+return , $found
 }
 
 function Get-NodeArgumentList {
- param([object]$Map, [string]$Name)
-
- $found = Get-NodeArgument -Map $Map -Name $Name
- if ($null -eq $found) {
-  return , [object[]]@()
- }
- $list = New-Object System.Collections.ArrayList
- foreach ($item in $found) {
-  $null = $list.Add($item)
- }
- return , $list.ToArray()
+param([object]$Map, [string]$Name)
+$found = Get-NodeArgument -Map $Map -Name $Name
+if ($null -eq $found) {
+return , [object[]]@()
+}
+$list = New-Object System.Collections.ArrayList
+foreach ($item in $found) {
+$null = $list.Add($item)
+}
+return , $list.ToArray()
 }
 
 function Test-NodeEqual {
- param([object]$Left, [object]$Right, [bool]$IgnoreCase = $false)
-
- if ($null -eq $Left -or $null -eq $Right) {
-  return [bool]($null -eq $Left -and $null -eq $Right)
- }
- if ($Left -is [string] -or $Right -is [string]) {
-  if ($Left -isnot [string] -or $Right -isnot [string]) {
-   return $false
-  }
-  $comparison = [System.StringComparison]::Ordinal
-  if ($IgnoreCase) {
-   $comparison = [System.StringComparison]::OrdinalIgnoreCase
-  }
-  return [string]::Equals($Left, $Right, $comparison)
- }
- if ($Left -is [bool] -or $Right -is [bool]) {
-  return [bool]($Left -is [bool] -and $Right -is [bool] -and $Left -eq $Right)
- }
- if ($Left -is [System.Collections.IDictionary] -or $Right -is [System.Collections.IDictionary]) {
-  if ($Left -isnot [System.Collections.IDictionary] -or $Right -isnot [System.Collections.IDictionary]) {
-   return $false
-  }
-  $count = 0
-  foreach ($entry in $Left.GetEnumerator()) {
-   $count++
-   $key = [string]$entry.Key
-   if (-not $Right.ContainsKey($key)) {
-    return $false
-   }
-   $loose = $IgnoreCase -and @('sha256', 'content') -cnotcontains $key
-   if (-not (Test-NodeEqual -Left $entry.Value -Right $Right[$key] -IgnoreCase $loose)) {
-    return $false
-   }
-  }
-  return [bool]($count -eq $Right.psbase.Count)
- }
- if ($Left -is [System.Collections.IEnumerable] -or $Right -is [System.Collections.IEnumerable]) {
-  if ($Left -isnot [System.Collections.IEnumerable] -or $Right -isnot [System.Collections.IEnumerable]) {
-   return $false
-  }
-  $first = New-Object System.Collections.ArrayList
-  foreach ($item in $Left) {
-   $null = $first.Add($item)
-  }
-  $second = New-Object System.Collections.ArrayList
-  foreach ($item in $Right) {
-   $null = $second.Add($item)
-  }
-  if ($first.Count -ne $second.Count) {
-   return $false
-  }
-  for ($index = 0; $index -lt $first.Count; $index++) {
-   if (-not (Test-NodeEqual -Left $first[$index] -Right $second[$index] -IgnoreCase $IgnoreCase)) {
-    return $false
-   }
-  }
-  return $true
- }
- return [bool]([decimal]$Left -eq [decimal]$Right)
+param([object]$Left, [object]$Right, [bool]$IgnoreCase = $false)
+if ($null -eq $Left -or $null -eq $Right) {
+return [bool]($null -eq $Left -and $null -eq $Right)
+}
+if ($Left -is [string] -or $Right -is [string]) {
+if ($Left -isnot [string] -or $Right -isnot [string]) {
+return $false
+}
+$comparison = [System.StringComparison]::Ordinal
+if ($IgnoreCase) {
+$comparison = [System.StringComparison]::OrdinalIgnoreCase
+}
+return [string]::Equals($Left, $Right, $comparison)
+}
+if ($Left -is [bool] -or $Right -is [bool]) {
+return [bool]($Left -is [bool] -and $Right -is [bool] -and $Left -eq $Right)
+}
+if ($Left -is [System.Collections.IDictionary] -or $Right -is [System.Collections.IDictionary]) {
+if ($Left -isnot [System.Collections.IDictionary] -or $Right -isnot [System.Collections.IDictionary]) {
+return $false
+}
+$count = 0
+foreach ($entry in $Left.GetEnumerator()) {
+$count++
+$key = [string]$entry.Key
+if (-not $Right.ContainsKey($key)) {
+return $false
+}
+$loose = $IgnoreCase -and @('sha256', 'content') -cnotcontains $key
+if (-not (Test-NodeEqual -Left $entry.Value -Right $Right[$key] -IgnoreCase $loose)) {
+return $false
+}
+}
+return [bool]($count -eq $Right.psbase.Count)
+}
+if ($Left -is [System.Collections.IEnumerable] -or $Right -is [System.Collections.IEnumerable]) {
+if ($Left -isnot [System.Collections.IEnumerable] -or $Right -isnot [System.Collections.IEnumerable]) {
+return $false
+}
+$first = New-Object System.Collections.ArrayList
+foreach ($item in $Left) {
+$null = $first.Add($item)
+}
+$second = New-Object System.Collections.ArrayList
+foreach ($item in $Right) {
+$null = $second.Add($item)
+}
+if ($first.Count -ne $second.Count) {
+return $false
+}
+for ($index = 0; $index -lt $first.Count; $index++) {
+if (-not (Test-NodeEqual -Left $first[$index] -Right $second[$index] -IgnoreCase $IgnoreCase)) {
+return $false
+}
+}
+return $true
+}
+return [bool]([decimal]$Left -eq [decimal]$Right)
 }
 
 function Get-NodeTime {
- param([datetime]$Moment = [datetime]::UtcNow)
-
- return [string]$Moment.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+param([datetime]$Moment = [datetime]::UtcNow)
+return [string]$Moment.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
 }
 
 function Get-NodeException {
- param([object]$Record)
-
- $exception = $Record
- if ($Record -is [System.Management.Automation.ErrorRecord]) {
-  $exception = $Record.Exception
- }
- while ($null -ne $exception.InnerException -and
-  ($exception -is [System.Management.Automation.RuntimeException] -or
-   $exception -is [System.AggregateException] -or
-   $exception -is [System.Reflection.TargetInvocationException] -or
-   @('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
-  $exception = $exception.InnerException
- }
- return $exception
+param([object]$Record)
+$exception = $Record
+if ($Record -is [System.Management.Automation.ErrorRecord]) {
+$exception = $Record.Exception
+}
+while ($null -ne $exception.InnerException -and
+($exception -is [System.Management.Automation.RuntimeException] -or
+$exception -is [System.AggregateException] -or
+$exception -is [System.Reflection.TargetInvocationException] -or
+@('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
+$exception = $exception.InnerException
+}
+return $exception
 }
 
 function Get-NodeErrorCode {
- param([object]$Record)
-
- $exception = Get-NodeException -Record $Record
- if ($exception -is [System.ComponentModel.Win32Exception]) {
-  return [int]$exception.NativeErrorCode
- }
- if ($null -ne $exception.InnerException -and $exception.InnerException -is [System.ComponentModel.Win32Exception]) {
-  return [int]$exception.InnerException.NativeErrorCode
- }
- if (($exception.HResult -shr 16) -eq ([int]0x8007 - 0x10000)) {
-  return [int]($exception.HResult -band 0xFFFF)
- }
- return 0
+param([object]$Record)
+$exception = Get-NodeException -Record $Record
+if ($exception -is [System.ComponentModel.Win32Exception]) {
+return [int]$exception.NativeErrorCode
+}
+if ($null -ne $exception.InnerException -and $exception.InnerException -is [System.ComponentModel.Win32Exception]) {
+return [int]$exception.InnerException.NativeErrorCode
+}
+if (($exception.HResult -shr 16) -eq ([int]0x8007 - 0x10000)) {
+return [int]($exception.HResult -band 0xFFFF)
+}
+return 0
 }
 
 function Get-NodeErrorText {
- param([object]$Record)
-
- $exception = Get-NodeException -Record $Record
- $text = [string]$exception.Message
- return [string]($text -replace '\s+', ' ').Trim()
+param([object]$Record)
+$exception = Get-NodeException -Record $Record
+$text = [string]$exception.Message
+return [string]($text -replace '\s+', ' ').Trim()
 }
 
 function Read-NodeVolumeTable {
- $table = @{}
- foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
-  if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
-   $table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.get_AvailableFreeSpace(); size = [int64]$drive.get_TotalSize() }
-  }
- }
- return $table
+$table = @{}
+foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
+if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
+$table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.get_AvailableFreeSpace(); size = [int64]$drive.get_TotalSize() }
+}
+}
+return $table
 }
 
 function Get-NodeFreeSpace {
- param([string]$Path)
-
- try {
-  $drive = New-Object System.IO.DriveInfo([System.IO.Path]::GetPathRoot([System.IO.Path]::GetFullPath($Path)))
-  return [int64]$drive.get_AvailableFreeSpace()
- }
- catch {
-  return [int64]-1
- }
+param([string]$Path)
+try {
+$drive = New-Object System.IO.DriveInfo([System.IO.Path]::GetPathRoot([System.IO.Path]::GetFullPath($Path)))
+return [int64]$drive.get_AvailableFreeSpace()
+}
+catch {
+return [int64]-1
+}
 }
 
 function Get-NodeBootId {
- if (-not (Test-NodeWindows)) {
-  return [string](Read-NodeText -Path '/proc/sys/kernel/random/boot_id').Trim()
- }
- $prefetch = 'SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
- $counter = [string](Get-NodeRegistryRaw -Key $prefetch -Name 'BootId' -Default '')
- $started = ''
- try {
-  $process = [System.Diagnostics.Process]::GetProcessById(4)
-  $started = Get-NodeProcessStart -Process $process
-  $process.Dispose()
- }
- catch {
-  $null = $_
- }
- if ($counter -eq '' -and $started -eq '') {
-  return ''
- }
- return "$counter/$started"
+if (-not (Test-NodeWindows)) {
+return [string](Read-NodeText -Path '/proc/sys/kernel/random/boot_id').Trim()
+}
+$prefetch = 'SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
+$counter = [string](Get-NodeRegistryRaw -Key $prefetch -Name 'BootId' -Default '')
+$started = ''
+try {
+$process = [System.Diagnostics.Process]::GetProcessById(4)
+$started = Get-NodeProcessStart -Process $process
+$process.Dispose()
+}
+catch {
+$null = $_
+}
+if ($counter -eq '' -and $started -eq '') {
+return ''
+}
+return "$counter/$started"
 }
 
 function Test-NodeElevated {
- if (-not (Test-NodeWindows)) {
-  return $true
- }
- $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
- try {
-  $principal = New-Object System.Security.Principal.WindowsPrincipal($identity)
-  $administrators = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-32-544')
-  return [bool]$principal.IsInRole($administrators)
- }
- finally {
-  $identity.Dispose()
- }
+if (-not (Test-NodeWindows)) {
+return $true
+}
+$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+try {
+$principal = New-Object System.Security.Principal.WindowsPrincipal($identity)
+$administrators = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-32-544')
+return [bool]$principal.IsInRole($administrators)
+}
+finally {
+$identity.Dispose()
+}
 }
 
 function Test-NodeRebootPending {
- $servicing = 'SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending'
- $update = 'SOFTWARE\Microsoft\Windows\CurrentVersion\WindowsUpdate\Auto Update\RebootRequired'
- if ((Test-NodeRegistryKey -Key $servicing) -or (Test-NodeRegistryKey -Key $update)) {
-  return $true
- }
- $names = 'SYSTEM\CurrentControlSet\Control\ComputerName\'
- $active = [string](Get-NodeRegistryRaw -Key ($names + 'ActiveComputerName') -Name 'ComputerName' -Default '')
- $next = [string](Get-NodeRegistryRaw -Key ($names + 'ComputerName') -Name 'ComputerName' -Default '')
- return [bool]($active -ne $next)
+$servicing = 'SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending'
+$update = 'SOFTWARE\Microsoft\Windows\CurrentVersion\WindowsUpdate\Auto Update\RebootRequired'
+if ((Test-NodeRegistryKey -Key $servicing) -or (Test-NodeRegistryKey -Key $update)) {
+return $true
+}
+$names = 'SYSTEM\CurrentControlSet\Control\ComputerName\'
+$active = [string](Get-NodeRegistryRaw -Key ($names + 'ActiveComputerName') -Name 'ComputerName' -Default '')
+$next = [string](Get-NodeRegistryRaw -Key ($names + 'ComputerName') -Name 'ComputerName' -Default '')
+return [bool]($active -ne $next)
 }
 
 function Read-NodeSystem {
- $free = @{}
- $volumes = Read-NodeVolumeTable
- foreach ($entry in $volumes.GetEnumerator()) {
-  $free[[string]$entry.Key] = $entry.Value['free']
- }
- $answer = @{
-  machine = ''
-  boot_id = (Get-NodeBootId)
-  computer_name = [System.Environment]::MachineName
-  os = @{ product = ''; build = 0; revision = 0; installation_type = ''; architecture = '' }
-  elevated = (Test-NodeElevated)
-  user_sid = ''
-  clock = (Get-NodeTime)
-  powershell = [string]$PSVersionTable.PSVersion
-  reboot_pending = $false
-  free_bytes = $free
-  machine_path = [object[]]@()
- }
- if (-not (Test-NodeWindows)) {
-  return $answer
- }
- $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
- $answer['user_sid'] = [string]$identity.User.Value
- $identity.Dispose()
- $answer['machine'] = [string](Get-NodeRegistryRaw -Key 'SOFTWARE\Microsoft\Cryptography' -Name 'MachineGuid' -Default '')
- $answer['reboot_pending'] = Test-NodeRebootPending
- $version = 'SOFTWARE\Microsoft\Windows NT\CurrentVersion'
- $environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
- $architectures = @{ AMD64 = 'amd64'; ARM64 = 'arm64'; x86 = '386' }
- $answer['os'] = @{
-  product = [string](Get-NodeRegistryRaw -Key $version -Name 'ProductName' -Default '')
-  build = [int](Get-NodeRegistryRaw -Key $version -Name 'CurrentBuildNumber' -Default '0')
-  revision = [int](Get-NodeRegistryRaw -Key $version -Name 'UBR' -Default 0)
-  installation_type = [string](Get-NodeRegistryRaw -Key $version -Name 'InstallationType' -Default '')
-  architecture = [string]$architectures[[string](Get-NodeRegistryRaw -Key $environment -Name 'PROCESSOR_ARCHITECTURE' -Default 'AMD64')]
- }
- $answer['machine_path'] = Get-NodeMachinePath
- return $answer
+$free = @{}
+$volumes = Read-NodeVolumeTable
+foreach ($entry in $volumes.GetEnumerator()) {
+$free[[string]$entry.Key] = $entry.Value['free']
+}
+$answer = @{
+machine = ''
+boot_id = (Get-NodeBootId)
+computer_name = [System.Environment]::MachineName
+os = @{ product = ''; build = 0; revision = 0; installation_type = ''; architecture = '' }
+elevated = (Test-NodeElevated)
+user_sid = ''
+clock = (Get-NodeTime)
+powershell = [string]$PSVersionTable.PSVersion
+reboot_pending = $false
+free_bytes = $free
+machine_path = [object[]]@()
+}
+if (-not (Test-NodeWindows)) {
+return $answer
+}
+$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$answer['user_sid'] = [string]$identity.User.Value
+$identity.Dispose()
+$answer['machine'] = [string](Get-NodeRegistryRaw -Key 'SOFTWARE\Microsoft\Cryptography' -Name 'MachineGuid' -Default '')
+$answer['reboot_pending'] = Test-NodeRebootPending
+$version = 'SOFTWARE\Microsoft\Windows NT\CurrentVersion'
+$environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+$architectures = @{ AMD64 = 'amd64'; ARM64 = 'arm64'; x86 = '386' }
+$answer['os'] = @{
+product = [string](Get-NodeRegistryRaw -Key $version -Name 'ProductName' -Default '')
+build = [int](Get-NodeRegistryRaw -Key $version -Name 'CurrentBuildNumber' -Default '0')
+revision = [int](Get-NodeRegistryRaw -Key $version -Name 'UBR' -Default 0)
+installation_type = [string](Get-NodeRegistryRaw -Key $version -Name 'InstallationType' -Default '')
+architecture = [string]$architectures[[string](Get-NodeRegistryRaw -Key $environment -Name 'PROCESSOR_ARCHITECTURE' -Default 'AMD64')]
+}
+$answer['machine_path'] = Get-NodeMachinePath
+return $answer
 }
 
 function Get-NodeMachinePath {
- $environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
- $folders = New-Object System.Collections.ArrayList
- foreach ($folder in ([string](Get-NodeRegistryRaw -Key $environment -Name 'Path' -Default '')).Split(';')) {
-  if ($folder -ne '') {
-   $null = $folders.Add($folder)
-  }
- }
- return , $folders.ToArray()
+$environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+$folders = New-Object System.Collections.ArrayList
+foreach ($folder in ([string](Get-NodeRegistryRaw -Key $environment -Name 'Path' -Default '')).Split(';')) {
+if ($folder -ne '') {
+$null = $folders.Add($folder)
+}
+}
+return , $folders.ToArray()
 }
 
 function Find-NodeOnPath {
- param([string]$Name)
-
- $found = New-Object System.Collections.ArrayList
- $known = @{}
- $separators = [char[]]@([char]47, [char]92)
- foreach ($entry in (Get-NodeMachinePath)) {
-  $folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
-  if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*\x00-\x1f]*$') {
-   continue
-  }
-  $path = $folder.TrimEnd($separators) + [string][char]92 + $Name
-  try {
-   $kind = Get-NodeFileKind -Path $path
-  }
-  catch {
-   continue
-  }
-  if ($known.ContainsKey($path) -or $kind -cne 'file') {
-   continue
-  }
-  $known[$path] = $true
-  $null = $found.Add($path)
- }
- return , $found.ToArray()
+param([string]$Name)
+$found = New-Object System.Collections.ArrayList
+$known = @{}
+$separators = [char[]]@([char]47, [char]92)
+foreach ($entry in (Get-NodeMachinePath)) {
+$folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
+if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*\x00-\x1f]*$') {
+continue
+}
+$path = $folder.TrimEnd($separators) + [string][char]92 + $Name
+try {
+$kind = Get-NodeFileKind -Path $path
+}
+catch {
+continue
+}
+if ($known.ContainsKey($path) -or $kind -cne 'file') {
+continue
+}
+$known[$path] = $true
+$null = $found.Add($path)
+}
+return , $found.ToArray()
 }
 
 function Read-NodeEncryption {
- param([string]$Volume)
-
- $words = @('off', 'on')
- try {
-  $space = 'root/CIMV2/Security/MicrosoftVolumeEncryption'
-  $query = 'SELECT DriveLetter, ProtectionStatus FROM Win32_EncryptableVolume'
-  foreach ($row in @(Get-CimInstance -Namespace $space -Query $query -OperationTimeoutSec 10 -ErrorAction Stop)) {
-   if ([string]$row.DriveLetter -eq $Volume.TrimEnd('\') -and $null -ne $row.ProtectionStatus -and [int]$row.ProtectionStatus -lt 2) {
-    return @{ state = $words[[int]$row.ProtectionStatus] }
-   }
-  }
- }
- catch {
-  $null = $_
- }
- return @{ state = 'unknown' }
+param([string]$Volume)
+$words = @('off', 'on')
+try {
+$space = 'root/CIMV2/Security/MicrosoftVolumeEncryption'
+$query = 'SELECT DriveLetter, ProtectionStatus FROM Win32_EncryptableVolume'
+foreach ($row in @(Get-CimInstance -Namespace $space -Query $query -OperationTimeoutSec 10 -ErrorAction Stop)) {
+if ([string]$row.DriveLetter -eq $Volume.TrimEnd('\') -and $null -ne $row.ProtectionStatus -and [int]$row.ProtectionStatus -lt 2) {
+return @{ state = $words[[int]$row.ProtectionStatus] }
+}
+}
+}
+catch {
+$null = $_
+}
+return @{ state = 'unknown' }
 }
 
 function Get-NodeOption {
- param([object]$Sent, [string]$Name)
-
- $value = $null
- foreach ($entry in $Sent.GetEnumerator()) {
-  $key = [string]$entry.Key
-  if ($key -ceq $Name) {
-   $value = $entry.Value
-  }
-  elseif (-not $key.StartsWith('_ansible_', [System.StringComparison]::Ordinal)) {
-   throw "Unsupported parameter ${key}: the module has the option $Name alone."
-  }
- }
- if ($null -eq $value) {
-  throw "The option $Name is missing."
- }
- return [string]$value
+param([object]$Sent, [string]$Name)
+$value = $null
+foreach ($entry in $Sent.GetEnumerator()) {
+$key = [string]$entry.Key
+if ($key -ceq $Name) {
+$value = $entry.Value
+}
+elseif (-not $key.StartsWith('_ansible_', [System.StringComparison]::Ordinal)) {
+throw "Unsupported parameter ${key}: the module has the option $Name alone."
+}
+}
+if ($null -eq $value) {
+throw "The option $Name is missing."
+}
+return [string]$value
 }
 
 function Test-NodeCheckMode {
- param([object]$Sent)
-
- return [bool](Get-NodeArgument -Map $Sent -Name '_ansible_check_mode' -Default $false)
+param([object]$Sent)
+return [bool](Get-NodeArgument -Map $Sent -Name '_ansible_check_mode' -Default $false)
 }
 
 function Test-NodeVerbose {
- param([object]$Sent)
-
- return [bool]([int](Get-NodeArgument -Map $Sent -Name '_ansible_verbosity' -Default 0) -gt 2)
+param([object]$Sent)
+return [bool]([int](Get-NodeArgument -Map $Sent -Name '_ansible_verbosity' -Default 0) -gt 2)
 }
 
 function New-NodeFailure {
- param([object]$Sent, [object]$Record, [string]$What = '')
-
- $answer = @{ changed = $false; failed = $true; msg = "$What$(Get-NodeErrorText -Record $Record)" }
- if (Test-NodeVerbose -Sent $Sent) {
-  $answer['exception'] = "$([string]$Record)`n$([string]$Record.ScriptStackTrace)"
- }
- return $answer
+param([object]$Sent, [object]$Record, [string]$What = '')
+$answer = @{ changed = $false; failed = $true; msg = "$What$(Get-NodeErrorText -Record $Record)" }
+if (Test-NodeVerbose -Sent $Sent) {
+$answer['exception'] = "$([string]$Record)`n$([string]$Record.ScriptStackTrace)"
+}
+return $answer
 }
 
 function ConvertTo-NodeAnswer {
- param([object]$Sent, [object]$Answer, [string]$Name, [object]$Shown)
-
- if ([bool](Get-NodeArgument -Map $Sent -Name '_ansible_inject_invocation' -Default (Test-NodeVerbose -Sent $Sent))) {
-  $Answer['invocation'] = @{ module_args = @{ $Name = $Shown } }
- }
- return ConvertTo-NodeJson -Value $Answer
+param([object]$Sent, [object]$Answer, [string]$Name, [object]$Shown)
+if ([bool](Get-NodeArgument -Map $Sent -Name '_ansible_inject_invocation' -Default (Test-NodeVerbose -Sent $Sent))) {
+$Answer['invocation'] = @{ module_args = @{ $Name = $Shown } }
+}
+return ConvertTo-NodeJson -Value $Answer
 }
 
 function Get-NodePrefixLength {
- param([System.Net.IPAddress]$Mask)
-
- $ones = 0
- foreach ($byte in $Mask.GetAddressBytes()) {
-  $ones += [System.Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
- }
- return [int]$ones
+param([System.Net.IPAddress]$Mask)
+$ones = 0
+foreach ($byte in $Mask.GetAddressBytes()) {
+$ones += [System.Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
+}
+return [int]$ones
 }
 
 function Get-NodeAddressText {
- param([object[]]$Addresses)
-
- $list = New-Object System.Collections.ArrayList
- foreach ($address in $Addresses) {
-  if ([string]$address.AddressFamily -ceq 'InterNetwork' -and [string]$address -cne '0.0.0.0') {
-   $null = $list.Add([string]$address)
-  }
- }
- return , $list.ToArray()
+param([object[]]$Addresses)
+$list = New-Object System.Collections.ArrayList
+foreach ($address in $Addresses) {
+if ([string]$address.AddressFamily -ceq 'InterNetwork' -and [string]$address -cne '0.0.0.0') {
+$null = $list.Add([string]$address)
+}
+}
+return , $list.ToArray()
 }
 
 function Read-NodeAdapter {
- param([System.Net.NetworkInformation.NetworkInterface]$Interface)
-
- $properties = $Interface.GetIPProperties()
- [byte[]]$mac = $Interface.GetPhysicalAddress().GetAddressBytes()
- $adapter = @{
-  name = [string]$Interface.Name
-  description = [string]$Interface.Description
-  index = 0
-  mac = [System.BitConverter]::ToString($mac)
-  up = [bool]([string]$Interface.OperationalStatus -ceq 'Up')
-  dhcp = $null
-  mtu = 0
- }
- if ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
-  $own = $properties.GetIPv4Properties()
-  $adapter['index'] = [int]$own.Index
-  $adapter['mtu'] = [int]$own.Mtu
-  $adapter['dhcp'] = [bool]$own.IsDhcpEnabled
- }
- elseif ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
-  $own = $properties.GetIPv6Properties()
-  $adapter['index'] = [int]$own.Index
-  $adapter['mtu'] = [int]$own.Mtu
- }
- $addresses = New-Object System.Collections.ArrayList
- foreach ($unicast in $properties.UnicastAddresses) {
-  if ([string]$unicast.Address.AddressFamily -ceq 'InterNetwork') {
-   $prefix = Get-NodePrefixLength -Mask $unicast.IPv4Mask
-   $null = $addresses.Add(@{ address = [string]$unicast.Address; prefix = $prefix })
-  }
- }
- $adapter['ipv4'] = $addresses.ToArray()
- $gateways = New-Object System.Collections.ArrayList
- foreach ($gateway in $properties.GatewayAddresses) {
-  $null = $gateways.Add($gateway.Address)
- }
- $adapter['gateways'] = Get-NodeAddressText -Addresses ($gateways.ToArray())
- $adapter['dns'] = Get-NodeAddressText -Addresses @($properties.DnsAddresses)
- return $adapter
+param([System.Net.NetworkInformation.NetworkInterface]$Interface)
+$properties = $Interface.GetIPProperties()
+[byte[]]$mac = $Interface.GetPhysicalAddress().GetAddressBytes()
+$adapter = @{
+name = [string]$Interface.Name
+description = [string]$Interface.Description
+index = 0
+mac = [System.BitConverter]::ToString($mac)
+up = [bool]([string]$Interface.OperationalStatus -ceq 'Up')
+dhcp = $null
+mtu = 0
+}
+if ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
+$own = $properties.GetIPv4Properties()
+$adapter['index'] = [int]$own.Index
+$adapter['mtu'] = [int]$own.Mtu
+$adapter['dhcp'] = [bool]$own.IsDhcpEnabled
+}
+elseif ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
+$own = $properties.GetIPv6Properties()
+$adapter['index'] = [int]$own.Index
+$adapter['mtu'] = [int]$own.Mtu
+}
+$addresses = New-Object System.Collections.ArrayList
+foreach ($unicast in $properties.UnicastAddresses) {
+if ([string]$unicast.Address.AddressFamily -ceq 'InterNetwork') {
+$prefix = Get-NodePrefixLength -Mask $unicast.IPv4Mask
+$null = $addresses.Add(@{ address = [string]$unicast.Address; prefix = $prefix })
+}
+}
+$adapter['ipv4'] = $addresses.ToArray()
+$gateways = New-Object System.Collections.ArrayList
+foreach ($gateway in $properties.GatewayAddresses) {
+$null = $gateways.Add($gateway.Address)
+}
+$adapter['gateways'] = Get-NodeAddressText -Addresses ($gateways.ToArray())
+$adapter['dns'] = Get-NodeAddressText -Addresses @($properties.DnsAddresses)
+return $adapter
 }
 
 function Get-NodeInterface {
- param([double]$PatienceS)
-
- $watch = [System.Diagnostics.Stopwatch]::StartNew()
- while ($true) {
-  try {
-   return , [System.Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
-  }
-  catch {
-   $failure = $_
-   if ($watch.Elapsed.TotalSeconds -ge $PatienceS) {
-    throw $failure
-   }
-  }
-  [System.Threading.Thread]::Sleep(100)
- }
+param([double]$PatienceS)
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+while ($true) {
+try {
+return , [System.Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
+}
+catch {
+$failure = $_
+if ($watch.Elapsed.TotalSeconds -ge $PatienceS) {
+throw $failure
+}
+}
+[System.Threading.Thread]::Sleep(100)
+}
 }
 
 function Read-NodeAdapterList {
- param([double]$PatienceS = 10)
-
- $list = New-Object System.Collections.ArrayList
- foreach ($interface in (Get-NodeInterface -PatienceS $PatienceS)) {
-  $ip = $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
-   $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
-  if ($ip -and [string]$interface.NetworkInterfaceType -cne 'Loopback') {
-   try {
-    $adapter = Read-NodeAdapter -Interface $interface
-   }
-   catch {
-    $failure = $_
-    if ((Get-NodeException -Record $failure) -isnot [System.Net.NetworkInformation.NetworkInformationException]) {
-     throw $failure
-    }
-    continue
-   }
-   $place = 0
-   while ($place -lt $list.Count -and $list[$place]['index'] -le $adapter['index']) {
-    $place++
-   }
-   $list.Insert($place, $adapter)
-  }
- }
- return , $list.ToArray()
+param([double]$PatienceS = 10)
+$list = New-Object System.Collections.ArrayList
+foreach ($interface in (Get-NodeInterface -PatienceS $PatienceS)) {
+$ip = $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
+$interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
+if ($ip -and [string]$interface.NetworkInterfaceType -cne 'Loopback') {
+try {
+$adapter = Read-NodeAdapter -Interface $interface
+}
+catch {
+$failure = $_
+if ((Get-NodeException -Record $failure) -isnot [System.Net.NetworkInformation.NetworkInformationException]) {
+throw $failure
+}
+continue
+}
+$place = 0
+while ($place -lt $list.Count -and $list[$place]['index'] -le $adapter['index']) {
+$place++
+}
+$list.Insert($place, $adapter)
+}
+}
+return , $list.ToArray()
 }
 
 function Get-NodeSelf {
- $process = [System.Diagnostics.Process]::GetCurrentProcess()
- $self = @{ pid = [int]$process.Id; started = (Get-NodeProcessStart -Process $process) }
- $process.Dispose()
- return $self
+$process = [System.Diagnostics.Process]::GetCurrentProcess()
+$self = @{ pid = [int]$process.Id; started = (Get-NodeProcessStart -Process $process) }
+$process.Dispose()
+return $self
 }
 
 function Test-NodeWorker {
- param([object]$Open)
-
- $id = [int](Get-NodeArgument -Map $Open -Name 'pid' -Default 0)
- if ($id -le 0) {
-  return $false
- }
- $process = $null
- try {
-  $process = [System.Diagnostics.Process]::GetProcessById($id)
-  $seen = Get-NodeProcessStart -Process $process
-  $noted = [string](Get-NodeArgument -Map $Open -Name 'started' -Default '')
-  if ($seen -eq '' -or $noted -eq '') {
-   return $true
-  }
-  $culture = [System.Globalization.CultureInfo]::InvariantCulture
-  $gap = [System.DateTimeOffset]::Parse($seen, $culture) - [System.DateTimeOffset]::Parse($noted, $culture)
-  return [bool]([System.Math]::Abs($gap.TotalSeconds) -le 2)
- }
- catch {
-  return $false
- }
- finally {
-  if ($null -ne $process) {
-   $process.Dispose()
-  }
- }
+param([object]$Open)
+$id = [int](Get-NodeArgument -Map $Open -Name 'pid' -Default 0)
+if ($id -le 0) {
+return $false
+}
+$process = $null
+try {
+$process = [System.Diagnostics.Process]::GetProcessById($id)
+$seen = Get-NodeProcessStart -Process $process
+$noted = [string](Get-NodeArgument -Map $Open -Name 'started' -Default '')
+if ($seen -eq '' -or $noted -eq '') {
+return $true
+}
+$culture = [System.Globalization.CultureInfo]::InvariantCulture
+$gap = [System.DateTimeOffset]::Parse($seen, $culture) - [System.DateTimeOffset]::Parse($noted, $culture)
+return [bool]([System.Math]::Abs($gap.TotalSeconds) -le 2)
+}
+catch {
+return $false
+}
+finally {
+if ($null -ne $process) {
+$process.Dispose()
+}
+}
 }
 
 function Get-NodeUptime {
- return [double]([double][System.Diagnostics.Stopwatch]::GetTimestamp() / [double][System.Diagnostics.Stopwatch]::Frequency)
+return [double]([double][System.Diagnostics.Stopwatch]::GetTimestamp() / [double][System.Diagnostics.Stopwatch]::Frequency)
 }
 
 function Get-NodeOpenAge {
- param([object]$Open)
-
- $uptime = [double](Get-NodeArgument -Map $Open -Name 'uptime_s' -Default (-1))
- if ($uptime -ge 0 -and [string](Get-NodeArgument -Map $Open -Name 'boot_id' -Default '') -ceq [string](Get-NodeBootId)) {
-  return [double][System.Math]::Max(0, (Get-NodeUptime) - $uptime)
- }
- $since = [System.DateTimeOffset]::MinValue
- $text = [string](Get-NodeArgument -Map $Open -Name 'since' -Default '')
- $culture = [System.Globalization.CultureInfo]::InvariantCulture
- if (-not [System.DateTimeOffset]::TryParse($text, $culture, [System.Globalization.DateTimeStyles]::AssumeUniversal, [ref]$since)) {
-  return [double]0
- }
- return [double][System.Math]::Max(0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)
+param([object]$Open)
+$uptime = [double](Get-NodeArgument -Map $Open -Name 'uptime_s' -Default (-1))
+if ($uptime -ge 0 -and [string](Get-NodeArgument -Map $Open -Name 'boot_id' -Default '') -ceq [string](Get-NodeBootId)) {
+return [double][System.Math]::Max(0, (Get-NodeUptime) - $uptime)
+}
+$since = [System.DateTimeOffset]::MinValue
+$text = [string](Get-NodeArgument -Map $Open -Name 'since' -Default '')
+$culture = [System.Globalization.CultureInfo]::InvariantCulture
+if (-not [System.DateTimeOffset]::TryParse($text, $culture, [System.Globalization.DateTimeStyles]::AssumeUniversal, [ref]$since)) {
+return [double]0
+}
+return [double][System.Math]::Max(0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)
 }
 
 function Read-NodeOpen {
- param([string]$StateDir)
-
- $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
- if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ne '') {
-  return $open
- }
- $batches = Join-NodePath -Folder $StateDir -Name 'batches'
- if (-not [System.IO.Directory]::Exists($batches)) {
-  return $null
- }
- foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
-  $path = Join-NodePath -Folder $folder -Name 'batch.json'
-  if (-not [System.IO.File]::Exists($path)) {
-   continue
-  }
-  $id = [string][System.IO.Path]::GetFileName($folder)
-  $entries = Read-NodeJournal -StateDir $StateDir -Id $id
-  if ($null -eq (Find-NodeJournalEntry -Entries $entries -Kind 'intent') -or
-   $null -ne (Find-NodeJournalEntry -Entries $entries -Kind 'outcome')) {
-   continue
-  }
-  $found = @{ id = $id }
-  $opened = Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened' -Default @{}
-  foreach ($field in $opened.GetEnumerator()) {
-   $found[[string]$field.Key] = $field.Value
-  }
-  return $found
- }
- return $null
+param([string]$StateDir)
+$open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ne '') {
+return $open
+}
+$batches = Join-NodePath -Folder $StateDir -Name 'batches'
+if (-not [System.IO.Directory]::Exists($batches)) {
+return $null
+}
+foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
+$path = Join-NodePath -Folder $folder -Name 'batch.json'
+if (-not [System.IO.File]::Exists($path)) {
+continue
+}
+$id = [string][System.IO.Path]::GetFileName($folder)
+$entries = Read-NodeJournal -StateDir $StateDir -Id $id
+if ($null -eq (Find-NodeJournalEntry -Entries $entries -Kind 'intent') -or
+$null -ne (Find-NodeJournalEntry -Entries $entries -Kind 'outcome')) {
+continue
+}
+$found = @{ id = $id }
+$opened = Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened' -Default @{}
+foreach ($field in $opened.GetEnumerator()) {
+$found[[string]$field.Key] = $field.Value
+}
+return $found
+}
+return $null
 }
 
 function Get-NodeRunnerTrouble {
- param([string]$StateDir, [object]$Open)
-
- if ([string](Get-NodeArgument -Map $Open -Name 'mode' -Default 'task') -cne 'task') {
-  return ''
- }
- $starts = 0
- $path = Join-NodePath -Folder $StateDir -Name 'runner-starts.log'
- if ([System.IO.File]::Exists($path)) {
-  $starts = [int](Read-NodeText -Path $path).Split([char[]]@([char]10), [System.StringSplitOptions]::RemoveEmptyEntries).Length
- }
- if ($starts -lt 5 -and ($starts -gt 0 -or (Get-NodeOpenAge -Open $Open) -lt 60)) {
-  return ''
- }
- $cause = Read-NodeRunnerError -StateDir $StateDir
- if ($cause -eq '') {
-  $cause = 'It left no word; look for what stops PowerShell scripts that run as SYSTEM (antivirus, AppLocker, WDAC).'
- }
- return "The scheduled task \winkube\runner has started the runner $starts times without bringing the batch to an end. $cause"
+param([string]$StateDir, [object]$Open)
+if ([string](Get-NodeArgument -Map $Open -Name 'mode' -Default 'task') -cne 'task') {
+return ''
+}
+$starts = 0
+$path = Join-NodePath -Folder $StateDir -Name 'runner-starts.log'
+if ([System.IO.File]::Exists($path)) {
+$starts = [int](Read-NodeText -Path $path).Split([char[]]@([char]10), [System.StringSplitOptions]::RemoveEmptyEntries).Length
+}
+if ($starts -lt 5 -and ($starts -gt 0 -or (Get-NodeOpenAge -Open $Open) -lt 60)) {
+return ''
+}
+$cause = Read-NodeRunnerError -StateDir $StateDir
+if ($cause -eq '') {
+$cause = 'It left no word; look for what stops PowerShell scripts that run as SYSTEM (antivirus, AppLocker, WDAC).'
+}
+return "The scheduled task \winkube\runner has started the runner $starts times without bringing the batch to an end. $cause"
 }
 
 function Read-NodeBlock {
- param([string]$StateDir)
-
- $path = Join-NodePath -Folder $StateDir -Name 'blocked.json'
- if (-not [System.IO.File]::Exists($path)) {
-  return $null
- }
- $blocked = Read-NodeDocument -Path $path
- $id = [string](Get-NodeArgument -Map $blocked -Name 'id' -Default '')
- if ($id -ne '') {
-  return @{ id = $id; error = (Get-NodeArgument -Map $blocked -Name 'error') }
- }
- $id = '0' * 32
- $batches = Join-NodePath -Folder $StateDir -Name 'batches'
- if ([System.IO.Directory]::Exists($batches)) {
-  foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
-   $name = [string][System.IO.Path]::GetFileName($folder)
-   $entry = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $StateDir -Id $name) -Kind 'outcome'
-   if ([string](Get-NodeArgument -Map $entry -Name 'outcome' -Default '') -ceq 'undo_failed') {
-    $id = $name
-   }
-  }
- }
- return @{ id = $id; error = @{ message = "$path is damaged, so what could not be rolled back is no longer known." } }
+param([string]$StateDir)
+$path = Join-NodePath -Folder $StateDir -Name 'blocked.json'
+if (-not [System.IO.File]::Exists($path)) {
+return $null
+}
+$blocked = Read-NodeDocument -Path $path
+$id = [string](Get-NodeArgument -Map $blocked -Name 'id' -Default '')
+if ($id -ne '') {
+return @{ id = $id; error = (Get-NodeArgument -Map $blocked -Name 'error') }
+}
+$id = '0' * 32
+$batches = Join-NodePath -Folder $StateDir -Name 'batches'
+if ([System.IO.Directory]::Exists($batches)) {
+foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
+$name = [string][System.IO.Path]::GetFileName($folder)
+$entry = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $StateDir -Id $name) -Kind 'outcome'
+if ([string](Get-NodeArgument -Map $entry -Name 'outcome' -Default '') -ceq 'undo_failed') {
+$id = $name
+}
+}
+}
+return @{ id = $id; error = @{ message = "$path is damaged, so what could not be rolled back is no longer known." } }
 }
 
 function Block-NodeBatch {
- param([string]$StateDir, [object]$Open, [string]$Message)
-
- $id = [string](Get-NodeArgument -Map $Open -Name 'id' -Default '')
- $batch = Read-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $id) -Name 'batch.json')
- $document = @{
-  id = $id
-  component = [string](Get-NodeArgument -Map $batch -Name 'component' -Default '')
-  error = @{ message = $Message }
-  at = (Get-NodeTime)
- }
- Write-NodeJsonFile -Path (Join-NodePath -Folder $StateDir -Name 'blocked.json') -Value $document
+param([string]$StateDir, [object]$Open, [string]$Message)
+$id = [string](Get-NodeArgument -Map $Open -Name 'id' -Default '')
+$batch = Read-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $id) -Name 'batch.json')
+$document = @{
+id = $id
+component = [string](Get-NodeArgument -Map $batch -Name 'component' -Default '')
+error = @{ message = $Message }
+at = (Get-NodeTime)
+}
+Write-NodeJsonFile -Path (Join-NodePath -Folder $StateDir -Name 'blocked.json') -Value $document
 }
 
 function Confirm-NodeBlock {
- param([string]$StateDir, [string]$Id)
-
- $blocked = Read-NodeBlock -StateDir $StateDir
- if ([string](Get-NodeArgument -Map $blocked -Name 'id' -Default '') -cne $Id) {
-  return 'unknown'
- }
- $open = Read-NodeOpen -StateDir $StateDir
- if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ceq $Id) {
-  $lock = Enter-NodeLock -StateDir $StateDir -WaitMs 10000
-  if ($null -eq $lock) {
-   throw "The runner is working on batch $Id again. Run once more when it is done."
-  }
-  try {
-   New-NodeFolder -Path (Get-NodeBatchFolder -StateDir $StateDir -Id $Id)
-   $entry = @{ e = 'outcome'; outcome = 'undo_failed'; error = $blocked['error'] }
-   Add-NodeJournalEntry -StateDir $StateDir -Id $Id -Entry $entry
-   Close-NodeBatch -StateDir $StateDir -Id $Id -Mode ([string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task'))
-  }
-  finally {
-   $lock.Dispose()
-  }
- }
- Remove-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'blocked.json')
- return 'done'
+param([string]$StateDir, [string]$Id)
+$blocked = Read-NodeBlock -StateDir $StateDir
+if ([string](Get-NodeArgument -Map $blocked -Name 'id' -Default '') -cne $Id) {
+return 'unknown'
+}
+$open = Read-NodeOpen -StateDir $StateDir
+if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ceq $Id) {
+$lock = Enter-NodeLock -StateDir $StateDir -WaitMs 10000
+if ($null -eq $lock) {
+throw "The runner is working on batch $Id again. Run once more when it is done."
+}
+try {
+New-NodeFolder -Path (Get-NodeBatchFolder -StateDir $StateDir -Id $Id)
+$entry = @{ e = 'outcome'; outcome = 'undo_failed'; error = $blocked['error'] }
+Add-NodeJournalEntry -StateDir $StateDir -Id $Id -Entry $entry
+Close-NodeBatch -StateDir $StateDir -Id $Id -Mode ([string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task'))
+}
+finally {
+$lock.Dispose()
+}
+}
+Remove-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'blocked.json')
+return 'done'
 }
 
 function Get-NodeProcessPath {
- param([System.Diagnostics.Process]$Process)
-
- try {
-  $module = $Process.MainModule
-  if ($null -ne $module) {
-   return [string]$module.FileName
-  }
- }
- catch {
-  $null = $_
- }
- return $null
+param([System.Diagnostics.Process]$Process)
+try {
+$module = $Process.MainModule
+if ($null -ne $module) {
+return [string]$module.FileName
+}
+}
+catch {
+$null = $_
+}
+return $null
 }
 
 function Test-NodeNoProgram {
- param([string]$Path)
-
- try {
-  $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Write,
-   [System.IO.FileShare]'ReadWrite, Delete')
-  $stream.Dispose()
-  return $true
- }
- catch {
-  return [bool](@(2, 3) -contains (Get-NodeErrorCode -Record $_))
- }
+param([string]$Path)
+try {
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Write,
+[System.IO.FileShare]'ReadWrite, Delete')
+$stream.Dispose()
+return $true
+}
+catch {
+return [bool](@(2, 3) -contains (Get-NodeErrorCode -Record $_))
+}
 }
 
 function Get-NodeHolder {
- param([string]$Path)
-
- $wanted = [System.IO.Path]::GetFullPath($Path)
- $ids = New-Object System.Collections.ArrayList
- foreach ($process in [System.Diagnostics.Process]::GetProcesses()) {
-  $found = Get-NodeProcessPath -Process $process
-  if ($null -ne $found -and [string]::Equals($found, $wanted, [System.StringComparison]::OrdinalIgnoreCase)) {
-   $null = $ids.Add([int]$process.Id)
-  }
-  $process.Dispose()
- }
- if ($ids.Count -gt 0 -and (Test-NodeNoProgram -Path $wanted)) {
-  return , [object[]]@()
- }
- $ids.Sort()
- return , $ids.ToArray()
+param([string]$Path)
+$wanted = [System.IO.Path]::GetFullPath($Path)
+$ids = New-Object System.Collections.ArrayList
+foreach ($process in [System.Diagnostics.Process]::GetProcesses()) {
+$found = Get-NodeProcessPath -Process $process
+if ($null -ne $found -and [string]::Equals($found, $wanted, [System.StringComparison]::OrdinalIgnoreCase)) {
+$null = $ids.Add([int]$process.Id)
+}
+$process.Dispose()
+}
+if ($ids.Count -gt 0 -and (Test-NodeNoProgram -Path $wanted)) {
+return , [object[]]@()
+}
+$ids.Sort()
+return , $ids.ToArray()
 }
 
 function Get-NodeProcessStart {
- param([System.Diagnostics.Process]$Process)
-
- try {
-  $started = $Process.StartTime
-  if ($null -ne $started) {
-   return Get-NodeTime -Moment $started
-  }
- }
- catch {
-  $null = $_
- }
- return ''
+param([System.Diagnostics.Process]$Process)
+try {
+$started = $Process.StartTime
+if ($null -ne $started) {
+return Get-NodeTime -Moment $started
+}
+}
+catch {
+$null = $_
+}
+return ''
 }
 
 function Read-NodeProcessList {
- param([object[]]$Names)
-
- $list = New-Object System.Collections.ArrayList
- foreach ($process in @([System.Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
-  $name = [string]$process.ProcessName
-  if (Test-NodeWindows) {
-   $name = $name + '.exe'
-  }
-  if ($Names -contains $name) {
-   $null = $list.Add(@{
-     pid = [int]$process.Id
-     name = $name
-     path = Get-NodeProcessPath -Process $process
-     started = Get-NodeProcessStart -Process $process
-    })
-  }
-  $process.Dispose()
- }
- return , $list.ToArray()
+param([object[]]$Names)
+$list = New-Object System.Collections.ArrayList
+foreach ($process in @([System.Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
+$name = [string]$process.ProcessName
+if (Test-NodeWindows) {
+$name = $name + '.exe'
+}
+if ($Names -contains $name) {
+$null = $list.Add(@{
+pid = [int]$process.Id
+name = $name
+path = Get-NodeProcessPath -Process $process
+started = Get-NodeProcessStart -Process $process
+})
+}
+$process.Dispose()
+}
+return , $list.ToArray()
 }
 
 function New-NodeHashCache {
- param([string]$StateDir)
-
- $cache = @{ path = ''; entries = @{}; changed = $false }
- if ($StateDir -eq '') {
-  return $cache
- }
- try {
-  if ((Get-NodeFileKind -Path $StateDir) -cne 'directory') {
-   return $cache
-  }
-  if ((Test-NodeWindows) -and @('S-1-5-18', 'S-1-5-32-544') -notcontains (Get-NodeOwner -Path $StateDir)) {
-   return $cache
-  }
-  $cache['path'] = Join-NodePath -Folder $StateDir -Name 'hashes.json'
-  if ([System.IO.File]::Exists($cache['path'])) {
-   $known = ConvertFrom-NodeJson -Text (Read-NodeText -Path $cache['path'])
-   foreach ($entry in $known.GetEnumerator()) {
-    $cache['entries'][[string]$entry.Key] = $entry.Value
-   }
-  }
- }
- catch {
-  $cache['entries'] = @{}
- }
- return $cache
+param([string]$StateDir)
+$cache = @{ path = ''; entries = @{}; changed = $false }
+if ($StateDir -eq '') {
+return $cache
+}
+try {
+if ((Get-NodeFileKind -Path $StateDir) -cne 'directory') {
+return $cache
+}
+if ((Test-NodeWindows) -and @('S-1-5-18', 'S-1-5-32-544') -notcontains (Get-NodeOwner -Path $StateDir)) {
+return $cache
+}
+$cache['path'] = Join-NodePath -Folder $StateDir -Name 'hashes.json'
+if ([System.IO.File]::Exists($cache['path'])) {
+$known = ConvertFrom-NodeJson -Text (Read-NodeText -Path $cache['path'])
+foreach ($entry in $known.GetEnumerator()) {
+$cache['entries'][[string]$entry.Key] = $entry.Value
+}
+}
+}
+catch {
+$cache['entries'] = @{}
+}
+return $cache
 }
 
 function Save-NodeHashCache {
- param([hashtable]$Cache)
-
- if (-not $Cache['changed'] -or $Cache['path'] -eq '') {
-  return
- }
- try {
-  Write-NodeJsonFile -Path $Cache['path'] -Value $Cache['entries']
- }
- catch {
-  $null = $_
- }
+param([hashtable]$Cache)
+if (-not $Cache['changed'] -or $Cache['path'] -eq '') {
+return
+}
+try {
+Write-NodeJsonFile -Path $Cache['path'] -Value $Cache['entries']
+}
+catch {
+$null = $_
+}
 }
 
 function Get-NodeCachedHash {
- param([hashtable]$Cache, [System.IO.FileInfo]$Item, [bool]$Fresh)
-
- $key = $Item.FullName.ToLowerInvariant()
- $written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
- $id = Get-NodeTime -Moment $Item.CreationTimeUtc
- if (-not $Fresh -and $Cache['entries'].ContainsKey($key)) {
-  $known = $Cache['entries'][$key]
-  if ([int64](Get-NodeArgument -Map $known -Name 'size' -Default (-1)) -eq $Item.Length -and
-   [string](Get-NodeArgument -Map $known -Name 'written') -ceq $written -and
-   [string](Get-NodeArgument -Map $known -Name 'file_id') -ceq $id) {
-   return [string]$known['sha256']
-  }
- }
- $hash = Get-NodeFileHash -Path $Item.FullName
- if (([datetime]::UtcNow - $Item.LastWriteTimeUtc).TotalSeconds -ge 2) {
-  $Cache['entries'][$key] = @{ size = $Item.Length; written = $written; file_id = $id; sha256 = $hash }
-  $Cache['changed'] = $true
- }
- return $hash
+param([hashtable]$Cache, [System.IO.FileInfo]$Item, [bool]$Fresh)
+$key = $Item.FullName.ToLowerInvariant()
+$written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
+$id = Get-NodeTime -Moment $Item.CreationTimeUtc
+if (-not $Fresh -and $Cache['entries'].ContainsKey($key)) {
+$known = $Cache['entries'][$key]
+if ([int64](Get-NodeArgument -Map $known -Name 'size' -Default (-1)) -eq $Item.Length -and
+[string](Get-NodeArgument -Map $known -Name 'written') -ceq $written -and
+[string](Get-NodeArgument -Map $known -Name 'file_id') -ceq $id) {
+return [string]$known['sha256']
+}
+}
+$hash = Get-NodeFileHash -Path $Item.FullName
+if (([datetime]::UtcNow - $Item.LastWriteTimeUtc).TotalSeconds -ge 2) {
+$Cache['entries'][$key] = @{ size = $Item.Length; written = $written; file_id = $id; sha256 = $hash }
+$Cache['changed'] = $true
+}
+return $hash
 }
 
 function Read-NodeFile {
- param([object]$Query, [hashtable]$Cache)
-
- $path = [string]$Query['path']
- $kind = Get-NodeFileKind -Path $path
- if ($kind -ceq 'absent') {
-  return @{ exists = $false }
- }
- $item = New-Object System.IO.FileInfo($path)
- $answer = @{ exists = $true; kind = $kind; size = 0; written = (Get-NodeTime -Moment $item.LastWriteTimeUtc) }
- if ($kind -ceq 'file') {
-  $answer['size'] = $item.Length
-  if ([bool](Get-NodeArgument -Map $Query -Name 'sha256' -Default $false)) {
-   $fresh = [bool](Get-NodeArgument -Map $Query -Name 'fresh' -Default $false)
-   $answer['sha256'] = Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $fresh
-  }
-  if ([bool](Get-NodeArgument -Map $Query -Name 'version' -Default $false)) {
-   $version = [System.Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
-   $answer['version'] = $null
-   if (-not [string]::IsNullOrEmpty($version)) {
-    $answer['version'] = $version.Trim()
-   }
-  }
-  $limit = [int64](Get-NodeArgument -Map $Query -Name 'content_limit' -Default 0)
-  if ($limit -gt 0) {
-   $answer['content'] = $null
-   if ($item.Length -le $limit) {
-    $answer['content'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $path))
-   }
-  }
-  $beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
-  if ($beginning -gt 0) {
-   $answer['head'] = [System.Convert]::ToBase64String((Read-NodeHead -Path $path -Count $beginning))
-  }
-  $end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
-  if ($end -gt 0) {
-   $answer['tail'] = [System.Convert]::ToBase64String((Read-NodeTail -Path $path -Count $end))
-  }
-  if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
-   $answer['holders'] = Get-NodeHolder -Path $path
-  }
- }
- if ([bool](Get-NodeArgument -Map $Query -Name 'sddl' -Default $false)) {
-  $answer['sddl'] = Get-NodeSddl -Path $path
- }
- if ($kind -ceq 'directory' -and [bool](Get-NodeArgument -Map $Query -Name 'entries' -Default $false)) {
-  $names = New-Object System.Collections.ArrayList
-  foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($path)) {
-   $null = $names.Add([System.IO.Path]::GetFileName($entry))
-  }
-  [string[]]$sorted = $names.ToArray()
-  [System.Array]::Sort($sorted, [System.StringComparer]::OrdinalIgnoreCase)
-  $answer['entries'] = [object[]]@($sorted)
- }
- return $answer
+param([object]$Query, [hashtable]$Cache)
+$path = [string]$Query['path']
+$kind = Get-NodeFileKind -Path $path
+if ($kind -ceq 'absent') {
+return @{ exists = $false }
+}
+$item = New-Object System.IO.FileInfo($path)
+$answer = @{ exists = $true; kind = $kind; size = 0; written = (Get-NodeTime -Moment $item.LastWriteTimeUtc) }
+if ($kind -ceq 'file') {
+$answer['size'] = $item.Length
+if ([bool](Get-NodeArgument -Map $Query -Name 'sha256' -Default $false)) {
+$fresh = [bool](Get-NodeArgument -Map $Query -Name 'fresh' -Default $false)
+$answer['sha256'] = Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $fresh
+}
+if ([bool](Get-NodeArgument -Map $Query -Name 'version' -Default $false)) {
+$version = [System.Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
+$answer['version'] = $null
+if (-not [string]::IsNullOrEmpty($version)) {
+$answer['version'] = $version.Trim()
+}
+}
+$limit = [int64](Get-NodeArgument -Map $Query -Name 'content_limit' -Default 0)
+if ($limit -gt 0) {
+$answer['content'] = $null
+if ($item.Length -le $limit) {
+$answer['content'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $path))
+}
+}
+$beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
+if ($beginning -gt 0) {
+$answer['head'] = [System.Convert]::ToBase64String((Read-NodeHead -Path $path -Count $beginning))
+}
+$end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
+if ($end -gt 0) {
+$answer['tail'] = [System.Convert]::ToBase64String((Read-NodeTail -Path $path -Count $end))
+}
+if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
+$answer['holders'] = Get-NodeHolder -Path $path
+}
+}
+if ([bool](Get-NodeArgument -Map $Query -Name 'sddl' -Default $false)) {
+$answer['sddl'] = Get-NodeSddl -Path $path
+}
+if ($kind -ceq 'directory' -and [bool](Get-NodeArgument -Map $Query -Name 'entries' -Default $false)) {
+$names = New-Object System.Collections.ArrayList
+foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($path)) {
+$null = $names.Add([System.IO.Path]::GetFileName($entry))
+}
+[string[]]$sorted = $names.ToArray()
+[System.Array]::Sort($sorted, [System.StringComparer]::OrdinalIgnoreCase)
+$answer['entries'] = [object[]]@($sorted)
+}
+return $answer
 }
 
 function Read-NodeOnPath {
- param([string]$Name, [hashtable]$Cache)
-
- $found = New-Object System.Collections.ArrayList
- foreach ($path in (Find-NodeOnPath -Name $Name)) {
-  $item = New-Object System.IO.FileInfo([string]$path)
-  $null = $found.Add(@{ path = [string]$path; sha256 = (Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $false) })
- }
- return , $found.ToArray()
+param([string]$Name, [hashtable]$Cache)
+$found = New-Object System.Collections.ArrayList
+foreach ($path in (Find-NodeOnPath -Name $Name)) {
+$item = New-Object System.IO.FileInfo([string]$path)
+$null = $found.Add(@{ path = [string]$path; sha256 = (Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $false) })
+}
+return , $found.ToArray()
 }
 
 function Find-NodePipe {
- param([string]$Name)
-
- $torn = 0
- try {
-  $list = [System.IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
-  while ($torn -lt 100) {
-   try {
-    if (-not $list.MoveNext()) {
-     break
-    }
-   }
-   catch {
-    $torn++
-    continue
-   }
-   if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [System.StringComparison]::OrdinalIgnoreCase)) {
-    return $true
-   }
-  }
- }
- catch {
-  $torn++
- }
- if ($torn -gt 0) {
-  return $null
- }
- return $false
+param([string]$Name)
+$torn = 0
+try {
+$list = [System.IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
+while ($torn -lt 100) {
+try {
+if (-not $list.MoveNext()) {
+break
+}
+}
+catch {
+$torn++
+continue
+}
+if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [System.StringComparison]::OrdinalIgnoreCase)) {
+return $true
+}
+}
+}
+catch {
+$torn++
+}
+if ($torn -gt 0) {
+return $null
+}
+return $false
 }
 
 function Test-NodePipe {
- param([string]$Name)
-
- $short = $Name
- foreach ($prefix in @('\\.\pipe\', 'npipe:////./pipe/', '//./pipe/')) {
-  if ($short.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase)) {
-   $short = $short.Substring($prefix.Length)
-  }
- }
- $seen = Find-NodePipe -Name $short
- if ($null -ne $seen) {
-  return [bool]$seen
- }
- $client = New-Object System.IO.Pipes.NamedPipeClientStream('.', $short, [System.IO.Pipes.PipeDirection]::InOut)
- try {
-  $client.Connect(200)
-  return $true
- }
- catch {
-  return [bool]((Get-NodeException -Record $_) -is [System.UnauthorizedAccessException])
- }
- finally {
-  $client.Dispose()
- }
+param([string]$Name)
+$short = $Name
+foreach ($prefix in @('\\.\pipe\', 'npipe:////./pipe/', '//./pipe/')) {
+if ($short.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase)) {
+$short = $short.Substring($prefix.Length)
+}
+}
+$seen = Find-NodePipe -Name $short
+if ($null -ne $seen) {
+return [bool]$seen
+}
+$client = New-Object System.IO.Pipes.NamedPipeClientStream('.', $short, [System.IO.Pipes.PipeDirection]::InOut)
+try {
+$client.Connect(200)
+return $true
+}
+catch {
+return [bool]((Get-NodeException -Record $_) -is [System.UnauthorizedAccessException])
+}
+finally {
+$client.Dispose()
+}
 }
 
 function Read-NodeHttp {
- param([string]$Url, [int]$TimeoutMs)
-
- if ($PSVersionTable.PSVersion.Major -lt 6) {
-  Add-Type -AssemblyName System.Net.Http
- }
- Set-NodeTls
- $handler = New-Object System.Net.Http.HttpClientHandler
- $handler.UseProxy = $false
- $handler.AllowAutoRedirect = $false
- $client = New-Object System.Net.Http.HttpClient($handler)
- $response = $null
- try {
-  $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
-  $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-  $headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
-  $response = $headers.GetAwaiter().GetResult()
-  $opening = $response.Content.ReadAsStreamAsync()
-  $stream = $opening.GetAwaiter().GetResult()
-  [byte[]]$buffer = New-Object 'byte[]' 2048
-  $filled = 0
-  while ($filled -lt $buffer.Length) {
-   $reading = $stream.ReadAsync($buffer, $filled, $buffer.Length - $filled)
-   if (-not $reading.Wait($TimeoutMs)) {
-    break
-   }
-   $count = [int]$reading.Result
-   if ($count -eq 0) {
-    break
-   }
-   $filled += $count
-  }
-  return @{ status = [int]$response.StatusCode; body = [System.Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
- }
- catch {
-  $failure = $_
-  if ((Get-NodeException -Record $failure) -is [System.OperationCanceledException]) {
-   return @{ status = 0; error = "$Url gave no answer within $TimeoutMs ms." }
-  }
-  return @{ status = 0; error = (Get-NodeErrorText -Record $failure) }
- }
- finally {
-  if ($null -ne $response) {
-   $response.Dispose()
-  }
-  $client.Dispose()
- }
+param([string]$Url, [int]$TimeoutMs)
+if ($PSVersionTable.PSVersion.Major -lt 6) {
+Add-Type -AssemblyName System.Net.Http
+}
+Set-NodeTls
+$handler = New-Object System.Net.Http.HttpClientHandler
+$handler.UseProxy = $false
+$handler.AllowAutoRedirect = $false
+$client = New-Object System.Net.Http.HttpClient($handler)
+$response = $null
+try {
+$client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
+$null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
+$headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$response = $headers.GetAwaiter().GetResult()
+$opening = $response.Content.ReadAsStreamAsync()
+$stream = $opening.GetAwaiter().GetResult()
+[byte[]]$buffer = New-Object 'byte[]' 2048
+$filled = 0
+while ($filled -lt $buffer.Length) {
+$reading = $stream.ReadAsync($buffer, $filled, $buffer.Length - $filled)
+if (-not $reading.Wait($TimeoutMs)) {
+break
+}
+$count = [int]$reading.Result
+if ($count -eq 0) {
+break
+}
+$filled += $count
+}
+return @{ status = [int]$response.StatusCode; body = [System.Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
+}
+catch {
+$failure = $_
+if ((Get-NodeException -Record $failure) -is [System.OperationCanceledException]) {
+return @{ status = 0; error = "$Url gave no answer within $TimeoutMs ms." }
+}
+return @{ status = 0; error = (Get-NodeErrorText -Record $failure) }
+}
+finally {
+if ($null -ne $response) {
+$response.Dispose()
+}
+$client.Dispose()
+}
 }
 
 function Get-NodeTask {
- param([string]$Path)
-
- $cut = $Path.LastIndexOf('\')
- $folderPath = '\'
- if ($cut -gt 0) {
-  $folderPath = $Path.Substring(0, $cut)
- }
- $scheduler = New-Object -ComObject Schedule.Service
- $scheduler.Connect()
- try {
-  $folder = $scheduler.GetFolder($folderPath)
-  return $folder.GetTask($Path.Substring($cut + 1))
- }
- catch {
-  $failure = $_
-  if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
-   return $null
-  }
-  throw $failure
- }
+param([string]$Path)
+$cut = $Path.LastIndexOf('\')
+$folderPath = '\'
+if ($cut -gt 0) {
+$folderPath = $Path.Substring(0, $cut)
+}
+$scheduler = New-Object -ComObject Schedule.Service
+$scheduler.Connect()
+try {
+$folder = $scheduler.GetFolder($folderPath)
+return $folder.GetTask($Path.Substring($cut + 1))
+}
+catch {
+$failure = $_
+if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
+return $null
+}
+throw $failure
+}
 }
 
 function Read-NodeTask {
- param([string]$Path)
-
- $task = Get-NodeTask -Path $Path
- if ($null -eq $task) {
-  return @{ exists = $false }
- }
- $words = @('disabled', 'disabled', 'queued', 'ready', 'running')
- return @{ exists = $true; enabled = [bool]$task.Enabled; state = $words[[int]$task.State] }
+param([string]$Path)
+$task = Get-NodeTask -Path $Path
+if ($null -eq $task) {
+return @{ exists = $false }
+}
+$words = @('disabled', 'disabled', 'queued', 'ready', 'running')
+return @{ exists = $true; enabled = [bool]$task.Enabled; state = $words[[int]$task.State] }
 }
 
 function Read-NodeCertificate {
- param([string]$Path)
-
- try {
-  $text = Read-NodeText -Path $Path
- }
- catch {
-  $failure = $_
-  if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
-   return @{ exists = $false }
-  }
-  if ([System.IO.Directory]::Exists($Path)) {
-   throw "$Path is a folder, not a PEM file."
-  }
-  throw $failure
- }
- $block = [regex]::Match($text, '-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----')
- if (-not $block.Success) {
-  throw "$Path holds no certificate: there is no PEM block BEGIN CERTIFICATE."
- }
- try {
-  [byte[]]$bytes = [System.Convert]::FromBase64String($block.Groups[1].Value)
-  $certificate = New-Object System.Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
- }
- catch {
-  throw "The certificate in $Path is damaged: $(Get-NodeErrorText -Record $_)"
- }
- try {
-  return @{
-   exists = $true
-   subject = [string]$certificate.Subject
-   issuer = [string]$certificate.Issuer
-   not_before = (Get-NodeTime -Moment $certificate.NotBefore)
-   not_after = (Get-NodeTime -Moment $certificate.NotAfter)
-   thumbprint = [string]$certificate.Thumbprint
-  }
- }
- finally {
-  $certificate.Dispose()
- }
+param([string]$Path)
+try {
+$text = Read-NodeText -Path $Path
+}
+catch {
+$failure = $_
+if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
+return @{ exists = $false }
+}
+if ([System.IO.Directory]::Exists($Path)) {
+throw "$Path is a folder, not a PEM file."
+}
+throw $failure
+}
+$block = [regex]::Match($text, '-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----')
+if (-not $block.Success) {
+throw "$Path holds no certificate: there is no PEM block BEGIN CERTIFICATE."
+}
+try {
+[byte[]]$bytes = [System.Convert]::FromBase64String($block.Groups[1].Value)
+$certificate = New-Object System.Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
+}
+catch {
+throw "The certificate in $Path is damaged: $(Get-NodeErrorText -Record $_)"
+}
+try {
+return @{
+exists = $true
+subject = [string]$certificate.Subject
+issuer = [string]$certificate.Issuer
+not_before = (Get-NodeTime -Moment $certificate.NotBefore)
+not_after = (Get-NodeTime -Moment $certificate.NotAfter)
+thumbprint = [string]$certificate.Thumbprint
+}
+}
+finally {
+$certificate.Dispose()
+}
 }
 
 function Read-NodeAnswer {
- param([object]$Query, [hashtable]$Cache, [object]$Hns)
-
- $op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
- switch -CaseSensitive ($op) {
-  'system' { return Read-NodeSystem }
-  'services' {
-   $services = Read-NodeServiceList -Names (Get-NodeArgumentList -Map $Query -Name 'names')
-   foreach ($service in $services) {
-    Hide-NodeServiceValue -Service $service
-   }
-   return , $services
-  }
-  'service' { return Read-NodeService -Name ([string]$Query['name']) }
-  'file' { return Read-NodeFile -Query $Query -Cache $Cache }
-  'registry' {
-   $name = Get-NodeArgument -Map $Query -Name 'name'
-   $asked = @{
-    Path = [string]$Query['path']
-    Single = ($null -ne $name)
-    Name = [string]$name
-    Tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
-    Containing = (Get-NodeArgumentList -Map $Query -Name 'containing')
-   }
-   $value = Read-NodeRegistry @asked
-   if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {
-    $value['fingerprint'] = Get-NodeFingerprint -Entry (([string]$name).ToUpperInvariant() + '=' + [string]$value['value'])
-    $null = $value.Remove('value')
-   }
-   return $value
-  }
-  'pipe' { return @{ exists = (Test-NodePipe -Name ([string]$Query['name'])) } }
-  'processes' { return , (Read-NodeProcessList -Names (Get-NodeArgumentList -Map $Query -Name 'names')) }
-  'http' {
-   $service = [string](Get-NodeArgument -Map $Query -Name 'service' -Default '')
-   if ($service -ne '' -and (Get-NodeServiceState -Name $service) -ne 'running') {
-    return @{ status = 0; error = "The service $service does not run." }
-   }
-   $timeout = [int](Get-NodeArgument -Map $Query -Name 'timeout_ms' -Default 2000)
-   return Read-NodeHttp -Url ([string]$Query['url']) -TimeoutMs $timeout
-  }
-  'task' { return Read-NodeTask -Path ([string]$Query['path']) }
-  'volumes' { return Read-NodeVolumeTable }
-  'adapters' { return , (Read-NodeAdapterList) }
-  'hns' { return Invoke-NodeHns -Block $Hns -What $op -Arguments $Query }
-  'certificate' { return Read-NodeCertificate -Path ([string]$Query['path']) }
-  'encryption' { return Read-NodeEncryption -Volume ([string]$Query['volume']) }
-  'on_path' { return , (Read-NodeOnPath -Name ([string]$Query['name']) -Cache $Cache) }
-  default { throw "There is no query '$op'." }
- }
+param([object]$Query, [hashtable]$Cache, [object]$Hns)
+$op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
+switch -CaseSensitive ($op) {
+'system' { return Read-NodeSystem }
+'services' {
+$services = Read-NodeServiceList -Names (Get-NodeArgumentList -Map $Query -Name 'names')
+foreach ($service in $services) {
+Hide-NodeServiceValue -Service $service
+}
+return , $services
+}
+'service' { return Read-NodeService -Name ([string]$Query['name']) }
+'file' { return Read-NodeFile -Query $Query -Cache $Cache }
+'registry' {
+$name = Get-NodeArgument -Map $Query -Name 'name'
+$asked = @{
+Path = [string]$Query['path']
+Single = ($null -ne $name)
+Name = [string]$name
+Tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
+Containing = (Get-NodeArgumentList -Map $Query -Name 'containing')
+}
+$value = Read-NodeRegistry @asked
+if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {
+$value['fingerprint'] = Get-NodeFingerprint -Entry (([string]$name).ToUpperInvariant() + '=' + [string]$value['value'])
+$null = $value.Remove('value')
+}
+return $value
+}
+'pipe' { return @{ exists = (Test-NodePipe -Name ([string]$Query['name'])) } }
+'processes' { return , (Read-NodeProcessList -Names (Get-NodeArgumentList -Map $Query -Name 'names')) }
+'http' {
+$service = [string](Get-NodeArgument -Map $Query -Name 'service' -Default '')
+if ($service -ne '' -and (Get-NodeServiceState -Name $service) -ne 'running') {
+return @{ status = 0; error = "The service $service does not run." }
+}
+$timeout = [int](Get-NodeArgument -Map $Query -Name 'timeout_ms' -Default 2000)
+return Read-NodeHttp -Url ([string]$Query['url']) -TimeoutMs $timeout
+}
+'task' { return Read-NodeTask -Path ([string]$Query['path']) }
+'volumes' { return Read-NodeVolumeTable }
+'adapters' { return , (Read-NodeAdapterList) }
+'hns' { return Invoke-NodeHns -Block $Hns -What $op -Arguments $Query }
+'certificate' { return Read-NodeCertificate -Path ([string]$Query['path']) }
+'encryption' { return Read-NodeEncryption -Volume ([string]$Query['volume']) }
+'on_path' { return , (Read-NodeOnPath -Name ([string]$Query['name']) -Cache $Cache) }
+default { throw "There is no query '$op'." }
+}
 }
 
 function Test-NodeQuery {
- param([object]$Query)
-
- $needed = @{ service = 'name'; file = 'path'; registry = 'path'; pipe = 'name'; http = 'url'; task = 'path' }
- $needed += @{ certificate = 'path'; encryption = 'volume'; on_path = 'name' }
- $op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
- if ($needed.ContainsKey($op) -and [string](Get-NodeArgument -Map $Query -Name $needed[$op] -Default '') -eq '') {
-  return "The query '$op' needs '$($needed[$op])'."
- }
- return ''
+param([object]$Query)
+$needed = @{ service = 'name'; file = 'path'; registry = 'path'; pipe = 'name'; http = 'url'; task = 'path' }
+$needed += @{ certificate = 'path'; encryption = 'volume'; on_path = 'name' }
+$op = [string](Get-NodeArgument -Map $Query -Name 'op' -Default '')
+if ($needed.ContainsKey($op) -and [string](Get-NodeArgument -Map $Query -Name $needed[$op] -Default '') -eq '') {
+return "The query '$op' needs '$($needed[$op])'."
+}
+return ''
 }
 
 function Read-NodeQueryList {
- param([object[]]$Queries, [string]$StateDir, [object]$Hns, [bool]$KeepHashes = $true)
-
- $parts = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
- $cache = New-NodeHashCache -StateDir $StateDir
- foreach ($query in $Queries) {
-  $key = [string](Get-NodeArgument -Map $query -Name 'key' -Default '')
-  try {
-   $lack = Test-NodeQuery -Query $query
-   if ($lack -ne '') {
-    throw $lack
-   }
-   $value = ConvertTo-NodePlain -Value (Read-NodeAnswer -Query $query -Cache $cache -Hns $Hns)
-  }
-  catch {
-   $value = @{ error = (Get-NodeErrorText -Record $_) }
-  }
-  if ($value -is [array]) {
-   $parts[$key] = [object[]]$value
-  }
-  else {
-   $parts[$key] = $value
-  }
- }
- if ($KeepHashes) {
-  Save-NodeHashCache -Cache $cache
- }
- return $parts
+param([object[]]$Queries, [string]$StateDir, [object]$Hns, [bool]$KeepHashes = $true)
+$parts = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+$cache = New-NodeHashCache -StateDir $StateDir
+foreach ($query in $Queries) {
+$key = [string](Get-NodeArgument -Map $query -Name 'key' -Default '')
+try {
+$lack = Test-NodeQuery -Query $query
+if ($lack -ne '') {
+throw $lack
+}
+$value = ConvertTo-NodePlain -Value (Read-NodeAnswer -Query $query -Cache $cache -Hns $Hns)
+}
+catch {
+$value = @{ error = (Get-NodeErrorText -Record $_) }
+}
+if ($value -is [array]) {
+$parts[$key] = [object[]]$value
+}
+else {
+$parts[$key] = $value
+}
+}
+if ($KeepHashes) {
+Save-NodeHashCache -Cache $cache
+}
+return $parts
 }
 
 function Split-NodeRegistryPath {
- param([string]$Path)
-
- foreach ($prefix in @('HKLM\', 'HKEY_LOCAL_MACHINE\', 'HKLM:\')) {
-  if ($Path.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
-   return [string]$Path.Substring($prefix.Length).TrimEnd('\')
-  }
- }
- throw "The registry path '$Path' is not below HKLM\; nothing else is read or written."
+param([string]$Path)
+foreach ($prefix in @('HKLM\', 'HKEY_LOCAL_MACHINE\', 'HKLM:\')) {
+if ($Path.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
+return [string]$Path.Substring($prefix.Length).TrimEnd('\')
+}
+}
+throw "The registry path '$Path' is not below HKLM\; nothing else is read or written."
 }
 
 function Open-NodeRegistryKey {
- param([string]$Key, [bool]$Writable = $false)
-
- $base = [Microsoft.Win32.RegistryKey]::OpenBaseKey(
-  [Microsoft.Win32.RegistryHive]::LocalMachine, [Microsoft.Win32.RegistryView]::Registry64)
- try {
-  return $base.OpenSubKey($Key, $Writable)
- }
- finally {
-  $base.Dispose()
- }
+param([string]$Key, [bool]$Writable = $false)
+$base = [Microsoft.Win32.RegistryKey]::OpenBaseKey(
+[Microsoft.Win32.RegistryHive]::LocalMachine, [Microsoft.Win32.RegistryView]::Registry64)
+try {
+return $base.OpenSubKey($Key, $Writable)
+}
+finally {
+$base.Dispose()
+}
 }
 
 function Get-NodeRegistryRaw {
- param([string]$Key, [string]$Name, [object]$Default = $null)
-
- $opened = Open-NodeRegistryKey -Key $Key
- if ($null -eq $opened) {
-  return , $Default
- }
- try {
-  return , $opened.GetValue($Name, $Default, [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames)
- }
- finally {
-  $opened.Dispose()
- }
+param([string]$Key, [string]$Name, [object]$Default = $null)
+$opened = Open-NodeRegistryKey -Key $Key
+if ($null -eq $opened) {
+return , $Default
+}
+try {
+return , $opened.GetValue($Name, $Default, [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames)
+}
+finally {
+$opened.Dispose()
+}
 }
 
 function Test-NodeRegistryKey {
- param([string]$Key)
-
- $opened = Open-NodeRegistryKey -Key $Key
- if ($null -eq $opened) {
-  return $false
- }
- $opened.Dispose()
- return $true
+param([string]$Key)
+$opened = Open-NodeRegistryKey -Key $Key
+if ($null -eq $opened) {
+return $false
+}
+$opened.Dispose()
+return $true
 }
 
 function ConvertTo-NodeUnsigned {
- param([object]$Value)
-
- return [int64][System.BitConverter]::ToUInt32([System.BitConverter]::GetBytes([int]$Value), 0)
+param([object]$Value)
+return [int64][System.BitConverter]::ToUInt32([System.BitConverter]::GetBytes([int]$Value), 0)
 }
 
 function Read-NodeRegistryValue {
- param([object]$Opened, [string]$Name)
-
- $kind = [string]$Opened.GetValueKind($Name)
- $raw = $Opened.GetValue($Name, $null, [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames)
- if ($kind -ceq 'String') {
-  return @{ type = 'string'; value = [string]$raw }
- }
- if ($kind -ceq 'ExpandString') {
-  return @{ type = 'expand_string'; value = [string]$raw }
- }
- if ($kind -ceq 'MultiString') {
-  return @{ type = 'multi_string'; value = [object[]]@($raw) }
- }
- if ($kind -ceq 'DWord' -and $raw -is [int]) {
-  return @{ type = 'dword'; value = (ConvertTo-NodeUnsigned -Value $raw) }
- }
- if ($kind -ceq 'QWord' -and $raw -is [int64]) {
-  $unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
-  return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
- }
- if ($raw -is [byte[]]) {
-  return @{ type = 'binary'; value = [System.BitConverter]::ToString($raw).Replace('-', '').ToLowerInvariant() }
- }
- return @{ type = 'binary'; value = '' }
+param([object]$Opened, [string]$Name)
+$kind = [string]$Opened.GetValueKind($Name)
+$raw = $Opened.GetValue($Name, $null, [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames)
+if ($kind -ceq 'String') {
+return @{ type = 'string'; value = [string]$raw }
+}
+if ($kind -ceq 'ExpandString') {
+return @{ type = 'expand_string'; value = [string]$raw }
+}
+if ($kind -ceq 'MultiString') {
+return @{ type = 'multi_string'; value = [object[]]@($raw) }
+}
+if ($kind -ceq 'DWord' -and $raw -is [int]) {
+return @{ type = 'dword'; value = (ConvertTo-NodeUnsigned -Value $raw) }
+}
+if ($kind -ceq 'QWord' -and $raw -is [int64]) {
+$unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
+return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
+}
+if ($raw -is [byte[]]) {
+return @{ type = 'binary'; value = [System.BitConverter]::ToString($raw).Replace('-', '').ToLowerInvariant() }
+}
+return @{ type = 'binary'; value = '' }
 }
 
 function Test-NodeContaining {
- param([object]$Value, [object[]]$Texts)
-
- foreach ($text in $Texts) {
-  if (([string]$Value).IndexOf([string]$text, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
-   return $true
-  }
- }
- return $false
+param([object]$Value, [object[]]$Texts)
+foreach ($text in $Texts) {
+if (([string]$Value).IndexOf([string]$text, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
+return $true
+}
+}
+return $false
 }
 
 function Read-NodeRegistryValueTable {
- param([object]$Opened, [object[]]$Containing = @())
-
- $values = @{}
- foreach ($name in [string[]]$Opened.GetValueNames()) {
-  $value = Read-NodeRegistryValue -Opened $Opened -Name $name
-  if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
-   $values[$name] = $value
-  }
- }
- return $values
+param([object]$Opened, [object[]]$Containing = @())
+$values = @{}
+foreach ($name in [string[]]$Opened.GetValueNames()) {
+$value = Read-NodeRegistryValue -Opened $Opened -Name $name
+if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
+$values[$name] = $value
+}
+}
+return $values
 }
 
 function Add-NodeRegistryTree {
- param([object]$Opened, [string]$Prefix, [hashtable]$Into)
-
- foreach ($name in [string[]]$Opened.GetSubKeyNames()) {
-  $child = $null
-  try {
-   $child = $Opened.OpenSubKey($name)
-  }
-  catch {
-   $failure = $_
-   if ((Get-NodeException -Record $failure) -isnot [System.Security.SecurityException]) {
-    throw $failure
-   }
-  }
-  if ($null -eq $child) {
-   continue
-  }
-  try {
-   $Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child
-   Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into
-  }
-  finally {
-   $child.Dispose()
-  }
- }
+param([object]$Opened, [string]$Prefix, [hashtable]$Into)
+foreach ($name in [string[]]$Opened.GetSubKeyNames()) {
+$child = $null
+try {
+$child = $Opened.OpenSubKey($name)
+}
+catch {
+$failure = $_
+if ((Get-NodeException -Record $failure) -isnot [System.Security.SecurityException]) {
+throw $failure
+}
+}
+if ($null -eq $child) {
+continue
+}
+try {
+$Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child
+Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into
+}
+finally {
+$child.Dispose()
+}
+}
 }
 
 function Read-NodeRegistry {
- param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false, [object[]]$Containing = @())
-
- $opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
- if ($null -eq $opened) {
-  if ($Single) {
-   return @{ exists = $false }
-  }
-  return @{ exists = $false; values = @{}; keys = [object[]]@() }
- }
- try {
-  $names = [string[]]$opened.GetValueNames()
-  if ($Single) {
-   if ($names -notcontains $Name) {
-    return @{ exists = $false }
-   }
-   $answer = Read-NodeRegistryValue -Opened $opened -Name $Name
-   $answer['exists'] = $true
-   return $answer
-  }
-  $keys = [string[]]$opened.GetSubKeyNames()
-  [System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
-  $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
-  if ($Tree) {
-   $answer['tree'] = @{}
-   Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
-  }
-  return $answer
- }
- finally {
-  $opened.Dispose()
- }
+param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false, [object[]]$Containing = @())
+$opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
+if ($null -eq $opened) {
+if ($Single) {
+return @{ exists = $false }
+}
+return @{ exists = $false; values = @{}; keys = [object[]]@() }
+}
+try {
+$names = [string[]]$opened.GetValueNames()
+if ($Single) {
+if ($names -notcontains $Name) {
+return @{ exists = $false }
+}
+$answer = Read-NodeRegistryValue -Opened $opened -Name $Name
+$answer['exists'] = $true
+return $answer
+}
+$keys = [string[]]$opened.GetSubKeyNames()
+[System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
+$answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
+if ($Tree) {
+$answer['tree'] = @{}
+Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
+}
+return $answer
+}
+finally {
+$opened.Dispose()
+}
 }
 
 function Test-NodeWindows {
- return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
+return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
 }
 
 function Get-NodeSection {
- param([string]$Sddl)
-
- $descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
- $sections = [System.Security.AccessControl.AccessControlSections]::None
- if ($null -ne $descriptor.Owner) {
-  $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
- }
- if ($null -ne $descriptor.Group) {
-  $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
- }
- if ($null -ne $descriptor.DiscretionaryAcl) {
-  $sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
- }
- return [System.Security.AccessControl.AccessControlSections]$sections
+param([string]$Sddl)
+$descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
+$sections = [System.Security.AccessControl.AccessControlSections]::None
+if ($null -ne $descriptor.Owner) {
+$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
+}
+if ($null -ne $descriptor.Group) {
+$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
+}
+if ($null -ne $descriptor.DiscretionaryAcl) {
+$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
+}
+return [System.Security.AccessControl.AccessControlSections]$sections
 }
 
 function Get-NodeSectionButOwner {
- param([string]$Sddl)
-
- $owner = [System.Security.AccessControl.AccessControlSections]::Owner
- return [System.Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
+param([string]$Sddl)
+$owner = [System.Security.AccessControl.AccessControlSections]::Owner
+return [System.Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
 }
 
 function Get-NodeSecurity {
- param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
-
- if ([System.IO.Directory]::Exists($Path)) {
-  return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
- }
- return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
+param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
+if ([System.IO.Directory]::Exists($Path)) {
+return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
+}
+return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
 }
 
 function Get-NodeSddl {
- param([string]$Path)
-
- if (-not (Test-NodeWindows)) {
-  return $null
- }
- $sections = [System.Security.AccessControl.AccessControlSections]'Owner, Access'
- $security = Get-NodeSecurity -Path $Path -Sections $sections
- return [string]$security.GetSecurityDescriptorSddlForm($sections)
+param([string]$Path)
+if (-not (Test-NodeWindows)) {
+return $null
+}
+$sections = [System.Security.AccessControl.AccessControlSections]'Owner, Access'
+$security = Get-NodeSecurity -Path $Path -Sections $sections
+return [string]$security.GetSecurityDescriptorSddlForm($sections)
 }
 
 function Get-NodeOwner {
- param([string]$Path)
-
- $security = Get-NodeSecurity -Path $Path -Sections ([System.Security.AccessControl.AccessControlSections]::Owner)
- return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
+param([string]$Path)
+$security = Get-NodeSecurity -Path $Path -Sections ([System.Security.AccessControl.AccessControlSections]::Owner)
+return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
 }
 
 function ConvertTo-NodeSecurity {
- param([string]$Sddl, [bool]$IsFolder, [System.Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
-
- if ($IsFolder) {
-  $security = New-Object System.Security.AccessControl.DirectorySecurity
- }
- else {
-  $security = New-Object System.Security.AccessControl.FileSecurity
- }
- $security.SetSecurityDescriptorSddlForm($Sddl, $Sections)
- return $security
+param([string]$Sddl, [bool]$IsFolder, [System.Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
+if ($IsFolder) {
+$security = New-Object System.Security.AccessControl.DirectorySecurity
+}
+else {
+$security = New-Object System.Security.AccessControl.FileSecurity
+}
+$security.SetSecurityDescriptorSddlForm($Sddl, $Sections)
+return $security
 }
 
 function Test-NodeSddl {
- param([string]$Path, [string]$Sddl)
-
- if (-not (Test-NodeWindows)) {
-  return $true
- }
- $sections = Get-NodeSection -Sddl $Sddl
- $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
- $present = Get-NodeSecurity -Path $Path -Sections $sections
- return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
+param([string]$Path, [string]$Sddl)
+if (-not (Test-NodeWindows)) {
+return $true
+}
+$sections = Get-NodeSection -Sddl $Sddl
+$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
+$present = Get-NodeSecurity -Path $Path -Sections $sections
+return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
 }
 
 function Set-NodeOwner {
- param([string]$Path, [string]$Sid)
-
- $quoted = $Path
- if ($Path.EndsWith('\')) {
-  $quoted = $Path + '\'
- }
- $info = New-Object System.Diagnostics.ProcessStartInfo
- $info.FileName = [System.Environment]::GetFolderPath('System') + '\icacls.exe'
- $info.Arguments = '"' + $quoted + '" /setowner *' + $Sid + ' /L /Q'
- $info.UseShellExecute = $false
- $info.CreateNoWindow = $true
- $info.RedirectStandardInput = $true
- $info.RedirectStandardOutput = $true
- $info.RedirectStandardError = $true
- $process = New-Object System.Diagnostics.Process
- $process.StartInfo = $info
- try {
-  $null = $process.Start()
-  $process.StandardInput.Close()
-  $null = $process.StandardOutput.ReadToEndAsync()
-  $null = $process.StandardError.ReadToEndAsync()
-  if (-not $process.WaitForExit(60000)) {
-   $process.Kill()
-   throw "icacls.exe has not made $Sid the owner of $Path within 60 s."
-  }
-  if ($process.ExitCode -ne 0) {
-   throw "icacls.exe could not make $Sid the owner of ${Path}: exit code $($process.ExitCode)."
-  }
- }
- finally {
-  $process.Dispose()
- }
+param([string]$Path, [string]$Sid)
+$quoted = $Path
+if ($Path.EndsWith('\')) {
+$quoted = $Path + '\'
+}
+$info = New-Object System.Diagnostics.ProcessStartInfo
+$info.FileName = [System.Environment]::GetFolderPath('System') + '\icacls.exe'
+$info.Arguments = '"' + $quoted + '" /setowner *' + $Sid + ' /L /Q'
+$info.UseShellExecute = $false
+$info.CreateNoWindow = $true
+$info.RedirectStandardInput = $true
+$info.RedirectStandardOutput = $true
+$info.RedirectStandardError = $true
+$process = New-Object System.Diagnostics.Process
+$process.StartInfo = $info
+try {
+$null = $process.Start()
+$process.StandardInput.Close()
+$null = $process.StandardOutput.ReadToEndAsync()
+$null = $process.StandardError.ReadToEndAsync()
+if (-not $process.WaitForExit(60000)) {
+$process.Kill()
+throw "icacls.exe has not made $Sid the owner of $Path within 60 s."
+}
+if ($process.ExitCode -ne 0) {
+throw "icacls.exe could not make $Sid the owner of ${Path}: exit code $($process.ExitCode)."
+}
+}
+finally {
+$process.Dispose()
+}
 }
 
 function Write-NodeSecurity {
- param([string]$Path, [string]$Sddl, [System.Security.AccessControl.AccessControlSections]$Sections)
-
- $isFolder = [System.IO.Directory]::Exists($Path)
- $item = New-Object System.IO.FileInfo($Path)
- if ($isFolder) {
-  $item = New-Object System.IO.DirectoryInfo($Path)
- }
- $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder -Sections $Sections
- if ($PSVersionTable.PSVersion.Major -ge 6) {
-  [System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
- }
- else {
-  $item.SetAccessControl($wanted)
- }
+param([string]$Path, [string]$Sddl, [System.Security.AccessControl.AccessControlSections]$Sections)
+$isFolder = [System.IO.Directory]::Exists($Path)
+$item = New-Object System.IO.FileInfo($Path)
+if ($isFolder) {
+$item = New-Object System.IO.DirectoryInfo($Path)
+}
+$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder -Sections $Sections
+if ($PSVersionTable.PSVersion.Major -ge 6) {
+[System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
+}
+else {
+$item.SetAccessControl($wanted)
+}
 }
 
 function Set-NodeSddl {
- param([string]$Path, [string]$Sddl)
-
- if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
-  return
- }
- $owner = (New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
- try {
-  Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections (Get-NodeSection -Sddl $Sddl)
-  return
- }
- catch {
-  $failure = $_
-  $exception = Get-NodeException -Record $failure
-  if ($null -eq $owner -or ($exception -isnot [System.InvalidOperationException] -and $exception -isnot [System.UnauthorizedAccessException])) {
-   throw $failure
-  }
- }
- $rest = Get-NodeSectionButOwner -Sddl $Sddl
- if ($rest -ne [System.Security.AccessControl.AccessControlSections]::None) {
-  Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections $rest
- }
- Set-NodeOwner -Path $Path -Sid ([string]$owner.Value)
+param([string]$Path, [string]$Sddl)
+if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
+return
+}
+$owner = (New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
+try {
+Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections (Get-NodeSection -Sddl $Sddl)
+return
+}
+catch {
+$failure = $_
+$exception = Get-NodeException -Record $failure
+if ($null -eq $owner -or ($exception -isnot [System.InvalidOperationException] -and $exception -isnot [System.UnauthorizedAccessException])) {
+throw $failure
+}
+}
+$rest = Get-NodeSectionButOwner -Sddl $Sddl
+if ($rest -ne [System.Security.AccessControl.AccessControlSections]::None) {
+Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections $rest
+}
+Set-NodeOwner -Path $Path -Sid ([string]$owner.Value)
 }
 
 function Import-NodeServiceAssembly {
- if ($PSVersionTable.PSVersion.Major -lt 6) {
-  Add-Type -AssemblyName System.ServiceProcess
- }
- else {
-  Add-Type -AssemblyName System.ServiceProcess.ServiceController
- }
+if ($PSVersionTable.PSVersion.Major -lt 6) {
+Add-Type -AssemblyName System.ServiceProcess
+}
+else {
+Add-Type -AssemblyName System.ServiceProcess.ServiceController
+}
 }
 
 function ConvertTo-NodeServiceState {
- param([object]$Status)
-
- $states = @{
-  Stopped = 'stopped'; StartPending = 'start_pending'; StopPending = 'stop_pending'; Running = 'running'
-  ContinuePending = 'continue_pending'; PausePending = 'pause_pending'; Paused = 'paused'
- }
- return [string]$states[[string]$Status]
+param([object]$Status)
+$states = @{
+Stopped = 'stopped'; StartPending = 'start_pending'; StopPending = 'stop_pending'; Running = 'running'
+ContinuePending = 'continue_pending'; PausePending = 'pause_pending'; Paused = 'paused'
+}
+return [string]$states[[string]$Status]
 }
 
 function Get-NodeServiceState {
- param([string]$Name)
-
- Import-NodeServiceAssembly
- $controller = New-Object System.ServiceProcess.ServiceController
- try {
-  $controller.ServiceName = $Name
-  $controller.Refresh()
-  $status = $controller.get_Status()
-  return ConvertTo-NodeServiceState -Status $status
- }
- catch {
-  $failure = $_
-  if (@(1060, 123) -contains (Get-NodeErrorCode -Record $failure)) {
-   return 'absent'
-  }
-  throw $failure
- }
- finally {
-  $controller.Dispose()
- }
+param([string]$Name)
+Import-NodeServiceAssembly
+$controller = New-Object System.ServiceProcess.ServiceController
+try {
+$controller.ServiceName = $Name
+$controller.Refresh()
+$status = $controller.get_Status()
+return ConvertTo-NodeServiceState -Status $status
+}
+catch {
+$failure = $_
+if (@(1060, 123) -contains (Get-NodeErrorCode -Record $failure)) {
+return 'absent'
+}
+throw $failure
+}
+finally {
+$controller.Dispose()
+}
 }
 
 function Get-NodeServiceStateTable {
- Import-NodeServiceAssembly
- $table = @{}
- foreach ($controller in [System.ServiceProcess.ServiceController]::GetServices()) {
-  $table[[string]$controller.ServiceName] = ConvertTo-NodeServiceState -Status $controller.Status
-  $controller.Dispose()
- }
- return $table
+Import-NodeServiceAssembly
+$table = @{}
+foreach ($controller in [System.ServiceProcess.ServiceController]::GetServices()) {
+$table[[string]$controller.ServiceName] = ConvertTo-NodeServiceState -Status $controller.Status
+$controller.Dispose()
+}
+return $table
 }
 
 function Get-NodeServiceProcessTable {
- param([object[]]$Names)
-
- $table = @{}
- if ($Names.Length -eq 0) {
-  return $table
- }
- $query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service'
- if ($Names.Length -le 16) {
-  $clauses = New-Object System.Collections.ArrayList
-  foreach ($name in $Names) {
-   $escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
-   $null = $clauses.Add("Name='$escaped'")
-  }
-  $query = $query + ' WHERE ' + ($clauses.ToArray() -join ' OR ')
- }
- try {
-  foreach ($row in @(Get-CimInstance -Query $query -OperationTimeoutSec 10 -ErrorAction Stop)) {
-   $table[[string]$row.Name] = @{
-    pid = [int]$row.ProcessId
-    exit_code = [int64]$row.ExitCode
-    service_exit_code = [int64]$row.ServiceSpecificExitCode
-   }
-  }
- }
- catch {
-  $null = $_
- }
- return $table
+param([object[]]$Names)
+$table = @{}
+if ($Names.Length -eq 0) {
+return $table
+}
+$query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service'
+if ($Names.Length -le 16) {
+$clauses = New-Object System.Collections.ArrayList
+foreach ($name in $Names) {
+$escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
+$null = $clauses.Add("Name='$escaped'")
+}
+$query = $query + ' WHERE ' + ($clauses.ToArray() -join ' OR ')
+}
+try {
+foreach ($row in @(Get-CimInstance -Query $query -OperationTimeoutSec 10 -ErrorAction Stop)) {
+$table[[string]$row.Name] = @{
+pid = [int]$row.ProcessId
+exit_code = [int64]$row.ExitCode
+service_exit_code = [int64]$row.ServiceSpecificExitCode
+}
+}
+}
+catch {
+$null = $_
+}
+return $table
 }
 
 function ConvertFrom-NodeFailureAction {
- param([byte[]]$Bytes, [bool]$NonCrash)
-
- if ($null -eq $Bytes -or $Bytes.Length -lt 20) {
-  return $null
- }
- $kinds = @('none', 'restart', 'reboot', 'run')
- $count = [int64][System.BitConverter]::ToUInt32($Bytes, 12)
- $actions = New-Object System.Collections.ArrayList
- for ($index = 0; $index -lt $count -and (28 + 8 * $index) -le $Bytes.Length; $index++) {
-  $kind = [int64][System.BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
-  $delay = [int64][System.BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
-  $word = 'none'
-  if ($kind -lt 4) {
-   $word = $kinds[$kind]
-  }
-  $null = $actions.Add([object[]]@($word, $delay))
- }
- return @{
-  reset_s = [int64][System.BitConverter]::ToUInt32($Bytes, 0)
-  actions = $actions.ToArray()
-  non_crash = $NonCrash
- }
+param([byte[]]$Bytes, [bool]$NonCrash)
+if ($null -eq $Bytes -or $Bytes.Length -lt 20) {
+return $null
+}
+$kinds = @('none', 'restart', 'reboot', 'run')
+$count = [int64][System.BitConverter]::ToUInt32($Bytes, 12)
+$actions = New-Object System.Collections.ArrayList
+for ($index = 0; $index -lt $count -and (28 + 8 * $index) -le $Bytes.Length; $index++) {
+$kind = [int64][System.BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
+$delay = [int64][System.BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
+$word = 'none'
+if ($kind -lt 4) {
+$word = $kinds[$kind]
+}
+$null = $actions.Add([object[]]@($word, $delay))
+}
+return @{
+reset_s = [int64][System.BitConverter]::ToUInt32($Bytes, 0)
+actions = $actions.ToArray()
+non_crash = $NonCrash
+}
 }
 
 function Get-NodeServiceProgram {
- param([string]$ImagePath)
-
- $text = [System.Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
- $windows = [System.Environment]::GetFolderPath('Windows')
- if ($text.StartsWith('"', [System.StringComparison]::Ordinal)) {
-  $end = $text.IndexOf('"', 1)
-  if ($end -gt 0) {
-   $text = $text.Substring(1, $end - 1)
-  }
- }
- else {
-  $found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [System.Text.RegularExpressions.RegexOptions]::IgnoreCase)
-  if ($found.Success) {
-   $text = $found.Value
-  }
-  else {
-   $text = ($text -split '\s', 2)[0]
-  }
- }
- if ($text.StartsWith('\??\', [System.StringComparison]::Ordinal)) {
-  $text = $text.Substring(4)
- }
- if ($text.StartsWith('\SystemRoot\', [System.StringComparison]::OrdinalIgnoreCase)) {
-  $text = $windows + $text.Substring(11)
- }
- elseif ($text.StartsWith('System32\', [System.StringComparison]::OrdinalIgnoreCase)) {
-  $text = $windows + '\' + $text
- }
- return [string]$text
+param([string]$ImagePath)
+$text = [System.Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
+$windows = [System.Environment]::GetFolderPath('Windows')
+if ($text.StartsWith('"', [System.StringComparison]::Ordinal)) {
+$end = $text.IndexOf('"', 1)
+if ($end -gt 0) {
+$text = $text.Substring(1, $end - 1)
+}
+}
+else {
+$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [System.Text.RegularExpressions.RegexOptions]::IgnoreCase)
+if ($found.Success) {
+$text = $found.Value
+}
+else {
+$text = ($text -split '\s', 2)[0]
+}
+}
+if ($text.StartsWith('\??\', [System.StringComparison]::Ordinal)) {
+$text = $text.Substring(4)
+}
+if ($text.StartsWith('\SystemRoot\', [System.StringComparison]::OrdinalIgnoreCase)) {
+$text = $windows + $text.Substring(11)
+}
+elseif ($text.StartsWith('System32\', [System.StringComparison]::OrdinalIgnoreCase)) {
+$text = $windows + '\' + $text
+}
+return [string]$text
 }
 
 function Test-NodeWindowsProgram {
- param([string]$ImagePath)
-
- if ($ImagePath -eq '') {
-  return $true
- }
- $windows = [System.Environment]::GetFolderPath('Windows') + '\'
- $program = Get-NodeServiceProgram -ImagePath $ImagePath
- return [bool]$program.StartsWith($windows, [System.StringComparison]::OrdinalIgnoreCase)
+param([string]$ImagePath)
+if ($ImagePath -eq '') {
+return $true
+}
+$windows = [System.Environment]::GetFolderPath('Windows') + '\'
+$program = Get-NodeServiceProgram -ImagePath $ImagePath
+return [bool]$program.StartsWith($windows, [System.StringComparison]::OrdinalIgnoreCase)
 }
 
 function Get-NodeNssm {
- param([string]$Key)
-
- $opened = Open-NodeRegistryKey -Key ($Key + '\Parameters')
- if ($null -eq $opened) {
-  return $null
- }
- try {
-  $names = [string[]]$opened.GetValueNames()
-  if ($names -notcontains 'Application') {
-   return $null
-  }
-  $values = @{}
-  foreach ($name in $names) {
-   $entry = Read-NodeRegistryValue -Opened $opened -Name $name
-   $values[$name] = $entry['value']
-  }
- }
- finally {
-  $opened.Dispose()
- }
- $onExit = Get-NodeRegistryRaw -Key ($Key + '\Parameters\AppExit') -Name ''
- if ($null -ne $onExit) {
-  $values['AppExit'] = [string]$onExit
- }
- return $values
+param([string]$Key)
+$opened = Open-NodeRegistryKey -Key ($Key + '\Parameters')
+if ($null -eq $opened) {
+return $null
+}
+try {
+$names = [string[]]$opened.GetValueNames()
+if ($names -notcontains 'Application') {
+return $null
+}
+$values = @{}
+foreach ($name in $names) {
+$entry = Read-NodeRegistryValue -Opened $opened -Name $name
+$values[$name] = $entry['value']
+}
+}
+finally {
+$opened.Dispose()
+}
+$onExit = Get-NodeRegistryRaw -Key ($Key + '\Parameters\AppExit') -Name ''
+if ($null -ne $onExit) {
+$values['AppExit'] = [string]$onExit
+}
+return $values
 }
 
 function Read-NodeServiceKey {
- param([string]$Name)
-
- $key = 'SYSTEM\CurrentControlSet\Services\' + $Name
- $opened = Open-NodeRegistryKey -Key $key
- if ($null -eq $opened) {
-  return $null
- }
- try {
-  $raw = [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames
-  $kind = [int]$opened.GetValue('Type', 0)
-  if (($kind -band 0x30) -eq 0) {
-   return $null
-  }
-  $failureBytes = $opened.GetValue('FailureActions', $null)
-  $failure = $null
-  if ($failureBytes -is [byte[]]) {
-   $nonCrash = [int]$opened.GetValue('FailureActionsOnNonCrashFailures', 0) -ne 0
-   $failure = ConvertFrom-NodeFailureAction -Bytes $failureBytes -NonCrash $nonCrash
-  }
-  return @{
-   name = $Name
-   display_name = [string]$opened.GetValue('DisplayName', $Name, $raw)
-   image_path = [string]$opened.GetValue('ImagePath', '', $raw)
-   start = [int]$opened.GetValue('Start', 3)
-   delayed = [bool]([int]$opened.GetValue('DelayedAutostart', 0) -ne 0)
-   type = $kind
-   account = [string]$opened.GetValue('ObjectName', 'LocalSystem')
-   depends_on = [object[]]@($opened.GetValue('DependOnService', [string[]]@()))
-   environment = [object[]]@($opened.GetValue('Environment', [string[]]@(), $raw))
-   deleting = [bool]([int]$opened.GetValue('DeleteFlag', 0) -ne 0)
-   failure = $failure
-   nssm = (Get-NodeNssm -Key $key)
-  }
- }
- finally {
-  $opened.Dispose()
- }
+param([string]$Name)
+$key = 'SYSTEM\CurrentControlSet\Services\' + $Name
+$opened = Open-NodeRegistryKey -Key $key
+if ($null -eq $opened) {
+return $null
+}
+try {
+$raw = [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames
+$kind = [int]$opened.GetValue('Type', 0)
+if (($kind -band 0x30) -eq 0) {
+return $null
+}
+$failureBytes = $opened.GetValue('FailureActions', $null)
+$failure = $null
+if ($failureBytes -is [byte[]]) {
+$nonCrash = [int]$opened.GetValue('FailureActionsOnNonCrashFailures', 0) -ne 0
+$failure = ConvertFrom-NodeFailureAction -Bytes $failureBytes -NonCrash $nonCrash
+}
+return @{
+name = $Name
+display_name = [string]$opened.GetValue('DisplayName', $Name, $raw)
+image_path = [string]$opened.GetValue('ImagePath', '', $raw)
+start = [int]$opened.GetValue('Start', 3)
+delayed = [bool]([int]$opened.GetValue('DelayedAutostart', 0) -ne 0)
+type = $kind
+account = [string]$opened.GetValue('ObjectName', 'LocalSystem')
+depends_on = [object[]]@($opened.GetValue('DependOnService', [string[]]@()))
+environment = [object[]]@($opened.GetValue('Environment', [string[]]@(), $raw))
+deleting = [bool]([int]$opened.GetValue('DeleteFlag', 0) -ne 0)
+failure = $failure
+nssm = (Get-NodeNssm -Key $key)
+}
+}
+finally {
+$opened.Dispose()
+}
 }
 
 function Add-NodeServiceStatus {
- param([hashtable]$Service, [string]$State, [object]$Process)
-
- $Service['state'] = $State
- $Service['pid'] = 0
- $Service['exit_code'] = 0
- $Service['service_exit_code'] = 0
- if ($null -ne $Process) {
-  foreach ($field in @('pid', 'exit_code', 'service_exit_code')) {
-   $Service[$field] = $Process[$field]
-  }
- }
+param([hashtable]$Service, [string]$State, [object]$Process)
+$Service['state'] = $State
+$Service['pid'] = 0
+$Service['exit_code'] = 0
+$Service['service_exit_code'] = 0
+if ($null -ne $Process) {
+foreach ($field in @('pid', 'exit_code', 'service_exit_code')) {
+$Service[$field] = $Process[$field]
+}
+}
 }
 
 function Read-NodeService {
- param([string]$Name)
-
- $service = Read-NodeServiceKey -Name $Name
- if ($null -eq $service) {
-  return @{ exists = $false }
- }
- $state = Get-NodeServiceState -Name $Name
- if ($state -ceq 'absent') {
-  $state = 'stopped'
- }
- $processes = Get-NodeServiceProcessTable -Names @($Name)
- Add-NodeServiceStatus -Service $service -State $state -Process $processes[$Name]
- $service['exists'] = $true
- return $service
+param([string]$Name)
+$service = Read-NodeServiceKey -Name $Name
+if ($null -eq $service) {
+return @{ exists = $false }
+}
+$state = Get-NodeServiceState -Name $Name
+if ($state -ceq 'absent') {
+$state = 'stopped'
+}
+$processes = Get-NodeServiceProcessTable -Names @($Name)
+Add-NodeServiceStatus -Service $service -State $state -Process $processes[$Name]
+$service['exists'] = $true
+return $service
 }
 
 function Find-NodeServiceName {
- param([object[]]$Names)
-
- $all = New-Object System.Collections.ArrayList
- $chosen = @{}
- $root = Open-NodeRegistryKey -Key 'SYSTEM\CurrentControlSet\Services'
- try {
-  foreach ($name in $root.GetSubKeyNames()) {
-   $opened = $null
-   try {
-    $opened = $root.OpenSubKey($name)
-    if ($null -eq $opened -or ([int]$opened.GetValue('Type', 0) -band 0x30) -eq 0) {
-     continue
-    }
-    $image = [string]$opened.GetValue('ImagePath', '', [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames)
-    $needs = [object[]]@($opened.GetValue('DependOnService', [string[]]@()))
-    $null = $all.Add(@{ name = $name; needs = $needs })
-    if ($Names -contains $name -or -not (Test-NodeWindowsProgram -ImagePath $image)) {
-     $chosen[$name] = $true
-    }
-   }
-   catch {
-    $null = $_
-   }
-   finally {
-    if ($null -ne $opened) {
-     $opened.Dispose()
-    }
-   }
-  }
- }
- finally {
-  $root.Dispose()
- }
- $grown = $true
- while ($grown) {
-  $grown = $false
-  foreach ($service in $all.ToArray()) {
-   if ($chosen.ContainsKey($service['name'])) {
-    continue
-   }
-   foreach ($need in $service['needs']) {
-    if ($chosen.ContainsKey([string]$need)) {
-     $chosen[$service['name']] = $true
-     $grown = $true
-    }
-   }
-  }
- }
- $found = New-Object System.Collections.ArrayList
- foreach ($service in $all.ToArray()) {
-  if ($chosen.ContainsKey($service['name'])) {
-   $null = $found.Add($service['name'])
-  }
- }
- return , $found.ToArray()
+param([object[]]$Names)
+$all = New-Object System.Collections.ArrayList
+$chosen = @{}
+$root = Open-NodeRegistryKey -Key 'SYSTEM\CurrentControlSet\Services'
+try {
+foreach ($name in $root.GetSubKeyNames()) {
+$opened = $null
+try {
+$opened = $root.OpenSubKey($name)
+if ($null -eq $opened -or ([int]$opened.GetValue('Type', 0) -band 0x30) -eq 0) {
+continue
+}
+$image = [string]$opened.GetValue('ImagePath', '', [Microsoft.Win32.RegistryValueOptions]::DoNotExpandEnvironmentNames)
+$needs = [object[]]@($opened.GetValue('DependOnService', [string[]]@()))
+$null = $all.Add(@{ name = $name; needs = $needs })
+if ($Names -contains $name -or -not (Test-NodeWindowsProgram -ImagePath $image)) {
+$chosen[$name] = $true
+}
+}
+catch {
+$null = $_
+}
+finally {
+if ($null -ne $opened) {
+$opened.Dispose()
+}
+}
+}
+}
+finally {
+$root.Dispose()
+}
+$grown = $true
+while ($grown) {
+$grown = $false
+foreach ($service in $all.ToArray()) {
+if ($chosen.ContainsKey($service['name'])) {
+continue
+}
+foreach ($need in $service['needs']) {
+if ($chosen.ContainsKey([string]$need)) {
+$chosen[$service['name']] = $true
+$grown = $true
+}
+}
+}
+}
+$found = New-Object System.Collections.ArrayList
+foreach ($service in $all.ToArray()) {
+if ($chosen.ContainsKey($service['name'])) {
+$null = $found.Add($service['name'])
+}
+}
+return , $found.ToArray()
 }
 
 function Read-NodeServiceList {
- param([object[]]$Names)
-
- $wanted = Find-NodeServiceName -Names $Names
- $states = Get-NodeServiceStateTable
- $processes = Get-NodeServiceProcessTable -Names $wanted
- $list = New-Object System.Collections.ArrayList
- foreach ($name in $wanted) {
-  try {
-   $service = Read-NodeServiceKey -Name $name
-  }
-  catch {
-   $failure = $_
-   if ($Names -contains $name) {
-    throw $failure
-   }
-   continue
-  }
-  if ($null -eq $service) {
-   continue
-  }
-  $state = 'stopped'
-  if ($states.ContainsKey($name)) {
-   $state = $states[$name]
-  }
-  Add-NodeServiceStatus -Service $service -State $state -Process $processes[$name]
-  $null = $list.Add($service)
- }
- return , $list.ToArray()
+param([object[]]$Names)
+$wanted = Find-NodeServiceName -Names $Names
+$states = Get-NodeServiceStateTable
+$processes = Get-NodeServiceProcessTable -Names $wanted
+$list = New-Object System.Collections.ArrayList
+foreach ($name in $wanted) {
+try {
+$service = Read-NodeServiceKey -Name $name
+}
+catch {
+$failure = $_
+if ($Names -contains $name) {
+throw $failure
+}
+continue
+}
+if ($null -eq $service) {
+continue
+}
+$state = 'stopped'
+if ($states.ContainsKey($name)) {
+$state = $states[$name]
+}
+Add-NodeServiceStatus -Service $service -State $state -Process $processes[$name]
+$null = $list.Add($service)
+}
+return , $list.ToArray()
 }
 
 function Get-NodeFingerprint {
- param([string]$Entry)
-
- $name = $Entry
- $value = ''
- $index = $Entry.IndexOf([char]'=')
- if ($index -ge 0) {
-  $name = $Entry.Substring(0, $index + 1)
-  $value = $Entry.Substring($index + 1)
- }
- return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0, 16))
+param([string]$Entry)
+$name = $Entry
+$value = ''
+$index = $Entry.IndexOf([char]'=')
+if ($index -ge 0) {
+$name = $Entry.Substring(0, $index + 1)
+$value = $Entry.Substring($index + 1)
+}
+return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0, 16))
 }
 
 function Get-NodeFingerprintList {
- param([object[]]$Entries)
-
- $list = New-Object System.Collections.ArrayList
- foreach ($entry in $Entries) {
-  $null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
- }
- return , $list.ToArray()
+param([object[]]$Entries)
+$list = New-Object System.Collections.ArrayList
+foreach ($entry in $Entries) {
+$null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
+}
+return , $list.ToArray()
 }
 
 function Hide-NodeServiceValue {
- param([hashtable]$Service)
-
- $Service['environment'] = Get-NodeFingerprintList -Entries $Service['environment']
- if ($null -eq $Service['nssm']) {
-  return
- }
- foreach ($name in @('AppEnvironment', 'AppEnvironmentExtra')) {
-  if ($Service['nssm'][$name] -is [array]) {
-   $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$name]
-  }
- }
+param([hashtable]$Service)
+$Service['environment'] = Get-NodeFingerprintList -Entries $Service['environment']
+if ($null -eq $Service['nssm']) {
+return
+}
+foreach ($name in @('AppEnvironment', 'AppEnvironmentExtra')) {
+if ($Service['nssm'][$name] -is [array]) {
+$Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$name]
+}
+}
 }
 
 function Get-NodeStateSddl {
- return 'O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
+return 'O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
 }
 
 function Get-NodeBatchFolder {
- param([string]$StateDir, [string]$Id)
-
- return [string][System.IO.Path]::Combine($StateDir, 'batches', $Id)
+param([string]$StateDir, [string]$Id)
+return [string][System.IO.Path]::Combine($StateDir, 'batches', $Id)
 }
 
 function Find-NodeForeignEntry {
- param([string]$Folder, [string[]]$Trusted)
-
- foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Folder)) {
-  $kind = Get-NodeFileKind -Path $entry
-  if ($kind -ceq 'link') {
-   return "$entry is a link or another reparse point, not a file of ours. Look into it and remove it."
-  }
-  $owner = Get-NodeOwner -Path $entry
-  if ($Trusted -notcontains $owner) {
-   return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
-  }
-  if ($kind -ceq 'directory') {
-   $found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted
-   if ($found -ne '') {
-    return $found
-   }
-  }
- }
- return ''
+param([string]$Folder, [string[]]$Trusted)
+foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Folder)) {
+$kind = Get-NodeFileKind -Path $entry
+if ($kind -ceq 'link') {
+return "$entry is a link or another reparse point, not a file of ours. Look into it and remove it."
+}
+$owner = Get-NodeOwner -Path $entry
+if ($Trusted -notcontains $owner) {
+return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
+}
+if ($kind -ceq 'directory') {
+$found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted
+if ($found -ne '') {
+return $found
+}
+}
+}
+return ''
 }
 
 function Get-NodeStateRefusal {
- param([string]$StateDir)
-
- $kind = Get-NodeFileKind -Path $StateDir
- if ($kind -ceq 'absent') {
-  return ''
- }
- if ($kind -cne 'directory') {
-  $words = @{ link = 'a reparse point'; file = 'a file' }
-  return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
- }
- if (-not (Test-NodeWindows)) {
-  return ''
- }
- $trusted = @('S-1-5-18', 'S-1-5-32-544')
- $owner = Get-NodeOwner -Path $StateDir
- if ($trusted -notcontains $owner) {
-  return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
- }
- if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
-  return ''
- }
- $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
- $trusted = $trusted + @([string]$identity.User.Value)
- $identity.Dispose()
- return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted
+param([string]$StateDir)
+$kind = Get-NodeFileKind -Path $StateDir
+if ($kind -ceq 'absent') {
+return ''
+}
+if ($kind -cne 'directory') {
+$words = @{ link = 'a reparse point'; file = 'a file' }
+return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
+}
+if (-not (Test-NodeWindows)) {
+return ''
+}
+$trusted = @('S-1-5-18', 'S-1-5-32-544')
+$owner = Get-NodeOwner -Path $StateDir
+if ($trusted -notcontains $owner) {
+return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
+}
+if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
+return ''
+}
+$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$trusted = $trusted + @([string]$identity.User.Value)
+$identity.Dispose()
+return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted
 }
 
 function Read-NodeDocument {
- param([string]$Path)
-
- if (-not [System.IO.File]::Exists($Path)) {
-  return $null
- }
- $box = @{ text = '' }
- $block = {
-  $box['text'] = Read-NodeText -Path $Path
- }
- try {
-  Invoke-NodeRetry -Block $block
- }
- catch {
-  $failure = $_
-  if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
-   return $null
-  }
-  throw $failure
- }
- try {
-  return ConvertFrom-NodeJson -Text $box['text']
- }
- catch {
-  return $null
- }
+param([string]$Path)
+if (-not [System.IO.File]::Exists($Path)) {
+return $null
+}
+$box = @{ text = '' }
+$block = {
+$box['text'] = Read-NodeText -Path $Path
+}
+try {
+Invoke-NodeRetry -Block $block
+}
+catch {
+$failure = $_
+if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
+return $null
+}
+throw $failure
+}
+try {
+return ConvertFrom-NodeJson -Text $box['text']
+}
+catch {
+return $null
+}
 }
 
 function Remove-NodeDocument {
- param([string]$Path)
-
- $block = {
-  if ([System.IO.File]::Exists($Path)) {
-   [System.IO.File]::Delete($Path)
-  }
- }
- Invoke-NodeRetry -Block $block
+param([string]$Path)
+$block = {
+if ([System.IO.File]::Exists($Path)) {
+[System.IO.File]::Delete($Path)
+}
+}
+Invoke-NodeRetry -Block $block
 }
 
 function Add-NodeJournalEntry {
- param([string]$StateDir, [string]$Id, [hashtable]$Entry)
-
- $line = @{ at = (Get-NodeTime) }
- foreach ($field in $Entry.GetEnumerator()) {
-  $line[[string]$field.Key] = $field.Value
- }
- $encoding = New-Object System.Text.UTF8Encoding($false)
- $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
- $text = (ConvertTo-NodeJson -Value $line) + "`n"
- $block = {
-  $stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
-   [System.IO.FileShare]'ReadWrite, Delete')
-  try {
-   $start = ''
-   if ($stream.Length -gt 0) {
-    $null = $stream.Seek(-1, [System.IO.SeekOrigin]::End)
-    if ($stream.ReadByte() -ne 10) {
-     $start = "`n"
-    }
-   }
-   [byte[]]$bytes = $encoding.GetBytes($start + $text)
-   $null = $stream.Seek(0, [System.IO.SeekOrigin]::End)
-   $stream.Write($bytes, 0, $bytes.Length)
-   $stream.Flush($true)
-  }
-  finally {
-   $stream.Dispose()
-  }
- }
- Invoke-NodeRetry -Block $block
+param([string]$StateDir, [string]$Id, [hashtable]$Entry)
+$line = @{ at = (Get-NodeTime) }
+foreach ($field in $Entry.GetEnumerator()) {
+$line[[string]$field.Key] = $field.Value
+}
+$encoding = New-Object System.Text.UTF8Encoding($false)
+$path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
+$text = (ConvertTo-NodeJson -Value $line) + "`n"
+$block = {
+$stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
+[System.IO.FileShare]'ReadWrite, Delete')
+try {
+$start = ''
+if ($stream.Length -gt 0) {
+$null = $stream.Seek(-1, [System.IO.SeekOrigin]::End)
+if ($stream.ReadByte() -ne 10) {
+$start = "`n"
+}
+}
+[byte[]]$bytes = $encoding.GetBytes($start + $text)
+$null = $stream.Seek(0, [System.IO.SeekOrigin]::End)
+$stream.Write($bytes, 0, $bytes.Length)
+$stream.Flush($true)
+}
+finally {
+$stream.Dispose()
+}
+}
+Invoke-NodeRetry -Block $block
 }
 
 function Read-NodeJournal {
- param([string]$StateDir, [string]$Id)
-
- $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
- $entries = New-Object System.Collections.ArrayList
- if (-not [System.IO.File]::Exists($path)) {
-  return , $entries.ToArray()
- }
- $box = @{ text = '' }
- $block = {
-  $box['text'] = Read-NodeText -Path $path
- }
- Invoke-NodeRetry -Block $block
- foreach ($line in $box['text'].Split([char]10)) {
-  if ($line.Trim() -eq '') {
-   continue
-  }
-  try {
-   $entry = ConvertFrom-NodeJson -Text $line
-   if ($null -ne (Get-NodeArgument -Map $entry -Name 'e')) {
-    $null = $entries.Add($entry)
-   }
-  }
-  catch {
-   $null = $_
-  }
- }
- return , $entries.ToArray()
+param([string]$StateDir, [string]$Id)
+$path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
+$entries = New-Object System.Collections.ArrayList
+if (-not [System.IO.File]::Exists($path)) {
+return , $entries.ToArray()
+}
+$box = @{ text = '' }
+$block = {
+$box['text'] = Read-NodeText -Path $path
+}
+Invoke-NodeRetry -Block $block
+foreach ($line in $box['text'].Split([char]10)) {
+if ($line.Trim() -eq '') {
+continue
+}
+try {
+$entry = ConvertFrom-NodeJson -Text $line
+if ($null -ne (Get-NodeArgument -Map $entry -Name 'e')) {
+$null = $entries.Add($entry)
+}
+}
+catch {
+$null = $_
+}
+}
+return , $entries.ToArray()
 }
 
 function Find-NodeJournalEntry {
- param([object[]]$Entries, [string]$Kind, [int]$Number = -1)
-
- foreach ($entry in $Entries) {
-  if ([string]$entry['e'] -ceq $Kind -and ($Number -lt 0 -or [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1)) -eq $Number)) {
-   return $entry
-  }
- }
- return $null
+param([object[]]$Entries, [string]$Kind, [int]$Number = -1)
+foreach ($entry in $Entries) {
+if ([string]$entry['e'] -ceq $Kind -and ($Number -lt 0 -or [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1)) -eq $Number)) {
+return $entry
+}
+}
+return $null
 }
 
 function Read-NodeJournalNews {
- param([string]$StateDir, [string]$Id, [hashtable]$Seen)
-
- $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
- $item = New-Object System.IO.FileInfo($path)
- if (-not $item.Exists -or $item.Length -le $Seen['length']) {
-  return ''
- }
- $memory = New-Object System.IO.MemoryStream
- $block = {
-  $null = $memory.SetLength(0)
-  $stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-   [System.IO.FileShare]'ReadWrite, Delete')
-  try {
-   $null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
-   $stream.CopyTo($memory)
-  }
-  finally {
-   $stream.Dispose()
-  }
- }
- Invoke-NodeRetry -Block $block
- [byte[]]$bytes = $memory.ToArray()
- $whole = [System.Array]::LastIndexOf($bytes, [byte]10) + 1
- $Seen['length'] = [int64]$Seen['length'] + $whole
- return [string][System.Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
+param([string]$StateDir, [string]$Id, [hashtable]$Seen)
+$path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
+$item = New-Object System.IO.FileInfo($path)
+if (-not $item.Exists -or $item.Length -le $Seen['length']) {
+return ''
+}
+$memory = New-Object System.IO.MemoryStream
+$block = {
+$null = $memory.SetLength(0)
+$stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete')
+try {
+$null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
+$stream.CopyTo($memory)
+}
+finally {
+$stream.Dispose()
+}
+}
+Invoke-NodeRetry -Block $block
+[byte[]]$bytes = $memory.ToArray()
+$whole = [System.Array]::LastIndexOf($bytes, [byte]10) + 1
+$Seen['length'] = [int64]$Seen['length'] + $whole
+return [string][System.Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
 }
 
 function Find-NodeOutcome {
- param([string]$Text)
-
- foreach ($line in $Text.Split([char]10)) {
-  if (-not $line.Contains('outcome')) {
-   continue
-  }
-  try {
-   $entry = ConvertFrom-NodeJson -Text $line
-   if ([string](Get-NodeArgument -Map $entry -Name 'e' -Default '') -ceq 'outcome') {
-    return $entry
-   }
-  }
-  catch {
-   $null = $_
-  }
- }
- return $null
+param([string]$Text)
+foreach ($line in $Text.Split([char]10)) {
+if (-not $line.Contains('outcome')) {
+continue
+}
+try {
+$entry = ConvertFrom-NodeJson -Text $line
+if ([string](Get-NodeArgument -Map $entry -Name 'e' -Default '') -ceq 'outcome') {
+return $entry
+}
+}
+catch {
+$null = $_
+}
+}
+return $null
 }
 
 function Limit-NodeOutput {
- param([object[]]$Items)
-
- $room = 524288
- for ($index = $Items.Length - 1; $index -ge 0; $index--) {
-  foreach ($field in @('stdout', 'stderr')) {
-   $text = [string](Get-NodeArgument -Map $Items[$index] -Name $field -Default '')
-   if ($text.Length -gt 1000 -and $text.Length -gt $room) {
-    $left = $text.Length - 1000
-    $text = "... $left characters left out ...`n" + $text.Substring($left)
-    $Items[$index][$field] = $text
-   }
-   $room = [System.Math]::Max(0, $room - $text.Length)
-  }
- }
+param([object[]]$Items)
+$room = 524288
+for ($index = $Items.Length - 1; $index -ge 0; $index--) {
+foreach ($field in @('stdout', 'stderr')) {
+$text = [string](Get-NodeArgument -Map $Items[$index] -Name $field -Default '')
+if ($text.Length -gt 1000 -and $text.Length -gt $room) {
+$left = $text.Length - 1000
+$text = "... $left characters left out ...`n" + $text.Substring($left)
+$Items[$index][$field] = $text
+}
+$room = [System.Math]::Max(0, $room - $text.Length)
+}
+}
 }
 
 function Get-NodeResultList {
- param([string]$StateDir, [string]$Id)
-
- $list = New-Object System.Collections.ArrayList
- foreach ($entry in (Read-NodeJournal -StateDir $StateDir -Id $Id)) {
-  $kind = [string]$entry['e']
-  $op = [string](Get-NodeArgument -Map $entry -Name 'op' -Default '')
-  if ($kind -ceq 'done') {
-   $item = @{ n = [int]$entry['n']; op = $op; ok = $true }
-   $more = Get-NodeArgument -Map $entry -Name 'result' -Default @{}
-  }
-  elseif ($kind -ceq 'failed') {
-   $item = @{ n = [int]$entry['n']; op = $op; ok = $false; message = [string]$entry['message'] }
-   $more = Get-NodeArgument -Map $entry -Name 'data' -Default @{}
-   if ($more.ContainsKey('phase')) {
-    continue
-   }
-  }
-  else {
-   continue
-  }
-  foreach ($field in $more.GetEnumerator()) {
-   $item[[string]$field.Key] = $field.Value
-  }
-  $null = $list.Add($item)
- }
- Limit-NodeOutput -Items ($list.ToArray())
- return , $list.ToArray()
+param([string]$StateDir, [string]$Id)
+$list = New-Object System.Collections.ArrayList
+foreach ($entry in (Read-NodeJournal -StateDir $StateDir -Id $Id)) {
+$kind = [string]$entry['e']
+$op = [string](Get-NodeArgument -Map $entry -Name 'op' -Default '')
+if ($kind -ceq 'done') {
+$item = @{ n = [int]$entry['n']; op = $op; ok = $true }
+$more = Get-NodeArgument -Map $entry -Name 'result' -Default @{}
+}
+elseif ($kind -ceq 'failed') {
+$item = @{ n = [int]$entry['n']; op = $op; ok = $false; message = [string]$entry['message'] }
+$more = Get-NodeArgument -Map $entry -Name 'data' -Default @{}
+if ($more.ContainsKey('phase')) {
+continue
+}
+}
+else {
+continue
+}
+foreach ($field in $more.GetEnumerator()) {
+$item[[string]$field.Key] = $field.Value
+}
+$null = $list.Add($item)
+}
+Limit-NodeOutput -Items ($list.ToArray())
+return , $list.ToArray()
 }
 
 function Enter-NodeLock {
- param([string]$StateDir, [int]$WaitMs = 0)
-
- $path = Join-NodePath -Folder $StateDir -Name 'runner.lock'
- $watch = [System.Diagnostics.Stopwatch]::StartNew()
- while ($true) {
-  try {
-   return New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
-    [System.IO.FileShare]::None)
-  }
-  catch {
-   $failure = $_
-   $held = @(32, 33) -contains (Get-NodeErrorCode -Record $failure)
-   if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [System.IO.IOException])) {
-    throw $failure
-   }
-  }
-  if ($watch.ElapsedMilliseconds -ge $WaitMs) {
-   return $null
-  }
-  [System.Threading.Thread]::Sleep(100)
- }
+param([string]$StateDir, [int]$WaitMs = 0)
+$path = Join-NodePath -Folder $StateDir -Name 'runner.lock'
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+while ($true) {
+try {
+return New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
+[System.IO.FileShare]::None)
+}
+catch {
+$failure = $_
+$held = @(32, 33) -contains (Get-NodeErrorCode -Record $failure)
+if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [System.IO.IOException])) {
+throw $failure
+}
+}
+if ($watch.ElapsedMilliseconds -ge $WaitMs) {
+return $null
+}
+[System.Threading.Thread]::Sleep(100)
+}
 }
 
 function Get-NodeBatchStep {
- param([object]$Batch)
-
- $all = New-Object System.Collections.ArrayList
- foreach ($part in @('ops', 'gate')) {
-  foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {
-   $null = $all.Add($op)
-   foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
-    $null = $all.Add($undo)
-   }
-  }
- }
- return , $all.ToArray()
+param([object]$Batch)
+$all = New-Object System.Collections.ArrayList
+foreach ($part in @('ops', 'gate')) {
+foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {
+$null = $all.Add($op)
+foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
+$null = $all.Add($undo)
+}
+}
+}
+return , $all.ToArray()
 }
 
 function Find-NodeHnsLack {
- param([object]$Envelope)
-
- if ([string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '') -ne '') {
-  return ''
- }
- $batch = Get-NodeArgument -Map $Envelope -Name 'batch'
- $words = New-Object System.Collections.ArrayList
- foreach ($op in (Get-NodeBatchStep -Batch $batch)) {
-  $null = $words.Add([string](Get-NodeArgument -Map $op -Name 'op' -Default ''))
-  $null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default ''))
- }
- foreach ($item in (Get-NodeArgumentList -Map $batch -Name 'pre')) {
-  $null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $item -Name 'query') -Name 'op' -Default ''))
- }
- foreach ($word in $words.ToArray()) {
-  if ($word.StartsWith('hns', [System.StringComparison]::Ordinal)) {
-   return "The batch needs HNS ('$word'), and the text that calls it was not sent along (the field hns)."
-  }
- }
- return ''
+param([object]$Envelope)
+if ([string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '') -ne '') {
+return ''
+}
+$batch = Get-NodeArgument -Map $Envelope -Name 'batch'
+$words = New-Object System.Collections.ArrayList
+foreach ($op in (Get-NodeBatchStep -Batch $batch)) {
+$null = $words.Add([string](Get-NodeArgument -Map $op -Name 'op' -Default ''))
+$null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default ''))
+}
+foreach ($item in (Get-NodeArgumentList -Map $batch -Name 'pre')) {
+$null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $item -Name 'query') -Name 'op' -Default ''))
+}
+foreach ($word in $words.ToArray()) {
+if ($word.StartsWith('hns', [System.StringComparison]::Ordinal)) {
+return "The batch needs HNS ('$word'), and the text that calls it was not sent along (the field hns)."
+}
+}
+return ''
 }
 
 function Find-NodeUnknownWord {
- param([object]$Batch)
-
- $known = @(
-  'mkdir', 'write', 'restore', 'fetch', 'assemble', 'unpack', 'move', 'remove', 'registry_set', 'registry_remove', 'run',
-  'hns_network', 'hns_network_remove', 'hns_remove', 'addresses', 'category_note', 'category_restore', 'ip_note', 'ip_restore',
-  'computer_name', 'halt', 'wait', 'record'
- )
- $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
- foreach ($op in (Get-NodeBatchStep -Batch $Batch)) {
-  $name = [string](Get-NodeArgument -Map $op -Name 'op' -Default '')
-  if ($known -cnotcontains $name) {
-   return "There is no op '$name'."
-  }
-  if ($name -ceq 'wait') {
-   $kind = [string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default '')
-   if ($kinds -cnotcontains $kind) {
-    return "There is nothing called '$kind' to wait for; there are $($kinds -join ', ')."
-   }
-  }
- }
- return ''
+param([object]$Batch)
+$known = @(
+'mkdir', 'write', 'restore', 'fetch', 'assemble', 'unpack', 'move', 'remove', 'registry_set', 'registry_remove', 'run',
+'hns_network', 'hns_network_remove', 'hns_remove', 'addresses', 'category_note', 'category_restore', 'ip_note', 'ip_restore',
+'computer_name', 'halt', 'wait', 'record'
+)
+$kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
+foreach ($op in (Get-NodeBatchStep -Batch $Batch)) {
+$name = [string](Get-NodeArgument -Map $op -Name 'op' -Default '')
+if ($known -cnotcontains $name) {
+return "There is no op '$name'."
+}
+if ($name -ceq 'wait') {
+$kind = [string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default '')
+if ($kinds -cnotcontains $kind) {
+return "There is nothing called '$kind' to wait for; there are $($kinds -join ', ')."
+}
+}
+}
+return ''
 }
 
 function Close-NodeBatch {
- param([string]$StateDir, [string]$Id, [string]$Mode)
-
- Remove-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'batch.json')
- Remove-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
- Clear-NodeRunnerNote -StateDir $StateDir
- if ($Mode -ceq 'task') {
-  try {
-   Set-NodeRunnerTask -Enabled $false
-  }
-  catch {
-   $null = $_
-  }
- }
- $folders = New-Object System.Collections.ArrayList
- foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
-  Remove-NodeFileQuietly -Path (Join-NodePath -Folder $path -Name 'batch.json')
-  if ([System.IO.Path]::GetFileName($path) -ne $Id) {
-   $null = $folders.Add([System.IO.DirectoryInfo]$path)
-  }
- }
- $old = @($folders.ToArray() | Sort-Object -Property CreationTimeUtc -Descending | Select-Object -Skip 19)
- foreach ($folder in $old) {
-  try {
-   [System.IO.Directory]::Delete($folder.FullName, $true)
-  }
-  catch {
-   $null = $_
-  }
- }
+param([string]$StateDir, [string]$Id, [string]$Mode)
+Remove-NodeDocument -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'batch.json')
+Remove-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+Clear-NodeRunnerNote -StateDir $StateDir
+if ($Mode -ceq 'task') {
+try {
+Set-NodeRunnerTask -Enabled $false
+}
+catch {
+$null = $_
+}
+}
+$folders = New-Object System.Collections.ArrayList
+foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
+Remove-NodeFileQuietly -Path (Join-NodePath -Folder $path -Name 'batch.json')
+if ([System.IO.Path]::GetFileName($path) -ne $Id) {
+$null = $folders.Add([System.IO.DirectoryInfo]$path)
+}
+}
+$old = @($folders.ToArray() | Sort-Object -Property CreationTimeUtc -Descending | Select-Object -Skip 19)
+foreach ($folder in $old) {
+try {
+[System.IO.Directory]::Delete($folder.FullName, $true)
+}
+catch {
+$null = $_
+}
+}
 }
 
 function Get-NodeTaskCommand {
- param([string]$StateDir)
-
- $folder = $StateDir.Replace("'", "''")
- $line = "`$ErrorActionPreference = 'Stop'; `$folder = '$folder'; " +
- '$now = [DateTime]::UtcNow.ToString(''o'', [Globalization.CultureInfo]::InvariantCulture); ' +
- 'try { [IO.File]::AppendAllText([IO.Path]::Combine($folder, ''runner-starts.log''), $now + [string][char]10) } catch { $null = $_ }; ' +
- 'try { $text = [IO.File]::ReadAllText([IO.Path]::Combine($folder, ''runner.ps1'')); ' +
- '& ([ScriptBlock]::Create($text)) -StateDir $folder } catch { ' +
- '$failure = $_.Exception; while ($null -ne $failure.InnerException) { $failure = $failure.InnerException }; ' +
- 'try { [IO.File]::WriteAllText([IO.Path]::Combine($folder, ''runner-error.txt''), ($now + '' '' + $failure.Message)) } ' +
- 'catch { $null = $_ }; exit 1 }'
- return [System.Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($line))
+param([string]$StateDir)
+$folder = $StateDir.Replace("'", "''")
+$line = "`$ErrorActionPreference = 'Stop'; `$folder = '$folder'; " +
+'$now = [DateTime]::UtcNow.ToString(''o'', [Globalization.CultureInfo]::InvariantCulture); ' +
+'try { [IO.File]::AppendAllText([IO.Path]::Combine($folder, ''runner-starts.log''), $now + [string][char]10) } catch { $null = $_ }; ' +
+'try { $text = [IO.File]::ReadAllText([IO.Path]::Combine($folder, ''runner.ps1'')); ' +
+'& ([ScriptBlock]::Create($text)) -StateDir $folder } catch { ' +
+'$failure = $_.Exception; while ($null -ne $failure.InnerException) { $failure = $failure.InnerException }; ' +
+'try { [IO.File]::WriteAllText([IO.Path]::Combine($folder, ''runner-error.txt''), ($now + '' '' + $failure.Message)) } ' +
+'catch { $null = $_ }; exit 1 }'
+return [System.Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($line))
 }
 
 function Get-NodeTaskXml {
- param([string]$Command)
-
- $system = [System.Environment]::GetFolderPath('System')
- $program = [System.Security.SecurityElement]::Escape($system + '\WindowsPowerShell\v1.0\powershell.exe')
- return @"
+param([string]$Command)
+$system = [System.Environment]::GetFolderPath('System')
+$program = [System.Security.SecurityElement]::Escape($system + '\WindowsPowerShell\v1.0\powershell.exe')
+return @"
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
     <Description>Finishes or rolls back a change that winkube.node has begun on this machine.</Description>
@@ -2781,492 +2656,474 @@ function Get-NodeTaskXml {
 }
 
 function Test-NodeRunnerTask {
- param([object]$Task, [string]$StateDir)
-
- if ($null -eq $Task) {
-  return $false
- }
- $xml = [string]$Task.Xml
- return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $xml.Contains('<UserId>S-1-5-18</UserId>'))
+param([object]$Task, [string]$StateDir)
+if ($null -eq $Task) {
+return $false
+}
+$xml = [string]$Task.Xml
+return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $xml.Contains('<UserId>S-1-5-18</UserId>'))
 }
 
 function Register-NodeRunnerTask {
- param([string]$StateDir)
-
- if (Test-NodeRunnerTask -Task (Get-NodeTask -Path '\winkube\runner') -StateDir $StateDir) {
-  return
- }
- $scheduler = New-Object -ComObject Schedule.Service
- $scheduler.Connect()
- try {
-  $folder = $scheduler.GetFolder('\winkube')
- }
- catch {
-  $folder = $scheduler.GetFolder('\').CreateFolder('winkube')
- }
- $sid = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-18')
- $account = $sid.Translate([System.Security.Principal.NTAccount]).Value
- $xml = [string](Get-NodeTaskXml -Command (Get-NodeTaskCommand -StateDir $StateDir))
- $null = $folder.RegisterTask('runner', $xml, 6, [string]$account, $null, 5)
+param([string]$StateDir)
+if (Test-NodeRunnerTask -Task (Get-NodeTask -Path '\winkube\runner') -StateDir $StateDir) {
+return
+}
+$scheduler = New-Object -ComObject Schedule.Service
+$scheduler.Connect()
+try {
+$folder = $scheduler.GetFolder('\winkube')
+}
+catch {
+$folder = $scheduler.GetFolder('\').CreateFolder('winkube')
+}
+$sid = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-18')
+$account = $sid.Translate([System.Security.Principal.NTAccount]).Value
+$xml = [string](Get-NodeTaskXml -Command (Get-NodeTaskCommand -StateDir $StateDir))
+$null = $folder.RegisterTask('runner', $xml, 6, [string]$account, $null, 5)
 }
 
 function Set-NodeRunnerTask {
- param([bool]$Enabled)
-
- $task = Get-NodeTask -Path '\winkube\runner'
- if ($null -ne $task -and [bool]$task.Enabled -ne $Enabled) {
-  $task.Enabled = $Enabled
- }
+param([bool]$Enabled)
+$task = Get-NodeTask -Path '\winkube\runner'
+if ($null -ne $task -and [bool]$task.Enabled -ne $Enabled) {
+$task.Enabled = $Enabled
+}
 }
 
 function Start-NodeRunnerTask {
- param([string]$StateDir, [int]$WaitMs = 0)
-
- $task = Get-NodeTask -Path '\winkube\runner'
- if (-not (Test-NodeRunnerTask -Task $task -StateDir $StateDir)) {
-  return $false
- }
- if (-not [bool]$task.Enabled) {
-  $task.Enabled = $true
- }
- $watch = [System.Diagnostics.Stopwatch]::StartNew()
- while ([int]$task.State -eq 4 -and $watch.ElapsedMilliseconds -lt $WaitMs) {
-  [System.Threading.Thread]::Sleep(100)
- }
- if ([int]$task.State -ne 4) {
-  $null = $task.Run($null)
- }
- return $true
+param([string]$StateDir, [int]$WaitMs = 0)
+$task = Get-NodeTask -Path '\winkube\runner'
+if (-not (Test-NodeRunnerTask -Task $task -StateDir $StateDir)) {
+return $false
+}
+if (-not [bool]$task.Enabled) {
+$task.Enabled = $true
+}
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+while ([int]$task.State -eq 4 -and $watch.ElapsedMilliseconds -lt $WaitMs) {
+[System.Threading.Thread]::Sleep(100)
+}
+if ([int]$task.State -ne 4) {
+$null = $task.Run($null)
+}
+return $true
 }
 
 function Clear-NodeRunnerNote {
- param([string]$StateDir)
-
- foreach ($name in @('runner-starts.log', 'runner-error.txt')) {
-  Remove-NodeFileQuietly -Path (Join-NodePath -Folder $StateDir -Name $name)
- }
+param([string]$StateDir)
+foreach ($name in @('runner-starts.log', 'runner-error.txt')) {
+Remove-NodeFileQuietly -Path (Join-NodePath -Folder $StateDir -Name $name)
+}
 }
 
 function Read-NodeRunnerError {
- param([string]$StateDir)
-
- $path = Join-NodePath -Folder $StateDir -Name 'runner-error.txt'
- if (-not [System.IO.File]::Exists($path)) {
-  return ''
- }
- $text = (Read-NodeText -Path $path).Trim()
- return [string]$text.Substring(0, [System.Math]::Min(1000, $text.Length))
+param([string]$StateDir)
+$path = Join-NodePath -Folder $StateDir -Name 'runner-error.txt'
+if (-not [System.IO.File]::Exists($path)) {
+return ''
+}
+$text = (Read-NodeText -Path $path).Trim()
+return [string]$text.Substring(0, [System.Math]::Min(1000, $text.Length))
 }
 
 function Save-NodeRunner {
- param([string]$StateDir, [object]$Text)
-
- if ($null -ne $Text) {
-  [byte[]]$bytes = (New-Object System.Text.UTF8Encoding($false)).GetBytes([string]$Text)
-  Write-NodeFile -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1') -Bytes $bytes
- }
+param([string]$StateDir, [object]$Text)
+if ($null -ne $Text) {
+[byte[]]$bytes = (New-Object System.Text.UTF8Encoding($false)).GetBytes([string]$Text)
+Write-NodeFile -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1') -Bytes $bytes
+}
 }
 
 function Read-NodeEnvelope {
- param([string]$Text)
-
- if ($Text.Length -gt 4194304) {
-  throw "The option batch has $($Text.Length) characters; at most 4194304 are taken."
- }
- $envelope = ConvertFrom-NodeJson -Text (ConvertFrom-NodePacked -Text $Text)
- if ([int](Get-NodeArgument -Map $envelope -Name 'schema' -Default 0) -ne 1) {
-  throw 'The envelope has not schema 1.'
- }
- foreach ($name in @('kind', 'id', 'state_dir')) {
-  if ([string](Get-NodeArgument -Map $envelope -Name $name -Default '') -eq '') {
-   throw "The envelope needs $name."
-  }
- }
- if ([string]$envelope['id'] -cnotmatch '^[0-9a-f]{32}$') {
-  throw "The envelope's id '$($envelope['id'])' is not 32 hexadecimal digits."
- }
- return $envelope
+param([string]$Text)
+if ($Text.Length -gt 4194304) {
+throw "The option batch has $($Text.Length) characters; at most 4194304 are taken."
+}
+$envelope = ConvertFrom-NodeJson -Text (ConvertFrom-NodePacked -Text $Text)
+if ([int](Get-NodeArgument -Map $envelope -Name 'schema' -Default 0) -ne 1) {
+throw 'The envelope has not schema 1.'
+}
+foreach ($name in @('kind', 'id', 'state_dir')) {
+if ([string](Get-NodeArgument -Map $envelope -Name $name -Default '') -eq '') {
+throw "The envelope needs $name."
+}
+}
+if ([string]$envelope['id'] -cnotmatch '^[0-9a-f]{32}$') {
+throw "The envelope's id '$($envelope['id'])' is not 32 hexadecimal digits."
+}
+return $envelope
 }
 
 function Get-NodeRefusal {
- param([object]$Envelope, [bool]$CheckMode)
-
- if ($CheckMode) {
-  return 'Batches are not applied under check mode.'
- }
- if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
-  return 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
- }
- if (-not (Test-NodeElevated)) {
-  return 'The session is not elevated; log in as a member of Administrators with full rights.'
- }
- $stateDir = [string]$Envelope['state_dir']
- $refusal = Get-NodeStateRefusal -StateDir $stateDir
- $kind = [string]$Envelope['kind']
- if ($refusal -ne '' -or $kind -cne 'submit') {
-  if ($refusal -eq '' -and @('follow', 'acknowledge') -cnotcontains $kind) {
-   return "There is no kind '$kind'; there are submit, follow and acknowledge."
-  }
-  return $refusal
- }
- $batch = Get-NodeArgument -Map $Envelope -Name 'batch'
- if ($null -eq $batch) {
-  return 'A submit needs a batch.'
- }
- foreach ($fault in @((Find-NodeUnknownWord -Batch $batch), (Find-NodeHnsLack -Envelope $Envelope))) {
-  if ($fault -ne '') {
-   return $fault
-  }
- }
- $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
- $wanted = ([string](Get-NodeArgument -Map $runner -Name 'sha256' -Default '')).ToLowerInvariant()
- $text = Get-NodeArgument -Map $runner -Name 'text'
- if ($null -ne $text) {
-  $found = Get-NodeTextHash -Text ([string]$text)
-  if ($wanted -ne '' -and $found -cne $wanted) {
-   return "The runner that was sent has sha256 $found, not $wanted."
-  }
-  return ''
- }
- $path = Join-NodePath -Folder $stateDir -Name 'runner.ps1'
- if (-not [System.IO.File]::Exists($path) -or (Get-NodeFileHash -Path $path) -cne $wanted) {
-  return "The runner with sha256 $wanted is neither sent nor in $stateDir."
- }
- return ''
+param([object]$Envelope, [bool]$CheckMode)
+if ($CheckMode) {
+return 'Batches are not applied under check mode.'
+}
+if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
+return 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
+}
+if (-not (Test-NodeElevated)) {
+return 'The session is not elevated; log in as a member of Administrators with full rights.'
+}
+$stateDir = [string]$Envelope['state_dir']
+$refusal = Get-NodeStateRefusal -StateDir $stateDir
+$kind = [string]$Envelope['kind']
+if ($refusal -ne '' -or $kind -cne 'submit') {
+if ($refusal -eq '' -and @('follow', 'acknowledge') -cnotcontains $kind) {
+return "There is no kind '$kind'; there are submit, follow and acknowledge."
+}
+return $refusal
+}
+$batch = Get-NodeArgument -Map $Envelope -Name 'batch'
+if ($null -eq $batch) {
+return 'A submit needs a batch.'
+}
+foreach ($fault in @((Find-NodeUnknownWord -Batch $batch), (Find-NodeHnsLack -Envelope $Envelope))) {
+if ($fault -ne '') {
+return $fault
+}
+}
+$runner = Get-NodeArgument -Map $Envelope -Name 'runner'
+$wanted = ([string](Get-NodeArgument -Map $runner -Name 'sha256' -Default '')).ToLowerInvariant()
+$text = Get-NodeArgument -Map $runner -Name 'text'
+if ($null -ne $text) {
+$found = Get-NodeTextHash -Text ([string]$text)
+if ($wanted -ne '' -and $found -cne $wanted) {
+return "The runner that was sent has sha256 $found, not $wanted."
+}
+return ''
+}
+$path = Join-NodePath -Folder $stateDir -Name 'runner.ps1'
+if (-not [System.IO.File]::Exists($path) -or (Get-NodeFileHash -Path $path) -cne $wanted) {
+return "The runner with sha256 $wanted is neither sent nor in $stateDir."
+}
+return ''
 }
 
 function Invoke-NodeRunnerInline {
- param([string]$StateDir)
-
- $text = Read-NodeText -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1')
- $block = [scriptblock]::Create($text)
- $null = $block.Invoke($StateDir)
+param([string]$StateDir)
+$text = Read-NodeText -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1')
+$block = [scriptblock]::Create($text)
+$null = $block.Invoke($StateDir)
 }
 
 function Test-NodeTaskFinishes {
- param([object]$Open, [string]$StateDir)
-
- if ([string](Get-NodeArgument -Map $Open -Name 'mode' -Default 'task') -ceq 'inline') {
-  return $false
- }
- try {
-  return [bool](Start-NodeRunnerTask -StateDir $StateDir)
- }
- catch {
-  return $false
- }
+param([object]$Open, [string]$StateDir)
+if ([string](Get-NodeArgument -Map $Open -Name 'mode' -Default 'task') -ceq 'inline') {
+return $false
+}
+try {
+return [bool](Start-NodeRunnerTask -StateDir $StateDir)
+}
+catch {
+return $false
+}
 }
 
 function Get-NodeStale {
- param([object]$Batch, [string]$StateDir, [object]$Hns)
-
- $list = New-Object System.Collections.ArrayList
- foreach ($item in (Get-NodeArgumentList -Map $Batch -Name 'pre')) {
-  $query = @{}
-  foreach ($entry in $item['query'].GetEnumerator()) {
-   $query[[string]$entry.Key] = $entry.Value
-  }
-  $query['key'] = 'it'
-  $value = (Read-NodeQueryList -Queries @($query) -StateDir $StateDir -Hns $Hns)['it']
-  if ($value -isnot [System.Collections.IDictionary]) {
-   $value = @{ value = $value }
-  }
-  $expect = Get-NodeArgument -Map $item -Name 'expect' -Default @{}
-  $found = @{}
-  $same = $true
-  foreach ($entry in $expect.GetEnumerator()) {
-   $field = [string]$entry.Key
-   $found[$field] = Get-NodeArgument -Map $value -Name $field
-   $loose = @('sha256', 'content') -cnotcontains $field
-   if (-not (Test-NodeEqual -Left $entry.Value -Right $found[$field] -IgnoreCase $loose)) {
-    $same = $false
-   }
-  }
-  if (-not $same) {
-   if ($value.ContainsKey('error')) {
-    $found['error'] = $value['error']
-   }
-   $null = $list.Add(@{ key = [string]$item['key']; expect = $expect; found = $found })
-  }
- }
- return , $list.ToArray()
+param([object]$Batch, [string]$StateDir, [object]$Hns)
+$list = New-Object System.Collections.ArrayList
+foreach ($item in (Get-NodeArgumentList -Map $Batch -Name 'pre')) {
+$query = @{}
+foreach ($entry in $item['query'].GetEnumerator()) {
+$query[[string]$entry.Key] = $entry.Value
+}
+$query['key'] = 'it'
+$value = (Read-NodeQueryList -Queries @($query) -StateDir $StateDir -Hns $Hns)['it']
+if ($value -isnot [System.Collections.IDictionary]) {
+$value = @{ value = $value }
+}
+$expect = Get-NodeArgument -Map $item -Name 'expect' -Default @{}
+$found = @{}
+$same = $true
+foreach ($entry in $expect.GetEnumerator()) {
+$field = [string]$entry.Key
+$found[$field] = Get-NodeArgument -Map $value -Name $field
+$loose = @('sha256', 'content') -cnotcontains $field
+if (-not (Test-NodeEqual -Left $entry.Value -Right $found[$field] -IgnoreCase $loose)) {
+$same = $false
+}
+}
+if (-not $same) {
+if ($value.ContainsKey('error')) {
+$found['error'] = $value['error']
+}
+$null = $list.Add(@{ key = [string]$item['key']; expect = $expect; found = $found })
+}
+}
+return , $list.ToArray()
 }
 
 function Open-NodeBatch {
- param([object]$Envelope, [string]$Mode)
-
- $stateDir = [string]$Envelope['state_dir']
- $id = [string]$Envelope['id']
- $folder = Get-NodeBatchFolder -StateDir $stateDir -Id $id
- New-NodeFolder -Path $folder
- $batch = @{}
- foreach ($entry in $Envelope['batch'].GetEnumerator()) {
-  $batch[[string]$entry.Key] = $entry.Value
- }
- $batch['id'] = $id
- $batch['state_dir'] = $stateDir
- $hns = [string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '')
- if ($hns -ne '') {
-  $batch['hns'] = $hns
- }
- $opened = @{
-  controller = [string](Get-NodeArgument -Map $Envelope -Name 'controller' -Default '')
-  since = (Get-NodeTime)
-  boot_id = [string](Get-NodeBootId)
-  uptime_s = (Get-NodeUptime)
-  mode = $Mode
- }
- $batch['opened'] = $opened
- Write-NodeJsonFile -Path (Join-NodePath -Folder $folder -Name 'batch.json') -Value $batch
- $open = $opened + @{ id = $id; pid = 0; started = '' }
- Clear-NodeRunnerNote -StateDir $stateDir
- if ($Mode -ceq 'task') {
-  Set-NodeRunnerTask -Enabled $true
- }
- else {
-  $self = Get-NodeSelf
-  $open['pid'] = $self['pid']
-  $open['started'] = $self['started']
- }
- Write-NodeJsonFile -Path (Join-NodePath -Folder $stateDir -Name 'open.json') -Value $open
+param([object]$Envelope, [string]$Mode)
+$stateDir = [string]$Envelope['state_dir']
+$id = [string]$Envelope['id']
+$folder = Get-NodeBatchFolder -StateDir $stateDir -Id $id
+New-NodeFolder -Path $folder
+$batch = @{}
+foreach ($entry in $Envelope['batch'].GetEnumerator()) {
+$batch[[string]$entry.Key] = $entry.Value
+}
+$batch['id'] = $id
+$batch['state_dir'] = $stateDir
+$hns = [string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '')
+if ($hns -ne '') {
+$batch['hns'] = $hns
+}
+$opened = @{
+controller = [string](Get-NodeArgument -Map $Envelope -Name 'controller' -Default '')
+since = (Get-NodeTime)
+boot_id = [string](Get-NodeBootId)
+uptime_s = (Get-NodeUptime)
+mode = $Mode
+}
+$batch['opened'] = $opened
+Write-NodeJsonFile -Path (Join-NodePath -Folder $folder -Name 'batch.json') -Value $batch
+$open = $opened + @{ id = $id; pid = 0; started = '' }
+Clear-NodeRunnerNote -StateDir $stateDir
+if ($Mode -ceq 'task') {
+Set-NodeRunnerTask -Enabled $true
+}
+else {
+$self = Get-NodeSelf
+$open['pid'] = $self['pid']
+$open['started'] = $self['started']
+}
+Write-NodeJsonFile -Path (Join-NodePath -Folder $stateDir -Name 'open.json') -Value $open
 }
 
 function Wait-NodeOutcome {
- param([string]$StateDir, [string]$Id, [double]$Seconds)
-
- $watch = [System.Diagnostics.Stopwatch]::StartNew()
- $nudged = [System.Diagnostics.Stopwatch]::StartNew()
- $seen = @{ length = [int64]0 }
- $misses = 0
- while ($true) {
-  $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
-  $entry = Find-NodeOutcome -Text (Read-NodeJournalNews -StateDir $StateDir -Id $Id -Seen $seen)
-  if ($null -ne $entry) {
-   return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
-  }
-  if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
-   $misses++
-   if ($misses -le 4) {
-    [System.Threading.Thread]::Sleep(250)
-    continue
-   }
-   $open = Read-NodeOpen -StateDir $StateDir
-   if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
-    $message = 'The session ended before the batch was opened; nothing was done.'
-    return @{ outcome = 'interrupted'; error = @{ message = $message } }
-   }
-  }
-  else {
-   $misses = 0
-  }
-  $alive = Test-NodeWorker -Open $open
-  if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
-   $message = 'The process that worked on the batch is gone; the next batch rolls it back first.'
-   return @{ outcome = 'interrupted'; error = @{ message = $message } }
-  }
-  if ($watch.Elapsed.TotalSeconds -ge $Seconds) {
-   if ($alive) {
-    return @{ outcome = 'running'; error = $null }
-   }
-   $message = 'Nothing works on the batch at the moment; the scheduled task \winkube\runner takes it up within a minute.'
-   return @{ outcome = 'interrupted'; error = @{ message = $message } }
-  }
-  if (-not $alive -and $nudged.Elapsed.TotalSeconds -ge 10) {
-   $nudged.Restart()
-   $trouble = Get-NodeRunnerTrouble -StateDir $StateDir -Open $open
-   if ($trouble -ne '') {
-    return @{ outcome = 'interrupted'; error = @{ message = "$trouble The next batch rolls this one back in its own session." } }
-   }
-   if (-not (Test-NodeTaskFinishes -Open $open -StateDir $StateDir)) {
-    $message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch rolls it back first.'
-    return @{ outcome = 'interrupted'; error = @{ message = $message } }
-   }
-  }
-  [System.Threading.Thread]::Sleep(250)
- }
+param([string]$StateDir, [string]$Id, [double]$Seconds)
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$nudged = [System.Diagnostics.Stopwatch]::StartNew()
+$seen = @{ length = [int64]0 }
+$misses = 0
+while ($true) {
+$open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+$entry = Find-NodeOutcome -Text (Read-NodeJournalNews -StateDir $StateDir -Id $Id -Seen $seen)
+if ($null -ne $entry) {
+return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
+}
+if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
+$misses++
+if ($misses -le 4) {
+[System.Threading.Thread]::Sleep(250)
+continue
+}
+$open = Read-NodeOpen -StateDir $StateDir
+if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
+$message = 'The session ended before the batch was opened; nothing was done.'
+return @{ outcome = 'interrupted'; error = @{ message = $message } }
+}
+}
+else {
+$misses = 0
+}
+$alive = Test-NodeWorker -Open $open
+if (-not $alive -and [string](Get-NodeArgument -Map $open -Name 'mode' -Default 'task') -ceq 'inline') {
+$message = 'The process that worked on the batch is gone; the next batch rolls it back first.'
+return @{ outcome = 'interrupted'; error = @{ message = $message } }
+}
+if ($watch.Elapsed.TotalSeconds -ge $Seconds) {
+if ($alive) {
+return @{ outcome = 'running'; error = $null }
+}
+$message = 'Nothing works on the batch at the moment; the scheduled task \winkube\runner takes it up within a minute.'
+return @{ outcome = 'interrupted'; error = @{ message = $message } }
+}
+if (-not $alive -and $nudged.Elapsed.TotalSeconds -ge 10) {
+$nudged.Restart()
+$trouble = Get-NodeRunnerTrouble -StateDir $StateDir -Open $open
+if ($trouble -ne '') {
+return @{ outcome = 'interrupted'; error = @{ message = "$trouble The next batch rolls this one back in its own session." } }
+}
+if (-not (Test-NodeTaskFinishes -Open $open -StateDir $StateDir)) {
+$message = 'Nothing works on the batch, and there is no scheduled task to do so; the next batch rolls it back first.'
+return @{ outcome = 'interrupted'; error = @{ message = $message } }
+}
+}
+[System.Threading.Thread]::Sleep(250)
+}
 }
 
 function Submit-NodeBatch {
- param([object]$Envelope, [hashtable]$Result)
-
- $stateDir = [string]$Envelope['state_dir']
- $id = [string]$Envelope['id']
- if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
-  return @{ answer = 'follow' }
- }
- $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
- $mode = [string](Get-NodeArgument -Map $runner -Name 'mode' -Default 'task')
- $text = Get-NodeArgument -Map $runner -Name 'text'
- $open = Read-NodeOpen -StateDir $stateDir
- if ($null -ne $open) {
-  if (Test-NodeWorker -Open $open) {
-   return New-NodeBusy -Open $open
-  }
-  $trouble = Get-NodeRunnerTrouble -StateDir $stateDir -Open $open
-  if ($trouble -eq '' -and (Test-NodeTaskFinishes -Open $open -StateDir $stateDir)) {
-   return New-NodeBusy -Open $open -Problem (Read-NodeRunnerError -StateDir $stateDir)
-  }
-  Save-NodeRunner -StateDir $stateDir -Text $text
-  try {
-   Invoke-NodeRunnerInline -StateDir $stateDir
-  }
-  catch {
-   $failure = $_
-   $cause = Get-NodeErrorText -Record $failure
-   if ((Get-NodeErrorCode -Record $failure) -eq 112) {
-    return @{ answer = 'refused'; reason = "An earlier batch has to be rolled back first, and that failed: $cause" }
-   }
-   if ($null -ne (Read-NodeOpen -StateDir $stateDir)) {
-    $message = "$trouble In this session the runner could not do it either: $cause"
-    Block-NodeBatch -StateDir $stateDir -Open $open -Message ($message.Trim())
-   }
-  }
-  $earlier = [string](Get-NodeArgument -Map $open -Name 'id' -Default '')
-  $ended = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $stateDir -Id $earlier) -Kind 'outcome'
-  if ($null -ne $ended) {
-   $Result['recovered'] = @{ id = $earlier; outcome = [string]$ended['outcome'] }
-  }
- }
- $blocked = Get-NodeBlocked -StateDir $stateDir
- if ($null -ne $blocked) {
-  return $blocked
- }
- $needed = (ConvertTo-NodeJson -Value $Envelope['batch']).Length + 1048576
- $free = Get-NodeFreeSpace -Path $stateDir
- if ($free -ge 0 -and $free -lt $needed) {
-  $reason = "The volume of $stateDir has only $free bytes free; $needed are needed for the batch and its journal. Make room there."
-  return @{ answer = 'refused'; reason = $reason }
- }
- New-NodeFolder -Path $stateDir -Sddl (Get-NodeStateSddl)
- foreach ($name in @('batches', 'receipts', 'staging')) {
-  New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
- }
- $lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
- $open = Read-NodeOpen -StateDir $stateDir
- if ($null -eq $lock -or $null -ne $open) {
-  if ($null -ne $lock) {
-   $lock.Dispose()
-  }
-  return New-NodeBusy -Open $open
- }
- try {
-  $blocked = Get-NodeBlocked -StateDir $stateDir
-  if ($null -ne $blocked) {
-   return $blocked
-  }
-  Save-NodeRunner -StateDir $stateDir -Text $text
-  $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
-  if ($stale.Length -gt 0) {
-   return @{ answer = 'stale'; stale = $stale }
-  }
-  if ($mode -ceq 'task') {
-   try {
-    Register-NodeRunnerTask -StateDir $stateDir
-   }
-   catch {
-    $cause = Get-NodeErrorText -Record $_
-    return @{ answer = 'refused'; reason = "The scheduled task \winkube\runner could not be made: $cause Allow it, or use the runner mode inline." }
-   }
-  }
-  Open-NodeBatch -Envelope $Envelope -Mode $mode
- }
- catch {
-  $failure = $_
-  Remove-NodeFileQuietly -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $stateDir -Id $id) -Name 'batch.json')
-  throw $failure
- }
- finally {
-  $lock.Dispose()
- }
- if ($mode -ceq 'task') {
-  try {
-   $null = Start-NodeRunnerTask -StateDir $stateDir -WaitMs 5000
-  }
-  catch {
-   $null = $_
-  }
- }
- else {
-  Invoke-NodeRunnerInline -StateDir $stateDir
- }
- return @{ answer = 'follow' }
+param([object]$Envelope, [hashtable]$Result)
+$stateDir = [string]$Envelope['state_dir']
+$id = [string]$Envelope['id']
+if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
+return @{ answer = 'follow' }
+}
+$runner = Get-NodeArgument -Map $Envelope -Name 'runner'
+$mode = [string](Get-NodeArgument -Map $runner -Name 'mode' -Default 'task')
+$text = Get-NodeArgument -Map $runner -Name 'text'
+$open = Read-NodeOpen -StateDir $stateDir
+if ($null -ne $open) {
+if (Test-NodeWorker -Open $open) {
+return New-NodeBusy -Open $open
+}
+$trouble = Get-NodeRunnerTrouble -StateDir $stateDir -Open $open
+if ($trouble -eq '' -and (Test-NodeTaskFinishes -Open $open -StateDir $stateDir)) {
+return New-NodeBusy -Open $open -Problem (Read-NodeRunnerError -StateDir $stateDir)
+}
+Save-NodeRunner -StateDir $stateDir -Text $text
+try {
+Invoke-NodeRunnerInline -StateDir $stateDir
+}
+catch {
+$failure = $_
+$cause = Get-NodeErrorText -Record $failure
+if ((Get-NodeErrorCode -Record $failure) -eq 112) {
+return @{ answer = 'refused'; reason = "An earlier batch has to be rolled back first, and that failed: $cause" }
+}
+if ($null -ne (Read-NodeOpen -StateDir $stateDir)) {
+$message = "$trouble In this session the runner could not do it either: $cause"
+Block-NodeBatch -StateDir $stateDir -Open $open -Message ($message.Trim())
+}
+}
+$earlier = [string](Get-NodeArgument -Map $open -Name 'id' -Default '')
+$ended = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $stateDir -Id $earlier) -Kind 'outcome'
+if ($null -ne $ended) {
+$Result['recovered'] = @{ id = $earlier; outcome = [string]$ended['outcome'] }
+}
+}
+$blocked = Get-NodeBlocked -StateDir $stateDir
+if ($null -ne $blocked) {
+return $blocked
+}
+$needed = (ConvertTo-NodeJson -Value $Envelope['batch']).Length + 1048576
+$free = Get-NodeFreeSpace -Path $stateDir
+if ($free -ge 0 -and $free -lt $needed) {
+$reason = "The volume of $stateDir has only $free bytes free; $needed are needed for the batch and its journal. Make room there."
+return @{ answer = 'refused'; reason = $reason }
+}
+New-NodeFolder -Path $stateDir -Sddl (Get-NodeStateSddl)
+foreach ($name in @('batches', 'receipts', 'staging')) {
+New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
+}
+$lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
+$open = Read-NodeOpen -StateDir $stateDir
+if ($null -eq $lock -or $null -ne $open) {
+if ($null -ne $lock) {
+$lock.Dispose()
+}
+return New-NodeBusy -Open $open
+}
+try {
+$blocked = Get-NodeBlocked -StateDir $stateDir
+if ($null -ne $blocked) {
+return $blocked
+}
+Save-NodeRunner -StateDir $stateDir -Text $text
+$stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
+if ($stale.Length -gt 0) {
+return @{ answer = 'stale'; stale = $stale }
+}
+if ($mode -ceq 'task') {
+try {
+Register-NodeRunnerTask -StateDir $stateDir
+}
+catch {
+$cause = Get-NodeErrorText -Record $_
+return @{ answer = 'refused'; reason = "The scheduled task \winkube\runner could not be made: $cause Allow it, or use the runner mode inline." }
+}
+}
+Open-NodeBatch -Envelope $Envelope -Mode $mode
+}
+catch {
+$failure = $_
+Remove-NodeFileQuietly -Path (Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $stateDir -Id $id) -Name 'batch.json')
+throw $failure
+}
+finally {
+$lock.Dispose()
+}
+if ($mode -ceq 'task') {
+try {
+$null = Start-NodeRunnerTask -StateDir $stateDir -WaitMs 5000
+}
+catch {
+$null = $_
+}
+}
+else {
+Invoke-NodeRunnerInline -StateDir $stateDir
+}
+return @{ answer = 'follow' }
 }
 
 function Get-NodeBlocked {
- param([string]$StateDir)
-
- $blocked = Read-NodeBlock -StateDir $StateDir
- if ($null -eq $blocked) {
-  return $null
- }
- return @{ answer = 'blocked'; blocked = $blocked }
+param([string]$StateDir)
+$blocked = Read-NodeBlock -StateDir $StateDir
+if ($null -eq $blocked) {
+return $null
+}
+return @{ answer = 'blocked'; blocked = $blocked }
 }
 
 function New-NodeBusy {
- param([object]$Open, [string]$Problem = '')
-
- $busy = @{}
- foreach ($field in @('id', 'controller', 'since')) {
-  $busy[$field] = Get-NodeArgument -Map $Open -Name $field -Default ''
- }
- if ($Problem -ne '') {
-  $busy['error'] = $Problem
- }
- return @{ answer = 'busy'; busy = $busy }
+param([object]$Open, [string]$Problem = '')
+$busy = @{}
+foreach ($field in @('id', 'controller', 'since')) {
+$busy[$field] = Get-NodeArgument -Map $Open -Name $field -Default ''
+}
+if ($Problem -ne '') {
+$busy['error'] = $Problem
+}
+return @{ answer = 'busy'; busy = $busy }
 }
 
 function Invoke-NodeEnvelope {
- param([object]$Envelope, [bool]$CheckMode)
-
- $stateDir = [string]$Envelope['state_dir']
- $id = [string]$Envelope['id']
- $kind = [string]$Envelope['kind']
- $result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = @{} }
- $refusal = Get-NodeRefusal -Envelope $Envelope -CheckMode $CheckMode
- if ($refusal -ne '') {
-  $result['answer'] = 'refused'
-  $result['reason'] = $refusal
-  return $result
- }
- $end = @{ outcome = 'unknown'; error = $null }
- if ($kind -ceq 'acknowledge') {
-  $end['outcome'] = Confirm-NodeBlock -StateDir $stateDir -Id $id
-  $result['changed'] = $end['outcome'] -ceq 'done'
- }
- else {
-  if ($kind -ceq 'submit') {
-   $submitted = Submit-NodeBatch -Envelope $Envelope -Result $result
-   if ($submitted['answer'] -cne 'follow') {
-    foreach ($field in $submitted.GetEnumerator()) {
-     $result[[string]$field.Key] = $field.Value
-    }
-    return $result
-   }
-  }
-  if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
-   $seconds = [double](Get-NodeArgument -Map $Envelope -Name 'follow_s' -Default 900)
-   $end = Wait-NodeOutcome -StateDir $stateDir -Id $id -Seconds $seconds
-   $result['results'] = Get-NodeResultList -StateDir $stateDir -Id $id
-   $result['changed'] = [bool]($end['outcome'] -ceq 'done' -and $result['results'].Length -gt 0)
-  }
- }
- $result['answer'] = 'accepted'
- $result['outcome'] = $end['outcome']
- if ($null -ne $end['error']) {
-  $result['error'] = $end['error']
- }
- $queries = Get-NodeArgumentList -Map $Envelope -Name 'state'
- $result['state'] = Read-NodeQueryList -Queries $queries -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
- return $result
+param([object]$Envelope, [bool]$CheckMode)
+$stateDir = [string]$Envelope['state_dir']
+$id = [string]$Envelope['id']
+$kind = [string]$Envelope['kind']
+$result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = @{} }
+$refusal = Get-NodeRefusal -Envelope $Envelope -CheckMode $CheckMode
+if ($refusal -ne '') {
+$result['answer'] = 'refused'
+$result['reason'] = $refusal
+return $result
+}
+$end = @{ outcome = 'unknown'; error = $null }
+if ($kind -ceq 'acknowledge') {
+$end['outcome'] = Confirm-NodeBlock -StateDir $stateDir -Id $id
+$result['changed'] = $end['outcome'] -ceq 'done'
+}
+else {
+if ($kind -ceq 'submit') {
+$submitted = Submit-NodeBatch -Envelope $Envelope -Result $result
+if ($submitted['answer'] -cne 'follow') {
+foreach ($field in $submitted.GetEnumerator()) {
+$result[[string]$field.Key] = $field.Value
+}
+return $result
+}
+}
+if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
+$seconds = [double](Get-NodeArgument -Map $Envelope -Name 'follow_s' -Default 900)
+$end = Wait-NodeOutcome -StateDir $stateDir -Id $id -Seconds $seconds
+$result['results'] = Get-NodeResultList -StateDir $stateDir -Id $id
+$result['changed'] = [bool]($end['outcome'] -ceq 'done' -and $result['results'].Length -gt 0)
+}
+}
+$result['answer'] = 'accepted'
+$result['outcome'] = $end['outcome']
+if ($null -ne $end['error']) {
+$result['error'] = $end['error']
+}
+$queries = Get-NodeArgumentList -Map $Envelope -Name 'state'
+$result['state'] = Read-NodeQueryList -Queries $queries -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
+return $result
 }
 
 $answer = $null
 try {
- $envelope = Read-NodeEnvelope -Text (Get-NodeOption -Sent $complex_args -Name 'batch')
- $answer = Invoke-NodeEnvelope -Envelope $envelope -CheckMode (Test-NodeCheckMode -Sent $complex_args)
+$envelope = Read-NodeEnvelope -Text (Get-NodeOption -Sent $complex_args -Name 'batch')
+$answer = Invoke-NodeEnvelope -Envelope $envelope -CheckMode (Test-NodeCheckMode -Sent $complex_args)
 }
 catch {
- $answer = New-NodeFailure -Sent $complex_args -Record $_ -What 'The batch could not be handled: '
+$answer = New-NodeFailure -Sent $complex_args -Record $_ -What 'The batch could not be handled: '
 }
 $hidden = 'VALUE_SPECIFIED_IN_NO_LOG_PARAMETER'
 [System.Console]::Out.WriteLine((ConvertTo-NodeAnswer -Sent $complex_args -Answer $answer -Name 'batch' -Shown $hidden))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import os
 from collections.abc import Iterator
@@ -80,6 +82,7 @@ def test_real_powershell(case: Case, powershell: Implementation) -> None:
 
 
 PROBE = json.dumps({"schema": 1, "state_dir": "C:\\none", "queries": []})
+PACKED = base64.b64encode(gzip.compress(PROBE.encode(), mtime=0)).decode()
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
 
@@ -93,6 +96,12 @@ CALLS = [
         {"request": PROBE},
         {"changed": False, "parts": {}, "invocation": {"module_args": {"request": PROBE}}},
     ),
+    (
+        "node_probe",
+        {"request": PACKED},
+        {"changed": False, "parts": {}, "invocation": {"module_args": {"request": PACKED}}},
+    ),
+    ("node_probe", {"request": "no JSON"}, {"failed": True, "msg": "~^The option request cannot be read: "}),
     ("node_probe", {}, {"failed": True, "msg": "The option request is missing.", "exception": "~missing"}),
     (
         "node_probe",

@@ -86,7 +86,7 @@ def _reached(names: set[str], functions: dict[str, Text]) -> set[str]:
 
 def parts(source: Source) -> Iterator[Text]:
     """A source from its first to its last line: its functions, and what stands between them."""
-    left_out = sorted([*_comments(source), *_indentation(source)], key=lambda one: (one[0], -one[1]))
+    left_out = sorted([*_comments(source), *_blanks(source)], key=lambda one: (one[0], -one[1]))
     calls = [(command.node.start_byte, command.name) for command in source.commands if "-Node" in command.name]
     place = 0
     borders = [(one.node.start_byte, one.node.end_byte, one.name) for one in source.functions]
@@ -109,16 +109,16 @@ def _comments(source: Source) -> Iterator[tuple[int, int]]:
             yield line, node.end_byte + source.data[node.end_byte : node.end_byte + 1].count(b"\n")
 
 
-def _indentation(source: Source) -> Iterator[tuple[int, int]]:
-    """Three of four blanks at the begin of a line, but in texts that have several lines and between comments."""
+def _blanks(source: Source) -> Iterator[tuple[int, int]]:
+    """The blanks at the begin of a line, and empty lines, but in texts that have several lines and between comments."""
     kept = [
         (node.start_byte, node.end_byte)
         for node in walk(source.root)
         if node.type in {"string_literal", "comment"} and b"\n" in (node.text or b"")
     ]
-    for found in re.finditer(rb"^(?: {4})+(?=\S)", source.data, re.MULTILINE):
+    for found in re.finditer(rb"^(?:(?: {4})+(?=\S)|\n)", source.data, re.MULTILINE):
         if not any(begin < found.start() < end for begin, end in kept):
-            yield found.start(), found.start() + len(found[0]) // 4 * 3
+            yield found.span()
 
 
 def _without(data: bytes, low: int, high: int, left_out: list[tuple[int, int]]) -> str:

@@ -152,7 +152,7 @@ def test_a_reading_brings_it_only_if_it_asks_hns() -> None:
     requests: list[dict[str, Any]] = []
 
     def execute(_module: str, args: dict[str, Any]) -> dict[str, Any]:
-        requests.append(json.loads(args["request"]))
+        requests.append(decode(args["request"]))
         return {"parts": {}}
 
     link = Link(execute, lambda: None, r"C:\state")

@@ -7,200 +7,190 @@ Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 try {
- [System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
+[System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
 }
 catch {
- $null = $_
+$null = $_
 }
 
 function Get-NodeStreamHash {
- param([System.IO.Stream]$Stream)
-
- if ($PSVersionTable.PSVersion.Major -ge 6) {
-  $sha = [System.Security.Cryptography.SHA256]::Create()
- }
- else {
-  $sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
- }
- try {
-  [byte[]]$digest = $sha.ComputeHash($Stream)
-  return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
- }
- finally {
-  $sha.Dispose()
- }
+param([System.IO.Stream]$Stream)
+if ($PSVersionTable.PSVersion.Major -ge 6) {
+$sha = [System.Security.Cryptography.SHA256]::Create()
+}
+else {
+$sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+}
+try {
+[byte[]]$digest = $sha.ComputeHash($Stream)
+return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+}
+finally {
+$sha.Dispose()
+}
 }
 
 function Get-NodeFileHash {
- param([string]$Path)
-
- $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete', 1048576)
- try {
-  return Get-NodeStreamHash -Stream $stream
- }
- finally {
-  $stream.Dispose()
- }
+param([string]$Path)
+$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete', 1048576)
+try {
+return Get-NodeStreamHash -Stream $stream
+}
+finally {
+$stream.Dispose()
+}
 }
 
 function Get-NodeException {
- param([object]$Record)
-
- $exception = $Record
- if ($Record -is [System.Management.Automation.ErrorRecord]) {
-  $exception = $Record.Exception
- }
- while ($null -ne $exception.InnerException -and
-  ($exception -is [System.Management.Automation.RuntimeException] -or
-   $exception -is [System.AggregateException] -or
-   $exception -is [System.Reflection.TargetInvocationException] -or
-   @('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
-  $exception = $exception.InnerException
- }
- return $exception
+param([object]$Record)
+$exception = $Record
+if ($Record -is [System.Management.Automation.ErrorRecord]) {
+$exception = $Record.Exception
+}
+while ($null -ne $exception.InnerException -and
+($exception -is [System.Management.Automation.RuntimeException] -or
+$exception -is [System.AggregateException] -or
+$exception -is [System.Reflection.TargetInvocationException] -or
+@('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
+$exception = $exception.InnerException
+}
+return $exception
 }
 
 function Get-NodeErrorText {
- param([object]$Record)
-
- $exception = Get-NodeException -Record $Record
- $text = [string]$exception.Message
- return [string]($text -replace '\s+', ' ').Trim()
+param([object]$Record)
+$exception = Get-NodeException -Record $Record
+$text = [string]$exception.Message
+return [string]($text -replace '\s+', ' ').Trim()
 }
 
 function Read-NodeOrder {
- param([System.IO.Stream]$Source)
-
- $line = New-Object 'System.Collections.Generic.List[byte]'
- while ($true) {
-  $byte = $Source.ReadByte()
-  if ($byte -lt 0) {
-   throw 'Standard input ended before the line that says what to do.'
-  }
-  if ($byte -eq 10) {
-   break
-  }
-  $null = $line.Add([byte]$byte)
- }
- [string[]]$fields = [System.Text.Encoding]::UTF8.GetString($line.ToArray()).Split([char]9)
- if ($fields.Length -ne 4) {
-  throw 'The line that says what to do has not four fields.'
- }
- return @{ verb = $fields[0]; bytes = [long]$fields[1]; path = $fields[2]; arguments = $fields[3] }
+param([System.IO.Stream]$Source)
+$line = New-Object 'System.Collections.Generic.List[byte]'
+while ($true) {
+$byte = $Source.ReadByte()
+if ($byte -lt 0) {
+throw 'Standard input ended before the line that says what to do.'
+}
+if ($byte -eq 10) {
+break
+}
+$null = $line.Add([byte]$byte)
+}
+[string[]]$fields = [System.Text.Encoding]::UTF8.GetString($line.ToArray()).Split([char]9)
+if ($fields.Length -ne 4) {
+throw 'The line that says what to do has not four fields.'
+}
+return @{ verb = $fields[0]; bytes = [long]$fields[1]; path = $fields[2]; arguments = $fields[3] }
 }
 
 function Copy-NodeBytes {
- param([System.IO.Stream]$Source, [System.IO.Stream]$Target, [long]$Count)
-
- $buffer = New-Object byte[] 65536
- $left = $Count
- while ($left -gt 0) {
-  try {
-   $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
-  }
-  catch [System.IO.IOException] {
-   $got = 0
-  }
-  if ($got -le 0) {
-   throw "Standard input ended $left bytes too early."
-  }
-  $Target.Write($buffer, 0, $got)
-  $left -= $got
- }
+param([System.IO.Stream]$Source, [System.IO.Stream]$Target, [long]$Count)
+$buffer = New-Object byte[] 65536
+$left = $Count
+while ($left -gt 0) {
+try {
+$got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
+}
+catch [System.IO.IOException] {
+$got = 0
+}
+if ($got -le 0) {
+throw "Standard input ended $left bytes too early."
+}
+$Target.Write($buffer, 0, $got)
+$left -= $got
+}
 }
 
 function Stop-NodeProgram {
- param([System.Diagnostics.Process]$Process)
-
- try {
-  $Process.Kill()
- }
- catch {
-  $null = $_
- }
+param([System.Diagnostics.Process]$Process)
+try {
+$Process.Kill()
+}
+catch {
+$null = $_
+}
 }
 
 function Invoke-NodeProgram {
- param([string]$Program, [string]$Arguments, [System.IO.Stream]$Source, [long]$Count)
-
- $start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
- $start.UseShellExecute = $false
- $start.CreateNoWindow = $true
- $start.RedirectStandardInput = $true
- $start.RedirectStandardOutput = $true
- $start.RedirectStandardError = $true
- $process = [System.Diagnostics.Process]::Start($start)
- $said = $process.StandardOutput.BaseStream.CopyToAsync([System.Console]::OpenStandardOutput())
- $failed = $process.StandardError.BaseStream.CopyToAsync([System.Console]::OpenStandardError())
- try {
-  Copy-NodeBytes -Source $Source -Target $process.StandardInput.BaseStream -Count $Count
-  $process.StandardInput.Close()
- }
- catch {
-  $failure = $_
-  if ((Get-NodeException -Record $failure) -isnot [System.IO.IOException]) {
-   Stop-NodeProgram -Process $process
-   throw $failure
-  }
- }
- $null = $process.WaitForExit()
- $null = [System.Threading.Tasks.Task]::WaitAll([System.Threading.Tasks.Task[]]@($said, $failed), 5000)
- return $process.ExitCode
+param([string]$Program, [string]$Arguments, [System.IO.Stream]$Source, [long]$Count)
+$start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
+$start.UseShellExecute = $false
+$start.CreateNoWindow = $true
+$start.RedirectStandardInput = $true
+$start.RedirectStandardOutput = $true
+$start.RedirectStandardError = $true
+$process = [System.Diagnostics.Process]::Start($start)
+$said = $process.StandardOutput.BaseStream.CopyToAsync([System.Console]::OpenStandardOutput())
+$failed = $process.StandardError.BaseStream.CopyToAsync([System.Console]::OpenStandardError())
+try {
+Copy-NodeBytes -Source $Source -Target $process.StandardInput.BaseStream -Count $Count
+$process.StandardInput.Close()
+}
+catch {
+$failure = $_
+if ((Get-NodeException -Record $failure) -isnot [System.IO.IOException]) {
+Stop-NodeProgram -Process $process
+throw $failure
+}
+}
+$null = $process.WaitForExit()
+$null = [System.Threading.Tasks.Task]::WaitAll([System.Threading.Tasks.Task[]]@($said, $failed), 5000)
+return $process.ExitCode
 }
 
 function Write-NodeFileFrom {
- param([string]$Path, [System.IO.Stream]$Source, [long]$Count)
-
- $file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-  [System.IO.FileShare]::None)
- try {
-  Copy-NodeBytes -Source $Source -Target $file -Count $Count
- }
- finally {
-  $file.Dispose()
- }
+param([string]$Path, [System.IO.Stream]$Source, [long]$Count)
+$file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+[System.IO.FileShare]::None)
+try {
+Copy-NodeBytes -Source $Source -Target $file -Count $Count
+}
+finally {
+$file.Dispose()
+}
 }
 
 function Read-NodeFileTo {
- param([string]$Path)
-
- $file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-  [System.IO.FileShare]'ReadWrite, Delete')
- try {
-  $target = [System.Console]::OpenStandardOutput()
-  $file.CopyTo($target)
-  $target.Flush()
- }
- finally {
-  $file.Dispose()
- }
+param([string]$Path)
+$file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete')
+try {
+$target = [System.Console]::OpenStandardOutput()
+$file.CopyTo($target)
+$target.Flush()
+}
+finally {
+$file.Dispose()
+}
 }
 
 $code = 0
 try {
- $source = [System.Console]::OpenStandardInput()
- $order = Read-NodeOrder -Source $source
- $verb = [string]$order['verb']
- $path = [string]$order['path']
- $count = [long]$order['bytes']
- if ($verb -ceq 'run') {
-  $code = Invoke-NodeProgram -Program $path -Arguments $order['arguments'] -Source $source -Count $count
- }
- elseif ($verb -ceq 'put') {
-  Write-NodeFileFrom -Path $path -Source $source -Count $count
-  [System.Console]::Out.WriteLine((Get-NodeFileHash -Path $path))
- }
- elseif ($verb -ceq 'fetch') {
-  Read-NodeFileTo -Path $path
- }
- else {
-  throw "There is nothing called '$verb' here."
- }
+$source = [System.Console]::OpenStandardInput()
+$order = Read-NodeOrder -Source $source
+$verb = [string]$order['verb']
+$path = [string]$order['path']
+$count = [long]$order['bytes']
+if ($verb -ceq 'run') {
+$code = Invoke-NodeProgram -Program $path -Arguments $order['arguments'] -Source $source -Count $count
+}
+elseif ($verb -ceq 'put') {
+Write-NodeFileFrom -Path $path -Source $source -Count $count
+[System.Console]::Out.WriteLine((Get-NodeFileHash -Path $path))
+}
+elseif ($verb -ceq 'fetch') {
+Read-NodeFileTo -Path $path
+}
+else {
+throw "There is nothing called '$verb' here."
+}
 }
 catch {
- [byte[]]$text = [System.Text.Encoding]::UTF8.GetBytes((Get-NodeErrorText -Record $_) + "`r`n")
- [System.Console]::OpenStandardError().Write($text, 0, $text.Length)
- $code = 1
+[byte[]]$text = [System.Text.Encoding]::UTF8.GetBytes((Get-NodeErrorText -Record $_) + "`r`n")
+[System.Console]::OpenStandardError().Write($text, 0, $text.Length)
+$code = 1
 }
 $null = [System.Environment]::Exit($code)

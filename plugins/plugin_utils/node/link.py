@@ -12,7 +12,6 @@ docs/protocol.md.
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import signal
 import socket
@@ -180,7 +179,7 @@ class Link:
         """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
         through. A node that has gone silent is asked `again` until it answers or `reconnect_s` is over."""
         request = {"schema": SCHEMA, "state_dir": self.state_dir, "queries": [query.wire() for query in queries]}
-        args = {"request": json.dumps(with_hns(request), separators=(",", ":"))}
+        args = {"request": encode(with_hns(request))}
         try:
             answer = self._run("node_probe", args, self.answer_s)
         except Silence as silence:

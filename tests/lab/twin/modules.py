@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +82,10 @@ def run_module(
 
 def _probe(node: SimulatedNode, asker: Asker, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
-        request = json.loads(str(arguments.get("request") or ""))
+        text = str(arguments.get("request") or "")
+        request = json.loads(text if text.startswith("{") else gzip.decompress(base64.b64decode(text)))
         schema, queries, state_dir = request.get("schema"), request.get("queries") or [], request.get("state_dir")
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, OSError, EOFError) as error:
         text = f"The option request cannot be read: {error!r}."
         return failed(text, text)
     if schema != 1:

@@ -57,9 +57,11 @@ def test_sha256_is_of_the_bytes_that_are_sent() -> None:
         ("$x = @'\n# text\n\n    # more\n'@\n", "$x = @'\n# text\n\n    # more\n'@\n"),
         (
             "if ($x) {\n    if ($y) {\n        $z = 'a\n    b'\n    }\n}\n",
-            "if ($x) {\n if ($y) {\n  $z = 'a\n    b'\n }\n}\n",
+            "if ($x) {\nif ($y) {\n$z = 'a\n    b'\n}\n}\n",
         ),
-        ("if ($x) {\n    # why\n    $y = 1\n}\n", "if ($x) {\n $y = 1\n}\n"),
+        ("if ($x) {\n    # why\n    $y = 1\n}\n", "if ($x) {\n$y = 1\n}\n"),
+        ('$x = @"\n<a>\n    <b>$y</b>\n</a>\n"@\n', '$x = @"\n<a>\n    <b>$y</b>\n</a>\n"@\n'),
+        ('$x = "a\n    $y\n    b"\n', '$x = "a\n    $y\n    b"\n'),
     ],
 )
 def test_comments_and_blanks_alone_are_left_out(script: str, sent: str) -> None:
