@@ -106,6 +106,10 @@ class End:
     after_again: Picture | None = None
 
 
+FOLLOW_S = 300.0
+"""So long a batch is followed in one call here: what a controller says meanwhile is looked at elsewhere."""
+
+
 @dataclass
 class Cutter:
     """Listens to a node (`node.before_module`) and cuts every batch; `report` holds what was found.
@@ -146,6 +150,7 @@ class Cutter:
         envelope = read_envelope(str(arguments["batch"]))
         if envelope["kind"] != "submit":
             return
+        envelope["follow_s"] = FOLLOW_S
         started = time.monotonic()
         node = self.host.node
         node.before_module.remove(self.before_module)

@@ -43,8 +43,9 @@ def test_scenarios_belong_by_name(changed: str, wanted: str) -> None:
     assert len(found) < 12, found
 
 
-IMPORTING = {f"{SCENARIOS}remedies.py"}
-"""It takes the remedies from the table of the diagnosis, and with it most of the engine."""
+IMPORTING = {f"{SCENARIOS}remedies.py", f"{SCENARIOS}golden_image.py"}
+"""They take the remedies from the table of the diagnosis, or what no image may have from the components, and with that
+most of the engine."""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def nothing_is_left() -> Iterator[None]:
     yield
     assert signal.getsignal(signal.SIGALRM) == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads, "threads of other tests may have ended meanwhile"
 
 
 def test_what_comes_in_time_is_handed_on() -> None:

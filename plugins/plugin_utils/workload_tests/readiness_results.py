@@ -88,7 +88,7 @@ def results_of(log: str, ended: str = "") -> Results:
     said = _said(text)
     if not begin:
         return Results(_merged(said, {}), f"The log of the pod ends before the results{_after(ended)}.")
-    encoded, end, _ = packed.partition(END)
+    encoded, end, _rest = packed.partition(END)
     try:
         files = _unpacked(encoded)
     except (binascii.Error, tarfile.TarError, OSError, EOFError, zlib.error) as error:

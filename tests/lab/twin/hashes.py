@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
+
+from tests.lab.machine.errors import WinError
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -33,5 +36,7 @@ class Hashes:
         return found
 
     def save(self) -> None:
+        """Where it cannot be written, as on a full disk, the next probe takes longer."""
         if self._writable and self._changed:
-            self._folder.write(dict(sorted(self._known.items())), "hashes.json")
+            with contextlib.suppress(WinError):
+                self._folder.write(dict(sorted(self._known.items())), "hashes.json")
