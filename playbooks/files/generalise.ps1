@@ -6,6 +6,7 @@
 # The answer file is what the nodes get at their first boot; without one Windows asks there for a password. Cloudbase-Init brings one.
 #Requires -Version 5.1
 #Requires -RunAsAdministrator
+[CmdletBinding()]
 param(
     [string]$Unattend = ''
 )
@@ -16,6 +17,9 @@ $ErrorActionPreference = 'Stop'
 if ($Unattend -ne '' -and -not (Test-Path -LiteralPath $Unattend -PathType Leaf)) {
     throw "There is no answer file $Unattend."
 }
+if ($Unattend -ne '') {
+    $Unattend = (Get-Item -LiteralPath $Unattend -Force).FullName
+}
 $system = Join-Path -Path $env:SystemRoot -ChildPath 'System32'
 $sysprep = Join-Path -Path $system -ChildPath 'Sysprep'
 if (-not (Test-Path -LiteralPath (Join-Path -Path $sysprep -ChildPath 'sysprep.exe'))) {
@@ -25,7 +29,7 @@ if (-not (Test-Path -LiteralPath (Join-Path -Path $sysprep -ChildPath 'sysprep.e
 
 # Of an earlier installation; sysprep would take it where none is named. Source: kubernetes-sigs/image-builder.
 $old = Join-Path -Path $sysprep -ChildPath 'unattend.xml'
-if (Test-Path -LiteralPath $old) {
+if ($old -ne $Unattend -and (Test-Path -LiteralPath $old)) {
     Remove-Item -LiteralPath $old -Force
 }
 
