@@ -200,6 +200,7 @@ function Write-NodeChange {
     $path = Join-NodePath -Folder $Run['state_dir'] -Name 'changes.json'
     $components = @{}
     try {
+        Clear-NodeReplaced -Path $path
         $before = Read-NodeDocument -Path $path
         if ($before -is [System.Collections.IDictionary]) {
             $noted = Get-NodeArgument -Map $before -Name 'components'

@@ -32,7 +32,7 @@ function Invoke-NodeRunner {
             return
         }
         # What ops note beside their own files: Remove-NodeLeftover does not know of it, and an undo needs it.
-        foreach ($name in @('networks.json', 'category.json', 'ip.json', 'changes.json')) {
+        foreach ($name in @('networks.json', 'category.json', 'ip.json')) {
             Clear-NodeReplaced -Path (Join-NodePath -Folder $StateDir -Name $name)
         }
         $id = [string]$open['id']

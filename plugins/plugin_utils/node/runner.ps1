@@ -4847,6 +4847,7 @@ param([hashtable]$Run)
 $path = Join-NodePath -Folder $Run['state_dir'] -Name 'changes.json'
 $components = @{}
 try {
+Clear-NodeReplaced -Path $path
 $before = Read-NodeDocument -Path $path
 if ($before -is [System.Collections.IDictionary]) {
 $noted = Get-NodeArgument -Map $before -Name 'components'
@@ -5143,7 +5144,7 @@ Invoke-NodeLogLimit -StateDir $StateDir
 }
 return
 }
-foreach ($name in @('networks.json', 'category.json', 'ip.json', 'changes.json')) {
+foreach ($name in @('networks.json', 'category.json', 'ip.json')) {
 Clear-NodeReplaced -Path (Join-NodePath -Folder $StateDir -Name $name)
 }
 $id = [string]$open['id']

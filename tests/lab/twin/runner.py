@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Steps = Generator[float | None, None, None]
 CHANGES = "changes.json"
-NOTES = ("networks.json", "category.json", "ip.json", CHANGES)
+NOTES = ("networks.json", "category.json", "ip.json")
 INTERRUPTED = "The batch was interrupted"
 
 
@@ -222,10 +222,11 @@ class Runner:
         """Whose batch changed this component last, and when; what cannot be noted spoils no batch."""
         component, by = batch.get("component"), (batch.get("opened") or {}).get("controller")
         if component and by:
-            before = (self.folder.read(CHANGES) or {}).get("components")
-            components = before if isinstance(before, dict) else {}
             change = {"at": self.node.clock.iso(), "by": by, "id": self.id}
             with contextlib.suppress(WinError):
+                clear_replaced(self.node.drive, self.folder.file(CHANGES))
+                before = (self.folder.read(CHANGES) or {}).get("components")
+                components = before if isinstance(before, dict) else {}
                 self.folder.write({"schema": 1, "components": {**components, component: change}}, CHANGES)
 
     def give_up(self, error: Document | None) -> None:

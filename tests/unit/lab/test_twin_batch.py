@@ -59,6 +59,17 @@ def test_a_batch_is_done(node: SimulatedNode, session: Session, mode: str) -> No
     assert node.counters.batches == 1 and node.counters.write_ops == 1
 
 
+@pytest.mark.parametrize("locked", ["changes.json", "changes.json.winkube-old"])
+def test_what_cannot_be_noted_of_a_change_spoils_no_batch(node: SimulatedNode, session: Session, locked: str) -> None:
+    """Someone holds the note, or what a loss of power has left of it."""
+    assert apply(node, session, envelope([DIR]))["outcome"] == "done"
+    held = f"{STATE_DIR}\\{locked}"
+    if not held.endswith("json"):
+        node.drive.rename(f"{STATE_DIR}\\changes.json", held)
+    node.faults.lock(held, node.clock.now() + 3600)
+    assert apply(node, session, envelope([DIR]))["outcome"] == "done"
+
+
 def test_the_journal_has_a_line_per_step(node: SimulatedNode, session: Session) -> None:
     gate = [wait("service", 5, name="EventLog", state="running")]
     result = apply(node, session, envelope([DIR, slow(1)], gate=gate))
