@@ -5,6 +5,7 @@
 #   .\bootstrap-ssh.ps1 -PublicKey 'ssh-ed25519 AAAA... ops' -AllowFrom '10.0.0.0/24'
 #Requires -Version 5.1
 #Requires -RunAsAdministrator
+[CmdletBinding()]
 param(
     [string]$PublicKey = '',
     [string[]]$AllowFrom = @('LocalSubnet')

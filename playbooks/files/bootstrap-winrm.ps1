@@ -5,6 +5,7 @@
 #   .\bootstrap-winrm.ps1 -Name win1.example.com -AllowFrom '10.0.0.0/24'
 #Requires -Version 5.1
 #Requires -RunAsAdministrator
+[CmdletBinding()]
 param(
     [string]$Name = '',
     [string[]]$AllowFrom = @('LocalSubnet')

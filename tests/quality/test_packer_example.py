@@ -151,7 +151,7 @@ def test_the_last_step_is_generalise_with_the_files_that_were_brought(template: 
     (source,) = template["source"]
     command = source["qemu"]["node"]["shutdown_command"]
     assert {word for word in command.split() if word.startswith("C:/")} == brought
-    assert all(f"-{name} " in command for name in re.findall(r"\[string\]\$(\w+)", script))
+    assert all(f"-{name} " in command for name in re.findall(r"(?m)^    \[string\]\$(\w+)", script))
 
 
 def test_its_playbook_and_variables_are_the_collections() -> None:

@@ -17,6 +17,8 @@ def test_it_is_plain_text_that_parses_in_strict_mode(path: Path) -> None:
     source = Source(str(path), path.read_bytes())
     found = [*rules.understood(source), *rules.plain_text(source), *rules.strict_mode(source)]
     assert found == []
+    # Without it PowerShell takes a misspelt parameter for an argument of no name, and the script runs without it.
+    assert "\n[CmdletBinding()]\nparam(" in path.read_text(encoding="ascii")
 
 
 def test_the_rules_see_these_scripts() -> None:
