@@ -1,9 +1,10 @@
-"""Measures what site.yml costs and prints one JSON object; exit status 1 if a target is missed.
+"""Measures what site.yml costs and ends with one line of JSON; exit status 1 if a target is missed.
 
     python -m tests.bench [--no-judge] [--many 100] [--whole] [--no-transfer]
 
-`transfer` in it is what a rebuilt Go program costs on its way to a node, beside Ansible's own copy (transfer.py); null
-where there is no Go to build one with.
+`transfer` in it is what a rebuilt Go program costs on its way to a node, beside Ansible's own copy (transfer.py) and
+beside other programs (yardsticks.py); null where there is no Go to build one with. `push` is the developer's loop
+(push.py).
 
 Nodes are simulated, Ansible and SSH are real; calls and bytes are what the lab's server counted. Progress is on stderr.
 """
@@ -17,9 +18,11 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tests.bench import push
 from tests.bench.figures import missed
 from tests.bench.fleet import BenchFailed
 from tests.bench.measure import measure
@@ -46,9 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    document = {**figures.as_dict(), "transfer": None if options.no_transfer else _transfer()}
-    print(json.dumps(document, indent=2))
-    sentences = missed(figures)
+    pushed = push.pushes()
+    document: dict[str, Any] = {**figures.as_dict(), "push": [asdict(one) for one in pushed]}
+    document["transfer"] = None if options.no_transfer else _transfer()
+    print(json.dumps(document))
+    sentences = [*missed(figures), *push.missed(pushed)]
     for sentence in sentences:
         print(sentence, file=sys.stderr)
     return 1 if sentences and not options.no_judge else 0

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.bench import push
 from tests.bench.calls import Call, call_of, components, excepted
 from tests.bench.figures import Figures, missed
 from tests.bench.fleet import Measured, resident_peak
 from tests.bench.measure import common, ratio_of
+from tests.bench.yardsticks import YARDSTICKS, yardsticks
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = Figures(
@@ -115,3 +117,28 @@ def test_memory_of_a_process() -> None:
     if Path("/proc/self/status").exists():
         assert (resident_peak(os.getpid()) or 0) > 1000
     assert resident_peak(2**22 + 1) is None
+
+
+def test_what_is_wanted_of_a_push() -> None:
+    assert push.missed([push.Push(10.0, 3, 600_000), push.Push(0.7, 2, 400_000)]) == []
+    first, *second = push.missed([push.Push(1.0, 4, 1), push.Push(10.1, 3, 400_001)])
+    assert first == "Push 1 took 4 remote calls, not 3."
+    assert [sentence.split()[2] for sentence in second] == ["worked", "took", "sent"]
+
+
+def test_a_yardstick_is_null_where_its_program_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for rdiff alone: what travels is its signature and its difference, which is compressed."""
+    programs, work = tmp_path / "bin", tmp_path / "work"
+    programs.mkdir()
+    work.mkdir()
+    rdiff = programs / "rdiff"
+    rdiff.write_text('#!/bin/sh\ncase $1 in signature) head -c 7 "$2" > "$3";; delta) tr b c < "$3" > "$4";; esac\n')
+    rdiff.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.setattr("shutil.which", lambda name: name if name == "rdiff" else None)
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(b"b" * 5000)
+    found = {each["how"]: each["bytes"] for each in yardsticks(tmp_path / "one", tmp_path / "two", work)}
+    assert found.keys() == YARDSTICKS.keys()
+    assert found["zstd --patch-from"] is None and found["bsdiff"] is None
+    assert 7 < found["rdiff, gzip"] < 200 and list(work.iterdir()) == []
