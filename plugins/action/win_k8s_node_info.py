@@ -14,12 +14,23 @@ from ..plugin_utils.components.registry import COMPONENTS
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node_action import NodeAction
+from ..plugin_utils.rendering import Rendering
 
 
 class ActionModule(NodeAction):
     """win_k8s_node_info."""
 
     module = "win_k8s_node_info"
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Renders with variables of its own, each of which is rendered once."""
+        known = self._templar.available_variables = dict(task_vars or {})
+        self._rendering = Rendering(known, super().render_value)
+        return super().run(tmp, known)
+
+    def render_value(self, value: Any) -> Any:
+        """A value with its templates filled in, each variable once. AnsibleError if that cannot be done now."""
+        return self._rendering.of(value)
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""

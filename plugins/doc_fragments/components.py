@@ -19,6 +19,8 @@ from ..plugin_utils.components.registry import COMPONENTS
 OPTIONAL = [component.role for component in COMPONENTS if component.optional]
 
 
+# libyaml's, where PyYAML was built with it: each run of Ansible loads this file.
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 NAMES: dict[str, Any] = {
     "optional_components": {
         "description": "The roles that this node has and others have not.",
@@ -38,4 +40,4 @@ for _variable, _documented in {
     "DOCUMENTATION": NAMES,
     **{component.role.upper(): documented(component.interface.options) for component in COMPONENTS},
 }.items():
-    setattr(ModuleDocFragment, _variable, yaml.safe_dump({"options": _documented}))
+    setattr(ModuleDocFragment, _variable, yaml.dump({"options": _documented}, Dumper=DUMPER))

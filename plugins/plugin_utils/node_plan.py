@@ -109,7 +109,7 @@ def plan_node(
     found, now = reading, replace(reading, predicted=False)
     steps: dict[str, tuple[str, ...]] = {}
     answers: dict[str, Any] = {}
-    rendering = _Rendering(first.render_value)
+    holds = cache(first.holds)
 
     def note(parts: Mapping[str, Any], queries: Sequence[Query]) -> None:
         nonlocal found
@@ -119,8 +119,8 @@ def plan_node(
     link.noted = note
     try:
         for part in parts():
-            if roles(part.role) and all(first.holds(each) for each in part.conditions):
-                wanted = rendering.of(part.arguments)
+            if roles(part.role) and all(holds(each) for each in part.conditions):
+                wanted = first.render_value(part.arguments)
                 result, now = actions[part.module].planned(first, wanted, now, answers)
                 if result["changed"]:
                     steps[part.role] = tuple(str(step["text"]) for step in result["steps"])
@@ -130,15 +130,3 @@ def plan_node(
         display.vv(f"{reading.machine}: not planned to its end: {error}")
         return NodePlan(steps, False, found)
     return NodePlan(steps, True, found)
-
-
-class _Rendering:
-    """Arguments rendered; a template that several components have, once."""
-
-    def __init__(self, render: Callable[[str], Any]) -> None:
-        self._render = cache(render)
-
-    def of(self, templates: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: self.of(each) if isinstance(each, Mapping) else self._render(each) for name, each in templates.items()
-        }

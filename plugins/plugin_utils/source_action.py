@@ -151,7 +151,8 @@ class KubernetesAction(SourceAction):
         ClusterError as `Cluster.open`."""
         answers: dict[str, Any] = self.__dict__.setdefault("_answers", {})
         if _CLUSTER not in answers:
-            answers[_CLUSTER] = None if options.get("golden_image") else Cluster.open(options["cluster"])
+            cluster = None if options.get("golden_image") else Cluster.open(options["cluster"])
+            answers[_CLUSTER] = cluster.remembering() if cluster and self._given is not None else cluster
         found: Cluster | None = answers[_CLUSTER]
         return found
 

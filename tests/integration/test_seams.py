@@ -380,7 +380,7 @@ def test_the_playbooks_are_sound(both: Bench, book: str) -> None:
 def test_the_tags_are_those_of_the_components(both: Bench) -> None:
     listed = both.ansible_playbook(SITE, "-e", "winkube_hosts=windows", "--list-tags")
     assert listed.rc == 0, listed
-    tags = "always, cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet, windows_exporter"
+    tags = "always, cni, containerd, csi_proxy, flannel, host, join, kube_proxy, kubelet, never, windows_exporter"
     assert f"TASK TAGS: [{tags}]" in listed.output, listed
 
 

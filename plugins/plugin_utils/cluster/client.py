@@ -9,6 +9,7 @@ paths and objects are the API's own, the same for every release of the package.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import ssl
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from .error import ClusterError, passes
 
@@ -131,6 +132,7 @@ class Cluster:
         self._dates = dates
         self.clock = Clock()
         self._has_answered = False
+        self._remembered: dict[str, Object | None] | None = None
 
     @classmethod
     def open(cls, options: Mapping[str, Any]) -> Cluster | None:
@@ -173,9 +175,18 @@ class Cluster:
         except (IndexError, ValueError):
             return None
 
+    def remembering(self) -> Self:
+        """This cluster, of which each path is asked once from now on: for a plan, which waits for nothing."""
+        self._remembered = {}
+        return self
+
     def get(self, path: str) -> Object | None:
         """The object at `path` (`/api/v1/nodes/win1`), None if there is none. ClusterError for everything else."""
-        return self._request("GET", path, missing=True)
+        if self._remembered is None:
+            return self._request("GET", path, missing=True)
+        if path not in self._remembered:
+            self._remembered[path] = self._request("GET", path, missing=True)
+        return copy.deepcopy(self._remembered[path])
 
     def create(self, path: str, body: Mapping[str, Any]) -> Object:
         """POST `body` to the collection `path`."""

@@ -40,6 +40,11 @@ def options_of(task: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
+def file_of(task: dict[str, Any]) -> str:
+    """The file of tasks that this one brings in."""
+    return str(task.get("ansible.builtin.import_tasks", task.get("ansible.builtin.include_tasks", "")))
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return found
@@ -58,7 +63,7 @@ def test_the_group_is_every_module_that_speaks_with_a_node() -> None:
 def test_a_play_says_once_what_its_tasks_repeat(path: Path) -> None:
     for play in read(path):
         asks = any(options_of(task) is not None for task in tasks_of([play])) or any(
-            str(task.get("ansible.builtin.import_tasks", task.get("ansible.builtin.include_tasks", ""))).endswith(name)
+            file_of(task).endswith(name)
             for task in tasks_of([play])
             for name in ("verify.yml", "push_round.yml", "node.yml")
         )
@@ -71,7 +76,7 @@ def test_a_play_says_once_what_its_tasks_repeat(path: Path) -> None:
 def test_whether_it_makes_nodes_or_an_image_is_said_by_the_play(path: Path) -> None:
     """An inventory that says `winkube_golden_image: true` would make site.yml end well without a join."""
     for play in read(path):
-        brings = any(str(task.get("ansible.builtin.import_tasks", "")) == "tasks/node.yml" for task in tasks_of([play]))
+        brings = any(file_of(task) == "tasks/node.yml" for task in tasks_of([play]))
         said = play.get("vars", {}).get("winkube_golden_image")
         assert said is ((path.stem == "image") if brings else None), play["name"]
 
