@@ -27,7 +27,7 @@ _KEYS: dict[Kind, tuple[frozenset[str], frozenset[str]]] = {
     "talk": (frozenset({"steps"}), frozenset({"cleanup"})),
 }
 _COMMON = frozenset({"name", "needs", "before"})
-_STEP = frozenset({"send", "answer", "after", "state", "place", "hidden"})
+_STEP = frozenset({"send", "answer", "after", "state", "place", "start", "hidden"})
 
 
 class CaseError(ValueError):
@@ -85,6 +85,8 @@ def ops_of(case: Case) -> Iterator[Mapping[str, Any]]:
         yield from case.body.get(key) or []
     for step in case.body.get("steps") or []:
         send = step.get("send") or {}
+        document = ((step.get("place") or {}).get("expiry.json") or {}).get("json") or {}
+        yield from (item for name in ("first", "same", "last") for item in document.get(name) or [])
         for item in [*(send.get("ops") or []), *(send.get("gate") or [])]:
             yield item
             yield from item.get("undo") or []

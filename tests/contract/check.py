@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.contract.case import Case, Tree
 from tests.contract.implementations import Found, Implementation, Link, Place, content
-from tests.contract.steps import Look, LookState, Prepare, Put, Run, Step, steps_of
+from tests.contract.steps import Look, LookState, Prepare, Put, Run, Start, Step, steps_of
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$")
 
@@ -43,6 +43,8 @@ class _Run:
             self.on.prepare(step.tree)
         elif isinstance(step, Put):
             self.on.put(step.files)
+        elif isinstance(step, Start):
+            self.on.start()
         elif isinstance(step, Run):
             argument = (
                 {"batch": encode(step.sent)} if step.module == "node_apply" else {"request": json.dumps(step.sent)}

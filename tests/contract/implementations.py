@@ -93,6 +93,9 @@ class Implementation(Protocol):
     def put(self, files: Mapping[str, bytes]) -> None:
         """Files of the state folder, made in one go with a folder that the node accepts as its own."""
 
+    def start(self) -> None:
+        """The state folder's runner, started by itself, to its end. What it throws is no error here."""
+
     def observe(self) -> Found:
         """What is below the root, and below the contract's registry key."""
 

@@ -150,6 +150,10 @@ if ($request.verb -eq 'prepare') {
         Set-Acl -LiteralPath $request.state -AclObject $acl
     }
     Add-Files $request.state $request.files
+} elseif ($request.verb -eq 'start') {
+    # As its task starts it. What it throws is seen by what it has left undone.
+    $runner = [IO.File]::ReadAllText([IO.Path]::Combine($request.state, 'runner.ps1'))
+    try { $null = & ([ScriptBlock]::Create($runner)) -StateDir $request.state } catch { $answer.failed = [string]$_ }
 } elseif ($request.verb -eq 'state') {
     $answer.files = @(Get-Files $request.state '')
 } else {
@@ -172,7 +176,10 @@ def _plain(file: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def script(request: Mapping[str, Any], *, registry: bool) -> str:
-    """The script for `{verb: prepare|put|observe|state|remove, root, state, files?, registry?}`. It prints JSON."""
+    """The script for `{verb: prepare|put|start|observe|state|remove, root, state, files?, registry?}`.
+
+    It prints JSON.
+    """
     sent = {**request, "files": [_plain(file) for file in request["files"]]} if "files" in request else request
     encoded = base64.b64encode(gzip.compress(json.dumps(sent).encode(), mtime=0)).decode()
     return (_UNPACK + _BODY).replace("@REQUEST@", encoded).replace("@REGISTRY@", "$true" if registry else "$false")

@@ -103,6 +103,9 @@ class _PowerShell:
     def put(self, files: Mapping[str, bytes]) -> None:
         self._ask("put", {"files": wire(files)})
 
+    def start(self) -> None:
+        self._ask("start", {})
+
     def observe(self) -> Found:
         found = self._ask("observe", {})
         return Found(unwire(found["files"]), found["registry"])

@@ -14,7 +14,7 @@ from tests.lab.machine.registry import Value
 from tests.lab.server import modules
 from tests.lab.twin.modules import run_module
 from tests.lab.twin.submit import with_hns
-from tests.lab.twin.task import POWERSHELL
+from tests.lab.twin.task import POWERSHELL, command
 
 ROOT = "C:\\contract\\root"
 STATE = "C:\\contract\\state"
@@ -106,6 +106,9 @@ class Simulated:
             path = self._state + "\\" + name.replace("/", "\\")
             drive.mkdir(drive.parent(path))
             drive.write(path, data)
+
+    def start(self) -> None:
+        self.node.run(POWERSHELL, command(self._state))
 
     def observe(self) -> Found:
         return Found(self._files(LONG + self._root), self._registry())

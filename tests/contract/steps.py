@@ -38,6 +38,11 @@ class Put:
 
 
 @dataclass(frozen=True)
+class Start:
+    """The runner that lies in the state folder, started by itself, as its task starts it."""
+
+
+@dataclass(frozen=True)
 class Run:
     """One execution of a module. `sent` is the request of node_probe or the envelope of node_apply."""
 
@@ -67,7 +72,7 @@ class LookState:
     hidden: Sequence[str] = ()
 
 
-Step = Prepare | Put | Run | Look | LookState
+Step = Prepare | Put | Start | Run | Look | LookState
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,8 @@ class _Make:
                 packed = self.runner["hns"].encode()
                 placed = {name: data for name, data in files.items() if isinstance(data, bytes)}
                 yield Put({name: data.replace(b"{hns}", packed) for name, data in placed.items()})
+            if step.get("start") == "runner":
+                yield Start()
             if "send" in step:
                 send = dict(step["send"])
                 check_mode = bool(send.pop("check_mode", False))

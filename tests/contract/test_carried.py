@@ -86,6 +86,8 @@ class StandIn:
                 self._node.prepare(Tree(files, request["registry"]))
             case "put":
                 self._node.put({item["path"]: base64.b64decode(item["data"]) for item in request["files"]})
+            case "start":
+                self._node.start()
             case "state":
                 answer["files"] = wire(self._node.observe_state())
             case "observe":

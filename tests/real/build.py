@@ -105,6 +105,7 @@ PROJECTS = {
         "k8s.io/component-base/version.gitVersion",
     ),
     "cri-tools": Project("sigs.k8s.io/cri-tools", {"crictl": "cmd/crictl"}, "{module}/pkg/version.Version", v=False),
+    "nerdctl": Project("github.com/containerd/nerdctl", {"nerdctl": "cmd/nerdctl"}, "{module}/pkg/version.Version"),
     "flannel": Project("github.com/flannel-io/flannel", {"flanneld": ""}, "{module}/pkg/version.Version"),
     "cni-plugins": Project(
         "github.com/containernetworking/plugins",

@@ -34,7 +34,7 @@ from tests.contract.check import expected_files  # noqa: E402
 from tests.contract.implementations import Link, Place, content  # noqa: E402
 from tests.contract.place_script import script_block  # noqa: E402
 from tests.contract.powershell import payload, wire  # noqa: E402
-from tests.contract.steps import Look, LookState, Prepare, Put, Run, Step, Steps, steps_of  # noqa: E402
+from tests.contract.steps import Look, LookState, Prepare, Put, Run, Start, Step, Steps, steps_of  # noqa: E402
 from tests.contract.web import PAGES  # noqa: E402
 from tests.quality.powershell_programs import program  # noqa: E402
 from tests.unit.powershell.source import FOLDER, read  # noqa: E402
@@ -119,6 +119,8 @@ def carried(step: Step) -> dict[str, Any]:
             }
         case Put():
             return {"do": "place", "request": _request("put", files=wire(_runner_put_in(step.files)))}
+        case Start():
+            return {"do": "place", "request": _request("start")}
         case Run():
             return {
                 "do": "run",
