@@ -5,8 +5,8 @@
     python -m tests.real.build --windows containerd@2.3.7    these only: programs or projects, each with a version
     python -m tests.real.build --record kubelet@1.37.1       writes tests/recorded/<program>-<version>.help.txt as well
 
-They lie in the cache that clones share (tests/cache.py), by version. Debian's containerd 1.6 is its package, unpacked
-and not installed. A release line of Kubernetes takes minutes of a core and some GB of Go's caches.
+They lie in the cache that clones share (tests/cache.py), by version. containerd 1.4 and 1.6 are Debian's packages,
+unpacked and not installed. A release line of Kubernetes takes minutes of a core and some GB of Go's caches.
 
 Not by `go install module@version`: what replaces or excludes modules in its go.mod is refused, and Kubernetes' own
 libraries stand in there at v0.0.0, replaced by folders that a module's archive does not hold. A module of our own
@@ -30,13 +30,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.cache import locked, shared
+from tests.debian import FETCH_S, packages, quietly
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "recorded"
 GO_CACHE = shared("go")
 
 DEBIAN = "1.6"
-"""Debian 12's package of containerd, whatever its patch number is today."""
+OLDEST = "1.4"
+SUITES = {OLDEST: "bullseye", DEBIAN: "bookworm"}
+"""Debian's packages of containerd, whatever their patch numbers are. 1.4, as a module, does not say what it needs."""
 
 CONTAINERD_VERSIONS = ("1.7.35", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
 """One for each release line whose configuration we render."""
@@ -50,7 +53,13 @@ EVERY_KUBERNETES = (*KUBERNETES_VERSIONS[:4], "1.31.14", *KUBERNETES_VERSIONS[4:
 SERVER_VERSIONS = ("1.33.13", "1.37.1")
 """kube-apiserver, the judge of the linter: the minors of tests/fixtures/lint/apiserver."""
 
+WITHOUT_V1 = "1.5.18"
+"""The newest containerd that serves CRI v1alpha2 alone, as 1.4 does; neither is one whose configuration we render."""
+
 GRPCURL = "1.9.3"
+
+CRICTL = "1.36.0"
+NERDCTL = "1.7.7"
 
 KUBECONFORM = "0.8.0"
 """Another linter of manifests, whose time the linter's is measured beside."""
@@ -126,7 +135,9 @@ PROJECTS = {
 OF_NODES = ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner")
 
 LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    *(("containerd", version, ("containerd",)) for version in (DEBIAN, *CONTAINERD_VERSIONS)),
+    *(("containerd", version, ("containerd",)) for version in (*SUITES, WITHOUT_V1, *CONTAINERD_VERSIONS)),
+    ("cri-tools", CRICTL, ("crictl",)),
+    ("nerdctl", NERDCTL, ("nerdctl",)),
     *(("kubernetes", version, ("kubelet", "kube-proxy", "kubeadm")) for version in KUBERNETES_VERSIONS),
     ("kubeconform", KUBECONFORM, ("kubeconform",)),
 )
@@ -233,8 +244,8 @@ def build(project: str, version: str, names: Sequence[str], system: str = "linux
     paths = [program(name, version, system) for name in names]
     if all(path.exists() for path in paths):
         return paths
-    if (project, version) == ("containerd", DEBIAN):
-        return [unpack_debian()]
+    if project == "containerd" and version in SUITES:
+        return [unpack_debian(version)]
     with locked(f"{project}-{version}"):
         missing = [(name, path) for name, path in zip(names, paths, strict=True) if not path.exists()]
         source = prepare(project, version) if missing else GO_CACHE
@@ -258,17 +269,15 @@ def build(project: str, version: str, names: Sequence[str], system: str = "linux
     return paths
 
 
-def unpack_debian() -> Path:
+def unpack_debian(version: str) -> Path:
     """Debian's containerd, without installing it. OSError or CalledProcessError where there is no apt or no network."""
-    target = program("containerd", DEBIAN)
+    target = program("containerd", version)
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        quiet = {"cwd": folder, "check": True, "capture_output": True, "timeout": 120}
-        subprocess.run(["apt-get", "download", "containerd"], **quiet)  # type: ignore[call-overload]
-        package = next(Path(folder).glob("containerd_*.deb"))
-        subprocess.run(["dpkg", "-x", str(package), "unpacked"], **quiet)  # type: ignore[call-overload]
+        (package,) = packages(SUITES[version], "containerd", Path(folder) / "apt", alone=True)
+        quietly(["dpkg", "-x", package, Path(folder) / "unpacked"], FETCH_S)
         (Path(folder) / "unpacked" / "usr" / "bin" / "containerd").rename(target)
     return target
 

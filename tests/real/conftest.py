@@ -40,9 +40,9 @@ class RealContainerd:
 
 def _find(version: str) -> RealContainerd:
     program = build.program("containerd", version)
-    if not program.exists() and version == build.DEBIAN and shutil.which("apt-get") and shutil.which("dpkg"):
+    if not program.exists() and version in build.SUITES and shutil.which("apt-get") and shutil.which("dpkg"):
         try:
-            program = build.unpack_debian()
+            program = build.unpack_debian(version)
         except (OSError, subprocess.SubprocessError) as error:
             pytest.skip(f"lane real: Debian's containerd could not be fetched: {error}")
     if not program.exists():

@@ -8,13 +8,16 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import select
 import socket
+import socketserver
 import subprocess
 import tempfile
+import threading
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,8 +40,9 @@ from tests.real.conftest import RealContainerd
 CRI = "io.containerd.grpc.v1.cri"
 TCP = "io.containerd.server.v1.grpc-tcp"
 OPEN = Listener(Address.parse("127.0.0.1:8888"))
-# One of each place where the keys have stood: [grpc] in 1.x and in 2.2, the plugin's table in 2.4.
-DAEMONS = [build.DEBIAN, "1.7.35", "2.2.9", "2.3.7", "2.4.2"]
+# One of each place where the keys have stood: [grpc] in 1.x and in 2.2, the plugin's table in 2.4; the oldest two serve
+# CRI v1alpha2 alone.
+DAEMONS = [build.OLDEST, build.WITHOUT_V1, build.DEBIAN, *build.CONTAINERD_VERSIONS]
 
 
 def written(folder: Path, text: str, name: str = "config.toml") -> Path:
@@ -171,6 +175,20 @@ def test_cri_answers_only_with_both_switches(containerd: RealContainerd, folder:
     assert closed.value.code == "UNAVAILABLE"
 
 
+def tool(name: str, version: str) -> Path:
+    found = build.program(name, version)
+    if not found.exists():
+        pytest.skip(f"lane real: {name} is not there; `python -m tests.real.build {name}@{version}` gets it")
+    return found
+
+
+def said(*words: object) -> str:
+    """A command that has to succeed; what it printed."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def page_commands(page: str, listener: Listener) -> list[list[str]]:
     """The documentation's calls of grpcurl without TLS, with the address of this listener."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
@@ -190,9 +208,7 @@ def page_commands(page: str, listener: Listener) -> list[list[str]]:
 def test_the_documentations_grpcurl_call_works_against_what_was_configured(
     containerd: RealContainerd, folder: Path, page: str, method: str, answers: set[str]
 ) -> None:
-    grpcurl = build.program("grpcurl", build.GRPCURL)
-    if not grpcurl.exists():
-        pytest.skip(f"lane real: grpcurl is not there; `python -m tests.real.build grpcurl@{build.GRPCURL}` gets it")
+    grpcurl = tool("grpcurl", build.GRPCURL)
     listener = Listener(Address("127.0.0.1", free_port()))
     (command,) = page_commands(page, listener)
     assert command[-1] == f"runtime.v1.RuntimeService/{method}"
@@ -203,6 +219,77 @@ def test_the_documentations_grpcurl_call_works_against_what_was_configured(
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer.keys() >= answers if answers else answer == {}
+
+
+@contextmanager
+def forwarded(path: Path, address: Address) -> Iterator[None]:
+    """A Unix socket that leads to a port, as `ssh -L cri.sock:127.0.0.1:8888` makes one."""
+
+    class Pair(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError), socket.create_connection((address.host, address.port)) as there:
+                ends = {self.request: there, there: self.request}
+                while True:
+                    for one in select.select(list(ends), [], [])[0]:
+                        data = one.recv(65536)
+                        if not data:
+                            return
+                        ends[one].sendall(data)
+
+    with socketserver.ThreadingUnixStreamServer(str(path), Pair) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+
+
+@needs_root
+@pytest.mark.parametrize("containerd", [build.DEBIAN, *build.CONTAINERD_VERSIONS], indirect=True)
+def test_crictl_speaks_with_the_opened_port_and_no_longer_with_the_closed_one(
+    containerd: RealContainerd, folder: Path
+) -> None:
+    """crictl of today, which knows CRI v1 alone. Its build for Linux takes no address but a Unix socket's; that for
+    Windows takes tcp:// as well (kubernetes v1.36 staging/src/k8s.io/cri-client/pkg/util/util_windows.go)."""
+    crictl, listener = tool("crictl", build.CRICTL), Listener(Address("127.0.0.1", free_port()))
+    config = ("--config", written(folder, "", "crictl.yaml"), "--timeout", "20s", "--runtime-endpoint")
+    opened = edited(base(containerd, folder), listener)
+    with forwarded(folder / "port", listener.address):
+        with running(containerd, folder, opened):
+            asked = (crictl, *config, f"unix://{folder}/port")
+            told = dict(line.split(":", 1) for line in said(*asked, "version").splitlines())
+            assert told["RuntimeName"].strip() == "containerd" and told["RuntimeApiVersion"].strip() == "v1"
+            assert told["RuntimeVersion"].strip().lstrip("v") == containerd.version.lstrip("v")
+            assert json.loads(said(*asked, "ps", "-a", "-o", "json"))["containers"] == []
+            assert json.loads(said(*asked, "stats", "-o", "json"))["stats"] == []
+            with pytest.raises(AssertionError, match="only support unix socket"):
+                said(crictl, *config, f"tcp://{listener.address}", "version")
+        with (
+            running(containerd, folder, edited(opened, None)),
+            pytest.raises(AssertionError, match="code = Unavailable"),
+        ):
+            said(*asked, "version")
+
+
+@needs_root
+@pytest.mark.parametrize("containerd", [build.DEBIAN, "1.7.35", "2.4.2"], indirect=True)
+def test_nerdctl_needs_the_socket_whatever_is_open(containerd: RealContainerd, folder: Path) -> None:
+    """nerdctl, as ctr does, speaks containerd's own API, which no release serves over TCP."""
+    nerdctl, listener = tool("nerdctl", build.NERDCTL), Listener(Address("127.0.0.1", free_port()))
+    own = (
+        nerdctl,
+        "--data-root",
+        folder / "n",
+        "--cni-netconfpath",
+        folder / "net",
+        "--namespace",
+        "k8s.io",
+        "--address",
+    )
+    with running(containerd, folder, edited(base(containerd, folder), listener)):
+        assert said(*own, folder / "c.sock", "ps", "--all", "--quiet") == ""
+        with pytest.raises(AssertionError, match="invalid address"):
+            said(*own, f"tcp://{listener.address}", "ps", "--all", "--quiet")
+        assert ask(listener.address) == "containerd"
 
 
 @needs_root

@@ -19,22 +19,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cache import locked, shared
+from tests.debian import FETCH_S, packages, quietly
 
 SUITE = "trixie"
-MIRROR_VARIABLE = "WINKUBE_DEBIAN_MIRROR"
-"""A mirror of Debian, for machines whose own sources name none (Ubuntu)."""
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 ENTRY = "wine-trixie"
 WORK = Path("/work")
 """Where the work folder is in there."""
 WINE = "/usr/lib/wine/wine64"
 WINESERVER = "/usr/lib/wine/wineserver64"
 TOOLS = ("apt-get", "dpkg-deb", "tar", "unshare", "nsenter", "chroot", "mount")
-FETCH_S = 600
 BOOT_S = 240
 # Of no use without a screen, or 32-bit: half of the size.
 LEFT_OUT = (
@@ -110,50 +107,9 @@ def set_up() -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         print(f"wine: {SUITE}'s wine64 goes to {folder} (a minute) ...", file=sys.stderr, flush=True)
-        _unpack(_fetch(folder / "apt"), root())
+        _unpack(packages(SUITE, "wine64", folder / "apt"), root())
         shutil.rmtree(folder / "apt")
         _boot(folder / "new")
-
-
-def _mirror() -> str:
-    """The mirror of Debian that this machine's own sources name. FileNotFoundError where they name none."""
-    if chosen := os.environ.get(MIRROR_VARIABLE):
-        return chosen
-    wanted = ["indextargets", "--format", "$(ORIGIN) $(SITE)", "Created-By: Packages"]
-    listed = subprocess.run(["apt-get", *wanted], capture_output=True, text=True, check=False).stdout
-    # Before the first `apt-get update` nobody has told the origin.
-    known = {"Debian", ""} if platform.freedesktop_os_release().get("ID") == "debian" else {"Debian"}
-    sites = [site for origin, _, site in (line.partition(" ") for line in listed.splitlines()) if origin in known]
-    usual = [site for site in sites if not site.rstrip("/").endswith("-security")]
-    if not usual:
-        raise FileNotFoundError(f"this machine's package sources name no mirror of Debian; set {MIRROR_VARIABLE}")
-    return usual[0]
-
-
-def _fetch(state: Path) -> list[Path]:
-    """The packages, fetched by this machine's apt-get, which keeps its own state."""
-    if not KEYRING.exists():
-        raise FileNotFoundError(f"{KEYRING} is not there (package debian-archive-keyring)")
-    for below in ("lists/partial", "cache/archives/partial", "none"):
-        (state / below).mkdir(parents=True)
-    (state / "status").touch()
-    (state / "sources.list").write_text(f"deb [arch=amd64 signed-by={KEYRING}] {_mirror()} {SUITE} main\n")
-    settings = {
-        "APT::Architecture": "amd64",
-        "APT::Install-Recommends": "false",
-        "APT::Sandbox::User": "root",
-        "Acquire::Languages": "none",
-        "Acquire::Retries": "3",
-        "Dir::Cache": state / "cache",
-        "Dir::Etc::sourcelist": state / "sources.list",
-        "Dir::Etc::sourceparts": state / "none",
-        "Dir::State": state,
-        "Dir::State::status": state / "status",
-    }
-    options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
-    for action in (["update"], ["install", "--yes", "--download-only", "wine64"]):
-        _quietly(["apt-get", "-qq", *options, *action], FETCH_S)
-    return sorted((state / "cache" / "archives").glob("*.deb"))
 
 
 def _unpack(packages: Sequence[Path], into: Path) -> None:
@@ -165,7 +121,7 @@ def _unpack(packages: Sequence[Path], into: Path) -> None:
     left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
     for package in packages:
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as reader:
-            _quietly(["tar", "-x", "--keep-directory-symlink", "-C", into, *left_out], FETCH_S, stdin=reader.stdout)
+            quietly(["tar", "-x", "--keep-directory-symlink", "-C", into, *left_out], FETCH_S, stdin=reader.stdout)
         if reader.returncode:
             raise subprocess.CalledProcessError(reader.returncode, ["dpkg-deb", package])
     for name in ("hosts", "resolv.conf"):
@@ -181,28 +137,9 @@ def _boot(folder: Path) -> None:
     folder.mkdir()
     with Chroot(folder) as chroot:
         environment = {**ENVIRONMENT, "WINEPREFIX": str(WORK)}
-        _quietly(chroot.command([WINE, "wineboot", "-i"]), BOOT_S, environment=environment)
-        _quietly(chroot.command([WINESERVER, "-w"]), BOOT_S, environment=environment)
+        quietly(chroot.command([WINE, "wineboot", "-i"]), BOOT_S, environment=environment)
+        quietly(chroot.command([WINESERVER, "-w"]), BOOT_S, environment=environment)
     folder.rename(template())
-
-
-def _quietly(
-    command: Sequence[str | Path], timeout: int, stdin: object = None, environment: Mapping[str, str] | None = None
-) -> None:
-    """CalledProcessError carries the last lines of what it said."""
-    done = subprocess.run(
-        command,
-        stdin=stdin or subprocess.DEVNULL,  # type: ignore[call-overload]
-        env=None if environment is None else {"PATH": os.environ["PATH"], **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        timeout=timeout,
-        check=False,
-    )
-    if done.returncode:
-        raise subprocess.CalledProcessError(done.returncode, str(command[0]), stderr=done.stderr[-2000:])
 
 
 class Chroot:
