@@ -19,9 +19,11 @@ if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]:
     throw 'This is a 32-bit PowerShell on a 64-bit Windows; start the one in the folder Windows\Sysnative\WindowsPowerShell\v1.0.'
 }
 $PublicKey = $PublicKey.Trim()
-if ($PublicKey -notmatch '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/=]+( .*)?$') {
+if ($PublicKey -cnotmatch '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/=]+( .*)?$') {
     throw 'PublicKey is no public key of OpenSSH; give the one line of the file that ends in .pub.'
 }
+# Of an argument of `-File` PowerShell makes one text, with its commas.
+$AllowFrom = @($AllowFrom | ForEach-Object { $_ -split ',' } | ForEach-Object { $_.Trim() } | Where-Object { $_ -ne '' })
 $system = Join-Path -Path $env:SystemRoot -ChildPath 'System32'
 $folder = Join-Path -Path $env:ProgramData -ChildPath 'ssh'
 $config = Join-Path -Path $folder -ChildPath 'sshd_config'
@@ -29,6 +31,9 @@ $config = Join-Path -Path $folder -ChildPath 'sshd_config'
 # Windows Server 2025 has it already; before, it comes from Windows Update or a features-on-demand source.
 if ($null -eq (Get-Service -Name 'sshd' -ErrorAction SilentlyContinue)) {
     $null = Add-WindowsCapability -Online -Name 'OpenSSH.Server~~~~0.0.1.0'
+    if ($null -eq (Get-Service -Name 'sshd' -ErrorAction SilentlyContinue)) {
+        throw 'OpenSSH.Server is installed, but there is no service sshd yet: restart Windows and run this again.'
+    }
 }
 
 # Before sshd runs, since it takes passwords at first. Windows' own rule, where there is one, covers Private and Domain alone on Server
@@ -65,13 +70,23 @@ if ($lines -cnotcontains $PublicKey) {
     [System.IO.File]::WriteAllLines($keys, [string[]](@($lines) + $PublicKey))
 }
 $icacls = Join-Path -Path $system -ChildPath 'icacls.exe'
-& $icacls $keys '/inheritance:r' '/grant' '*S-1-5-32-544:F' '/grant' '*S-1-5-18:F' | Out-Null
-if ($LASTEXITCODE -ne 0) {
-    throw "icacls.exe ended with $LASTEXITCODE; $keys has to belong to administrators and SYSTEM alone."
+$whose = @(
+    @('/setowner', '*S-1-5-32-544'),
+    @('/reset'),
+    @('/inheritance:r', '/grant:r', '*S-1-5-32-544:F', '/grant:r', '*S-1-5-18:F')
+)
+foreach ($arguments in $whose) {
+    & $icacls $keys $arguments | Out-Null
+    if ($LASTEXITCODE -ne 0) {
+        throw "icacls.exe ended with $LASTEXITCODE; $keys has to belong to administrators and SYSTEM alone."
+    }
 }
 
 # The first line of a name counts, and the file ends in a Match block: so it comes first.
 $lines = @([System.IO.File]::ReadAllLines($config))
+if (@($lines | Where-Object { $_ -match '^\s*AuthorizedKeysFile\s.*administrators_authorized_keys' }).Count -eq 0) {
+    throw "No line of $config names administrators_authorized_keys any more, so that the key would not be read: put it back."
+}
 $wanted = 'PasswordAuthentication no'
 if ($lines.Count -eq 0 -or $lines[0] -ne $wanted) {
     [System.IO.File]::WriteAllLines($config, [string[]](@($wanted) + $lines))
@@ -87,8 +102,17 @@ $null = New-ItemProperty -LiteralPath $key -Name 'DefaultShell' -Value $shell -P
 
 Restart-Service -Name 'sshd'
 
-# These belong into winkube_bootstrap_fingerprints: by them the controller knows that it speaks with this machine.
+# These belong into winkube_bootstrap_fingerprints: by them the controller knows that it speaks with this machine. Where somebody has
+# deleted the keys, this start has made them.
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+while (-not (Test-Path -LiteralPath $last) -and $watch.Elapsed.TotalSeconds -lt 60) {
+    Start-Sleep -Milliseconds 250
+}
+$publics = @(Get-ChildItem -LiteralPath $folder -Filter 'ssh_host_*_key.pub')
+if ($publics.Count -eq 0) {
+    throw "sshd has made no host keys in $folder within 60 s of its start; look into the event log OpenSSH/Operational."
+}
 $keygen = Join-Path -Path $system -ChildPath 'OpenSSH\ssh-keygen.exe'
-foreach ($public in @(Get-ChildItem -LiteralPath $folder -Filter 'ssh_host_*_key.pub')) {
+foreach ($public in $publics) {
     & $keygen '-l' '-f' $public.FullName
 }

@@ -17,15 +17,25 @@ $ErrorActionPreference = 'Stop'
 if ($Name -eq '') {
     throw 'Name is missing: the name by which the controller reaches this machine.'
 }
+$address = $null
+if ([System.Net.IPAddress]::TryParse($Name, [ref]$address)) {
+    throw "Name is the address ${Name}: the certificate needs a name, by which the inventory's ansible_host reaches this machine."
+}
+# Of an argument of `-File` PowerShell makes one text, with its commas.
+$AllowFrom = @($AllowFrom | ForEach-Object { $_ -split ',' } | ForEach-Object { $_.Trim() } | Where-Object { $_ -ne '' })
 Set-Service -Name 'WinRM' -StartupType Automatic
 Start-Service -Name 'WinRM'
 
 # A certificate of your own authority is better: give it this subject, and put it into the same store before. It goes before one that
-# this script has made, then the one that holds longest.
+# this script has made, then the one that holds longest. Without a list of what it is for it is for servers, too.
 $store = 'Cert:\LocalMachine\My'
 $now = Get-Date
 $usable = @(Get-ChildItem -LiteralPath $store |
         Where-Object { $_.Subject -eq "CN=$Name" -and $_.HasPrivateKey -and $_.NotAfter -gt $now } |
+        Where-Object {
+            $uses = @($_.EnhancedKeyUsageList | ForEach-Object { $_.ObjectId })
+            $uses.Count -eq 0 -or $uses -contains '1.3.6.1.5.5.7.3.1'
+        } |
         Sort-Object -Property @{ Expression = { $_.Issuer -eq $_.Subject } }, @{ Expression = { $_.NotAfter }; Descending = $true })
 if ($usable.Count -gt 0) {
     $certificate = $usable[0]
@@ -36,12 +46,24 @@ else {
     $certificate = Get-Item -LiteralPath "$store\$($made.Thumbprint)"
 }
 
-foreach ($listener in @(Get-ChildItem -Path 'WSMan:\localhost\Listener')) {
-    if (@($listener.Keys) -contains 'Transport=HTTPS') {
+# The listener that one may have come by is not removed for another that may fail. Those at single addresses have other certificates.
+$secure = @(Get-ChildItem -Path 'WSMan:\localhost\Listener' | Where-Object { @($_.Keys) -contains 'Transport=HTTPS' })
+$everywhere = @($secure | Where-Object { @($_.Keys) -contains 'Address=*' })
+if ($everywhere.Count -eq 0) {
+    $new = @{ Transport = 'HTTPS'; Address = '*'; CertificateThumbPrint = $certificate.Thumbprint }
+    $null = New-Item -Path 'WSMan:\localhost\Listener' @new -Force
+}
+elseif ((Get-Item -Path "WSMan:\localhost\Listener\$($everywhere[0].Name)\CertificateThumbprint").Value -ne
+    $certificate.Thumbprint) {
+    $selected = @{ Transport = 'HTTPS'; Address = '*' }
+    $values = @{ Hostname = $Name; CertificateThumbprint = $certificate.Thumbprint }
+    $null = Set-WSManInstance -ResourceURI 'winrm/config/Listener' -SelectorSet $selected -ValueSet $values
+}
+foreach ($listener in $secure) {
+    if (@($listener.Keys) -notcontains 'Address=*') {
         Remove-Item -Path "WSMan:\localhost\Listener\$($listener.Name)" -Recurse -Force
     }
 }
-$null = New-Item -Path 'WSMan:\localhost\Listener' -Transport HTTPS -Address '*' -CertificateThumbPrint $certificate.Thumbprint -Force
 Set-Item -Path 'WSMan:\localhost\Service\AllowUnencrypted' -Value $false -Force
 Set-Item -Path 'WSMan:\localhost\Service\Auth\Basic' -Value $false -Force
 

@@ -176,7 +176,8 @@ if ([System.IO.File]::Exists($Path)) {
 Remove-NodeFileQuietly -Path $old
 }
 else {
-[System.IO.File]::Move($old, $Path)
+$back = { [System.IO.File]::Move($old, $Path) }
+Invoke-NodeRetry -Block $back
 }
 }
 

@@ -208,7 +208,8 @@ function Clear-NodeReplaced {
         Remove-NodeFileQuietly -Path $old
     }
     else {
-        [System.IO.File]::Move($old, $Path)
+        $back = { [System.IO.File]::Move($old, $Path) }
+        Invoke-NodeRetry -Block $back
     }
 }
 
