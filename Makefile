@@ -77,6 +77,7 @@ sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules .
 real: setup ## config.toml against real containerd of several releases (needs Go; builds for minutes)
 	@$(PYTHON) -m tests.real.build
 	@$(PYTHON) -m tests.real.apiserver_judge.record --build
+	@$(PYTHON) -m tests.real.exec_server
 	@$(PYTHON) -m pytest tests/real $(PYTEST_ARGS)
 
 wine: setup ## plans against the real nssm.exe and Wine's sc.exe; sets Wine 10 up in a cache folder where it can (root, apt-get)

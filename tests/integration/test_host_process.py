@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod impo
 
 from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
 from tests.integration.records import leaks
+from tests.integration.test_winrm import NTLM, inventory, usual_modules
 from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
 from tests.integration.whole import Kind as NodeKind
 from tests.lab.cluster.api import Call
@@ -107,31 +108,46 @@ PING = """
   tasks:
     - ansible.windows.win_ping:
 """
-FILES = """
-- hosts: windows
-  gather_facts: false
-  tasks:
-    - ansible.windows.win_ping:
-    - ansible.builtin.raw: hostname
-      register: said
-    - ansible.builtin.assert:
-        that: said.stdout | trim == "WIN1"
-    - ansible.windows.win_copy:
-        src: {source}
-        dest: C:\\Users\\Public\\copied.bin
-"""
+
+
+BY = {"ssh": None, "winrm": NTLM, "host_process": "host_process"}
+"""The same node by each connection."""
 
 
 @every
-def test_modules_commands_and_files(managed: Managed) -> None:
-    bench, content = managed.bench, bytes(range(256)) * 1200
-    source = bench.directory / "source.bin"
-    source.write_bytes(content)
-    run = managed.play(bench.play(FILES.format(source=source)))
-    assert run.rc == 0, run
-    copied = "C:\\Users\\Public\\copied.bin"
-    assert managed.host.in_turn(lambda: managed.host.node.drive.read(copied)) == content
-    assert [call.status for call in posts(managed)] in ([404, 201], [201]), "one pod for all five tasks"
+def test_the_usual_modules_and_a_file_of_300_kb(managed: Managed) -> None:
+    """What test_winrm.py does over SSH and WinRM; here for each protocol of exec."""
+    usual_modules(managed.bench, managed.host, managed.play)
+    assert [call.status for call in posts(managed)].count(201) == 2, "one pod for all tasks of a run"
+
+
+@newest
+@pytest.mark.parametrize("way", BY)
+def test_the_same_work_takes_as_many_calls_by_each_connection(managed: Managed, way: str) -> None:
+    """docs/host_process.md has these figures. Exec goes through the kubelet, whose restart cuts the connection: the
+    outcome is asked for by one more call."""
+    bench, by = managed.bench, BY[way]
+
+    def site(**more: Any) -> tuple[int, int]:
+        bench.reset_ledger()
+        if way == "host_process":
+            run = managed.play(SITE, **more)
+        else:
+            extra = bench.file("site.json", json.dumps(managed.variables(**more)))
+            run = bench.ansible_playbook("-i", inventory(bench, by), SITE, "-e", f"@{extra}")  # type: ignore[arg-type]
+        assert run.rc == 0, run
+        return run.recap["win1"].changed, bench.calls()
+
+    if way != "host_process":
+        managed.host.set(access="open")
+    try:
+        assert site() == (0, 1)
+        pid, more = managed.pid("kubelet"), int(way == "host_process")
+        assert site(winkube_kubelet_verbosity=4) == (1, 2 + more)
+        assert managed.pid("kubelet") != pid
+        assert site() == (1, 2 + more)
+    finally:
+        managed.host.set(access="refused")
 
 
 @every

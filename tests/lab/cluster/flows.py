@@ -19,7 +19,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tests.lab.cluster import host_process
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object
 from tests.lab.cluster.workloads import is_ready
@@ -74,14 +73,14 @@ class Flows:
     # -- a pod's programs ----------------------------------------------------------------------------------------
 
     def messages(self, namespace: str, pod: str, argv: list[str]) -> bytes:
-        """What `kubectl exec` reads: (channel, text) as JSON."""
+        """What a program answers, as JSON: what it said, (channel, text), and its exit code, null with the reason."""
         from tests.lab.cluster.pod_programs import run
 
         place = self.place_of(namespace, pod)
         code, stdout, stderr = run(self, place, argv)
         said = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
         found = [(channel, text) for channel, text in ((1, stdout), (2, stderr)) if text]
-        return json.dumps([*found, (3, json.dumps(host_process.status(code, said)))]).encode()
+        return json.dumps({"said": found, "code": code, "why": said}).encode()
 
     def place_of(self, namespace: str, name: str) -> Place:
         pod = self._find("Pod", namespace, name) or {}

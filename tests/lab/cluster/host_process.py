@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tests.lab.cluster.websocket import Channels
+from tests.lab.cluster.websocket import STDERR, STDOUT, Channels
 from tests.lab.machine.errors import NotSimulated, PowerLost, SessionKilled, WinError
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tests.lab.server.shell import Reply
 
 Object = dict[str, Any]
-STDOUT, STDERR, STATUS = 1, 2, 3
 POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
 CMD_LIMIT = 8191
 """Characters of a line of cmd.exe. Source: learn.microsoft.com, Command prompt line string limitation."""
@@ -86,32 +84,13 @@ def serve(host: Inside, pod: Object, argv: list[str], channels: Channels) -> boo
     for channel, data in ((STDOUT, ended.stdout), (STDERR, ended.stderr)):
         if data:
             channels.say(channel, data)
-    channels.say(STATUS, json.dumps(status(None if ended.why else ended.code, ended.why)).encode())
-    channels.end()
+    channels.end(None if ended.why else ended.code, ended.why)
     return True
 
 
 def _pids(node: SimulatedNode) -> list[int]:
     with node.lock:
         return [node.services.runtime(name).pid for name in _SERVICES if node.services.state(name) is not None]
-
-
-def status(code: int | None, why: str = "") -> Object:
-    """The Status object that ends an exec; None for a program that was not started.
-
-    Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, ServeExec.
-    """
-    if code is None:
-        return {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": why, "code": 500}
-    if not code:
-        return {"metadata": {}, "status": "Success"}
-    return {
-        "metadata": {},
-        "status": "Failure",
-        "message": f"command terminated with non-zero exit code: exit status {code}",
-        "reason": "NonZeroExitCode",
-        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
-    }
 
 
 def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ended | None:

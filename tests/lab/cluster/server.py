@@ -154,14 +154,16 @@ def _handler(
             self.send_header("Sec-WebSocket-Protocol", chosen)
             self.end_headers()
             channels = Channels(self.rfile, self.wfile, chosen)
+            channels.begin()
             self.close_connection = True
             if response.program is not None:
                 if not response.program(channels):
                     self.connection.shutdown(socket.SHUT_RDWR)
                 return
-            for channel, text in json.loads(response.body):
+            found = json.loads(response.body)
+            for channel, text in found["said"]:
                 channels.say(channel, text.encode())
-            channels.end()
+            channels.end(found["code"], found["why"])
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedIOBase
+from typing import Any
 
 V5, V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
 _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
-STDIN, CLOSE_OF = 0, 255
+STDIN, STDOUT, STDERR, STATUS, CLOSE_OF = 0, 1, 2, 3, 255
 
 
 def protocols(version: str) -> tuple[str, ...]:
@@ -46,12 +48,18 @@ class Channels:
     gone: bool = field(default=False, init=False)
     """The client has closed the connection."""
 
+    def begin(self) -> None:
+        """A kubelet writes nothing to standard output first, so that a client sees that it is there."""
+        self.writer.write(frame(_BINARY, bytes([STDOUT])))
+
     def say(self, channel: int, data: bytes) -> None:
         """In pieces, as the kubelet's copying makes them."""
         for start in range(0, len(data), 32768):
             self.writer.write(frame(_BINARY, bytes([channel]) + data[start : start + 32768]))
 
-    def end(self) -> None:
+    def end(self, code: int | None, why: str = "") -> None:
+        """The program's exit code; None if it was not started."""
+        self.say(STATUS, json.dumps(_status(self.protocol, code, why)).encode())
         self.writer.write(frame(_CLOSE, (1000).to_bytes(2, "big")))
 
     def stdin(self) -> Iterator[bytes]:
@@ -79,6 +87,30 @@ class Channels:
                 return None
             elif opcode in {_TEXT, _BINARY}:
                 return data
+
+
+def _status(protocol: str, code: int | None, why: str) -> dict[str, Any]:
+    """The Status object that ends an exec: a kubelet's own with v4; with v5 the API server has read it and says it in
+    its own words. Source: tests/fixtures/exec, which tests/real/exec_server says."""
+    v5 = protocol == V5
+    said: dict[str, Any] = {"metadata": {}} if v5 else {}
+    if code is None:
+        message = f"Internal error occurred: {why}"
+        if v5:
+            details = {"details": {"causes": [{"message": message}]}}
+            message = f"Internal error occurred: {message}"
+        else:
+            details = {}
+        return said | {"status": "Failure", "message": message, "reason": "InternalError", **details, "code": 500}
+    if not code:
+        return said | {"status": "Success"}
+    words = "command terminated with exit code" if v5 else "exit status"
+    return said | {
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: {words} {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
 
 
 def _unmasked(data: bytes, mask: bytes) -> bytes:
