@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus release walk loop
+.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus release walk loop mesh
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -37,6 +37,9 @@ demo: setup ## a simulated Windows node gets containerd, step by step
 
 loop: setup ## edit, build, push, crash, fix, push, and usageNanoCores before and after, on a simulated node
 	@$(PYTHON) -m tests.demo.loop
+
+mesh: setup ## job slices of ansible-runner over a receptor mesh, 200 simulated nodes, a worker killed (minutes)
+	@$(PYTHON) -m tests.mesh
 
 walk: setup ## a fresh environment with plain ansible-core executes the commands of the pages that one reads first (minutes)
 	@$(PYTHON) -m tests.walk
@@ -78,6 +81,7 @@ real: setup ## config.toml against real containerd of several releases (needs Go
 	@$(PYTHON) -m tests.real.build
 	@$(PYTHON) -m tests.real.apiserver_judge.record --build
 	@$(PYTHON) -m tests.real.exec_server
+	@$(PYTHON) -m tests.mesh --set-up
 	@$(PYTHON) -m pytest tests/real $(PYTEST_ARGS)
 
 wine: setup ## plans against the real nssm.exe and Wine's sc.exe; sets Wine 10 up in a cache folder where it can (root, apt-get)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import time
@@ -48,7 +49,7 @@ class Fleet:
     def __init__(self, directory: Path, kind: Kind, *, whole: bool = True) -> None:
         self.bench = Bench(directory, warm=False)
         self._sums = write_sums(self.bench.lab.sources, directory, kind)
-        self._variables: dict[str, Any] = {
+        self.variables: dict[str, Any] = {
             "winkube_hosts": "windows",
             "winkube_download_base": BASE,
             "winkube_download_sums": str(self._sums),
@@ -56,9 +57,9 @@ class Fleet:
         }
         if whole:
             cluster = self.bench.cluster(version=kind.kubernetes, backend=kind.backend)
-            self._variables |= {"winkube_cluster": {"kubeconfig": str(cluster.kubeconfig)}, **kind.variables()}
+            self.variables |= {"winkube_cluster": {"kubeconfig": str(cluster.kubeconfig)}, **kind.variables()}
         else:
-            self._variables["winkube_containerd_version"] = kind.containerd
+            self.variables["winkube_containerd_version"] = kind.containerd
 
     def close(self) -> None:
         self.bench.close()
@@ -82,7 +83,7 @@ class Fleet:
 
     def site(self, *arguments: str) -> Measured:
         """site.yml over all nodes."""
-        extra = self.bench.file("extra.json", json.dumps(self._variables))
+        extra = self.bench.file("extra.json", json.dumps(self.variables))
         return self._run(str(SITE), "-e", f"@{extra}", *arguments)
 
     def ping(self) -> Measured:
@@ -116,8 +117,11 @@ class Fleet:
                 raise
         seconds, cpu_s = time.monotonic() - started, _children_s() - worked
         if process.returncode != 0:
-            tail = output.read_text(encoding="utf-8", errors="replace")[-4000:]
-            raise BenchFailed(f"{' '.join(line)} ended with {process.returncode}:\n{tail}")
+            lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+            wrong = [one for one in lines if re.search(r"\[ERROR\]|fatal:|(?:unreachable|failed)=[1-9]", one)]
+            raise BenchFailed(
+                "\n".join([f"ansible-playbook ended with {process.returncode}:", *wrong[:40], *lines[-5:]])
+            )
         accounts = {name: self.bench.account(name) for name in self.names}
         return Measured(
             seconds,
