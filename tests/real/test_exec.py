@@ -62,8 +62,9 @@ def test_standard_input_is_closed_with_v5_and_counted_with_v4(tmp_path: Path) ->
         real = cluster(tmp_path, port)
         whole = said(real, ["cat"], pieces, PROTOCOLS)
         assert whole[1] == b"".join(pieces) and exit_status(whole[3].decode())[0] == 0
-        counted = said(real, ["head", "150000"], pieces, (V4,))
-        assert counted[1] == b"".join(pieces)[:150_000]
+        # All of it: a server that closes a connection with something unread resets it, and its last words may be lost.
+        counted = said(real, ["head", "200000"], pieces, (V4,))
+        assert counted[1] == b"".join(pieces) and exit_status(counted[3].decode())[0] == 0
 
 
 def test_an_older_server_refuses_v5_alone_and_takes_v4(tmp_path: Path) -> None:
