@@ -126,8 +126,7 @@ function Read-NodeFileTo {
     <# .SYNOPSIS A file's bytes, to standard output. #>
     param([string]$Path)
 
-    $file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
+    $file = Open-NodeFile -Path $Path
     try {
         $target = [System.Console]::OpenStandardOutput()
         $file.CopyTo($target)

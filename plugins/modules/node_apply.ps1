@@ -72,10 +72,15 @@ $source.Dispose()
 }
 }
 
+function Open-NodeFile {
+param([string]$Path, [int]$Buffer = 4096)
+return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+}
+
 function Get-NodeFileHash {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', 1048576)
+$stream = Open-NodeFile -Path $Path -Buffer 1048576
 try {
 return Get-NodeStreamHash -Stream $stream
 }
@@ -217,18 +222,15 @@ Remove-NodeFileQuietly -Path $fresh
 $replaces = [System.IO.File]::Exists($Path)
 $stream = $null
 try {
-$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
 if ($Sddl -ne '') {
-$stream.Dispose()
-$stream = $null
+[System.IO.File]::Create($fresh).Dispose()
 Set-NodeSddl -Path $fresh -Sddl $Sddl
 if ($replaces) {
 Set-NodeSddl -Path $Path -Sddl $Sddl
 }
+}
 $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
 [System.IO.FileShare]::None)
-}
 $stream.Write($Bytes, 0, $Bytes.Length)
 $stream.Flush($true)
 $stream.Dispose()
@@ -250,8 +252,7 @@ throw $failure
 
 function Read-NodeText {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = Open-NodeFile -Path $Path
 try {
 $reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
 return [string]$reader.ReadToEnd()
@@ -263,8 +264,7 @@ $stream.Dispose()
 
 function Read-NodeBytes {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = Open-NodeFile -Path $Path
 $memory = New-Object System.IO.MemoryStream
 try {
 $stream.CopyTo($memory)
@@ -276,26 +276,14 @@ $memory.Dispose()
 }
 }
 
-function Read-NodeHead {
-param([string]$Path, [int]$Count)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
-try {
-$reader = New-Object System.IO.BinaryReader($stream)
-return , $reader.ReadBytes([int][System.Math]::Min([int64]$Count, $stream.Length))
-}
-finally {
-$stream.Dispose()
-}
-}
-
-function Read-NodeTail {
-param([string]$Path, [int]$Count)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+function Read-NodePart {
+param([string]$Path, [int]$Count, [bool]$FromEnd = $false)
+$stream = Open-NodeFile -Path $Path
 try {
 $wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+if ($FromEnd) {
 $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+}
 $reader = New-Object System.IO.BinaryReader($stream)
 return , $reader.ReadBytes($wanted)
 }
@@ -1253,11 +1241,11 @@ $answer['content'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $pat
 }
 $beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
 if ($beginning -gt 0) {
-$answer['head'] = [System.Convert]::ToBase64String((Read-NodeHead -Path $path -Count $beginning))
+$answer['head'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $beginning))
 }
 $end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
 if ($end -gt 0) {
-$answer['tail'] = [System.Convert]::ToBase64String((Read-NodeTail -Path $path -Count $end))
+$answer['tail'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
 $answer['holders'] = Get-NodeHolder -Path $path
@@ -2395,8 +2383,7 @@ return ''
 $memory = New-Object System.IO.MemoryStream
 $block = {
 $null = $memory.SetLength(0)
-$stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = Open-NodeFile -Path $path
 try {
 $null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
 $stream.CopyTo($memory)

@@ -11,8 +11,7 @@ function Copy-NodeFile {
     $reader = $null
     $writer = $null
     try {
-        $reader = New-Object System.IO.FileStream($Source, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-            [System.IO.FileShare]'ReadWrite, Delete')
+        $reader = Open-NodeFile -Path $Source
         $writer = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
             [System.IO.FileShare]::None)
         $reader.CopyTo($writer, 1048576)

@@ -8,16 +8,8 @@ function Read-NodeFirstByte {
     <# .SYNOPSIS The first bytes of a file as lower-case hex. #>
     param([string]$Path, [int]$Count)
 
-    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
-    try {
-        [byte[]]$buffer = New-Object 'byte[]' $Count
-        $read = $stream.Read($buffer, 0, $Count)
-        return [string][System.BitConverter]::ToString($buffer, 0, $read).Replace('-', '').ToLowerInvariant()
-    }
-    finally {
-        $stream.Dispose()
-    }
+    [byte[]]$bytes = Read-NodePart -Path $Path -Count $Count
+    return [string][System.BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
 }
 
 function New-NodeHttpClient {

@@ -18,8 +18,7 @@ function Open-NodeReading {
     param([string]$Path, [string]$What)
 
     Assert-NodeSource -Path $Path -What $What
-    return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete', 65536)
+    return Open-NodeFile -Path $Path -Buffer 65536
 }
 
 function Read-NodePiece {

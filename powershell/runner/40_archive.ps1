@@ -296,8 +296,7 @@ function Read-NodeArchive {
     if (-not $isZip -and -not $begins.StartsWith('1f8b', [System.StringComparison]::Ordinal)) {
         throw "$Archive is neither a zip nor a tar.gz: it begins with $begins."
     }
-    $file = New-Object System.IO.FileStream($Archive, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
+    $file = Open-NodeFile -Path $Archive
     $source = @{ file = $file; deflate = $null; start = [int64]0; made = [int64]0; ended = $false }
     try {
         if ($isZip) {

@@ -131,7 +131,7 @@ function Get-NodeLogEnd {
         return ''
     }
     try {
-        [byte[]]$bytes = Read-NodeTail -Path $Path -Count 4096
+        [byte[]]$bytes = Read-NodePart -Path $Path -Count 4096 -FromEnd $true
     }
     catch {
         return ''

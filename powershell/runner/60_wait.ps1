@@ -152,8 +152,7 @@ function Test-NodeFileFilled {
 
     try {
         # Opened rather than looked up: of a link only that tells the size of the file behind it.
-        $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-            [System.IO.FileShare]'ReadWrite, Delete')
+        $stream = Open-NodeFile -Path $Path
         $size = [int64]$stream.Length
         $stream.Dispose()
     }

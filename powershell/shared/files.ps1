@@ -77,12 +77,20 @@ function Get-NodeTextHash {
     }
 }
 
+function Open-NodeFile {
+    <# .SYNOPSIS A stream that reads a file, also while others write, rename or delete it. #>
+    param([string]$Path, [int]$Buffer = 4096)
+
+    return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+        [System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+}
+
 function Get-NodeFileHash {
     <# .SYNOPSIS The sha256 of a file, lower-case hex. #>
     param([string]$Path)
 
-    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete', 1048576)
+    # Hashing reads 4096 bytes at a time.
+    $stream = Open-NodeFile -Path $Path -Buffer 1048576
     try {
         return Get-NodeStreamHash -Stream $stream
     }
@@ -261,19 +269,17 @@ function Write-NodeFile {
     $replaces = [System.IO.File]::Exists($Path)
     $stream = $null
     try {
-        $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-            [System.IO.FileShare]::None)
         if ($Sddl -ne '') {
-            $stream.Dispose()
-            $stream = $null
+            [System.IO.File]::Create($fresh).Dispose()
             Set-NodeSddl -Path $fresh -Sddl $Sddl
             if ($replaces) {
                 # Replacing keeps the ACL of the old file: it must be right before the new content is under its name.
                 Set-NodeSddl -Path $Path -Sddl $Sddl
             }
-            $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-                [System.IO.FileShare]::None)
         }
+        # An empty file that is there keeps its ACL.
+        $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+            [System.IO.FileShare]::None)
         $stream.Write($Bytes, 0, $Bytes.Length)
         $stream.Flush($true)
         $stream.Dispose()
@@ -297,8 +303,7 @@ function Read-NodeText {
     <# .SYNOPSIS The text of a UTF-8 file that others may be writing to. #>
     param([string]$Path)
 
-    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
+    $stream = Open-NodeFile -Path $Path
     try {
         $reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
         return [string]$reader.ReadToEnd()
@@ -312,8 +317,7 @@ function Read-NodeBytes {
     <# .SYNOPSIS The bytes of a file, also while others have it open. #>
     param([string]$Path)
 
-    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
+    $stream = Open-NodeFile -Path $Path
     $memory = New-Object System.IO.MemoryStream
     try {
         $stream.CopyTo($memory)
@@ -325,31 +329,17 @@ function Read-NodeBytes {
     }
 }
 
-function Read-NodeHead {
-    <# .SYNOPSIS At most the first so many bytes of a file, also while others have it open. #>
-    param([string]$Path, [int]$Count)
+function Read-NodePart {
+    <# .SYNOPSIS At most so many bytes of a file, the first or the last ones, also while others have it open. #>
+    param([string]$Path, [int]$Count, [bool]$FromEnd = $false)
 
-    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
-    try {
-        # Reads until it has them all or the file ends, and returns no more than it has read.
-        $reader = New-Object System.IO.BinaryReader($stream)
-        return , $reader.ReadBytes([int][System.Math]::Min([int64]$Count, $stream.Length))
-    }
-    finally {
-        $stream.Dispose()
-    }
-}
-
-function Read-NodeTail {
-    <# .SYNOPSIS At most the last so many bytes of a file, also while others have it open. #>
-    param([string]$Path, [int]$Count)
-
-    $stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-        [System.IO.FileShare]'ReadWrite, Delete')
+    $stream = Open-NodeFile -Path $Path
     try {
         $wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
-        $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+        if ($FromEnd) {
+            $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+        }
+        # Reads until it has them all or the file ends, and returns no more than it has read.
         $reader = New-Object System.IO.BinaryReader($stream)
         return , $reader.ReadBytes($wanted)
     }

@@ -116,11 +116,11 @@ function Read-NodeFile {
         }
         $beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
         if ($beginning -gt 0) {
-            $answer['head'] = [System.Convert]::ToBase64String((Read-NodeHead -Path $path -Count $beginning))
+            $answer['head'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $beginning))
         }
         $end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
         if ($end -gt 0) {
-            $answer['tail'] = [System.Convert]::ToBase64String((Read-NodeTail -Path $path -Count $end))
+            $answer['tail'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
         }
         if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
             $answer['holders'] = Get-NodeHolder -Path $path

@@ -212,8 +212,7 @@ function Read-NodeJournalNews {
     $memory = New-Object System.IO.MemoryStream
     $block = {
         $null = $memory.SetLength(0)
-        $stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-            [System.IO.FileShare]'ReadWrite, Delete')
+        $stream = Open-NodeFile -Path $path
         try {
             $null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
             $stream.CopyTo($memory)

@@ -30,10 +30,15 @@ $sha.Dispose()
 }
 }
 
+function Open-NodeFile {
+param([string]$Path, [int]$Buffer = 4096)
+return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+}
+
 function Get-NodeFileHash {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', 1048576)
+$stream = Open-NodeFile -Path $Path -Buffer 1048576
 try {
 return Get-NodeStreamHash -Stream $stream
 }
@@ -155,8 +160,7 @@ $file.Dispose()
 
 function Read-NodeFileTo {
 param([string]$Path)
-$file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$file = Open-NodeFile -Path $Path
 try {
 $target = [System.Console]::OpenStandardOutput()
 $file.CopyTo($target)

@@ -68,10 +68,15 @@ $sha.Dispose()
 }
 }
 
+function Open-NodeFile {
+param([string]$Path, [int]$Buffer = 4096)
+return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
+[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+}
+
 function Get-NodeFileHash {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', 1048576)
+$stream = Open-NodeFile -Path $Path -Buffer 1048576
 try {
 return Get-NodeStreamHash -Stream $stream
 }
@@ -213,18 +218,15 @@ Remove-NodeFileQuietly -Path $fresh
 $replaces = [System.IO.File]::Exists($Path)
 $stream = $null
 try {
-$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
 if ($Sddl -ne '') {
-$stream.Dispose()
-$stream = $null
+[System.IO.File]::Create($fresh).Dispose()
 Set-NodeSddl -Path $fresh -Sddl $Sddl
 if ($replaces) {
 Set-NodeSddl -Path $Path -Sddl $Sddl
 }
+}
 $stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
 [System.IO.FileShare]::None)
-}
 $stream.Write($Bytes, 0, $Bytes.Length)
 $stream.Flush($true)
 $stream.Dispose()
@@ -246,8 +248,7 @@ throw $failure
 
 function Read-NodeText {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = Open-NodeFile -Path $Path
 try {
 $reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
 return [string]$reader.ReadToEnd()
@@ -259,8 +260,7 @@ $stream.Dispose()
 
 function Read-NodeBytes {
 param([string]$Path)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = Open-NodeFile -Path $Path
 $memory = New-Object System.IO.MemoryStream
 try {
 $stream.CopyTo($memory)
@@ -272,13 +272,14 @@ $memory.Dispose()
 }
 }
 
-function Read-NodeTail {
-param([string]$Path, [int]$Count)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+function Read-NodePart {
+param([string]$Path, [int]$Count, [bool]$FromEnd = $false)
+$stream = Open-NodeFile -Path $Path
 try {
 $wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+if ($FromEnd) {
 $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+}
 $reader = New-Object System.IO.BinaryReader($stream)
 return , $reader.ReadBytes($wanted)
 }
@@ -1913,8 +1914,7 @@ param([string]$Source, [string]$Path)
 $reader = $null
 $writer = $null
 try {
-$reader = New-Object System.IO.FileStream($Source, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$reader = Open-NodeFile -Path $Source
 $writer = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
 [System.IO.FileShare]::None)
 $reader.CopyTo($writer, 1048576)
@@ -2261,16 +2261,8 @@ return @{ changed = $true }
 
 function Read-NodeFirstByte {
 param([string]$Path, [int]$Count)
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
-try {
-[byte[]]$buffer = New-Object 'byte[]' $Count
-$read = $stream.Read($buffer, 0, $Count)
-return [string][System.BitConverter]::ToString($buffer, 0, $read).Replace('-', '').ToLowerInvariant()
-}
-finally {
-$stream.Dispose()
-}
+[byte[]]$bytes = Read-NodePart -Path $Path -Count $Count
+return [string][System.BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
 }
 
 function New-NodeHttpClient {
@@ -2481,8 +2473,7 @@ throw "$What $Path is not there."
 function Open-NodeReading {
 param([string]$Path, [string]$What)
 Assert-NodeSource -Path $Path -What $What
-return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', 65536)
+return Open-NodeFile -Path $Path -Buffer 65536
 }
 
 function Read-NodePiece {
@@ -3044,8 +3035,7 @@ $isZip = $begins -ceq '504b0304'
 if (-not $isZip -and -not $begins.StartsWith('1f8b', [System.StringComparison]::Ordinal)) {
 throw "$Archive is neither a zip nor a tar.gz: it begins with $begins."
 }
-$file = New-Object System.IO.FileStream($Archive, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$file = Open-NodeFile -Path $Archive
 $source = @{ file = $file; deflate = $null; start = [int64]0; made = [int64]0; ended = $false }
 try {
 if ($isZip) {
@@ -3386,7 +3376,7 @@ if ($Path -eq '' -or -not [System.IO.File]::Exists($Path)) {
 return ''
 }
 try {
-[byte[]]$bytes = Read-NodeTail -Path $Path -Count 4096
+[byte[]]$bytes = Read-NodePart -Path $Path -Count 4096 -FromEnd $true
 }
 catch {
 return ''
@@ -3545,8 +3535,7 @@ return @{ so = $false; seen = "it is held: $(Get-NodeErrorText -Record $_)" }
 function Test-NodeFileFilled {
 param([string]$Path)
 try {
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = Open-NodeFile -Path $Path
 $size = [int64]$stream.Length
 $stream.Dispose()
 }
