@@ -303,10 +303,15 @@ function Submit-NodeBatch {
     }
     $lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
     $open = Read-NodeOpen -StateDir $stateDir
-    if ($null -eq $lock -or $null -ne $open) {
-        # Another controller was a moment faster.
+    # This batch itself may have arrived twice, where a call was taken for lost and made again.
+    $known = [System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))
+    if ($known -or $null -eq $lock -or $null -ne $open) {
+        # Another session was a moment faster.
         if ($null -ne $lock) {
             $lock.Dispose()
+        }
+        if ($known) {
+            return @{ answer = 'follow' }
         }
         return New-NodeBusy -Open $open
     }

@@ -2991,9 +2991,13 @@ New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
 }
 $lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
 $open = Read-NodeOpen -StateDir $stateDir
-if ($null -eq $lock -or $null -ne $open) {
+$known = [System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))
+if ($known -or $null -eq $lock -or $null -ne $open) {
 if ($null -ne $lock) {
 $lock.Dispose()
+}
+if ($known) {
+return @{ answer = 'follow' }
 }
 return New-NodeBusy -Open $open
 }

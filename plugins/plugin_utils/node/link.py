@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sends requests to a node and survives a lost connection.
 
-A batch is sent once. After any exception of the connection the outcome is unknown: the node is asked for the batch's
-id until it answers
-or the time is up. A call without an answer in its time limit is a lost connection, too. What a node answers is
-docs/protocol.md.
+After any exception of the connection the outcome of a batch is unknown: the node is asked for the batch's id until it
+answers or the time is up. Only if it says that it has never had this id, the batch is sent again, once; the first one
+may then still arrive, and does nothing, since a node takes an id once. A call without an answer in its time limit is a
+lost connection, too. What a node answers is docs/protocol.md.
 """
 
 from __future__ import annotations
@@ -124,6 +124,10 @@ class NodeError(Exception):
     """The node answered, but not what was asked for. The text is a sentence."""
 
 
+class NeverArrivedError(NodeError):
+    """The connection was lost, and the node has never had the batch. The text is a sentence."""
+
+
 class Silence(ConnectionError):  # noqa: N818 - what it says
     """A call had no answer in its time limit, and was ended here. The text is a sentence."""
 
@@ -209,7 +213,7 @@ class Link:
         )
 
     def apply(self, batch: Batch, batch_id: str, known_runner: str | None = None) -> dict[str, Any]:
-        """Send the batch, once, and return what became of it (docs/protocol.md, section 2).
+        """Send the batch and return what became of it (docs/protocol.md, section 2).
 
         `known_runner` is the sha256 of the node's runner.ps1, None if it has none; the runner's text travels only if
         it is another.
@@ -219,9 +223,16 @@ class Link:
         envelope = self._envelope("submit", batch_id, batch) | {"batch": batch.wire(batch_id)}
         if known_runner != runner_sha256():
             envelope["runner"]["text"] = runner_text()
+        args = {"batch": encode(with_hns(envelope))}
         try:
-            limit = self._limit(batch, inline=self._is_inline)
-            answer = self._run("node_apply", {"batch": encode(with_hns(envelope))}, limit)
+            return self._submit(args, batch, batch_id)
+        except NeverArrivedError as never:
+            self.notice(f"{never} Sending it again.")
+            return self._submit(args, batch, batch_id)
+
+    def _submit(self, args: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
+        try:
+            answer = self._run("node_apply", args, self._limit(batch, inline=self._is_inline))
         except Exception as lost:  # connection plugins raise many types; each means: outcome unknown
             return self._ask(batch, batch_id, lost)
         if _is_answer(answer):
@@ -279,7 +290,7 @@ class Link:
             return answer
         if isinstance(lost, ModuleError):
             raise NodeError(f"The node did not take batch {batch_id}, nothing was done: {_ended(lost)}")
-        raise NodeError(
+        raise NeverArrivedError(
             f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: {lost}"
         )
 

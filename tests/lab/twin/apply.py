@@ -152,7 +152,11 @@ class Apply:
             return self._result("refused", reason=reason)
         folder.make()
         self._moment(0)
-        if not (yield from self._lock()):
+        locked = yield from self._lock()
+        if folder.knows(self.id):
+            folder.leave(self.process)
+            return (yield from self._follow())
+        if not locked:
             return self._busy(folder.open_batch() or {})
         try:
             if (other := folder.open_batch()) is not None:

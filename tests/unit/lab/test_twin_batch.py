@@ -158,6 +158,27 @@ def test_an_id_is_done_once_however_often_it_is_sent(node: SimulatedNode, sessio
     node.drive.delete("C:\\k")
     again = apply(node, session, document)
     assert again["outcome"] == "done" and not node.drive.exists("C:\\k")
+
+
+def test_a_batch_that_arrives_twice_at_once_is_done_once(
+    node: SimulatedNode, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that was taken for lost is made again, and overtakes the first one before that has the lock."""
+    document = envelope(
+        [DIR], pre=[{"key": "k", "query": {"op": "file", "path": "C:\\k"}, "expect": {"exists": False}}]
+    )
+    passed = node.moment
+    overtaking: list[object] = []
+
+    def moment(phase: str, step: int, *rest: str) -> None:
+        if (phase, step) == ("submit", 0) and not overtaking:
+            overtaking.append(True)
+            overtaking.append(apply(node, node.open_session(), document)["outcome"])
+        passed(phase, step, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(node, "moment", moment)
+    assert apply(node, session, document)["outcome"] == "done"
+    assert overtaking == [True, "done"] and node.counters.batches == 1
     assert apply(node, session, envelope(kind="follow", batch_id="f" * 32))["outcome"] == "unknown"
 
 
