@@ -20,7 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod impo
 
 from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
 from tests.integration.records import leaks
-from tests.integration.test_winrm import NTLM, inventory, usual_modules
+from tests.integration.test_winrm import SHELL, inventory, usual_modules
 from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
 from tests.integration.whole import Kind as NodeKind
 from tests.lab.cluster.api import Call
@@ -110,7 +110,7 @@ PING = """
 """
 
 
-BY = {"ssh": None, "winrm": NTLM, "host_process": "host_process"}
+BY = {"ssh": None, "winrm": SHELL, "host_process": "host_process"}
 """The same node by each connection."""
 
 

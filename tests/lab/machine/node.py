@@ -226,10 +226,11 @@ class SimulatedNode:
         self.refuse_unreachable()
         return self._open(user, elevated)
 
-    def open_shell(self, user: str) -> Session:
-        """A WinRM shell; it outlives its connections. PowerLost as `open_session`."""
+    def open_shell(self, user: str, program: str = WINRS) -> Session:
+        """A WinRM shell, or another program of WS-Management's; it outlives its connections. PowerLost as
+        `open_session`."""
         self.refuse_unreachable()
-        return self._open(user, program=WINRS, lingers=True)
+        return self._open(user, program=program, lingers=True)
 
     def open_command(self, shell: Session, program: str) -> Session:
         """One command of a WinRM shell: a process under the shell's. SessionKilled when the shell is gone."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import asyncssh
 
-from tests.lab.server.nodes import WINRM_HTTP, NodeSpec
+from tests.lab.server.nodes import WINRM_HTTP, WINRM_HTTPS, NodeSpec
 
 HOST_ALIAS = "winkube-lab"
 CONNECT = Path(__file__).with_name("connect.py")
@@ -89,6 +89,19 @@ def winrm_variables(proxy: str, ca: Path, port: int = WINRM_HTTP, transport: str
         "ansible_winrm_proxy": proxy,
         "ansible_winrm_ca_trust_path": str(ca),
         "ansible_winrm_server_cert_validation": "validate",
+    }
+
+
+def psrp_variables(proxy: str, ca: Path, port: int = WINRM_HTTP, auth: str = "ntlm") -> dict[str, str]:
+    """The variables with which Ansible's psrp plugin reaches every node of the lab."""
+    return {
+        "ansible_connection": "psrp",
+        "ansible_port": str(port),
+        "ansible_psrp_protocol": "https" if port == WINRM_HTTPS else "http",
+        "ansible_psrp_auth": auth,
+        "ansible_psrp_proxy": proxy,
+        "ansible_psrp_ca_cert": str(ca),
+        "ansible_psrp_cert_validation": "validate",
     }
 
 

@@ -25,6 +25,7 @@ from tests.lab.server.nodes import NodeSpec
 from tests.lab.server.recordings import known
 from tests.lab.server.sftp import DriveServer
 from tests.lab.server.winrm.shells import Shells
+from tests.lab.server.winrm.soap import POWERSHELL
 
 T = TypeVar("T")
 PATIENCE_S = 10.0
@@ -38,7 +39,7 @@ class NodeHost:
         self.spec = spec
         self.node = node
         self.port = 0
-        self.shells = Shells(self)
+        self._shells = {Shells.resource: Shells(self)}
         self.streams: set[asyncio.StreamWriter] = set()
         """The WinRM connections that are the node's now."""
         self._ledger = ledger
@@ -225,6 +226,14 @@ class NodeHost:
         task.add_done_callback(self._tasks.discard)
 
     # -- the work ------------------------------------------------------------------------------------------------
+
+    def shells_of(self, resource: str) -> Shells:
+        """The shells of a kind of WS-Management's, by its ResourceURI; those of cmd refuse one that there is not."""
+        if resource == POWERSHELL and resource not in self._shells:
+            from tests.lab.server.winrm.pools import RunspacePools  # psrpcore takes long to load, and few ask for it
+
+            self._shells[resource] = RunspacePools(self)
+        return self._shells.get(resource, self._shells[Shells.resource])
 
     def count(self, **amounts: int) -> None:
         self._ledger.add(self.spec.name, **amounts)

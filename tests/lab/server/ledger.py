@@ -1,8 +1,10 @@
 """What the lab counted: remote calls, connections, bytes and module names, per node.
 
-A remote call is one SSH channel that runs something: an exec channel or a subsystem channel (SFTP), or one WinRM
-command. Bytes are those of the channels (command line, stdin, stdout, stderr, file content), not of TCP: padding and
-key exchange would make equal work differ. `winrm_messages` are the SOAP requests, of which a command takes several.
+A remote call is one SSH channel that runs something: an exec channel or a subsystem channel (SFTP), one WinRM command,
+or one pipeline of PSRP. Bytes are those of the channels (command line, stdin, stdout, stderr, file content), not of
+TCP: padding and key exchange would make equal work differ. `winrm_messages` are the SOAP requests, of which a command
+takes several. What was set up for the calls are `connections`, each with a login, and `shells`: WinRM shells and
+runspace pools.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ class Account:
     subsystems: int = 0
     winrm_commands: int = 0
     winrm_messages: int = 0
+    shells: int = 0
+    pipelines: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
     aborted: int = 0
@@ -32,7 +36,7 @@ class Account:
 
     @property
     def remote_calls(self) -> int:
-        return self.execs + self.subsystems + self.winrm_commands
+        return self.execs + self.subsystems + self.winrm_commands + self.pipelines
 
     def as_dict(self) -> dict[str, Any]:
         return {"remote_calls": self.remote_calls, **asdict(self)}

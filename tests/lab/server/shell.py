@@ -153,10 +153,12 @@ def _own_script(request: Request, payload: Payload) -> Reply:
     if payload.wrapper == "powershell_expand_user.ps1":
         path = str(payload.params["Path"])
         return _text(home + path[1:] if path == "~" or path.startswith("~\\") else path)
-    if payload.wrapper == "winrm_put_file.ps1":
+    if payload.wrapper in ("winrm_put_file.ps1", "psrp_put_file.ps1"):
         return _put_file(request, str(payload.params["Path"]), payload.data)
     if payload.wrapper == "winrm_fetch_file.ps1":
         return _fetch_file(request, payload)
+    if payload.wrapper == "psrp_fetch_file.ps1":
+        return _fetch_whole_file(request, payload)
     raise NotSimulated(f"{payload.wrapper} of ansible-core is not simulated.")
 
 
@@ -182,6 +184,20 @@ def _fetch_file(request: Request, payload: Payload) -> Reply:
             return _error(f"{path} does not exist", 1)
         piece = request.node.drive.read(path)[offset : offset + size]
     return _text(base64.b64encode(piece).decode()) if piece else Reply()
+
+
+def _fetch_whole_file(request: Request, payload: Payload) -> Reply:
+    """`[FILE]` and its pieces as base64, a line each; `[DIR]` for a folder."""
+    path, size = str(payload.params["Path"]), payload.params["BufferSize"]
+    with request.node.lock:
+        kind = request.node.drive.kind(path)
+        if kind == "directory":
+            return _text("[DIR]")
+        if kind is None:
+            return _error(f"{path} does not exist", 1)
+        content = request.node.drive.read(path)
+    pieces = (content[begin : begin + size] for begin in range(0, len(content), size))
+    return _text("\r\n".join(["[FILE]", *(base64.b64encode(piece).decode() for piece in pieces)]))
 
 
 PLAIN: dict[str, Callable[[Request], str]] = {

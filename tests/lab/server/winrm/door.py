@@ -142,6 +142,8 @@ class _Connection:
             response = await self._answer(host, request)
             if response is None:
                 return
+            if self._login is not None and self._login.last_word and response.status != 401:
+                response = replace(response, headers=(*response.headers, ("WWW-Authenticate", self._login.last_word)))
             await http.write_response(self._writer, response)
             request = await http.read_request(self._reader, self._writer)
 
@@ -215,7 +217,7 @@ class _Connection:
         status = 200
         try:
             assert login.user is not None
-            made = await host.shells.answer(message, login.user)
+            made = await host.shells_of(message.resource).answer(message, login.user)
         except soap.FaultError as error:
             status, made = 500, soap.fault(error, message.message_id, host.node.name)
         except ValueError as error:

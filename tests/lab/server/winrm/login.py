@@ -41,6 +41,9 @@ class Login:
         self.user: str | None = None
         self.failed = False
         """Whether the last request carried a wrong password or a token that makes no sense."""
+        self.last_word = ""
+        """What the login ends with, once: a WWW-Authenticate that goes with the answer to the request itself. SPNEGO's
+        keys count from it, and a client of Kerberos knows by it who the server is."""
         self._spec = spec
         self._encrypted = encrypted
         self._context: spnego.ContextProxy | None = None
@@ -62,7 +65,7 @@ class Login:
 
         Returns None when the request may be answered, else the values of WWW-Authenticate for a 401.
         """
-        self.failed = False
+        self.failed, self.last_word = False, ""
         scheme, _, value = authorization.partition(" ")
         try:
             token = base64.b64decode(value.strip(), validate=True)
@@ -101,6 +104,8 @@ class Login:
             return self.refuse()
         if not self._context.complete:
             return [f"{scheme} {base64.b64encode(answer or b'').decode()}"]
+        if answer:
+            self.last_word = f"{scheme} {base64.b64encode(answer).decode()}"
         self.user = self._local_user(str(self._context.client_principal))
         return None if self.user is not None else self.refuse()
 

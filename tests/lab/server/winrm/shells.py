@@ -61,6 +61,8 @@ class Shell:
 class Shells:
     """`answer` is the whole of it."""
 
+    resource = CMD_SHELL
+
     def __init__(self, host: NodeHost) -> None:
         self._host = host
         self._shells: dict[str, Shell] = {}
@@ -76,7 +78,7 @@ class Shells:
     async def answer(self, message: Message, user: str) -> bytes:
         """The envelope that answers a message. FaultError; SessionKilled and PowerLost when nobody answers any more."""
         action = self._actions.get(message.action)
-        if action is None or message.resource != CMD_SHELL:
+        if action is None or message.resource != self.resource:
             raise soap.not_simulated(message.action, message.resource)
         await self._host.run(self._sweep)
         return soap.answer(message, await action(message, user))
@@ -122,13 +124,17 @@ class Shells:
         session = await self._host.run(lambda: node.open_shell(user))
         shell = Shell(str(uuid.uuid4()).upper(), session, node.clock.now())
         self._shells[shell.id] = shell
+        self._host.count(shells=1)
+        return self._created(shell, user, "stdin", "stdout stderr")
+
+    def _created(self, shell: Shell, user: str, inputs: str, outputs: str) -> str:
         selectors = f'<w:SelectorSet><w:Selector Name="ShellId">{shell.id}</w:Selector></w:SelectorSet>'
         return (
             f"<x:ResourceCreated><a:Address>http://{self._host.spec.address}:5985/wsman</a:Address>"
-            f"<a:ReferenceParameters><w:ResourceURI>{CMD_SHELL}</w:ResourceURI>{selectors}</a:ReferenceParameters>"
-            f"</x:ResourceCreated><rsp:Shell>{element('ShellId', shell.id)}{element('ResourceUri', CMD_SHELL)}"
-            f"{element('Owner', user)}{element('IdleTimeOut', f'PT{IDLE_S:.3f}S')}{element('InputStreams', 'stdin')}"
-            f"{element('OutputStreams', 'stdout stderr')}</rsp:Shell>"
+            f"<a:ReferenceParameters><w:ResourceURI>{self.resource}</w:ResourceURI>{selectors}</a:ReferenceParameters>"
+            f"</x:ResourceCreated><rsp:Shell>{element('ShellId', shell.id)}{element('ResourceUri', self.resource)}"
+            f"{element('Owner', user)}{element('IdleTimeOut', f'PT{IDLE_S:.3f}S')}{element('InputStreams', inputs)}"
+            f"{element('OutputStreams', outputs)}</rsp:Shell>"
         )
 
     async def _delete(self, message: Message, user: str) -> str:

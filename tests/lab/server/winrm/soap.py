@@ -20,6 +20,7 @@ WSMAN = "http://schemas.dmtf.org/wbem/wsman/1/wsman.xsd"
 SHELL = "http://schemas.microsoft.com/wbem/wsman/1/windows/shell"
 FAULT = "http://schemas.microsoft.com/wbem/wsman/1/wsmanfault"
 CMD_SHELL = f"{SHELL}/cmd"
+POWERSHELL = "http://schemas.microsoft.com/powershell/Microsoft.PowerShell"
 ANONYMOUS = f"{ADDRESSING}/role/anonymous"
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -74,7 +75,7 @@ def not_simulated(action: str, resource: str) -> FaultError:
         "a:ActionNotSupported",
         2150858753,
         f"The simulated node does not know the action {action or '(none)'} of {resource or '(no resource)'}; it has "
-        "the shell cmd: Create, Command, Send, Receive, Signal, Delete.",
+        "the shell cmd and the configuration Microsoft.PowerShell: Create, Command, Send, Receive, Signal, Delete.",
     )
 
 
