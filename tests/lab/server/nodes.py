@@ -63,6 +63,7 @@ class NodeSpec:
     access: `refused` closes each connection at once; `silent` swallows whatever comes, of open connections too.
     containers: whether the Containers feature is on. adapter, prefix, gateway (None: the network's first address), dns,
     dhcp: its NIC, which has `address` if that is an IPv4 address. encryption: BitLocker's state of C:.
+    realm, keytab: the domain that it is in, and the keys of its account there: its users may log in by Kerberos.
     lost_static_address: the external vSwitch loses a static address. clock_offset_s: how wrong its clock is (None:
     some seconds, by the seed). language: of Windows' own programs. kind: see Kind.
     """
@@ -88,6 +89,8 @@ class NodeSpec:
     language: Language = "en"
     kind: Kind | None = None
     winrm_unencrypted: bool = True
+    realm: str = ""
+    keytab: str = ""
 
     @property
     def winrm_password(self) -> str:

@@ -26,6 +26,7 @@ _BOUNDARY = b"--Encrypted Boundary"
 _PAYLOAD = b"\tContent-Type: application/octet-stream\r\n"
 _SIGNATURE = b"NTLMSSP\0"
 # pyspnego's acceptor takes its accounts from the file that an environment variable names.
+_KEYTAB_VARIABLE = "KRB5_KTNAME"
 _ACCOUNTS_VARIABLE = "NTLM_USER_FILE"
 _ENVIRONMENT = threading.Lock()
 
@@ -114,10 +115,13 @@ class Login:
         protocol = "ntlm" if token.startswith(_SIGNATURE) else "negotiate"
         options = NegotiateOptions.use_ntlm if protocol == "ntlm" else NegotiateOptions.use_negotiate
         with _accounts(self._spec):
-            return spnego.server(protocol=protocol, options=options)
+            return spnego.server(hostname=self._spec.address, service="HTTP", protocol=protocol, options=options)
 
     def _local_user(self, name: str) -> str | None:
-        """`Administrator`, `.\\Administrator`, `WIN1\\Administrator` -> `Administrator`; None for anybody else."""
+        """`Administrator`, `.\\Administrator`, `WIN1\\Administrator` and, in a domain, `Administrator@REALM` ->
+        `Administrator`; None for anybody else."""
+        if self._spec.realm:
+            name = name.removesuffix(f"@{self._spec.realm}")
         domain, _, user = name.rpartition("\\")
         known = domain.lower() in _domains(self._spec) and user.lower() == self._spec.username.lower()
         return user if known else None
@@ -175,12 +179,14 @@ def _accounts(spec: NodeSpec) -> Iterator[None]:
     with _ENVIRONMENT, tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="winkube-lab-") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
-        before = os.environ.get(_ACCOUNTS_VARIABLE)
-        os.environ[_ACCOUNTS_VARIABLE] = file.name
+        wanted = {_ACCOUNTS_VARIABLE: file.name, _KEYTAB_VARIABLE: spec.keytab}
+        before = {name: os.environ.get(name) for name in wanted}
+        os.environ.update(wanted)
         try:
             yield
         finally:
-            if before is None:
-                del os.environ[_ACCOUNTS_VARIABLE]
-            else:
-                os.environ[_ACCOUNTS_VARIABLE] = before
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
