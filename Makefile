@@ -119,8 +119,8 @@ faults: setup ## fault injection: both whole nodes cut at every op of every batc
 molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" for some of them)
 	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner network_l2bridge network_overlay smoke rejoin reset); do .venv/bin/molecule test -s $$scenario || exit 1; done
 
-bench: setup ## what site.yml costs, as one JSON object (minutes)
-	@$(PYTHON) -m tests.bench
+bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1000" half an hour)
+	@$(PYTHON) -m tests.bench $(ARGS)
 
 mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
 	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
