@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,28 @@ def test_messages_are_sealed_by_the_tickets_keys(bench: Bench, realm: kdc.Realm)
     refused = ping(bench, realm, ansible_winrm_message_encryption="never")
     assert refused.rc == 4, refused
     assert "Bad HTTP response returned from server. Code 500" in refused.output
+
+
+@pytest.mark.parametrize("connection", ["winrm", "psrp"])
+def test_over_https(bench: Bench, realm: kdc.Realm, connection: str) -> None:
+    joined(bench, realm)
+    reach, login = (winrm_variables, "ansible_winrm") if connection == "winrm" else (psrp_variables, "ansible_psrp")
+    variables = reach(bench.lab.door.url, bench.lab.door.ca, 5986, "kerberos")
+    run = ping(
+        bench, realm, **variables, **({"ansible_psrp_negotiate_service": "HTTP"} if login.endswith("psrp") else {})
+    )
+    assert run.rc == 0, run.output
+    assert bench.account().failed_logins == 0
+
+
+def test_a_ticket_that_is_over_is_told(bench: Bench, realm: kdc.Realm) -> None:
+    joined(bench, realm)
+    realm.run("kinit", "-l", "1s", "-k", "-t", str(realm.user_keytab(USER)), USER)
+    time.sleep(1.5)
+    run = ping(bench, realm, ansible_winrm_kinit_mode="manual", ansible_password="")
+    assert run.rc == 4, run.output
+    assert "Ticket expired" in run.output and "`Ticket expired`" in PAGE.read_text(encoding="utf-8")
+    assert bench.calls() == 0
 
 
 @pytest.mark.parametrize("by", ["password", "ticket"])

@@ -25,9 +25,9 @@ SEALED = "application/HTTP-SPNEGO-session-encrypted"
 _BOUNDARY = b"--Encrypted Boundary"
 _PAYLOAD = b"\tContent-Type: application/octet-stream\r\n"
 _SIGNATURE = b"NTLMSSP\0"
-# pyspnego's acceptor takes its accounts from the file that an environment variable names.
-_KEYTAB_VARIABLE = "KRB5_KTNAME"
+# pyspnego's acceptor takes its accounts, and Kerberos' its keys, from the files that environment variables name.
 _ACCOUNTS_VARIABLE = "NTLM_USER_FILE"
+_KEYTAB_VARIABLE = "KRB5_KTNAME"
 _ENVIRONMENT = threading.Lock()
 
 
@@ -171,7 +171,7 @@ def _domains(spec: NodeSpec) -> tuple[str, ...]:
 
 @contextmanager
 def _accounts(spec: NodeSpec) -> Iterator[None]:
-    """The node's one account where pyspnego looks for it, for as long as one step of a login takes.
+    """The node's one account and its keytab where they are looked for, for as long as one step of a login takes.
 
     It has fields between colons: a password with one in it is never the right one.
     """
@@ -179,7 +179,7 @@ def _accounts(spec: NodeSpec) -> Iterator[None]:
     with _ENVIRONMENT, tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="winkube-lab-") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
-        wanted = {_ACCOUNTS_VARIABLE: file.name, _KEYTAB_VARIABLE: spec.keytab}
+        wanted = {_ACCOUNTS_VARIABLE: file.name} | ({_KEYTAB_VARIABLE: spec.keytab} if spec.keytab else {})
         before = {name: os.environ.get(name) for name in wanted}
         os.environ.update(wanted)
         try:
