@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: help generate docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows rows molecule bench mutate check build clean faults contract-archive contract-judge corpus release walk loop mesh
+.PHONY: bisect fields cover picture recording pairs pins redaction help generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -35,19 +35,23 @@ setup-oldest: ## .venv-oldest: Python 3.11 with ansible-core 2.19
 demo: setup ## a simulated Windows node gets containerd, step by step
 	@$(PYTHON) -m tests.demo
 
+bisect: setup ## git bisect run with push.yml's script, twenty planted regressions in a Go program (minutes, needs Go)
+	@$(PYTHON) -m tests.bisect $(ARGS)
+
 loop: setup ## edit, build, push, crash, fix, push, and usageNanoCores before and after, on a simulated node
 	@$(PYTHON) -m tests.demo.loop
 
 mesh: setup ## job slices of ansible-runner over a receptor mesh, 200 simulated nodes, a worker killed (minutes)
 	@$(PYTHON) -m tests.mesh
 
-walk: setup ## a fresh environment with plain ansible-core executes the commands of the pages that one reads first (minutes)
-	@$(PYTHON) -m tests.walk
+walk: setup ## a fresh environment with plain ansible-core executes the commands of the pages that one reads first (minutes; PAGES="docs/drift.md ...")
+	@$(PYTHON) -m tests.walk $(PAGES)
 
 lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them
 	@$(PYTHON) -m tests.demo.lab
 
-# What is exhaustive (a marker; tests/conftest.py says what it is, and lane wine is) is left to `make check`.
+# What is exhaustive (a marker; tests/conftest.py says what it is; lane wine is, and what `make cover` finds to be spare) is
+# left to `make check-whole`.
 test: setup ## every test but the exhaustive ones; FILES="plugins/... roles/..." for those that belong to a change
 	@if [ -n "$(FILES)" ]; then \
 	  chosen=$$($(PYTHON) -m tests.select $(FILES)) && $(PYTHON) $(PYTEST) -m 'not exhaustive' $$chosen $(PYTEST_ARGS); \
@@ -57,9 +61,10 @@ test-whole: setup ## every test, the exhaustive ones too
 	@$(PYTHON) $(PYTEST) $(PYTEST_ARGS)
 
 # Exit status 3 of .ci/setup: no Python 3.11 here. A developer is told and goes on; CI has to have it.
-# A sample: Python 3.11 (the unit tests that are quick, the contract), and what ansible-core itself does for the collection:
-# connections and payloads, facts between tasks, inventory, no_log, and both whole nodes once.
-OLDEST_WITH = unit contract $(addprefix integration/test_,$(addsuffix .py,demo first_landing inventory lab_reaches_ansible \
+# A sample: Python 3.11 (the unit tests of plugins/ that are quick, the contract), and what ansible-core itself does for the
+# collection: connections and payloads, facts between tasks, inventory, no_log, and both whole nodes once.
+OLDEST_WITH = $(filter-out unit/docs unit/lab unit/powershell,$(patsubst tests/%/,%,$(wildcard tests/unit/*/))) \
+	contract/test_contract.py $(addprefix integration/test_,$(addsuffix .py,demo first_landing inventory lab_reaches_ansible \
 	node_info seams secrets stale winrm))
 test-oldest: ## a sample of the tests on ansible-core 2.19 and Python 3.11
 	@status=0; .ci/setup oldest || status=$$?; \
@@ -97,12 +102,37 @@ contract-archive: setup ## the contract for a Windows machine without Ansible, i
 contract-judge: setup ## what the report of such a machine says (REPORT=winkube-report-NAME.jsonl)
 	@$(PYTHON) -m tests.contract.carried.judge $(REPORT)
 
+fields: setup ## reads the API's fields of each minor from Go's module proxy; facts/api_fields.txt, evidence.txt
+	@$(PYTHON) -m tests.fields
+	@$(PYTHON) -m tests.evidence
+
 corpus: setup ## how right the linter is on public manifests and planted mistakes; the last line is one JSON object
 	@$(PYTHON) -m tests.corpus
+
+pins: setup ## a maintainer's: the sums of the publishers' files that come with the collection, from their sum files (ARGS="--mirror ...")
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.pins $(ARGS)
+
+redaction: setup ## which forms of secrets a log bundle would still show, which harmless texts it changes; the last line is one JSON object
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.redaction
 
 generate: setup ## the files of roles that only repeat a component's declaration, and CRI's descriptors
 	@$(PYTHON) -m tests.quality.generated
 	@$(PYTHON) -m tests.quality.cri_descriptors
+
+picture: setup ## the picture of the rooms in docs/architecture.md, from the imports (make generate draws it, too)
+	@$(PYTHON) -m tests.quality.picture
+
+recording: setup ## README's terminal that plays: runs the demo and draws it (minutes)
+	@$(PYTHON) -m tests.demo.recording
+
+pairs: setup ## places of the tree that say the same thing twice: six lines or more (ARGS="--least 8 tests")
+	@$(PYTHON) -m tests.quality.pairs $(ARGS)
+
+lookups: setup ## which programs upstream's start or look up by name on Windows, from their sources (Go, its module proxy; WHAT="kubeadm ...")
+	@$(PYTHON) -m tests.lookups $(WHAT)
+
+catalogue: setup ## what upstream's programs for Windows can say and where, from their sources (Go, its module proxy; WHAT="kubelet calico=FOLDER ...")
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.catalogue $(WHAT)
 
 docs: setup ## the documentation as a site, in build/site; a link that leads nowhere or a page in no table is an error
 	@$(PYTHON) -m tests.quality.lint site
@@ -116,6 +146,9 @@ rows: setup ## how far each piece of work is (ROW=<id> for one row, RESULTS=file
 faults: setup ## fault injection: both whole nodes cut at every op of every batch (minutes; WINKUBE_SEED=n for other moments)
 	@WINKUBE_FAULTS=$${WINKUBE_FAULTS:-some} $(PYTHON) -m pytest -s tests/integration/test_fault_injection.py -k every_op $(PYTEST_ARGS)
 
+soak: setup ## 300 joins, upgrades, pushes and resets of random nodes while something goes wrong; the last line is one JSON object (SEED=n RUNS=n; an hour)
+	@$(PYTHON) -m tests.soak --seed $(or $(SEED),1) --runs $(or $(RUNS),300)
+
 molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" for some of them)
 	@for scenario in $(or $(MOLECULE),default l2bridge overlay setup matrix provisioner network_l2bridge network_overlay smoke rejoin reset); do .venv/bin/molecule test -s $$scenario || exit 1; done
 
@@ -125,14 +158,31 @@ bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1
 mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
 	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
-check: ## what CI runs: linters, the sample on the oldest ansible-core, every test; all of them, even if one fails
-	@status=0; for target in lint test-oldest test-whole; do $(MAKE) $$target || status=1; done; exit $$status
+cover: setup ## a maintainer's: which scenarios are enough for `make test`, from what each executes and costs (ARGS=--write marks the others; long)
+	@$(PYTHON) -m tests.cover $(ARGS)
+
+check: ## what CI runs: linters, the sample on the oldest ansible-core, the tests; all of them, even if one fails
+	@$(MAKE) check-with TESTS=test
+
+check-whole: ## what CI runs at night: the same with the exhaustive tests
+	@$(MAKE) check-with TESTS=test-whole
+
+# The linters need one core, so they run beside the sample; what they say is printed behind it.
+check-with: setup
+	@mkdir -p .cache; status=0; \
+	$(MAKE) lint > .cache/lint.txt 2>&1 & lint=$$!; trap 'kill $$lint 2> /dev/null || true' EXIT; \
+	$(MAKE) test-oldest || status=1; \
+	wait $$lint || status=1; cat .cache/lint.txt; \
+	$(MAKE) $(TESTS) || status=1; exit $$status
 
 build: setup ## the collection archive, in build/
 	@.venv/bin/ansible-galaxy collection build --force --output-path build
 
-release: setup ## what a release of the last commit consists of, in build/release; publishes nothing
-	@$(PYTHON) -m tests.release
+lock: setup ## a maintainer's: the versions and hashes that CI installs, from the newest that fit the requirements
+	@$(PYTHON) -m tests.release.lock
+
+release: setup ## what a release of the last commit consists of, in build/release; publishes nothing (KEY=file signs its sums)
+	@$(PYTHON) -m tests.release $(if $(KEY),--key $(KEY))
 
 clean: ## remove everything that make has made
 	rm -rf .venv .venv-oldest .cache .lab .ansible build tests/output .mypy_cache .ruff_cache .pytest_cache

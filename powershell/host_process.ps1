@@ -9,6 +9,8 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+# What is matched and sorted depends on no language.
+[System.Threading.Thread]::CurrentThread.CurrentCulture = [System.Globalization.CultureInfo]::InvariantCulture
 $ProgressPreference = 'SilentlyContinue'
 try {
     # Windows PowerShell begins the input of every program it starts with the mark of this encoding, if that has one.
@@ -19,20 +21,38 @@ catch {
     $null = $_
 }
 
+function Read-NodeInput {
+    <# .SYNOPSIS At most so many bytes of standard input into the buffer; how many came, 0 at its end. #>
+    param([System.IO.Stream]$Source, [byte[]]$Buffer, [int]$Count)
+
+    $reading = $Source.ReadAsync($Buffer, 0, $Count)
+    try {
+        $came = $reading.Wait(120000)
+    }
+    catch {
+        # An input that breaks has ended.
+        return 0
+    }
+    if (-not $came) {
+        throw 'Standard input stayed open for 120 s and brought nothing.'
+    }
+    return [int]$reading.Result
+}
+
 function Read-NodeOrder {
     <# .SYNOPSIS The four fields of the line that standard input begins with: what to do, how many bytes follow, and two texts. #>
     param([System.IO.Stream]$Source)
 
     $line = New-Object 'System.Collections.Generic.List[byte]'
+    [byte[]]$one = New-Object 'byte[]' 1
     while ($true) {
-        $byte = $Source.ReadByte()
-        if ($byte -lt 0) {
+        if ((Read-NodeInput -Source $Source -Buffer $one -Count 1) -le 0) {
             throw 'Standard input ended before the line that says what to do.'
         }
-        if ($byte -eq 10) {
+        if ($one[0] -eq 10) {
             break
         }
-        $null = $line.Add([byte]$byte)
+        $null = $line.Add([byte]$one[0])
     }
     [string[]]$fields = [System.Text.Encoding]::UTF8.GetString($line.ToArray()).Split([char]9)
     if ($fields.Length -ne 4) {
@@ -45,16 +65,11 @@ function Copy-NodeBytes {
     <# .SYNOPSIS So many bytes from one stream to another. #>
     param([System.IO.Stream]$Source, [System.IO.Stream]$Target, [long]$Count)
 
-    $buffer = New-Object byte[] 65536
+    [byte[]]$buffer = New-Object 'byte[]' 65536
     $left = $Count
     while ($left -gt 0) {
-        try {
-            $got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
-        }
-        catch [System.IO.IOException] {
-            # An input that breaks has ended: an IOException from here is the target's alone.
-            $got = 0
-        }
+        # An IOException from here is the target's alone.
+        $got = Read-NodeInput -Source $Source -Buffer $buffer -Count ([int][System.Math]::Min([long]$left, [long]$buffer.Length))
         if ($got -le 0) {
             throw "Standard input ended $left bytes too early."
         }
@@ -109,16 +124,24 @@ function Invoke-NodeProgram {
 }
 
 function Write-NodeFileFrom {
-    <# .SYNOPSIS So many bytes become the file. #>
+    <# .SYNOPSIS So many bytes become the file: beside it first, so that an input which is cut leaves the old one. #>
     param([string]$Path, [System.IO.Stream]$Source, [long]$Count)
 
-    $file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
+    $fresh = $Path + '.winkube-new'
+    Remove-NodeFileQuietly -Path $fresh
+    $file = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
         [System.IO.FileShare]::None)
     try {
         Copy-NodeBytes -Source $Source -Target $file -Count $Count
-    }
-    finally {
+        $file.Flush($true)
         $file.Dispose()
+        Move-NodeFileIn -Source $fresh -Path $Path
+    }
+    catch {
+        $failure = $_
+        Close-NodeFileQuietly -File $file
+        Remove-NodeFileQuietly -Path $fresh
+        throw $failure
     }
 }
 

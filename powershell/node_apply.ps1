@@ -6,6 +6,8 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+# What is matched and sorted depends on no language.
+[System.Threading.Thread]::CurrentThread.CurrentCulture = [System.Globalization.CultureInfo]::InvariantCulture
 
 function Read-NodeEnvelope {
     <# .SYNOPSIS base64 of gzip of JSON -> the envelope; throws a sentence. #>
@@ -108,7 +110,7 @@ function Get-NodeStale {
 
     $list = New-Object System.Collections.ArrayList
     foreach ($item in (Get-NodeArgumentList -Map $Batch -Name 'pre')) {
-        $query = @{}
+        $query = New-NodeMap
         foreach ($entry in $item['query'].GetEnumerator()) {
             $query[[string]$entry.Key] = $entry.Value
         }
@@ -118,7 +120,7 @@ function Get-NodeStale {
             $value = @{ value = $value }
         }
         $expect = Get-NodeArgument -Map $item -Name 'expect' -Default @{}
-        $found = @{}
+        $found = New-NodeMap
         $same = $true
         foreach ($entry in $expect.GetEnumerator()) {
             $field = [string]$entry.Key
@@ -146,7 +148,7 @@ function Open-NodeBatch {
     $id = [string]$Envelope['id']
     $folder = Get-NodeBatchFolder -StateDir $stateDir -Id $id
     New-NodeFolder -Path $folder
-    $batch = @{}
+    $batch = New-NodeMap
     foreach ($entry in $Envelope['batch'].GetEnumerator()) {
         $batch[[string]$entry.Key] = $entry.Value
     }
@@ -191,7 +193,7 @@ function Wait-NodeOutcome {
     $misses = 0
     while ($true) {
         # open.json first: it goes after the outcome is written, so that no end can slip through between the two looks.
-        $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+        $open = Select-NodeOpen -Found (Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json'))
         $entry = Find-NodeOutcome -Text (Read-NodeJournalNews -StateDir $StateDir -Id $Id -Seen $seen)
         if ($null -ne $entry) {
             return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
@@ -239,6 +241,44 @@ function Wait-NodeOutcome {
     }
 }
 
+function Protect-NodeState {
+    <# .SYNOPSIS Makes the state folder, or closes it to others; why it must not be used then, as a sentence, or empty. #>
+    param([string]$StateDir)
+
+    $refusal = Get-NodeStateRefusal -StateDir $StateDir
+    if ($refusal -eq '') {
+        New-NodeFolder -Path $StateDir -Sddl (Get-NodeStateSddl)
+        $refusal = Get-NodeStateRefusal -StateDir $StateDir
+    }
+    return $refusal
+}
+
+function Clear-NodeStaging {
+    <#
+    .SYNOPSIS
+    Deletes the folders of `staging` that the batch does not name: no other is open, so a run that broke off has left them.
+
+    .NOTES
+    What the batch names was brought for it by the one before. Files there are parts that a controller is sending. What is held
+    goes another time. A link below is deleted as a link.
+    #>
+    param([string]$StateDir, [object]$Batch)
+
+    $told = ConvertTo-NodeJson -Value $Batch
+    foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'staging'))) {
+        $named = 'staging\\' + [System.IO.Path]::GetFileName($path)
+        if ($told.IndexOf($named, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
+            continue
+        }
+        try {
+            [System.IO.Directory]::Delete($path, $true)
+        }
+        catch {
+            $null = $_
+        }
+    }
+}
+
 function Submit-NodeBatch {
     <#
     .SYNOPSIS
@@ -248,6 +288,13 @@ function Submit-NodeBatch {
 
     $stateDir = [string]$Envelope['state_dir']
     $id = [string]$Envelope['id']
+    if ([System.IO.Directory]::Exists($stateDir)) {
+        # Closed to others before anything in it is believed, and then looked at once more.
+        $refusal = Protect-NodeState -StateDir $stateDir
+        if ($refusal -ne '') {
+            return @{ answer = 'refused'; reason = $refusal }
+        }
+    }
     if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
         return @{ answer = 'follow' }
     }
@@ -297,7 +344,10 @@ function Submit-NodeBatch {
         $reason = "The volume of $stateDir has only $free bytes free; $needed are needed for the batch and its journal. Make room there."
         return @{ answer = 'refused'; reason = $reason }
     }
-    New-NodeFolder -Path $stateDir -Sddl (Get-NodeStateSddl)
+    $refusal = Protect-NodeState -StateDir $stateDir
+    if ($refusal -ne '') {
+        return @{ answer = 'refused'; reason = $refusal }
+    }
     foreach ($name in @('batches', 'receipts', 'staging')) {
         New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
     }
@@ -316,10 +366,16 @@ function Submit-NodeBatch {
         return New-NodeBusy -Open $open
     }
     try {
+        # Under the lock: what somebody else has put in before the folder was closed to him is his for ever.
+        $refusal = Get-NodeStateRefusal -StateDir $stateDir
+        if ($refusal -ne '') {
+            return @{ answer = 'refused'; reason = $refusal }
+        }
         $blocked = Get-NodeBlocked -StateDir $stateDir
         if ($null -ne $blocked) {
             return $blocked
         }
+        Clear-NodeStaging -StateDir $stateDir -Batch $Envelope['batch']
         Save-NodeRunner -StateDir $stateDir -Text $text
         $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
         if ($stale.Length -gt 0) {
@@ -375,7 +431,7 @@ function New-NodeBusy {
     <# .SYNOPSIS The answer `busy`: who works on what, since when, and what ended the runner's last start, if anything did. #>
     param([object]$Open, [string]$Problem = '')
 
-    $busy = @{}
+    $busy = New-NodeMap
     foreach ($field in @('id', 'controller', 'since')) {
         $busy[$field] = Get-NodeArgument -Map $Open -Name $field -Default ''
     }
@@ -392,7 +448,7 @@ function Invoke-NodeEnvelope {
     $stateDir = [string]$Envelope['state_dir']
     $id = [string]$Envelope['id']
     $kind = [string]$Envelope['kind']
-    $result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = @{} }
+    $result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = (New-NodeMap) }
     $refusal = Get-NodeRefusal -Envelope $Envelope -CheckMode $CheckMode
     if ($refusal -ne '') {
         $result['answer'] = 'refused'

@@ -6,6 +6,8 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+# What is matched and sorted depends on no language.
+[System.Threading.Thread]::CurrentThread.CurrentCulture = [System.Globalization.CultureInfo]::InvariantCulture
 
 function Read-NodeRequest {
     <# .SYNOPSIS The option request, decoded: JSON, or that packed as a batch is; throws a sentence. #>

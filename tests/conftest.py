@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from tests.cover.marks import is_spare, lost_rows  # noqa: E402
+from tests.cover.record import OPTION as COVER_OPTION  # noqa: E402
+from tests.cover.record import CoverPlugin  # noqa: E402
 from tests.lanes import LanesPlugin, load_lanes  # noqa: E402
 from tests.rows.record import OPTION, RowsPlugin  # noqa: E402
 from tests.rows.table import load_rows  # noqa: E402
@@ -25,6 +30,7 @@ UNIT = ROOT / "tests" / "unit"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(OPTION, metavar="FILE", help="write what the tests say about the rows to this file")
+    parser.addoption(COVER_OPTION, metavar="FOLDER", help="write what each test executes to files of this folder")
     parser.addoption(TIMES_OPTION, metavar="FILE", help="write what each test costs to this file, JSON lines")
 
 
@@ -34,7 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "lane(name): the lane of tests/lanes.yml that this test belongs to",
         "quick: part of `make quick`; every test in tests/unit is that is not slow",
         "slow: takes many seconds (a file of tests/unit); left out of `make quick`",
-        "exhaustive: part of `make check` only, as is lane wine: more of what `make test` shows already",
+        "exhaustive: part of `make check-whole` only, as is lane wine: more of what `make test` shows already",
+        "spare(*cases, keep): exhaustive, since others show the same; of these cases, of all, or of all but `keep`",
     ):
         config.addinivalue_line("markers", marker)
     import_as_collection()
@@ -42,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
     # A worker of pytest-xdist measures; the file is written by the process that they report to.
+    if config.getoption(COVER_OPTION):
+        config.pluginmanager.register(CoverPlugin(Path(config.getoption(COVER_OPTION))), "winkube-cover")
     file = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)
     config.pluginmanager.register(TimesPlugin(strict=strict, file=Path(file) if file else None), "winkube-times")
 
@@ -55,13 +64,18 @@ def import_as_collection() -> None:
     _AnsibleCollectionFinder(paths=[str(place) for place in places if place.is_dir()][:1])._install()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(UNIT) and item.get_closest_marker("slow") is None:
             item.add_marker("quick")
         lane = item.get_closest_marker("lane")
-        if lane is not None and "wine" in lane.args:
+        if (lane is not None and "wine" in lane.args) or is_spare(item):
             item.add_marker("exhaustive")
+    lost = lost_rows(items) if config.args_source is not pytest.Config.ArgsSource.ARGS else []
+    if lost:
+        raise pytest.UsageError(
+            f"only spare tests claim {', '.join(lost)}: take the marker off one of them, or make cover"
+        )
 
 
 def pytest_collection_finish() -> None:
@@ -69,3 +83,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> Generator[None]:
+    """Ctrl-C means what it means at a terminal, for the tests and what they start, also where a shell has started the
+    suite in the background, which ignores it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""What each test costs, as a pytest plugin: at the end the slowest ten and the total; the limit of `make quick`.
+"""What each test costs, as a pytest plugin: at the end the slowest ten and the total; what one may take at most.
 
 A test's figure is **processor time**: of the process that runs it (the simulated nodes live in there) and of all
 processes that it started and waited for (Ansible and its workers). Time of day is kept beside it and judges nothing:
@@ -24,10 +24,12 @@ from typing import Any
 import pytest
 
 from tests.integration.warm import Warm
+from tests.rows.record import ALL_OF_MAKE_TEST
 
 OPTION = "--times"
 PROPERTY = "times"
-QUICK_LIMIT_S = 2.0
+BUDGET_S = 720.0
+"""What all of `make test` may take: six minutes on two cores. `make cover` says which scenarios that is spent on."""
 # The same test on the same machine was charged between once and twice its time: who shares a core is charged for it.
 # So CI fails only at this many limits; the list of the slowest shows who is between.
 FAILS_AT = 3
@@ -101,7 +103,7 @@ class _Sleeps:
 
 
 class TimesPlugin:
-    """See the module. `strict`: a test of `make quick` above the limit fails (CI)."""
+    """See the module. `strict`: a test above its limit fails (CI)."""
 
     def __init__(self, *, strict: bool, file: Path | None = None) -> None:
         self._strict = strict
@@ -138,7 +140,7 @@ class TimesPlugin:
             spent = [now - began for now, began in zip(self._now(), self._began, strict=True)]
             # With pytest-xdist this is another process than the one that counts: the figures go with the report.
             report.user_properties.append((PROPERTY, [round(figure, 4) for figure in spent]))
-            sentence = objection(Times(*spent), quick=item.get_closest_marker("quick") is not None)
+            sentence = objection(Times(*spent), limit_of(item))
             if sentence is not None and self._strict and report.passed:
                 report.outcome = "failed"
                 report.longrepr = f"{report.nodeid}: {sentence}"
@@ -158,16 +160,40 @@ class TimesPlugin:
             terminalreporter.section("times", sep="-")
             for line in summary(self._of_test, time.monotonic() - self._started):
                 terminalreporter.write_line(line)
+            config = terminalreporter.config
+            spent = sum(times.cpu for times in self._of_test.values())
+            whole = config.option.markexpr == ALL_OF_MAKE_TEST and config.args_source is not config.ArgsSource.ARGS
+            if whole and spent > BUDGET_S:
+                terminalreporter.write_line(f"that is more than the {BUDGET_S:g} s of `make test`: see `make cover`")
 
 
-def objection(times: Times, *, quick: bool) -> str | None:
+@dataclass(frozen=True)
+class Limit:
+    """What `who` may take, in seconds of processor time; one that has to take more gets the marker."""
+
+    seconds: float
+    who: str
+    marker: str
+
+
+QUICK = Limit(2.0, "a test of `make quick`", "slow")
+SCENARIO = Limit(20.0, "a scenario of `make test`", "exhaustive")
+
+
+def limit_of(item: pytest.Item) -> Limit | None:
+    if item.get_closest_marker("quick") is not None:
+        return QUICK
+    return SCENARIO if "integration" in item.path.parts and item.get_closest_marker("exhaustive") is None else None
+
+
+def objection(times: Times, limit: Limit | None) -> str | None:
     """Why a test may not take this long, as a sentence; None if it may. Judged by processor time: see the module."""
     spent = times.cpu - times.beside
-    if not quick or spent <= QUICK_LIMIT_S * FAILS_AT:
+    if limit is None or spent <= limit.seconds * FAILS_AT:
         return None
     return (
-        f"took {spent:.1f} s of processor time, and a test of `make quick` may take {QUICK_LIMIT_S:g} s "
-        f"(CI fails at {QUICK_LIMIT_S * FAILS_AT:g} s): make it smaller, or mark it slow"
+        f"took {spent:.1f} s of processor time, and {limit.who} may take {limit.seconds:g} s "
+        f"(CI fails at {limit.seconds * FAILS_AT:g} s): make it smaller, or mark it {limit.marker}"
     )
 
 

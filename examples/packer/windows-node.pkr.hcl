@@ -86,7 +86,7 @@ source "qemu" "node" {
   ssh_timeout          = "2h"
 
   # Sysprep switches the machine off.
-  shutdown_command = "powershell -NoProfile -ExecutionPolicy Bypass -File C:/Windows/Temp/generalise.ps1 -Unattend C:/Windows/Temp/unattend.xml"
+  shutdown_command = "powershell -NoProfile -ExecutionPolicy Bypass -File C:/Windows/Temp/generalise.ps1 -Unattend C:/Windows/Temp/unattend.xml -ModeVm"
   shutdown_timeout = "45m"
 }
 

@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import read_plan
+from ..plugin_utils.components.stage import First, Given, Resources, Stage
 from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading, merge_queries
-from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.task.component_action import ConvergingAction
 
 
-class ActionModule(ComponentAction):
+class ActionModule(ConvergingAction):
     """containerd_config_tcp."""
 
     module = "containerd_config_tcp"
@@ -38,13 +38,19 @@ class ActionModule(ComponentAction):
         host = str(self._task_vars.get("ansible_host") or self._host)
         keep = not self._task.check_mode
         self._wanted, self._own = node.certified(node.of(options, layout), options["certificates"], host, keep)
-        result = super().work(options, layout)
+        run = self.converge(options, layout)
+        reading = run.through((Stage("tcp", self._desired, first=(self._rehearsal(),)),), self.reading(options, layout))
+        result = self.finished(run, reading, layout)
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
         found = self._rehearsed.found if self._rehearsed else effective(self._text.removeprefix("\ufeff"))
         self._encrypted = found.encrypted
         if self._rehearsed:
             self._tell(self._rehearsed, layout)
+        closes = self._wanted.expires_s or (self._wanted.listener is None and self._task.check_mode)
+        afterwards = self._rehearsed.afterwards if self._rehearsed else ""
+        if closes and (sentence := proof.open_elsewhere(self._opened_elsewhere(layout), afterwards)):
+            self.warn_once(f"{self._host}: {sentence}")
         if self._wanted.listener is not None and (sentence := node.warning(found, self._wanted.networks)):
             self.warn_once(sentence)
         proven = proof.not_asked("it is closed")
@@ -53,48 +59,50 @@ class ActionModule(ComponentAction):
         cri = {"address": found.address, "encrypted": found.encrypted, "clients_proven": found.clients_proven}
         return result | {"cri": cri | proven}
 
-    def resources(
-        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
-    ) -> tuple[Resource, ...]:
+    def _desired(self, given: Given) -> Resources:
         """Firewall rule, config.toml, the restart."""
-        found = node.desired(replace(self._wanted, mark=mark), reading)
+        layout, reading = given.layout, given.reading
+        found = node.desired(replace(self._wanted, mark=given.mark), reading)
         self._left_over = self._left_over or expiry.finding(layout, reading)
         if (off := node.firewall_off(self._wanted, reading))[0]:
             self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources keeps nobody out."
         self._text = proof.config_of(found).text
         return found
 
-    def stage_first(self, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-        """Let containerd read the new file before anything is stopped."""
-        return proof.rehearsal(self._wanted, resources, reading)
+    def _rehearsal(self) -> First:
+        """Let containerd read the new file before anything is stopped; what it made of it decides whether to go on."""
+
+        def judged(_given: Given, batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+            self._rehearsed = proof.judge_rehearsal(self._wanted, batch, answer, self._text)
+            return {}
+
+        return First(lambda given, resources: proof.rehearsal(self._wanted, resources, given.reading), learned=judged)
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """With what only this task looks at."""
         known = super().reading(options, layout)
-        missing = known.missing(node.reads(self._wanted))
-        return known.merged(self._link.probe(missing), missing) if missing else known
+        return self._node.completed(known, node.reads(self._wanted))
 
     def read(self, layout: Layout) -> Reading:
         """The same, in one call."""
         return self.read_of(merge_queries((*read_plan(layout), *node.reads(self._wanted))))
-
-    def _apply(self, batch: Batch, batch_id: str, layout: Layout, reading: Reading) -> Mapping[str, Any]:
-        """As for any component; after the rehearsal, what containerd made of the file decides whether to go on."""
-        answer = super()._apply(batch, batch_id, layout, reading)
-        if proof.is_rehearsal(batch) and answer.get("answer") != "stale":
-            self._rehearsed = proof.judge_rehearsal(self._wanted, answer, self._text)
-        return answer
 
     def _tell(self, rehearsed: proof.Rehearsed, layout: Layout) -> None:
         """After closing: what else has changed, and NodeError where another file keeps the port open."""
         if rehearsed.others:
             self.warn_once(f"{self._host}: closed, and besides {proof.others_sentence(rehearsed.others)}")
         if rehearsed.fault:
-            folders = proof.import_folders(self._text, layout)
-            known = Reading().merged(self._link.probe(folders), folders)
-            files = proof.imported_files(self._text, layout, known)
-            known = known.merged(self._link.probe(files), files) if files else known
-            raise NodeError(proof.still_open(layout, rehearsed.found, rehearsed.fault, proof.opened_by(files, known)))
+            raise NodeError(proof.still_open(layout, rehearsed.found, rehearsed.fault, self._opened_elsewhere(layout)))
+
+    def _opened_elsewhere(self, layout: Layout) -> list[str]:
+        """The files that config.toml imports and that give the port an address."""
+        folders = proof.import_folders(self._text, layout)
+        if not folders:
+            return []
+        known = Reading().merged(self._link.probe(folders), folders)
+        files = proof.imported_files(self._text, layout, known)
+        known = known.merged(self._link.probe(files), files) if files else known
+        return proof.opened_by(files, known)
 
     def _prove(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""

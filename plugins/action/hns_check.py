@@ -25,7 +25,7 @@ from ..plugin_utils.network.cni_guess import guess
 from ..plugin_utils.network.port_blocks import Ports
 from ..plugin_utils.network.virtual_machine import VmAdapter
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction, display
 
 
 class ActionModule(NodeAction):
@@ -61,7 +61,7 @@ class ActionModule(NodeAction):
         )
 
     def _read(self, expect: Expectations) -> Reading:
-        """One remote call; more for a CNI configuration in a folder, or of a name, that nobody has."""
+        """One remote call; more for a CNI configuration in a folder, or of a name, that no one has."""
         return completed(self.read_of(reads(expect)), expect, self._link.probe)
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
@@ -105,7 +105,7 @@ def _given(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Por
 
 
 def _reminders(reading: Reading, *, asked: bool) -> list[str]:
-    """What cannot be seen from inside and nobody was asked for."""
+    """What cannot be seen from inside and no one was asked for."""
     return [text for text in ("" if asked else virtual_machine.reminder(listed_adapters(reading)),) if text]
 
 

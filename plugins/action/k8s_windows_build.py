@@ -12,9 +12,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.provision import provision_source
+from ..plugin_utils.task.argument_spec import meant, of_module
 
 display = Display()
 
@@ -27,7 +27,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Wait where that is wanted, build, look at what was made."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_build"))[1])
+        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_build"))[1])
         if self._task.check_mode:
             nothing = {"built": False, "seconds": 0.0, "output": "", "stamp": ""}
             return result | nothing | {"changed": True, "msg": f"{options['name']}: would be built"}

@@ -16,7 +16,6 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.cri import plot
@@ -26,11 +25,12 @@ from ..plugin_utils.cri.kubelet import KubeletProxy
 from ..plugin_utils.cri.samples import Sample, SampleError
 from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, rows, summary_line, take
 from ..plugin_utils.facts.version import VersionError
+from ..plugin_utils.task.argument_spec import meant, of_module
 
 display = Display()
 
 DRAW_S = 5
-"""So often the plot is drawn anew while it grows."""
+"""So often the plot is drawn again while it grows."""
 
 _REFUSED = (ClusterError, CriError, SampleError, VersionError)
 
@@ -41,10 +41,10 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What the runtime says of itself, the figures and the verdicts; the task fails only where somebody cannot be
+        """What the runtime says of itself, the figures and the verdicts; the task fails only where someone cannot be
         asked."""
         super().run(tmp, task_vars)
-        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_cri_info"))[1])
+        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_cri_info"))[1])
         result: dict[str, Any] = {"changed": False}
         try:
             if "containers" in options["gather"]:

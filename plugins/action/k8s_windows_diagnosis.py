@@ -11,8 +11,9 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.diagnosis import page
+from ..plugin_utils.diagnosis.table import message_lines
+from ..plugin_utils.task.argument_spec import meant, of_module
 
 
 class ActionModule(ActionBase):
@@ -23,11 +24,9 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
         super().run(tmp, task_vars)
-        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_diagnosis"))[1])
+        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_diagnosis"))[1])
         nodes = [_node(name, result) for name, result in sorted(options["results"].items())]
-        folder = Path(options["directory"]).expanduser()
-        if not folder.is_absolute():
-            folder = Path(self._loader.get_basedir()) / folder
+        folder = Path(options["directory"]).expanduser().absolute()
         texts = {
             "report.md": page.as_markdown(nodes),
             "report.html": page.as_html(nodes),
@@ -40,14 +39,13 @@ class ActionModule(ActionBase):
                 f"directory: the report cannot be written to {folder}: {error.strerror or error}. Name a folder on the "
                 "controller that you may write to."
             ) from error
-        counts = page.counts(nodes)
         return {
             "changed": bool(changed),
             "files": {name.partition(".")[2]: str(folder / name) for name in texts},
-            "counts": counts,
+            "counts": page.counts(nodes),
             "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get("errors")],
-            "msg": f"{folder / 'report.html'}: {', '.join(f'{number} {name}' for name, number in counts.items())}",
-            "steps": [{"text": f"{node['host']}: {page.headline(node)}", "state": "found"} for node in nodes],
+            "verdict": page.verdict(nodes),
+            "lines": [*message_lines(options["message"]), *page.lines(nodes)],
         }
 
     def _write(self, path: Path, text: str) -> bool:

@@ -8,45 +8,27 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import yaml
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.cluster.client import Cluster
-from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import node_object
-from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
 from ..plugin_utils.scheduling.runtime_class import COLLECTION
 from ..plugin_utils.scheduling.stranded import stranded
+from ..plugin_utils.task.cluster_action import ClusterAction
 
 display = Display()
 
 
-class ActionModule(ActionBase):
+class ActionModule(ClusterAction):
     """k8s_windows_scheduling."""
 
-    _requires_connection = False
+    module = "k8s_windows_scheduling"
+    topic = "scheduling"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, options: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
         """Read the cluster, plan, write what differs, and report."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        options = plain(self.validate_argument_spec(argument_spec=of_module("k8s_windows_scheduling"))[1])
-        try:
-            return result | self._work(options)
-        except Refused as refused:
-            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
-        except ClusterError as error:
-            raise AnsibleActionFail(f"scheduling: {error}") from error
-
-    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
-        cluster = Cluster.open(options["cluster"])
-        if cluster is None:
-            raise Refused("scheduling: cluster.kubeconfig is empty, and everything here is asked of the cluster.")
         server, nodes = cluster.version(), windows_nodes(cluster.nodes())
         machines = {each["node"]: report.Machine(each["build"] or None, each["config"]) for each in options["machines"]}
         wanted = converge.Options(
@@ -67,24 +49,10 @@ class ActionModule(ActionBase):
         pods = cache(lambda name: tuple(cluster.items(node_object.pods_of(name))))
         changes = converge.plan(wanted, nodes, classes, machines, pods)
         left = stranded(nodes, wanted.taints, pods)
-        check_mode = self._task.check_mode
-        if changes and not check_mode:
-            for change in changes:
-                change.do(cluster)
+        if self.write(changes, cluster):
             nodes = windows_nodes(cluster.nodes())
-        result: dict[str, Any] = {
-            "changed": bool(changes),
-            "steps": as_steps((change.text for change in changes), planned=bool(check_mode)),
+        return {
+            **self.told(changes),
             "stranded": left,
             **report.report(nodes, server, wanted.taints, machines),
         }
-        if self._task.diff and changes:
-            result["diff"] = [
-                {"before": _text(change.before), "after": _text(change.after), "before_header": change.text}
-                for change in changes
-            ]
-        return result
-
-
-def _text(found: Any) -> str:
-    return yaml.safe_dump(plain(found), sort_keys=True) if found else ""

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..plugin_utils import verdict
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import HNS, hns_query
 from ..plugin_utils.cri import containers
@@ -19,8 +18,9 @@ from ..plugin_utils.engine.batch import Batch, Op
 from ..plugin_utils.engine.reading import Expectation, Reading, file_query, services_query, system_query
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.tools import SYSTEM32, run
+from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction, display
 
 NAME = "containers"
 HCSDIAG = SYSTEM32 + r"\hcsdiag.exe"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collects what somebody who helps with a node wants to see; documented in modules/win_k8s_collect_logs.py."""
+"""Collects what someone who helps with a node wants to see; documented in modules/win_k8s_collect_logs.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..plugin_utils import verdict
 from ..plugin_utils.bundle import collect, issue
 from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
@@ -22,9 +21,10 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.batch import Op
 from ..plugin_utils.engine.reading import Reading, file_key, file_query
 from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node.runner_text import runner_sha256
-from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction, display
 
 REPORT = "issue_report.md"
 MEGA = 1024 * 1024
@@ -139,7 +139,7 @@ class ActionModule(NodeAction):
         return True
 
     def _in_cluster(self, options: Mapping[str, Any], expected: Expected) -> tuple[str, Mapping[str, Any] | None]:
-        """The API server's version and the Node; empty for what nobody can say."""
+        """The API server's version and the Node; empty for what it cannot be said."""
         try:
             cluster = Cluster.open(options["cluster"])
             if cluster is not None:

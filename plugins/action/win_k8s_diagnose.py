@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ..plugin_utils import verdict
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.host.node_fit import Machine
@@ -20,11 +19,12 @@ from ..plugin_utils.diagnosis.checks_programs import exit_line
 from ..plugin_utils.diagnosis.finding import ERROR, fails
 from ..plugin_utils.diagnosis.picture import picture_of
 from ..plugin_utils.diagnosis.programs import programs
-from ..plugin_utils.diagnosis.table import VERIFY, Report, check_ids, diagnose, meanings, report_of
+from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, diagnose, looked_at, meanings, report_of
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Query, Reading
+from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
-from ..plugin_utils.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction, display
 
 AGAIN_S = 5
 """Between two looks while something is still coming up after a restart."""
@@ -57,7 +57,7 @@ class ActionModule(NodeAction):
                 break
             display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
             time.sleep(AGAIN_S)
-        failed, result = self._said(report.only(options["checks"]), options)
+        failed, result = self._said(report.only(options["checks"]), options, looked_at(scene, VERIFY))
         if failed:
             return result
         for one in report.findings:
@@ -72,7 +72,7 @@ class ActionModule(NodeAction):
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
-        failed, result = self._said(report_of(findings).only(options["checks"]), options)
+        failed, result = self._said(report_of(findings).only(options["checks"]), options, looked_at(scene, DIAGNOSE))
         if failed:
             return result
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
@@ -85,7 +85,7 @@ class ActionModule(NodeAction):
             "picture": picture_of(scene),
         }
 
-    def _said(self, report: Report, options: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+    def _said(self, report: Report, options: Mapping[str, Any], looked: str) -> tuple[bool, dict[str, Any]]:
         """Whether the task fails, and the results; of a task that fails Ansible prints all, so those are short."""
         lines = list(report.lines(self._host))
         short = {
@@ -94,12 +94,13 @@ class ActionModule(NodeAction):
             "findings": [one.as_data(self._host) for one in report.findings],
             "broken": [one.id for one in report.findings if one.severity == ERROR],
             "counts": report.counts,
+            "looked_at": looked,
             "winkube": {"calls": self._link.calls},
         }
         if fails(report.findings, options["fail_on"]):
             return True, short | {
                 "failed": True,
-                "msg": "\n".join([f"{self._host} does not work as it should:", *lines]),
+                "msg": "\n".join([f"{self._host} does not work as it should:", *lines, looked]),
             }
         notes = [one.as_data(self._host) for one in report.notes]
         return False, short | {"causes": report.as_data(self._host), "notes": notes, "said": lines}
@@ -114,7 +115,7 @@ class ActionModule(NodeAction):
     # -- what gather.Machine has ---------------------------------------------------------------------------------------
 
     def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:
-        """Asked anew."""
+        """Asked again."""
         return self._link.probe(queries)
 
     def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:

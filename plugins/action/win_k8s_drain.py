@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import NodeAction
-from ..plugin_utils.run_id import RUN_ID
+from ..plugin_utils.node.run_id import RUN_ID
+from ..plugin_utils.task import drain
+from ..plugin_utils.task.node_action import NodeAction
 
 
 class ActionModule(NodeAction):
@@ -24,7 +24,7 @@ class ActionModule(NodeAction):
     module = "win_k8s_drain"
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
-        """Cordoned and empty; what was on it is told, for whoever changes the machine next."""
+        """Cordoned and empty; what was on it is told, for the next change of the machine."""
         try:
             cluster = Cluster.open(options["cluster"])
             if cluster is None:

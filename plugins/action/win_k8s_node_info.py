@@ -5,16 +5,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
-from ..plugin_utils import node_plan, preflight
+from ansible.errors import AnsibleError
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.template import trust_as_template
+
+from ..plugin_utils.components.asks import Asks
+from ..plugin_utils.components.declaration import Component
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.registry import COMPONENTS
+from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.node_action import NodeAction
-from ..plugin_utils.rendering import Rendering
+from ..plugin_utils.task import argument_spec, node_plan, preflight
+from ..plugin_utils.task.node_action import NodeAction
+from ..plugin_utils.task.rendering import Rendering
 
 
 class ActionModule(NodeAction):
@@ -26,21 +34,42 @@ class ActionModule(NodeAction):
         """Renders with variables of its own, each of which is rendered once."""
         known = self._templar.available_variables = dict(task_vars or {})
         self._rendering = Rendering(known, super().render_value)
+        self._holds = cache(self.holds)
         return super().run(tmp, known)
 
     def render_value(self, value: Any) -> Any:
         """A value with its templates filled in, each variable once. AnsibleError if that cannot be done now."""
         return self._rendering.of(value)
 
+    def read(self, layout: Layout) -> Reading:
+        """With `plan` what the inventory's components need, whatever the tags; else what any component does."""
+        return self.read_of(read_plan(layout, self._components()))
+
+    def _components(self) -> Sequence[Component] | None:
+        if boolean(self._task.args.get("plan", False), strict=False):
+            with suppress(AnsibleError):  # plan_node says it, where it matters
+                return [part.component for part in node_plan.parts() if self._is_wanted(part)]
+        return None
+
+    def _is_wanted(self, part: node_plan.Part) -> bool:
+        """Whether the conditions of a part hold. AnsibleError for one that cannot be judged yet."""
+        return all(map(self._holds, part.conditions))
+
+    def _in_run(self, part: node_plan.Part) -> bool:
+        return self._takes_part(part.component.role) and self._is_wanted(part)
+
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
         reading = self.reading(options, layout)
-        if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout))):
+        asks = Asks(self, self._host, remembering=True)
+        if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout, asks))):
             raise Refused(*problems)
         if options["plan"]:
-            plan = node_plan.plan_node(self, self._link, reading, ACTIONS, self._takes_part)
+            if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
+                raise Refused(slip)
+            plan = node_plan.plan_node(self, self._node, reading, self._in_run, asks)
             told = {"changed": False, "plan": plan.told(), "winkube": {"calls": self._link.calls}}
-            return told | self.facts(plan.reading)
+            return told if plan.converged and not self._goes_on() else told | self.facts(plan.reading)
         system = reading.parts.get("system", {})
         info = {
             "system": system,
@@ -54,19 +83,29 @@ class ActionModule(NodeAction):
         }
         return {"changed": False, "node": info, "winkube": {"calls": self._link.calls}} | self.facts(reading)
 
-    def _run_of(self, reading: Reading, layout: Layout) -> preflight.Run:
+    def _run_of(self, reading: Reading, layout: Layout, asks: Asks) -> preflight.Run:
         """The variables as later tasks of this run will see them, and which roles take part in it."""
         names = {name: f"{preflight.PREFIX}{name}" for name in preflight.NAMES}
         values = {name: self._value_of(full) for name, full in names.items() if full in self._task_vars}
-        return preflight.Run(values, reading, self._takes_part, layout)
+        return preflight.Run(values, reading, self._takes_part, layout, lambda given: asks.cluster({"cluster": given}))
+
+    def _goes_on(self) -> bool:
+        """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last
+        ones of image.yml clear it."""
+        names = ("winkube_drain", "winkube_golden_image")
+        return any(self.holds(trust_as_template(f"{name} | default(false) | bool")) for name in names)
 
     def _takes_part(self, role: str) -> bool:
         """Whether the tags of the run leave this role in it: its task has its name, and the tags of the play."""
-        run, skip = ({str(tag) for tag in self._task_vars.get(f"ansible_{kind}_tags") or ()} for kind in _TAGS)
-        return node_plan.takes_part({role, *map(str, self._task.tags)} - {"always"}, run or {"all"}, skip)
+        own = {role, *map(str, self._task.tags)} - {"always"}
+        return node_plan.takes_part(own, self._tags("run") or {"all"}, self._tags("skip"))
+
+    def _tags(self, kind: str) -> set[str]:
+        """The tags to `run`, or to `skip`."""
+        return {str(tag) for tag in self._task_vars.get(f"ansible_{kind}_tags") or ()}
 
 
-_TAGS = ("run", "skip")
-ACTIONS = {each.module: import_module(f"{__package__}.{each.module}").ActionModule for each in COMPONENTS}
-"""The components' actions. They are loaded before workers are forked, as this one is."""
-node_plan.parts()
+# Before workers are forked:
+for _part in node_plan.parts():
+    argument_spec.of_module(_part.component.module)
+node_plan.compile_templates()

@@ -8,31 +8,33 @@ from __future__ import annotations
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..plugin_utils import drain, verdict
-from ..plugin_utils.argument_spec import plain
-from ..plugin_utils.component_action import STALE_TRIES, with_whole_state
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.kubelet import kubelet
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.plan import Step, make_plan, reads, task_result
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import FACT, display
+from ..plugin_utils.node.run_id import RUN_ID
 from ..plugin_utils.provision import again, in_cluster, provision, provision_items, provision_report, provision_source
 from ..plugin_utils.provision.delivery import Delivery
 from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
-from ..plugin_utils.run_id import RUN_ID
-from ..plugin_utils.source_action import KubernetesAction
-from ..plugin_utils.task_node import TaskNode
+from ..plugin_utils.task import drain
+from ..plugin_utils.task.argument_spec import plain
+from ..plugin_utils.task.component_action import ConvergingAction
+from ..plugin_utils.task.converge import STALE_TRIES
+from ..plugin_utils.task.node_action import FACT, display
+from ..plugin_utils.task.task_node import with_whole_state
 
 
-class ActionModule(KubernetesAction):
+class ActionModule(ConvergingAction):
     """win_k8s_provisioner."""
 
     module = "win_k8s_provisioner"
@@ -46,7 +48,7 @@ class ActionModule(KubernetesAction):
         self._items = provision_items.items_of(options, layout)
         if not self._items:
             return provision_report.nothing(self._link.calls)
-        self.warn_all(provision_items.warnings(self._items))
+        self._warn_all(provision_items.warnings(self._items))
         with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
 
             def download(item: Item) -> Path:
@@ -56,11 +58,11 @@ class ActionModule(KubernetesAction):
             found = provision_source.origins(
                 self._items,
                 provision_source.folders(self._task_vars, self._loader.get_basedir()),
-                self.read_once,
+                self._asks.read_url,
                 by_us,
-                self.warn_all,
+                self._warn_all,
             )
-            delivery = Delivery(TaskNode(self, layout, self._host), layout, options)
+            delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
             reading = self._left_by_the_last(layout) or self.read(layout)
             for _attempt in range(STALE_TRIES):
                 answer, result = self._attempt(options, layout, reading, found, delivery)
@@ -71,7 +73,7 @@ class ActionModule(KubernetesAction):
         raise NodeError(f"{self.component}: {verdict.stale_sentence(answer)}. It was planned {STALE_TRIES} times.")
 
     def read(self, layout: Layout) -> Reading:
-        """All that any component wants to know, and the programs' hashes taken anew, not the node's cached ones."""
+        """All that any component wants to know, and the programs' hashes taken again, not the node's cached ones."""
         queries = again.all_reads(self._items, layout)
         return provision.patient(self.read_of(queries), queries, self._link.probe)
 
@@ -93,7 +95,7 @@ class ActionModule(KubernetesAction):
         check = self._task.check_mode
         pods = self._daemon_sets(options)
         tasks = provision.look(self._items, found, layout, reading, daemon_sets=pods)
-        self.warn_all([provision_report.skipped_sentence(task) for task in tasks if task.what == "skipped"])
+        self._warn_all([provision_report.skipped_sentence(task) for task in tasks if task.what == "skipped"])
         answer: Mapping[str, Any] = {}
         if check:
             reading = provision.as_if_staged(tasks, reading)
@@ -102,18 +104,16 @@ class ActionModule(KubernetesAction):
             if answer.get("answer") == "stale":
                 return answer, {}
         problems, warnings = provision.check(tasks, kubelet.text_of(kubelet.env_file(layout), reading))
-        self.warn_all(warnings)
+        self._warn_all(warnings)
         if problems:
             delivery.discard(tasks, reading)
             raise Refused(*problems)
         mark = uuid.uuid4().hex
         timeouts = Timeouts(options["start_timeout"], options["stop_timeout"], options["stable"])
-        if unknown := reading.missing(provision.to_know(tasks)):
-            reading = reading.merged(self._link.probe(unknown), unknown)
-        self.warn_all((*provision.untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
+        reading = self._node.completed(reading, provision.to_know(tasks))
+        self._warn_all((*provision.untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
         resources = provision.desired(tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks))
-        if missing := reading.missing(reads(resources)):
-            reading = reading.merged(self._link.probe(missing), missing)
+        reading = self._node.completed(reading, reads(resources))
         deadline = max(900, 2 * options["start_timeout"] + 600) + len(tasks) * (options["stable"] or 0)
         plan = make_plan(self.component, resources, reading, deadline_s=deadline)
         times, answer = provision_report.Times(), {}
@@ -124,17 +124,17 @@ class ActionModule(KubernetesAction):
             whole = with_whole_state(plan.batch, layout)
             batch = replace(whole, state=(*whole.state, provision_report.journal_query(layout, mark)))
             steps = tuple(Step("the cluster", text) for text in drain.before(batch, options, RUN_ID))
-            answer = self._apply(batch, mark, layout, reading)
+            answer = self._node.apply(batch, mark, reading)
             if answer.get("answer") == "stale":
                 return answer, {}
             times = provision_report.times(batch, answer.get("state") or {})
-            reading = self._after(reading, whole, provision_report.without_journal(answer), layout)
+            reading = self._node.after(reading, whole, provision_report.without_journal(answer))
             waited = in_cluster.wait_for_node(options, self._node_name(options), tasks)
             last = (Step("the cluster", waited),) if waited else ()
             plan = replace(plan, steps=(*steps, *plan.steps, *last))
         result = task_result(plan, check=check, diff=self._task.diff, calls=self._link.calls, answer=answer or None)
         entries = provision_report.items(tasks, check=check, times=times, transfers=delivery.transfers, reading=reading)
-        self.warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
+        self._warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
         told = provision_report.told(self._host, entries, time.monotonic() - self._began)
         return answer, result | told | again.dated(self.facts(reading), FACT, time.time())
 
@@ -144,7 +144,17 @@ class ActionModule(KubernetesAction):
         if item is None:
             return ()
         name, place = self._node_name(options), item.destination
-        return self.of_cluster(options, "daemon sets", lambda each: in_cluster.asked(each, name, place)) or ()
+        try:
+            return self._asks.of_cluster(options, "daemon sets", lambda each: in_cluster.asked(each, name, place)) or ()
+        except ClusterError as error:
+            raise NodeError(f"{self.component}: {error}") from error
+
+    def _warn(self, sentence: str) -> None:
+        self._asks.warn(f"{self.component}: {sentence}")
+
+    def _warn_all(self, sentences: Iterable[str]) -> None:
+        for sentence in sentences:
+            self._warn(sentence)
 
     def _node_name(self, options: Mapping[str, Any]) -> str:
         return str(options["node_name"] or (options.get("drain") or {}).get("node_name") or self._host).lower()

@@ -5,33 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.stage import Given, Resources, Stage
 from ..plugin_utils.diagnosis import cni_mend, gather
 from ..plugin_utils.diagnosis.finding import Action
 from ..plugin_utils.diagnosis.scene import cni_reads, completed
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
-from ..plugin_utils.engine.reading import Query, Reading
-from ..plugin_utils.engine.resource import Refused, Resource
+from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
-from ..plugin_utils.repair_action import RepairAction
+from ..plugin_utils.task.repair_action import RepairAction
 
 
 class ActionModule(RepairAction):
-    """win_k8s_repair. The action rejoin plans as a component does; the others look and act by themselves."""
+    """win_k8s_repair. The actions rejoin and cni_conf have stages as a component has; the others look and act."""
 
     module = "win_k8s_repair"
     component = COMPONENT
-
-    _node: Mapping[str, Any] | None = None
-    _past = rejoin.Past()
-    _mends = False
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
@@ -47,37 +42,35 @@ class ActionModule(RepairAction):
         if (cluster := self._cluster()) is None:
             said = "Whether a node was deleted only the cluster can say"
             raise Refused(f"{said}: set winkube_cluster.kubeconfig to a kubeconfig on the controller.")
-        self._node = cluster.node(self._options["node_name"])
-        return super().work(self._options, self._layout)
+        node = cluster.node(self._options["node_name"])
+        found = rejoin.Past()
 
-    def resources(
-        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
-    ) -> tuple[Resource, ...]:
-        """The clean-up; nothing for a machine that is no previously deleted node. With cni_conf the file."""
-        if self._mends:
-            expect = cni_mend.expectations(options, layout)
-            reading = self._looked(reading, cni_reads(layout))
-            return cni_mend.resources(completed(reading, expect, self._link.probe), expect, mark)
-        reading = self._looked(reading, rejoin.reads(layout))
-        ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
-        situation = join.Situation(layout, options["join"], options["node_name"], reading, self._node, asked=True)
-        self._past = rejoin.past(situation, ours, always=options["always"])
-        return (rejoin.Leftovers(layout, self._past, ours, conf=options["cni_managed_by"] == "service"),)
+        def desired(given: Given) -> Resources:
+            """The clean-up; nothing for a machine that is no previously deleted node."""
+            nonlocal found
+            options, layout = given.options, given.layout
+            ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
+            situation = join.Situation(layout, options["join"], options["node_name"], given.reading, node, asked=True)
+            found = rejoin.past(situation, ours, always=options["always"])
+            return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
 
-    def _looked(self, reading: Reading, queries: Sequence[Query]) -> Reading:
-        missing = reading.missing(queries)
-        return reading.merged(self._link.probe(missing), missing) if missing else reading
-
-    def _finished(self, done: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """And what was found, whether the machine has to join anew, and which roles follow."""
-        roles = rejoin.roles(self._layout, done[-1].reading)
-        result = super()._finished(done, options)
-        return result if self._mends else result | rejoin.as_data(self._past, roles)
+        run = self.converge(self._options, self._layout)
+        reading = self.reading(self._options, self._layout)
+        reading = run.through((Stage("clean-up", desired),), reading, needed=rejoin.reads(self._layout))
+        roles = rejoin.roles(self._layout, reading)
+        return self.finished(run, reading, self._layout) | rejoin.as_data(found, roles)
 
     def _cni_conf(self) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
-        self._mends = True
-        return super().work(self._options, self._layout)
+
+        def desired(given: Given) -> Resources:
+            expect = cni_mend.expectations(given.options, given.layout)
+            return cni_mend.resources(completed(given.reading, expect, self._link.probe), expect, given.mark)
+
+        run = self.converge(self._options, self._layout)
+        reading = self.reading(self._options, self._layout)
+        reading = run.through((Stage("cni.conf", desired),), reading, needed=cni_reads(self._layout))
+        return self.finished(run, reading, self._layout)
 
     def _cluster(self) -> Cluster | None:
         join.check_name(self._options["node_name"])
@@ -128,7 +121,7 @@ class ActionModule(RepairAction):
         return self.result() | take_over.as_data(take_over.services(self._layout, reading), going)
 
     def _acknowledge(self) -> dict[str, Any]:
-        """Say that somebody has looked; NodeError if the node is not blocked by this batch."""
+        """Say that someone has looked; NodeError if the node is not blocked by this batch."""
         batch = self._options["batch"]
         if not self._task.check_mode and self._link.acknowledge(batch).get("outcome") != "done":
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")

@@ -11,12 +11,12 @@ from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.component_action import ComponentAction
 from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import read_plan
+from ..plugin_utils.components.stage import Given, Resources, Stage
 from ..plugin_utils.cri_tcp.expiry import Expiry, task_file
 from ..plugin_utils.cri_tcp.kept import Kept
 from ..plugin_utils.cri_tcp.node import certificate_folder
@@ -28,16 +28,15 @@ from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.facts.cri_tcp import RULE
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import hns, owned, reset
+from ..plugin_utils.task.component_action import ConvergingAction
 
 
-class ActionModule(ComponentAction):
+class ActionModule(ConvergingAction):
     """win_k8s_reset."""
 
     module = "win_k8s_reset"
     component = reset.NAME
-    deadline_s = 1800
 
-    _sweeps = False
     _ours: tuple[str, ...] = ()
     _first: tuple[Query, ...] = ()
 
@@ -45,33 +44,38 @@ class ActionModule(ComponentAction):
         """What can be rolled back in one batch, then the Node object, then what is deleted for good."""
         join.check_name(options["node_name"])
         owned.check(options["keep"])
+        self._first = self._beforehand(options, layout)
+        run = self.converge(options, layout)
         try:
             cluster = Cluster.open(options["cluster"])
-            self._first = self._beforehand(options, layout)
             reading = self._looked(options, layout, self.reading(options, layout))
             self._ours = owned.candidates(self._scope(options, layout, reading), reading)
-            done = [self._converged(options, layout, reading)]
+            reading = run.through((Stage("down", self._down, deadline=_deadline),), reading)
             steps = self._without_node(cluster, options)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
-        self._sweeps = True
-        reading = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
-        done.append(self._converged(options, layout, reading))
-        result = self._finished(done, options)
+
+        reading = self._looked(options, layout, reading, again="down" in run.acted)
+        reading = run.through((Stage("sweep", self._sweep, deadline=_deadline),), reading)
+        result = self.finished(run, reading, layout)
         result["steps"] += as_steps(steps, planned=self._task.check_mode)
-        after = self._looked(options, layout, done[-1].reading, again=bool(done[-1].answer))
+
+        after = self._looked(options, layout, reading, again="sweep" in run.acted)
         scope = self._scope(options, layout, after)
         resources = (*self._wanted(options, layout, scope), reset.Swept(scope))
         left = (*reset.undone(resources, after), *reset.left(scope, after))
         return result | {"changed": result["changed"] or bool(steps), "left": list(left)}
 
-    def resources(
-        self, options: Mapping[str, Any], layout: Layout, reading: Reading, mark: str
-    ) -> tuple[Resource, ...]:
-        """Those of the batch that is due."""
-        reading = self._looked(options, layout, reading)
-        scope = self._scope(options, layout, reading)
-        return (reset.Swept(scope),) if self._sweeps else self._wanted(options, layout, scope, mark)
+    def _down(self, given: Given) -> Resources:
+        """What can be rolled back."""
+        reading = self._looked(given.options, given.layout, given.reading)
+        scope = self._scope(given.options, given.layout, reading)
+        return self._wanted(given.options, given.layout, scope, given.mark)
+
+    def _sweep(self, given: Given) -> Resources:
+        """What is deleted for good."""
+        reading = self._looked(given.options, given.layout, given.reading)
+        return (reset.Swept(self._scope(given.options, given.layout, reading)),)
 
     def _wanted(
         self, options: Mapping[str, Any], layout: Layout, scope: owned.Scope, mark: str = "none"
@@ -103,11 +107,12 @@ class ActionModule(ComponentAction):
         return (*looks, *reads(resources))
 
     def _looked(self, options: Mapping[str, Any], layout: Layout, reading: Reading, *, again: bool = False) -> Reading:
-        """With everything that tells what is ours; `again` asks for all of it anew."""
+        """With everything that tells what is ours; `again` asks for all of it again."""
 
         def ask(reading: Reading, queries: Sequence[Query]) -> Reading:
-            wanted = queries if again else reading.missing(queries)
-            return reading.merged(self._link.probe(wanted), wanted) if wanted else reading
+            if not again:
+                return self._node.completed(reading, queries)
+            return reading.merged(self._link.probe(queries), queries) if queries else reading
 
         scope = self._scope(options, layout, reading)
         wanted = self._wanted(options, layout, scope)
@@ -117,7 +122,7 @@ class ActionModule(ComponentAction):
         return ask(reading, owned.third_reads(scope, reading))
 
     def _without_node(self, cluster: Cluster | None, options: Mapping[str, Any]) -> list[str]:
-        """The Node object goes as well: pods are made anew elsewhere at once, and the machine may join again."""
+        """The Node object goes as well: pods are replaced elsewhere at once, and the machine may join again."""
         path = f"/api/v1/nodes/{options['node_name']}"
         if cluster is None or not options["delete_node"] or cluster.get(path) is None:
             return []
@@ -137,3 +142,7 @@ class ActionModule(ComponentAction):
             known=self._ours,
             more=(certificate_folder(layout), task_file(layout)),
         )
+
+
+def _deadline(_given: Given) -> int:
+    return 1800

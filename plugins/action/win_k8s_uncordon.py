@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils import drain
 from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_action import NodeAction
-from ..plugin_utils.run_id import RUN_ID
+from ..plugin_utils.node.run_id import RUN_ID
+from ..plugin_utils.task import drain
+from ..plugin_utils.task.node_action import NodeAction
 
 
 class ActionModule(NodeAction):

@@ -11,17 +11,17 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils.argument_spec import of_module, plain
 from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
 from ..plugin_utils.lint.engine import Report, lint, with_unreadable
 from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
 from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
-from ..plugin_utils.lint.report import as_dict, headline, render, summary
+from ..plugin_utils.lint.report import as_dict, folded, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
 from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
+from ..plugin_utils.task.argument_spec import of_module, plain
 
 # The sentences that a failed task prints itself; all of them are in its result.
 _SHOWN = 10
@@ -62,10 +62,10 @@ class ActionModule(ActionBase):
             report = with_unreadable(lint(after_fix(documents, fixed), profile, ignore), inputs.unreadable)
         if options["report"] and not self._task.check_mode:
             with Path(options["report"]).open("w", encoding="utf-8") as file:
-                file.writelines(render(report, profile, options["report_format"]))
+                file.writelines(render(report, profile, options["report_format"], options["strict"]))
         result |= as_dict(report, profile)
-        result["steps"] = [{"text": headline(found), "state": "found"} for found in report.findings]
-        return result | _verdict(report, options["level"])
+        result["steps"] = [{"text": sentence, "state": "found"} for sentence in _sentences(report, options["strict"])]
+        return result | _verdict(report, options["level"], options["strict"])
 
     def _config(self, name: str | None) -> Config:
         """The named file, else the one that the command would read: of the folder where the play was started."""
@@ -111,11 +111,19 @@ def _ignore(entry: dict[str, Any]) -> Ignore:
     return Ignore(rules, entry["reason"], tuple(entry["files"]), tuple(entry["objects"]), "option ignore")
 
 
-def _verdict(report: Report, level: str) -> dict[str, Any]:
+def _sentences(report: Report, strict: bool) -> list[str]:
+    return [headline(found) for found in report.shown(strict)] + _hygiene(report, strict)
+
+
+def _hygiene(report: Report, strict: bool) -> list[str]:
+    return [line for line in (folded(report, "strict: true"),) if line and not strict]
+
+
+def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:
     unused = [f"{entry.where}: this entry of ignore silenced nothing." for entry in report.unused]
     warnings = {"warnings": unused} if unused else {}
     if level == "never" or not report.at_least(Severity[level.upper()]):
         return {"failed": False, "msg": summary(report)} | warnings
-    first = report.at_least(Severity[level.upper()])[:_SHOWN]
-    shown = [f"{headline(each)} {each.remedy}" for each in first]
+    first = [each for each in report.shown(strict) if each.severity >= Severity[level.upper()]][:_SHOWN]
+    shown = [f"{headline(each)} {each.remedy}" for each in first] + _hygiene(report, strict)
     return {"failed": True, "msg": "\n".join([summary(report), *shown])} | warnings

@@ -59,7 +59,8 @@ options:
       - name: winkube_host_process_context
   namespace:
     description:
-      - Where the pods are made. A namespace that is missing is made, with the PodSecurity level C(privileged).
+      - Where the pods are made. A namespace that is missing is made, with the PodSecurity level C(privileged), and
+        deleted after the run, unless another run has a pod in it.
     type: str
     default: winkube-node
     vars:
@@ -105,6 +106,7 @@ import hashlib
 import os
 import re
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -189,18 +191,18 @@ class Connection(ConnectionBase):
                 "Check mode may make no pod (winkube_host_process_pod_in_check_mode), and without one "
                 f"{access.wanted.node} cannot be read."
             )
-        if access.ensure(lambda: self._keep(access.wanted)):
+        if access.ensure(lambda removal: self._keep(access.wanted, removal)):
             said = f"reached through the pod {access.wanted.namespace}/{access.wanted.name}"
             display.v(said, host=access.wanted.node)
 
-    def _keep(self, wanted: pod.Wanted) -> None:
-        """The pod is about to be made: from now on somebody takes it away when the run is over."""
+    def _keep(self, wanted: pod.Wanted, removal: Callable[[Access], object]) -> None:
+        """A process takes away what is made now, when the run is over."""
         options = self._reopen
 
         def remove() -> None:
             cluster = Cluster.open(options)  # by itself: nothing that is open here may be shared
             if cluster is not None:
-                Access(cluster, wanted, start_s=0).remove()
+                removal(Access(cluster, wanted, start_s=0))
 
         when_over(os.getppid(), remove)
 

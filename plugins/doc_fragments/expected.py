@@ -56,4 +56,10 @@ options:
     description: The host's address in the cluster; empty for the first one of O(interface_name).
     type: str
     default: ''
+  windows_revisions:
+    description: Revisions of Windows that are known to be bad, beside those of docs/windows-support.md; of the shape of
+      the option of M(winkube.node.win_k8s_host).
+    type: list
+    elements: dict
+    default: []
 """

@@ -92,6 +92,13 @@ options:
         description: The kubelet's kubeconfig, brought along or written by the join.
         type: str
         default: C:\etc\kubernetes\kubelet.conf
+      credential_providers:
+        description:
+          - Names of programs that the kubelet asks for credentials.
+          - "These are read with everything else; others cost one remote call more."
+        type: list
+        elements: str
+        default: []
       kubeadm_binary:
         description: kubeadm.exe.
         type: str

@@ -11,8 +11,6 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 from jinja2 import UndefinedError
 
-from ..plugin_utils.pages.render import render
-
 DOCUMENTATION = r"""
 name: k8s_windows_drift_page
 short_description: The report of drift as an HTML page
@@ -47,6 +45,9 @@ _value:
 
 def k8s_windows_drift_page(report: Mapping[str, Any]) -> str:
     """AnsibleFilterError for what is no report."""
+    # Here, not above: Ansible loads every filter of the collection when a playbook names one.
+    from ..plugin_utils.pages.render import render
+
     try:
         return render("drift.html.j2", report=report)
     except (TypeError, UndefinedError) as error:

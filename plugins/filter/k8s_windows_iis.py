@@ -10,9 +10,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
-from ..plugin_utils.workloads.iis import iis
-
 DOCUMENTATION = r"""
 name: k8s_windows_iis
 short_description: A Deployment and a Service of IIS that a RuntimeClass brings to the right Windows nodes
@@ -46,6 +43,10 @@ _value:
 
 def k8s_windows_iis(build: Any) -> list[dict[str, Any]]:
     """[Deployment, Service]. AnsibleFilterError for what is no build, or has no image."""
+    # Here, not above: Ansible loads every filter of the collection when a playbook names one.
+    from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
+    from ..plugin_utils.workloads.iis import iis
+
     try:
         (number,) = with_settings(Profile(), {"builds": [build]}).builds
         return iis(number)

@@ -10,8 +10,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.drain import misfits
-
 DOCUMENTATION = r"""
 name: k8s_windows_misfits
 short_description: Which pods do not fit a build of Windows
@@ -51,6 +49,9 @@ _value:
 
 def k8s_windows_misfits(pods: Sequence[Mapping[str, Any]], build: Any) -> list[str]:
     """AnsibleFilterError for what is no build."""
+    # Here, not above: Ansible loads every filter of the collection when a playbook names one.
+    from ..plugin_utils.task.drain import misfits
+
     try:
         return list(misfits(pods, int(build)))
     except (TypeError, ValueError) as error:

@@ -10,10 +10,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.lint.fix import toleration_of
-from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
-from ..plugin_utils.lint.target import BUILD_LABEL, OS_LABELS
-
 DOCUMENTATION = r"""
 name: k8s_windows_scheduling
 short_description: nodeSelector and tolerations of a pod for Windows nodes of one build
@@ -49,6 +45,11 @@ _value:
 
 def k8s_windows_scheduling(build: Any, taint: str = "os=windows:NoSchedule") -> dict[str, Any]:
     """`{nodeSelector: {label: text}, tolerations: [...]}`. AnsibleFilterError for a build or taint that is none."""
+    # Here, not above: Ansible loads every filter of the collection when a playbook names one.
+    from ..plugin_utils.lint.fix import toleration_of
+    from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
+    from ..plugin_utils.lint.target import BUILD_LABEL, OS_LABELS
+
     try:
         profile = with_settings(Profile(), {"taint": taint, "builds": [build] if build else []})
     except SettingError as error:

@@ -17,7 +17,7 @@ description:
   - Each host has C(winkube_node_name), C(winkube_cluster) and what its Node says - C(k8s_node_labels),
     C(k8s_node_annotations), C(k8s_node_taints), C(k8s_node_addresses), C(k8s_node_ready), C(k8s_node_versions)
     (C(kubelet), C(container_runtime), C(os_image), C(kernel)).
-  - The source file's name ends in C(cluster_nodes.yml) or C(cluster_nodes.yaml).
+  - A source file is any YAML file that names this plugin.
 requirements:
   - the Python package kubernetes on the controller
 extends_documentation_fragment:
@@ -93,8 +93,10 @@ from urllib.parse import urlencode
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ..plugin_utils.cluster.client import Cluster, Object
+from ..plugin_utils.cluster.answer import Object
+from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.node_yaml import source
 
 if TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
@@ -110,8 +112,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     NAME = "winkube.node.cluster_nodes"
 
     def verify_file(self, path: str) -> bool:
-        """Whether the file's name says that it is one of ours."""
-        return bool(super().verify_file(path)) and path.endswith(("cluster_nodes.yml", "cluster_nodes.yaml"))
+        """Whether the file names this plugin."""
+        here = Path(path)
+        if not super().verify_file(path) or here.suffix not in (".yml", ".yaml") or source.never_opened(here):
+            return False
+        return source.is_plugin_source(here.read_text(encoding="utf-8", errors="replace"), self.NAME)
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         """Hosts of all Nodes that are asked for. AnsibleParserError where the cluster does not answer."""
@@ -192,7 +197,7 @@ def connection(node: Object, kind: str, address_types: list[str]) -> dict[str, s
     return {"ansible_connection": "ssh", "ansible_shell_type": "powershell", "ansible_host": address}
 
 
-def _kubeconfig(said: str, source: str) -> Path:
+def _kubeconfig(said: str, beside: str) -> Path:
     """The first of KUBECONFIG's files that is there, else the first of all."""
-    files = [Path(source).parent / Path(file).expanduser() for file in said.split(os.pathsep) if file]
+    files = [Path(beside).parent / Path(file).expanduser() for file in said.split(os.pathsep) if file]
     return next((file for file in files if file.is_file()), files[0])

@@ -105,7 +105,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def verify_file(self, path: str) -> bool:
         """Whether the file is a Node YAML, or must not be passed over as one, or is a source of this plugin."""
-        # Not the base class's answer, which is False for a file that cannot be read: nobody would say why.
+        # Not the base class's answer, which is False for a file that cannot be read: no one would say why.
         return source.claims(Path(path)) or _is_plugin_source(Path(path))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
@@ -157,6 +157,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _named_by(self, here: Path) -> tuple[list[Path], list[str]]:
         """The files that a source file names, and what is wrong with the source file."""
         name = reading.file_name(here)
+        if problem := reading.too_large(here):
+            return [], [f"{name}:1:1: {problem}"]
         composed = syntax.compose(source.decode(here.read_bytes()))
         problems = [*composed.problems]
         for document in composed.documents if not problems else ():
@@ -194,7 +196,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _decline_foreign_vault(self, here: Path) -> None:
         """A vaulted file is claimed unread; if it is something else, it is left to the other plugins."""
-        if source.is_vaulted(here.read_bytes()):
+        if source.never_opened(here):
+            return
+        with here.open("rb") as stream:
+            vaulted = source.is_vaulted(stream.read(source.HEAD_BYTES))
+        if vaulted:
             text = _plain_text(self.loader.get_text_file_contents(str(here)))
             if not source.is_node_yaml(text):
                 raise AnsibleParserError(f"{reading.file_name(here)} is vaulted, and what is in it is no Node YAML.")
@@ -265,6 +271,8 @@ def _own_ssh_arguments() -> str:
 
 
 def _is_plugin_source(path: Path) -> bool:
+    if source.never_opened(path):
+        return False
     try:
         with path.open("rb") as stream:
             return source.is_plugin_source(source.decode(stream.read(source.HEAD_BYTES)))

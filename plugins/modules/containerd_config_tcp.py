@@ -21,7 +21,8 @@ description:
   - containerd, and what depends on it and runs, is restarted only if the file changes. If it does not come up with the
     port open, the change is rolled back.
   - Then the controller asks for CRI's version over the port, for a port that merely takes connections proves nothing.
-  - Without O(expires_after) nothing closes the port again by itself; run the task with O(state=absent).
+  - O(expires_after) says when the node closes the port by itself. With V(never) nothing closes it; run the task with
+    O(state=absent).
 requirements:
   - tomlkit on the controller
   - grpcio and protobuf on the controller, for the proof that CRI answers
@@ -56,7 +57,7 @@ options:
   expires_after:
     description:
       - A time such as V(45m), V(8h) or V(2d), from 1 minute to 30 days, after which the node closes the port by itself,
-        also when nobody comes back and when it was off at that moment. Empty for never.
+        also when nobody comes back and when it was off at that moment; or V(never). Required to open.
       - A scheduled task of SYSTEM (C(\winkube\expiry)) then disables the firewall's rule at once, and closes
         C(config.toml) if it still is as it was written here; a file that somebody else has changed is left alone.
       - Counted from the run that opens the port, by the node's clock; a run with the same values leaves the moment as
@@ -151,11 +152,13 @@ seealso:
 EXAMPLES = r"""
 - name: Open CRI on the node itself
   winkube.node.containerd_config_tcp:
+    expires_after: 1h
 
 - name: Open it to one machine, with certificates
   winkube.node.containerd_config_tcp:
     tcp_address: 192.168.122.220:8888
     allowed_sources: [192.168.122.1]
+    expires_after: never
     certificates:
       folder: "~/.winkube/cri/{{ inventory_hostname }}"
 

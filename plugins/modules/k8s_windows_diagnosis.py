@@ -38,9 +38,14 @@ options:
     type: dict
     required: true
   directory:
-    description: The folder on the controller. A relative one counts from the folder of the playbook.
+    description: The folder on the controller. A relative one counts from the current folder.
     type: path
     required: true
+  message:
+    description:
+      - A message that a user pasted. What it is known for stands first in RV(lines), whether or not a node answers.
+    type: str
+    default: ""
 seealso:
   - module: winkube.node.win_k8s_diagnose
 """
@@ -65,6 +70,15 @@ counts:
   type: dict
 broken:
   description: The hosts on which something is broken.
+  returned: always
+  type: list
+  elements: str
+verdict:
+  description: One sentence that names the nodes that do not work and why; empty if all of them do.
+  returned: always
+  type: str
+lines:
+  description: What a terminal shows, a line each.
   returned: always
   type: list
   elements: str

@@ -8,52 +8,62 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+[Threading.Thread]::CurrentThread.CurrentCulture = [Globalization.CultureInfo]::InvariantCulture
 
 function Join-NodePath {
 param([string]$Folder, [string]$Name)
-return [string][System.IO.Path]::Combine($Folder, $Name)
+return [string][IO.Path]::Combine($Folder, $Name)
 }
 
 function Test-NodeRoot {
 param([string]$Path)
 $separators = [char[]]@([char]47, [char]92)
-$full = [System.IO.Path]::GetFullPath($Path)
-return [bool]($full.TrimEnd($separators) -eq [System.IO.Path]::GetPathRoot($full).TrimEnd($separators))
+$full = [IO.Path]::GetFullPath($Path)
+return [bool]($full.TrimEnd($separators) -eq [IO.Path]::GetPathRoot($full).TrimEnd($separators))
+}
+
+function Get-NodeLongPath {
+param([string]$Path, [int]$Length = 0)
+$isShort = $Path.Length -lt 240 -and $Length -lt 240
+if (-not (Test-NodeWindows) -or $isShort -or $Path -notmatch '^[A-Za-z]:\\' -or $Path -match '/|\\\.{1,2}(\\|$)') {
+return $Path
+}
+return '\\?\' + $Path
 }
 
 function Get-NodeFileKind {
 param([string]$Path)
 try {
-$attributes = [System.IO.File]::GetAttributes($Path)
+$attributes = [IO.File]::GetAttributes($Path)
 }
 catch {
 $failure = $_
 $exception = Get-NodeException -Record $failure
-if ($exception -is [System.IO.FileNotFoundException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
+if ($exception -is [IO.FileNotFoundException] -or $exception -is [IO.DirectoryNotFoundException]) {
 return 'absent'
 }
 throw $failure
 }
-if (($attributes -band [System.IO.FileAttributes]::ReparsePoint) -ne 0) {
+if (($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0) {
 return 'link'
 }
-if (($attributes -band [System.IO.FileAttributes]::Directory) -ne 0) {
+if (($attributes -band [IO.FileAttributes]::Directory) -ne 0) {
 return 'directory'
 }
 return 'file'
 }
 
 function Get-NodeStreamHash {
-param([System.IO.Stream]$Stream)
+param([IO.Stream]$Stream)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$sha = [System.Security.Cryptography.SHA256]::Create()
+$sha = [Security.Cryptography.SHA256]::Create()
 }
 else {
-$sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+$sha = New-Object Security.Cryptography.SHA256CryptoServiceProvider
 }
 try {
 [byte[]]$digest = $sha.ComputeHash($Stream)
-return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+return [string][BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
 }
 finally {
 $sha.Dispose()
@@ -62,8 +72,8 @@ $sha.Dispose()
 
 function Get-NodeTextHash {
 param([string]$Text)
-$encoding = New-Object System.Text.UTF8Encoding($false)
-$source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
+$encoding = New-Object Text.UTF8Encoding($false)
+$source = New-Object IO.MemoryStream(, $encoding.GetBytes($Text))
 try {
 return Get-NodeStreamHash -Stream $source
 }
@@ -74,8 +84,8 @@ $source.Dispose()
 
 function Open-NodeFile {
 param([string]$Path, [int]$Buffer = 4096)
-return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+return New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Read,
+[IO.FileShare]'ReadWrite, Delete', $Buffer)
 }
 
 function Get-NodeFileHash {
@@ -91,15 +101,15 @@ $stream.Dispose()
 
 function New-NodeFolder {
 param([string]$Path, [string]$Sddl = '')
-$full = [System.IO.Path]::GetFullPath($Path)
+$full = [IO.Path]::GetFullPath($Path)
 if ($full.Length -gt 3) {
-$full = $full.TrimEnd([System.IO.Path]::DirectorySeparatorChar)
+$full = $full.TrimEnd([IO.Path]::DirectorySeparatorChar)
 }
-$chain = New-Object System.Collections.ArrayList
+$chain = New-Object Collections.ArrayList
 $current = $full
 while (-not [string]::IsNullOrEmpty($current)) {
 $chain.Insert(0, $current)
-$current = [System.IO.Path]::GetDirectoryName($current)
+$current = [IO.Path]::GetDirectoryName($current)
 }
 foreach ($folder in $chain.ToArray()) {
 $kind = Get-NodeFileKind -Path $folder
@@ -116,14 +126,14 @@ if ($kind -ceq 'absent') {
 if ($folder -ceq $full -and $Sddl -match 'D:' -and (Test-NodeWindows)) {
 $security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true -Sections (Get-NodeSectionButOwner -Sddl $Sddl)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
+$null = [IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
 }
 else {
-$null = [System.IO.Directory]::CreateDirectory($folder, $security)
+$null = [IO.Directory]::CreateDirectory($folder, $security)
 }
 }
 else {
-$null = [System.IO.Directory]::CreateDirectory($folder)
+$null = [IO.Directory]::CreateDirectory($folder)
 }
 }
 }
@@ -133,8 +143,8 @@ Set-NodeSddl -Path $full -Sddl $Sddl
 }
 
 function Invoke-NodeRetry {
-param([scriptblock]$Block)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+param([scriptblock]$Block, [int]$WaitMs = 5000)
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
 $null = $Block.Invoke()
@@ -143,27 +153,27 @@ return
 catch {
 $failure = Get-NodeException -Record $_
 $code = Get-NodeErrorCode -Record $failure
-if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
+if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge $WaitMs) {
 throw $failure
 }
 }
-[System.Threading.Thread]::Sleep(200)
+[Threading.Thread]::Sleep(200)
 }
 }
 
 function Clear-NodeReadOnly {
 param([string]$Path)
-$attributes = [System.IO.File]::GetAttributes($Path)
-if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
-[System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
+$attributes = [IO.File]::GetAttributes($Path)
+if (($attributes -band [IO.FileAttributes]::ReadOnly) -ne 0) {
+[IO.File]::SetAttributes($Path, ($attributes -bxor [IO.FileAttributes]::ReadOnly))
 }
 }
 
 function Remove-NodeFileQuietly {
 param([string]$Path)
 try {
-if ([System.IO.File]::Exists($Path)) {
-[System.IO.File]::Delete($Path)
+if ([IO.File]::Exists($Path)) {
+[IO.File]::Delete($Path)
 }
 }
 catch {
@@ -174,14 +184,14 @@ $null = $_
 function Clear-NodeReplaced {
 param([string]$Path)
 $old = $Path + '.winkube-old'
-if (-not [System.IO.File]::Exists($old)) {
+if (-not [IO.File]::Exists($old)) {
 return
 }
-if ([System.IO.File]::Exists($Path)) {
+if ([IO.File]::Exists($Path)) {
 Remove-NodeFileQuietly -Path $old
 }
 else {
-$back = { [System.IO.File]::Move($old, $Path) }
+$back = { [IO.File]::Move($old, $Path) }
 Invoke-NodeRetry -Block $back
 }
 }
@@ -191,12 +201,12 @@ param([string]$Source, [string]$Path)
 Clear-NodeReplaced -Path $Path
 $old = $Path + '.winkube-old'
 $block = {
-if ([System.IO.File]::Exists($Path)) {
+if ([IO.File]::Exists($Path)) {
 Clear-NodeReadOnly -Path $Path
-[System.IO.File]::Replace($Source, $Path, $old)
+[IO.File]::Replace($Source, $Path, $old)
 }
 else {
-[System.IO.File]::Move($Source, $Path)
+[IO.File]::Move($Source, $Path)
 }
 }
 try {
@@ -215,22 +225,32 @@ throw $failure
 Clear-NodeReplaced -Path $Path
 }
 
+function Close-NodeFileQuietly {
+param([IO.FileStream]$File)
+try {
+$File.Dispose()
+}
+catch {
+$null = $_
+}
+}
+
 function Write-NodeFile {
 param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
 $fresh = $Path + '.winkube-new'
 Remove-NodeFileQuietly -Path $fresh
-$replaces = [System.IO.File]::Exists($Path)
+$replaces = [IO.File]::Exists($Path)
 $stream = $null
 try {
 if ($Sddl -ne '') {
-[System.IO.File]::Create($fresh).Dispose()
+[IO.File]::Create($fresh).Dispose()
 Set-NodeSddl -Path $fresh -Sddl $Sddl
 if ($replaces) {
 Set-NodeSddl -Path $Path -Sddl $Sddl
 }
 }
-$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
+$stream = New-Object IO.FileStream($fresh, [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None)
 $stream.Write($Bytes, 0, $Bytes.Length)
 $stream.Flush($true)
 $stream.Dispose()
@@ -243,7 +263,7 @@ Set-NodeSddl -Path $Path -Sddl $Sddl
 catch {
 $failure = $_
 if ($null -ne $stream) {
-$stream.Dispose()
+Close-NodeFileQuietly -File $stream
 }
 Remove-NodeFileQuietly -Path $fresh
 throw $failure
@@ -254,7 +274,7 @@ function Read-NodeText {
 param([string]$Path)
 $stream = Open-NodeFile -Path $Path
 try {
-$reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
+$reader = New-Object IO.StreamReader($stream, (New-Object Text.UTF8Encoding($false)))
 return [string]$reader.ReadToEnd()
 }
 finally {
@@ -265,7 +285,7 @@ $stream.Dispose()
 function Read-NodeBytes {
 param([string]$Path)
 $stream = Open-NodeFile -Path $Path
-$memory = New-Object System.IO.MemoryStream
+$memory = New-Object IO.MemoryStream
 try {
 $stream.CopyTo($memory)
 return , $memory.ToArray()
@@ -280,11 +300,11 @@ function Read-NodePart {
 param([string]$Path, [int]$Count, [bool]$FromEnd = $false)
 $stream = Open-NodeFile -Path $Path
 try {
-$wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+$wanted = [int][Math]::Min([int64]$Count, [int64]$stream.Length)
 if ($FromEnd) {
-$null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+$null = $stream.Seek($stream.Length - $wanted, [IO.SeekOrigin]::Begin)
 }
-$reader = New-Object System.IO.BinaryReader($stream)
+$reader = New-Object IO.BinaryReader($stream)
 return , $reader.ReadBytes($wanted)
 }
 finally {
@@ -294,27 +314,27 @@ $stream.Dispose()
 
 function Set-NodeTls {
 if ($PSVersionTable.PSVersion.Major -lt 6) {
-$present = [int][System.Net.ServicePointManager]::SecurityProtocol
+$present = [int][Net.ServicePointManager]::SecurityProtocol
 if ($present -ne 0) {
-[System.Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
+[Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
 }
 }
 }
 
 function Write-NodeJsonFile {
 param([string]$Path, [object]$Value)
-$encoding = New-Object System.Text.UTF8Encoding($false)
+$encoding = New-Object Text.UTF8Encoding($false)
 [byte[]]$bytes = $encoding.GetBytes((ConvertTo-NodeJson -Value $Value))
 Write-NodeFile -Path $Path -Bytes $bytes
 }
 
 function New-NodeHns {
 param([object]$Sent)
-$packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
-if ($packed -eq '') {
+$text = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
+if ($text -eq '') {
 return $null
 }
-return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
+return [scriptblock]::Create($text)
 }
 
 function Invoke-NodeHns {
@@ -326,18 +346,22 @@ $found = $Block.Invoke($What, $Arguments, $Run)
 return $found[0]
 }
 
+function New-NodeMap {
+return New-Object Collections.Hashtable ([StringComparer]::OrdinalIgnoreCase)
+}
+
 function ConvertFrom-NodeJsonElement {
 param([object]$Element)
 $kind = [string]$Element.ValueKind
 if ($kind -ceq 'Object') {
-$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+$map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 foreach ($property in $Element.EnumerateObject()) {
 $map[[string]$property.Name] = ConvertFrom-NodeJsonElement -Element $property.Value
 }
 return $map
 }
 if ($kind -ceq 'Array') {
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $Element.EnumerateArray()) {
 $null = $list.Add((ConvertFrom-NodeJsonElement -Element $item))
 }
@@ -352,7 +376,7 @@ $number = [int64]0
 if ([int64]::TryParse($raw, [ref]$number)) {
 return $number
 }
-return [decimal]::Parse($raw, [System.Globalization.NumberStyles]::Float, [System.Globalization.CultureInfo]::InvariantCulture)
+return [decimal]::Parse($raw, [Globalization.NumberStyles]::Float, [Globalization.CultureInfo]::InvariantCulture)
 }
 if ($kind -ceq 'True') {
 return $true
@@ -366,8 +390,8 @@ return $null
 function ConvertFrom-NodeJson {
 param([string]$Text)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$options = New-Object System.Text.Json.JsonDocumentOptions
-$document = [System.Text.Json.JsonDocument]::Parse($Text, $options)
+$options = New-Object Text.Json.JsonDocumentOptions
+$document = [Text.Json.JsonDocument]::Parse($Text, $options)
 try {
 return , (ConvertFrom-NodeJsonElement -Element $document.RootElement)
 }
@@ -376,7 +400,7 @@ $document.Dispose()
 }
 }
 Add-Type -AssemblyName System.Web.Extensions
-$serializer = New-Object System.Web.Script.Serialization.JavaScriptSerializer
+$serializer = New-Object Web.Script.Serialization.JavaScriptSerializer
 $serializer.MaxJsonLength = [int]::MaxValue
 $serializer.RecursionLimit = 100
 return , $serializer.DeserializeObject($Text)
@@ -384,9 +408,9 @@ return , $serializer.DeserializeObject($Text)
 
 function ConvertFrom-NodePacked {
 param([string]$Text)
-$source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
-$gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
-$reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
+$source = New-Object IO.MemoryStream(, [Convert]::FromBase64String($Text))
+$gzip = New-Object IO.Compression.GZipStream($source, [IO.Compression.CompressionMode]::Decompress)
+$reader = New-Object IO.StreamReader($gzip, (New-Object Text.UTF8Encoding($false)))
 try {
 return [string]$reader.ReadToEnd()
 }
@@ -407,7 +431,7 @@ if ($Value -is [bool]) {
 return [bool]$Value
 }
 if ($Value -is [datetime]) {
-return [string]$Value.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+return [string]$Value.ToUniversalTime().ToString('o')
 }
 if ($Value -is [enum]) {
 return [string]$Value
@@ -421,8 +445,8 @@ return [int64]$Value
 if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
 return [decimal]$Value
 }
-if ($Value -is [System.Collections.IDictionary]) {
-$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+if ($Value -is [Collections.IDictionary]) {
+$map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 foreach ($entry in $Value.GetEnumerator()) {
 $item = ConvertTo-NodePlain -Value $entry.Value
 if ($item -is [array]) {
@@ -434,8 +458,8 @@ $map[[string]$entry.Key] = $item
 }
 return $map
 }
-if ($Value -is [System.Collections.IEnumerable]) {
-$list = New-Object System.Collections.ArrayList
+if ($Value -is [Collections.IEnumerable]) {
+$list = New-Object Collections.ArrayList
 foreach ($element in $Value) {
 $item = ConvertTo-NodePlain -Value $element
 if ($item -is [array]) {
@@ -474,7 +498,7 @@ $found = Get-NodeArgument -Map $Map -Name $Name
 if ($null -eq $found) {
 return , [object[]]@()
 }
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $found) {
 $null = $list.Add($item)
 }
@@ -490,17 +514,17 @@ if ($Left -is [string] -or $Right -is [string]) {
 if ($Left -isnot [string] -or $Right -isnot [string]) {
 return $false
 }
-$comparison = [System.StringComparison]::Ordinal
+$comparison = [StringComparison]::Ordinal
 if ($IgnoreCase) {
-$comparison = [System.StringComparison]::OrdinalIgnoreCase
+$comparison = [StringComparison]::OrdinalIgnoreCase
 }
 return [string]::Equals($Left, $Right, $comparison)
 }
 if ($Left -is [bool] -or $Right -is [bool]) {
 return [bool]($Left -is [bool] -and $Right -is [bool] -and $Left -eq $Right)
 }
-if ($Left -is [System.Collections.IDictionary] -or $Right -is [System.Collections.IDictionary]) {
-if ($Left -isnot [System.Collections.IDictionary] -or $Right -isnot [System.Collections.IDictionary]) {
+if ($Left -is [Collections.IDictionary] -or $Right -is [Collections.IDictionary]) {
+if ($Left -isnot [Collections.IDictionary] -or $Right -isnot [Collections.IDictionary]) {
 return $false
 }
 $count = 0
@@ -517,15 +541,15 @@ return $false
 }
 return [bool]($count -eq $Right.psbase.Count)
 }
-if ($Left -is [System.Collections.IEnumerable] -or $Right -is [System.Collections.IEnumerable]) {
-if ($Left -isnot [System.Collections.IEnumerable] -or $Right -isnot [System.Collections.IEnumerable]) {
+if ($Left -is [Collections.IEnumerable] -or $Right -is [Collections.IEnumerable]) {
+if ($Left -isnot [Collections.IEnumerable] -or $Right -isnot [Collections.IEnumerable]) {
 return $false
 }
-$first = New-Object System.Collections.ArrayList
+$first = New-Object Collections.ArrayList
 foreach ($item in $Left) {
 $null = $first.Add($item)
 }
-$second = New-Object System.Collections.ArrayList
+$second = New-Object Collections.ArrayList
 foreach ($item in $Right) {
 $null = $second.Add($item)
 }
@@ -544,19 +568,19 @@ return [bool]([decimal]$Left -eq [decimal]$Right)
 
 function Get-NodeTime {
 param([datetime]$Moment = [datetime]::UtcNow)
-return [string]$Moment.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+return [string]$Moment.ToUniversalTime().ToString('o')
 }
 
 function Get-NodeException {
 param([object]$Record)
 $exception = $Record
-if ($Record -is [System.Management.Automation.ErrorRecord]) {
+if ($Record -is [Management.Automation.ErrorRecord]) {
 $exception = $Record.Exception
 }
 while ($null -ne $exception.InnerException -and
-($exception -is [System.Management.Automation.RuntimeException] -or
-$exception -is [System.AggregateException] -or
-$exception -is [System.Reflection.TargetInvocationException] -or
+($exception -is [Management.Automation.RuntimeException] -or
+$exception -is [AggregateException] -or
+$exception -is [Reflection.TargetInvocationException] -or
 @('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
 $exception = $exception.InnerException
 }
@@ -566,10 +590,10 @@ return $exception
 function Get-NodeErrorCode {
 param([object]$Record)
 $exception = Get-NodeException -Record $Record
-if ($exception -is [System.ComponentModel.Win32Exception]) {
+if ($exception -is [ComponentModel.Win32Exception]) {
 return [int]$exception.NativeErrorCode
 }
-if ($null -ne $exception.InnerException -and $exception.InnerException -is [System.ComponentModel.Win32Exception]) {
+if ($null -ne $exception.InnerException -and $exception.InnerException -is [ComponentModel.Win32Exception]) {
 return [int]$exception.InnerException.NativeErrorCode
 }
 if (($exception.HResult -shr 16) -eq ([int]0x8007 - 0x10000)) {
@@ -586,8 +610,8 @@ return [string]($text -replace '\s+', ' ').Trim()
 }
 
 function Read-NodeVolumeTable {
-$table = @{}
-foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
+$table = New-NodeMap
+foreach ($drive in [IO.DriveInfo]::GetDrives()) {
 if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
 $table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.get_AvailableFreeSpace(); size = [int64]$drive.get_TotalSize() }
 }
@@ -598,7 +622,7 @@ return $table
 function Get-NodeFreeSpace {
 param([string]$Path)
 try {
-$drive = New-Object System.IO.DriveInfo([System.IO.Path]::GetPathRoot([System.IO.Path]::GetFullPath($Path)))
+$drive = New-Object IO.DriveInfo([IO.Path]::GetPathRoot([IO.Path]::GetFullPath($Path)))
 return [int64]$drive.get_AvailableFreeSpace()
 }
 catch {
@@ -614,7 +638,7 @@ $prefetch = 'SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\
 $counter = [string](Get-NodeRegistryRaw -Key $prefetch -Name 'BootId' -Default '')
 $started = ''
 try {
-$process = [System.Diagnostics.Process]::GetProcessById(4)
+$process = [Diagnostics.Process]::GetProcessById(4)
 $started = Get-NodeProcessStart -Process $process
 $process.Dispose()
 }
@@ -631,10 +655,10 @@ function Test-NodeElevated {
 if (-not (Test-NodeWindows)) {
 return $true
 }
-$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$identity = [Security.Principal.WindowsIdentity]::GetCurrent()
 try {
-$principal = New-Object System.Security.Principal.WindowsPrincipal($identity)
-$administrators = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-32-544')
+$principal = New-Object Security.Principal.WindowsPrincipal($identity)
+$administrators = New-Object Security.Principal.SecurityIdentifier('S-1-5-32-544')
 return [bool]$principal.IsInRole($administrators)
 }
 finally {
@@ -655,7 +679,7 @@ return [bool]($active -ne $next)
 }
 
 function Read-NodeSystem {
-$free = @{}
+$free = New-NodeMap
 $volumes = Read-NodeVolumeTable
 foreach ($entry in $volumes.GetEnumerator()) {
 $free[[string]$entry.Key] = $entry.Value['free']
@@ -663,7 +687,7 @@ $free[[string]$entry.Key] = $entry.Value['free']
 $answer = @{
 machine = ''
 boot_id = (Get-NodeBootId)
-computer_name = [System.Environment]::MachineName
+computer_name = [Environment]::MachineName
 os = @{ product = ''; build = 0; revision = 0; installation_type = ''; architecture = '' }
 elevated = (Test-NodeElevated)
 user_sid = ''
@@ -676,7 +700,7 @@ machine_path = [object[]]@()
 if (-not (Test-NodeWindows)) {
 return $answer
 }
-$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$identity = [Security.Principal.WindowsIdentity]::GetCurrent()
 $answer['user_sid'] = [string]$identity.User.Value
 $identity.Dispose()
 $answer['machine'] = [string](Get-NodeRegistryRaw -Key 'SOFTWARE\Microsoft\Cryptography' -Name 'MachineGuid' -Default '')
@@ -697,7 +721,7 @@ return $answer
 
 function Get-NodeMachinePath {
 $environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
-$folders = New-Object System.Collections.ArrayList
+$folders = New-Object Collections.ArrayList
 foreach ($folder in ([string](Get-NodeRegistryRaw -Key $environment -Name 'Path' -Default '')).Split(';')) {
 if ($folder -ne '') {
 $null = $folders.Add($folder)
@@ -708,11 +732,11 @@ return , $folders.ToArray()
 
 function Find-NodeOnPath {
 param([string]$Name)
-$found = New-Object System.Collections.ArrayList
-$known = @{}
+$found = New-Object Collections.ArrayList
+$known = New-NodeMap
 $separators = [char[]]@([char]47, [char]92)
 foreach ($entry in (Get-NodeMachinePath)) {
-$folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
+$folder = [Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
 if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*\x00-\x1f]*$') {
 continue
 }
@@ -758,7 +782,7 @@ $key = [string]$entry.Key
 if ($key -ceq $Name) {
 $value = $entry.Value
 }
-elseif (-not $key.StartsWith('_ansible_', [System.StringComparison]::Ordinal)) {
+elseif (-not $key.StartsWith('_ansible_', [StringComparison]::Ordinal)) {
 throw "Unsupported parameter ${key}: the module has the option $Name alone."
 }
 }
@@ -796,17 +820,17 @@ return ConvertTo-NodeJson -Value $Answer
 }
 
 function Get-NodePrefixLength {
-param([System.Net.IPAddress]$Mask)
+param([Net.IPAddress]$Mask)
 $ones = 0
 foreach ($byte in $Mask.GetAddressBytes()) {
-$ones += [System.Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
+$ones += [Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
 }
 return [int]$ones
 }
 
 function Get-NodeAddressText {
 param([object[]]$Addresses)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($address in $Addresses) {
 if ([string]$address.AddressFamily -ceq 'InterNetwork' -and [string]$address -cne '0.0.0.0') {
 $null = $list.Add([string]$address)
@@ -816,38 +840,43 @@ return , $list.ToArray()
 }
 
 function Read-NodeAdapter {
-param([System.Net.NetworkInformation.NetworkInterface]$Interface)
+param([Net.NetworkInformation.NetworkInterface]$Interface)
 $properties = $Interface.GetIPProperties()
 [byte[]]$mac = $Interface.GetPhysicalAddress().GetAddressBytes()
 $adapter = @{
 name = [string]$Interface.Name
 description = [string]$Interface.Description
 index = 0
-mac = [System.BitConverter]::ToString($mac)
+mac = [BitConverter]::ToString($mac)
 up = [bool]([string]$Interface.OperationalStatus -ceq 'Up')
 dhcp = $null
 mtu = 0
 }
-if ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
+if ($Interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
 $own = $properties.GetIPv4Properties()
 $adapter['index'] = [int]$own.Index
 $adapter['mtu'] = [int]$own.Mtu
 $adapter['dhcp'] = [bool]$own.IsDhcpEnabled
 }
-elseif ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
+elseif ($Interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
 $own = $properties.GetIPv6Properties()
 $adapter['index'] = [int]$own.Index
 $adapter['mtu'] = [int]$own.Mtu
 }
-$addresses = New-Object System.Collections.ArrayList
+$addresses = New-Object Collections.ArrayList
+$six = New-Object Collections.ArrayList
 foreach ($unicast in $properties.UnicastAddresses) {
 if ([string]$unicast.Address.AddressFamily -ceq 'InterNetwork') {
 $prefix = Get-NodePrefixLength -Mask $unicast.IPv4Mask
 $null = $addresses.Add(@{ address = [string]$unicast.Address; prefix = $prefix })
 }
+elseif ([string]$unicast.Address.AddressFamily -ceq 'InterNetworkV6' -and -not $unicast.Address.IsIPv6LinkLocal) {
+$null = $six.Add(@{ address = [string]$unicast.Address; prefix = [int]$unicast.PrefixLength })
+}
 }
 $adapter['ipv4'] = $addresses.ToArray()
-$gateways = New-Object System.Collections.ArrayList
+$adapter['ipv6'] = $six.ToArray()
+$gateways = New-Object Collections.ArrayList
 foreach ($gateway in $properties.GatewayAddresses) {
 $null = $gateways.Add($gateway.Address)
 }
@@ -858,10 +887,10 @@ return $adapter
 
 function Get-NodeInterface {
 param([double]$PatienceS)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
-return , [System.Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
+return , [Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
 }
 catch {
 $failure = $_
@@ -869,23 +898,23 @@ if ($watch.Elapsed.TotalSeconds -ge $PatienceS) {
 throw $failure
 }
 }
-[System.Threading.Thread]::Sleep(100)
+[Threading.Thread]::Sleep(100)
 }
 }
 
 function Read-NodeAdapterList {
 param([double]$PatienceS = 10)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($interface in (Get-NodeInterface -PatienceS $PatienceS)) {
-$ip = $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
-$interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
+$ip = $interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
+$interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
 if ($ip -and [string]$interface.NetworkInterfaceType -cne 'Loopback') {
 try {
 $adapter = Read-NodeAdapter -Interface $interface
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.Net.NetworkInformation.NetworkInformationException]) {
+if ((Get-NodeException -Record $failure) -isnot [Net.NetworkInformation.NetworkInformationException]) {
 throw $failure
 }
 continue
@@ -901,7 +930,7 @@ return , $list.ToArray()
 }
 
 function Get-NodeSelf {
-$process = [System.Diagnostics.Process]::GetCurrentProcess()
+$process = [Diagnostics.Process]::GetCurrentProcess()
 $self = @{ pid = [int]$process.Id; started = (Get-NodeProcessStart -Process $process) }
 $process.Dispose()
 return $self
@@ -915,15 +944,15 @@ return $false
 }
 $process = $null
 try {
-$process = [System.Diagnostics.Process]::GetProcessById($id)
+$process = [Diagnostics.Process]::GetProcessById($id)
 $seen = Get-NodeProcessStart -Process $process
 $noted = [string](Get-NodeArgument -Map $Open -Name 'started' -Default '')
-if ($seen -eq '' -or $noted -eq '') {
+if ($seen -eq '') {
 return $true
 }
-$culture = [System.Globalization.CultureInfo]::InvariantCulture
-$gap = [System.DateTimeOffset]::Parse($seen, $culture) - [System.DateTimeOffset]::Parse($noted, $culture)
-return [bool]([System.Math]::Abs($gap.TotalSeconds) -le 2)
+$culture = [Globalization.CultureInfo]::InvariantCulture
+$gap = [DateTimeOffset]::Parse($seen, $culture) - [DateTimeOffset]::Parse($noted, $culture)
+return [bool]([Math]::Abs($gap.TotalSeconds) -le 2)
 }
 catch {
 return $false
@@ -936,50 +965,47 @@ $process.Dispose()
 }
 
 function Get-NodeUptime {
-return [double]([double][System.Diagnostics.Stopwatch]::GetTimestamp() / [double][System.Diagnostics.Stopwatch]::Frequency)
+return [double]([double][Diagnostics.Stopwatch]::GetTimestamp() / [double][Diagnostics.Stopwatch]::Frequency)
 }
 
 function Get-NodeOpenAge {
 param([object]$Open)
 $uptime = [double](Get-NodeArgument -Map $Open -Name 'uptime_s' -Default (-1))
 if ($uptime -ge 0 -and [string](Get-NodeArgument -Map $Open -Name 'boot_id' -Default '') -ceq [string](Get-NodeBootId)) {
-return [double][System.Math]::Max(0, (Get-NodeUptime) - $uptime)
+return [Math]::Max([double]0, [double](Get-NodeUptime) - $uptime)
 }
-$since = [System.DateTimeOffset]::MinValue
+$since = [DateTimeOffset]::MinValue
 $text = [string](Get-NodeArgument -Map $Open -Name 'since' -Default '')
-$culture = [System.Globalization.CultureInfo]::InvariantCulture
-if (-not [System.DateTimeOffset]::TryParse($text, $culture, [System.Globalization.DateTimeStyles]::AssumeUniversal, [ref]$since)) {
+$culture = [Globalization.CultureInfo]::InvariantCulture
+if (-not [DateTimeOffset]::TryParse($text, $culture, [Globalization.DateTimeStyles]::AssumeUniversal, [ref]$since)) {
 return [double]0
 }
-return [double][System.Math]::Max(0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)
+return [Math]::Max([double]0, ([DateTimeOffset]::UtcNow - $since).TotalSeconds)
 }
 
 function Read-NodeOpen {
 param([string]$StateDir)
-$open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
-if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ne '') {
+$open = Select-NodeOpen -Found (Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json'))
+if ($null -ne $open['id']) {
 return $open
 }
 $batches = Join-NodePath -Folder $StateDir -Name 'batches'
-if (-not [System.IO.Directory]::Exists($batches)) {
+if (-not [IO.Directory]::Exists($batches)) {
 return $null
 }
-foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
+foreach ($folder in [IO.Directory]::GetDirectories($batches)) {
 $path = Join-NodePath -Folder $folder -Name 'batch.json'
-if (-not [System.IO.File]::Exists($path)) {
+if (-not [IO.File]::Exists($path)) {
 continue
 }
-$id = [string][System.IO.Path]::GetFileName($folder)
+$id = [string][IO.Path]::GetFileName($folder)
 $entries = Read-NodeJournal -StateDir $StateDir -Id $id
 if ($null -eq (Find-NodeJournalEntry -Entries $entries -Kind 'intent') -or
 $null -ne (Find-NodeJournalEntry -Entries $entries -Kind 'outcome')) {
 continue
 }
-$found = @{ id = $id }
-$opened = Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened' -Default @{}
-foreach ($field in $opened.GetEnumerator()) {
-$found[[string]$field.Key] = $field.Value
-}
+$found = Select-NodeOpen -Found (Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened')
+$found['id'] = $id
 return $found
 }
 return $null
@@ -992,8 +1018,8 @@ return ''
 }
 $starts = 0
 $path = Join-NodePath -Folder $StateDir -Name 'runner-starts.log'
-if ([System.IO.File]::Exists($path)) {
-$starts = [int](Read-NodeText -Path $path).Split([char[]]@([char]10), [System.StringSplitOptions]::RemoveEmptyEntries).Length
+if ([IO.File]::Exists($path)) {
+$starts = [int](Read-NodeText -Path $path).Split([char[]]@([char]10), [StringSplitOptions]::RemoveEmptyEntries).Length
 }
 if ($starts -lt 5 -and ($starts -gt 0 -or (Get-NodeOpenAge -Open $Open) -lt 60)) {
 return ''
@@ -1008,19 +1034,19 @@ return "The scheduled task \winkube\runner has started the runner $starts times 
 function Read-NodeBlock {
 param([string]$StateDir)
 $path = Join-NodePath -Folder $StateDir -Name 'blocked.json'
-if (-not [System.IO.File]::Exists($path)) {
+if (-not [IO.File]::Exists($path)) {
 return $null
 }
-$blocked = Read-NodeDocument -Path $path
-$id = [string](Get-NodeArgument -Map $blocked -Name 'id' -Default '')
-if ($id -ne '') {
+$blocked = Select-NodeField -Map (Read-NodeDocument -Path $path) -Texts @('id') -Maps @('error')
+$id = [string]$blocked['id']
+if ($id -cmatch '^[0-9a-f]{32}$') {
 return @{ id = $id; error = (Get-NodeArgument -Map $blocked -Name 'error') }
 }
 $id = '0' * 32
 $batches = Join-NodePath -Folder $StateDir -Name 'batches'
-if ([System.IO.Directory]::Exists($batches)) {
-foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
-$name = [string][System.IO.Path]::GetFileName($folder)
+if ([IO.Directory]::Exists($batches)) {
+foreach ($folder in [IO.Directory]::GetDirectories($batches)) {
+$name = [string][IO.Path]::GetFileName($folder)
 $entry = Find-NodeJournalEntry -Entries (Read-NodeJournal -StateDir $StateDir -Id $name) -Kind 'outcome'
 if ([string](Get-NodeArgument -Map $entry -Name 'outcome' -Default '') -ceq 'undo_failed') {
 $id = $name
@@ -1070,7 +1096,7 @@ return 'done'
 }
 
 function Get-NodeProcessPath {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $module = $Process.MainModule
 if ($null -ne $module) {
@@ -1086,8 +1112,8 @@ return $null
 function Test-NodeNoProgram {
 param([string]$Path)
 try {
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Write,
+[IO.FileShare]'ReadWrite, Delete')
 $stream.Dispose()
 return $true
 }
@@ -1098,11 +1124,11 @@ return [bool](@(2, 3) -contains (Get-NodeErrorCode -Record $_))
 
 function Get-NodeHolder {
 param([string]$Path)
-$wanted = [System.IO.Path]::GetFullPath($Path)
-$ids = New-Object System.Collections.ArrayList
-foreach ($process in [System.Diagnostics.Process]::GetProcesses()) {
+$wanted = [IO.Path]::GetFullPath($Path)
+$ids = New-Object Collections.ArrayList
+foreach ($process in [Diagnostics.Process]::GetProcesses()) {
 $found = Get-NodeProcessPath -Process $process
-if ($null -ne $found -and [string]::Equals($found, $wanted, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($null -ne $found -and [string]::Equals($found, $wanted, [StringComparison]::OrdinalIgnoreCase)) {
 $null = $ids.Add([int]$process.Id)
 }
 $process.Dispose()
@@ -1115,7 +1141,7 @@ return , $ids.ToArray()
 }
 
 function Get-NodeProcessStart {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $started = $Process.StartTime
 if ($null -ne $started) {
@@ -1130,8 +1156,8 @@ return ''
 
 function Read-NodeProcessList {
 param([object[]]$Names)
-$list = New-Object System.Collections.ArrayList
-foreach ($process in @([System.Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
+$list = New-Object Collections.ArrayList
+foreach ($process in @([Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
 $name = [string]$process.ProcessName
 if (Test-NodeWindows) {
 $name = $name + '.exe'
@@ -1151,7 +1177,7 @@ return , $list.ToArray()
 
 function New-NodeHashCache {
 param([string]$StateDir)
-$cache = @{ path = ''; entries = @{}; changed = $false }
+$cache = @{ path = ''; entries = (New-NodeMap); changed = $false }
 if ($StateDir -eq '') {
 return $cache
 }
@@ -1163,7 +1189,7 @@ if ((Test-NodeWindows) -and @('S-1-5-18', 'S-1-5-32-544') -notcontains (Get-Node
 return $cache
 }
 $cache['path'] = Join-NodePath -Folder $StateDir -Name 'hashes.json'
-if ([System.IO.File]::Exists($cache['path'])) {
+if ([IO.File]::Exists($cache['path'])) {
 $known = ConvertFrom-NodeJson -Text (Read-NodeText -Path $cache['path'])
 foreach ($entry in $known.GetEnumerator()) {
 $cache['entries'][[string]$entry.Key] = $entry.Value
@@ -1171,7 +1197,7 @@ $cache['entries'][[string]$entry.Key] = $entry.Value
 }
 }
 catch {
-$cache['entries'] = @{}
+$cache['entries'] = New-NodeMap
 }
 return $cache
 }
@@ -1182,7 +1208,7 @@ if (-not $Cache['changed'] -or $Cache['path'] -eq '') {
 return
 }
 try {
-Write-NodeJsonFile -Path $Cache['path'] -Value $Cache['entries']
+$null = [IO.File]::WriteAllText($Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
 }
 catch {
 $null = $_
@@ -1190,7 +1216,7 @@ $null = $_
 }
 
 function Get-NodeCachedHash {
-param([hashtable]$Cache, [System.IO.FileInfo]$Item, [bool]$Fresh)
+param([hashtable]$Cache, [IO.FileInfo]$Item, [bool]$Fresh)
 $key = $Item.FullName.ToLowerInvariant()
 $written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
 $id = Get-NodeTime -Moment $Item.CreationTimeUtc
@@ -1210,14 +1236,33 @@ $Cache['changed'] = $true
 return $hash
 }
 
+function Read-NodeInside {
+param([string]$Folder, [object[]]$Endings)
+$found = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
+foreach ($path in [IO.Directory]::GetFiles($Folder)) {
+if ($Endings -notcontains [IO.Path]::GetExtension($path)) {
+continue
+}
+$sddl = 'link'
+$whole = Get-NodeLongPath -Path $path
+if ((Get-NodeFileKind -Path $whole) -cne 'link') {
+$sddl = Get-NodeSddl -Path $whole
+}
+if ($null -ne $sddl -and $sddl -cnotmatch '^O:(BA|SY)D:(AI)?(\(A;ID;[^)]*\))*$') {
+$found[[string][IO.Path]::GetFileName($path)] = [string]$sddl
+}
+}
+return $found
+}
+
 function Read-NodeFile {
 param([object]$Query, [hashtable]$Cache)
-$path = [string]$Query['path']
+$path = Get-NodeLongPath -Path ([string]$Query['path'])
 $kind = Get-NodeFileKind -Path $path
 if ($kind -ceq 'absent') {
 return @{ exists = $false }
 }
-$item = New-Object System.IO.FileInfo($path)
+$item = New-Object IO.FileInfo($path)
 $answer = @{ exists = $true; kind = $kind; size = 0; written = (Get-NodeTime -Moment $item.LastWriteTimeUtc) }
 if ($kind -ceq 'file') {
 $answer['size'] = $item.Length
@@ -1226,7 +1271,7 @@ $fresh = [bool](Get-NodeArgument -Map $Query -Name 'fresh' -Default $false)
 $answer['sha256'] = Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $fresh
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'version' -Default $false)) {
-$version = [System.Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
+$version = [Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
 $answer['version'] = $null
 if (-not [string]::IsNullOrEmpty($version)) {
 $answer['version'] = $version.Trim()
@@ -1236,31 +1281,35 @@ $limit = [int64](Get-NodeArgument -Map $Query -Name 'content_limit' -Default 0)
 if ($limit -gt 0) {
 $answer['content'] = $null
 if ($item.Length -le $limit) {
-$answer['content'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $path))
+$answer['content'] = [Convert]::ToBase64String((Read-NodeBytes -Path $path))
 }
 }
 $beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
 if ($beginning -gt 0) {
-$answer['head'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $beginning))
+$answer['head'] = [Convert]::ToBase64String((Read-NodePart -Path $path -Count $beginning))
 }
 $end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
 if ($end -gt 0) {
-$answer['tail'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
+$answer['tail'] = [Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
-$answer['holders'] = Get-NodeHolder -Path $path
+$answer['holders'] = Get-NodeHolder -Path ([string]$Query['path'])
 }
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'sddl' -Default $false)) {
 $answer['sddl'] = Get-NodeSddl -Path $path
 }
+$endings = Get-NodeArgumentList -Map $Query -Name 'inside'
+if ($kind -ceq 'directory' -and $endings.Length -gt 0) {
+$answer['inside'] = Read-NodeInside -Folder $path -Endings $endings
+}
 if ($kind -ceq 'directory' -and [bool](Get-NodeArgument -Map $Query -Name 'entries' -Default $false)) {
-$names = New-Object System.Collections.ArrayList
-foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($path)) {
-$null = $names.Add([System.IO.Path]::GetFileName($entry))
+$names = New-Object Collections.ArrayList
+foreach ($entry in [IO.Directory]::GetFileSystemEntries($path)) {
+$null = $names.Add([IO.Path]::GetFileName($entry))
 }
 [string[]]$sorted = $names.ToArray()
-[System.Array]::Sort($sorted, [System.StringComparer]::OrdinalIgnoreCase)
+[Array]::Sort($sorted, [StringComparer]::OrdinalIgnoreCase)
 $answer['entries'] = [object[]]@($sorted)
 }
 return $answer
@@ -1268,9 +1317,9 @@ return $answer
 
 function Read-NodeOnPath {
 param([string]$Name, [hashtable]$Cache)
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 foreach ($path in (Find-NodeOnPath -Name $Name)) {
-$item = New-Object System.IO.FileInfo([string]$path)
+$item = New-Object IO.FileInfo([string]$path)
 $null = $found.Add(@{ path = [string]$path; sha256 = (Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $false) })
 }
 return , $found.ToArray()
@@ -1280,7 +1329,7 @@ function Find-NodePipe {
 param([string]$Name)
 $torn = 0
 try {
-$list = [System.IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
+$list = [IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
 while ($torn -lt 100) {
 try {
 if (-not $list.MoveNext()) {
@@ -1291,7 +1340,7 @@ catch {
 $torn++
 continue
 }
-if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [StringComparison]::OrdinalIgnoreCase)) {
 return $true
 }
 }
@@ -1309,7 +1358,7 @@ function Test-NodePipe {
 param([string]$Name)
 $short = $Name
 foreach ($prefix in @('\\.\pipe\', 'npipe:////./pipe/', '//./pipe/')) {
-if ($short.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($short.StartsWith($prefix, [StringComparison]::OrdinalIgnoreCase)) {
 $short = $short.Substring($prefix.Length)
 }
 }
@@ -1317,13 +1366,13 @@ $seen = Find-NodePipe -Name $short
 if ($null -ne $seen) {
 return [bool]$seen
 }
-$client = New-Object System.IO.Pipes.NamedPipeClientStream('.', $short, [System.IO.Pipes.PipeDirection]::InOut)
+$client = New-Object IO.Pipes.NamedPipeClientStream('.', $short, [IO.Pipes.PipeDirection]::InOut)
 try {
 $client.Connect(200)
 return $true
 }
 catch {
-return [bool]((Get-NodeException -Record $_) -is [System.UnauthorizedAccessException])
+return [bool]((Get-NodeException -Record $_) -is [UnauthorizedAccessException])
 }
 finally {
 $client.Dispose()
@@ -1336,15 +1385,15 @@ if ($PSVersionTable.PSVersion.Major -lt 6) {
 Add-Type -AssemblyName System.Net.Http
 }
 Set-NodeTls
-$handler = New-Object System.Net.Http.HttpClientHandler
+$handler = New-Object Net.Http.HttpClientHandler
 $handler.UseProxy = $false
 $handler.AllowAutoRedirect = $false
-$client = New-Object System.Net.Http.HttpClient($handler)
+$client = New-Object Net.Http.HttpClient($handler)
 $response = $null
 try {
 $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
 $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-$headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$headers = $client.GetAsync([uri]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
 $response = $headers.GetAwaiter().GetResult()
 $opening = $response.Content.ReadAsStreamAsync()
 $stream = $opening.GetAwaiter().GetResult()
@@ -1361,11 +1410,11 @@ break
 }
 $filled += $count
 }
-return @{ status = [int]$response.StatusCode; body = [System.Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
+return @{ status = [int]$response.StatusCode; body = [Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -is [System.OperationCanceledException]) {
+if ((Get-NodeException -Record $failure) -is [OperationCanceledException]) {
 return @{ status = 0; error = "$Url gave no answer within $TimeoutMs ms." }
 }
 return @{ status = 0; error = (Get-NodeErrorText -Record $failure) }
@@ -1413,14 +1462,14 @@ return @{ exists = $true; enabled = [bool]$task.Enabled; state = $words[[int]$ta
 function Read-NodeCertificate {
 param([string]$Path)
 try {
-$text = Read-NodeText -Path $Path
+$text = Read-NodeText -Path (Get-NodeLongPath -Path $Path)
 }
 catch {
 $failure = $_
 if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
 return @{ exists = $false }
 }
-if ([System.IO.Directory]::Exists($Path)) {
+if ([IO.Directory]::Exists($Path)) {
 throw "$Path is a folder, not a PEM file."
 }
 throw $failure
@@ -1430,8 +1479,8 @@ if (-not $block.Success) {
 throw "$Path holds no certificate: there is no PEM block BEGIN CERTIFICATE."
 }
 try {
-[byte[]]$bytes = [System.Convert]::FromBase64String($block.Groups[1].Value)
-$certificate = New-Object System.Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
+[byte[]]$bytes = [Convert]::FromBase64String($block.Groups[1].Value)
+$certificate = New-Object Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
 }
 catch {
 throw "The certificate in $Path is damaged: $(Get-NodeErrorText -Record $_)"
@@ -1515,7 +1564,7 @@ return ''
 
 function Read-NodeQueryList {
 param([object[]]$Queries, [string]$StateDir, [object]$Hns, [bool]$KeepHashes = $true)
-$parts = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+$parts = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 $cache = New-NodeHashCache -StateDir $StateDir
 foreach ($query in $Queries) {
 $key = [string](Get-NodeArgument -Map $query -Name 'key' -Default '')
@@ -1545,7 +1594,7 @@ return $parts
 function Split-NodeRegistryPath {
 param([string]$Path)
 foreach ($prefix in @('HKLM\', 'HKEY_LOCAL_MACHINE\', 'HKLM:\')) {
-if ($Path.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
+if ($Path.StartsWith($prefix, [StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
 return [string]$Path.Substring($prefix.Length).TrimEnd('\')
 }
 }
@@ -1590,7 +1639,7 @@ return $true
 
 function ConvertTo-NodeUnsigned {
 param([object]$Value)
-return [int64][System.BitConverter]::ToUInt32([System.BitConverter]::GetBytes([int]$Value), 0)
+return [int64][BitConverter]::ToUInt32([BitConverter]::GetBytes([int]$Value), 0)
 }
 
 function Read-NodeRegistryValue {
@@ -1610,11 +1659,11 @@ if ($kind -ceq 'DWord' -and $raw -is [int]) {
 return @{ type = 'dword'; value = (ConvertTo-NodeUnsigned -Value $raw) }
 }
 if ($kind -ceq 'QWord' -and $raw -is [int64]) {
-$unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
-return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
+$unsigned = [BitConverter]::ToUInt64([BitConverter]::GetBytes([int64]$raw), 0)
+return @{ type = 'qword'; value = $unsigned.ToString() }
 }
 if ($raw -is [byte[]]) {
-return @{ type = 'binary'; value = [System.BitConverter]::ToString($raw).Replace('-', '').ToLowerInvariant() }
+return @{ type = 'binary'; value = [BitConverter]::ToString([byte[]]$raw).Replace('-', '').ToLowerInvariant() }
 }
 return @{ type = 'binary'; value = '' }
 }
@@ -1622,7 +1671,7 @@ return @{ type = 'binary'; value = '' }
 function Test-NodeContaining {
 param([object]$Value, [object[]]$Texts)
 foreach ($text in $Texts) {
-if (([string]$Value).IndexOf([string]$text, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
+if (([string]$Value).IndexOf([string]$text, [StringComparison]::OrdinalIgnoreCase) -ge 0) {
 return $true
 }
 }
@@ -1631,7 +1680,7 @@ return $false
 
 function Read-NodeRegistryValueTable {
 param([object]$Opened, [object[]]$Containing = @())
-$values = @{}
+$values = New-NodeMap
 foreach ($name in [string[]]$Opened.GetValueNames()) {
 $value = Read-NodeRegistryValue -Opened $Opened -Name $name
 if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
@@ -1650,7 +1699,7 @@ $child = $Opened.OpenSubKey($name)
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.Security.SecurityException]) {
+if ((Get-NodeException -Record $failure) -isnot [Security.SecurityException]) {
 throw $failure
 }
 }
@@ -1674,7 +1723,7 @@ if ($null -eq $opened) {
 if ($Single) {
 return @{ exists = $false }
 }
-return @{ exists = $false; values = @{}; keys = [object[]]@() }
+return @{ exists = $false; values = (New-NodeMap); keys = [object[]]@() }
 }
 try {
 $names = [string[]]$opened.GetValueNames()
@@ -1687,10 +1736,10 @@ $answer['exists'] = $true
 return $answer
 }
 $keys = [string[]]$opened.GetSubKeyNames()
-[System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
+[Array]::Sort($keys, [StringComparer]::OrdinalIgnoreCase)
 $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
 if ($Tree) {
-$answer['tree'] = @{}
+$answer['tree'] = New-NodeMap
 Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
 }
 return $answer
@@ -1701,37 +1750,37 @@ $opened.Dispose()
 }
 
 function Test-NodeWindows {
-return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
+return [bool]([IO.Path]::DirectorySeparatorChar -eq '\')
 }
 
 function Get-NodeSection {
 param([string]$Sddl)
-$descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
-$sections = [System.Security.AccessControl.AccessControlSections]::None
+$descriptor = New-Object Security.AccessControl.RawSecurityDescriptor($Sddl)
+$sections = [Security.AccessControl.AccessControlSections]::None
 if ($null -ne $descriptor.Owner) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
+$sections = $sections -bor [Security.AccessControl.AccessControlSections]::Owner
 }
 if ($null -ne $descriptor.Group) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
+$sections = $sections -bor [Security.AccessControl.AccessControlSections]::Group
 }
 if ($null -ne $descriptor.DiscretionaryAcl) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
+$sections = $sections -bor [Security.AccessControl.AccessControlSections]::Access
 }
-return [System.Security.AccessControl.AccessControlSections]$sections
+return [Security.AccessControl.AccessControlSections]$sections
 }
 
 function Get-NodeSectionButOwner {
 param([string]$Sddl)
-$owner = [System.Security.AccessControl.AccessControlSections]::Owner
-return [System.Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
+$owner = [Security.AccessControl.AccessControlSections]::Owner
+return [Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
 }
 
 function Get-NodeSecurity {
-param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
-if ([System.IO.Directory]::Exists($Path)) {
-return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
+param([string]$Path, [Security.AccessControl.AccessControlSections]$Sections)
+if ([IO.Directory]::Exists($Path)) {
+return New-Object Security.AccessControl.DirectorySecurity($Path, $Sections)
 }
-return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
+return New-Object Security.AccessControl.FileSecurity($Path, $Sections)
 }
 
 function Get-NodeSddl {
@@ -1739,27 +1788,33 @@ param([string]$Path)
 if (-not (Test-NodeWindows)) {
 return $null
 }
-$sections = [System.Security.AccessControl.AccessControlSections]'Owner, Access'
+$sections = [Security.AccessControl.AccessControlSections]'Owner, Access'
 $security = Get-NodeSecurity -Path $Path -Sections $sections
 return [string]$security.GetSecurityDescriptorSddlForm($sections)
 }
 
 function Get-NodeOwner {
 param([string]$Path)
-$security = Get-NodeSecurity -Path $Path -Sections ([System.Security.AccessControl.AccessControlSections]::Owner)
-return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
+$security = Get-NodeSecurity -Path $Path -Sections ([Security.AccessControl.AccessControlSections]::Owner)
+return [string]$security.GetOwner([Security.Principal.SecurityIdentifier]).Value
 }
 
 function ConvertTo-NodeSecurity {
-param([string]$Sddl, [bool]$IsFolder, [System.Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
+param([string]$Sddl, [bool]$IsFolder, [Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
 if ($IsFolder) {
-$security = New-Object System.Security.AccessControl.DirectorySecurity
+$security = New-Object Security.AccessControl.DirectorySecurity
 }
 else {
-$security = New-Object System.Security.AccessControl.FileSecurity
+$security = New-Object Security.AccessControl.FileSecurity
 }
 $security.SetSecurityDescriptorSddlForm($Sddl, $Sections)
 return $security
+}
+
+function ConvertTo-NodePlainSddl {
+param([string]$Sddl)
+$plain = $Sddl -creplace '^((?:O:[^:]*?)?(?:G:[^:]*?)?D:P?)(?:AI|AR)+', '$1'
+return [string]($plain -creplace '\([^;()]*;(?:[A-Z]{2})*ID(?:[A-Z]{2})*;[^()]*\)', '')
 }
 
 function Test-NodeSddl {
@@ -1768,9 +1823,10 @@ if (-not (Test-NodeWindows)) {
 return $true
 }
 $sections = Get-NodeSection -Sddl $Sddl
-$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
+$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([IO.Directory]::Exists($Path))
 $present = Get-NodeSecurity -Path $Path -Sections $sections
-return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
+$is = ConvertTo-NodePlainSddl -Sddl ($present.GetSecurityDescriptorSddlForm($sections))
+return [bool]($is -ceq (ConvertTo-NodePlainSddl -Sddl ($wanted.GetSecurityDescriptorSddlForm($sections))))
 }
 
 function Set-NodeOwner {
@@ -1779,15 +1835,15 @@ $quoted = $Path
 if ($Path.EndsWith('\')) {
 $quoted = $Path + '\'
 }
-$info = New-Object System.Diagnostics.ProcessStartInfo
-$info.FileName = [System.Environment]::GetFolderPath('System') + '\icacls.exe'
+$info = New-Object Diagnostics.ProcessStartInfo
+$info.FileName = [Environment]::GetFolderPath('System') + '\icacls.exe'
 $info.Arguments = '"' + $quoted + '" /setowner *' + $Sid + ' /L /Q'
 $info.UseShellExecute = $false
 $info.CreateNoWindow = $true
 $info.RedirectStandardInput = $true
 $info.RedirectStandardOutput = $true
 $info.RedirectStandardError = $true
-$process = New-Object System.Diagnostics.Process
+$process = New-Object Diagnostics.Process
 $process.StartInfo = $info
 try {
 $null = $process.Start()
@@ -1808,15 +1864,15 @@ $process.Dispose()
 }
 
 function Write-NodeSecurity {
-param([string]$Path, [string]$Sddl, [System.Security.AccessControl.AccessControlSections]$Sections)
-$isFolder = [System.IO.Directory]::Exists($Path)
-$item = New-Object System.IO.FileInfo($Path)
+param([string]$Path, [string]$Sddl, [Security.AccessControl.AccessControlSections]$Sections)
+$isFolder = [IO.Directory]::Exists($Path)
+$item = New-Object IO.FileInfo($Path)
 if ($isFolder) {
-$item = New-Object System.IO.DirectoryInfo($Path)
+$item = New-Object IO.DirectoryInfo($Path)
 }
 $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder -Sections $Sections
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-[System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
+[IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
 }
 else {
 $item.SetAccessControl($wanted)
@@ -1828,7 +1884,7 @@ param([string]$Path, [string]$Sddl)
 if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
 return
 }
-$owner = (New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
+$owner = (New-Object Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
 try {
 Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections (Get-NodeSection -Sddl $Sddl)
 return
@@ -1836,12 +1892,12 @@ return
 catch {
 $failure = $_
 $exception = Get-NodeException -Record $failure
-if ($null -eq $owner -or ($exception -isnot [System.InvalidOperationException] -and $exception -isnot [System.UnauthorizedAccessException])) {
+if ($null -eq $owner -or ($exception -isnot [InvalidOperationException] -and $exception -isnot [UnauthorizedAccessException])) {
 throw $failure
 }
 }
 $rest = Get-NodeSectionButOwner -Sddl $Sddl
-if ($rest -ne [System.Security.AccessControl.AccessControlSections]::None) {
+if ($rest -ne [Security.AccessControl.AccessControlSections]::None) {
 Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections $rest
 }
 Set-NodeOwner -Path $Path -Sid ([string]$owner.Value)
@@ -1868,7 +1924,7 @@ return [string]$states[[string]$Status]
 function Get-NodeServiceState {
 param([string]$Name)
 Import-NodeServiceAssembly
-$controller = New-Object System.ServiceProcess.ServiceController
+$controller = New-Object ServiceProcess.ServiceController
 try {
 $controller.ServiceName = $Name
 $controller.Refresh()
@@ -1889,8 +1945,8 @@ $controller.Dispose()
 
 function Get-NodeServiceStateTable {
 Import-NodeServiceAssembly
-$table = @{}
-foreach ($controller in [System.ServiceProcess.ServiceController]::GetServices()) {
+$table = New-NodeMap
+foreach ($controller in [ServiceProcess.ServiceController]::GetServices()) {
 $table[[string]$controller.ServiceName] = ConvertTo-NodeServiceState -Status $controller.Status
 $controller.Dispose()
 }
@@ -1899,13 +1955,13 @@ return $table
 
 function Get-NodeServiceProcessTable {
 param([object[]]$Names)
-$table = @{}
+$table = New-NodeMap
 if ($Names.Length -eq 0) {
 return $table
 }
 $query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service'
 if ($Names.Length -le 16) {
-$clauses = New-Object System.Collections.ArrayList
+$clauses = New-Object Collections.ArrayList
 foreach ($name in $Names) {
 $escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
 $null = $clauses.Add("Name='$escaped'")
@@ -1933,11 +1989,11 @@ if ($null -eq $Bytes -or $Bytes.Length -lt 20) {
 return $null
 }
 $kinds = @('none', 'restart', 'reboot', 'run')
-$count = [int64][System.BitConverter]::ToUInt32($Bytes, 12)
-$actions = New-Object System.Collections.ArrayList
+$count = [int64][BitConverter]::ToUInt32($Bytes, 12)
+$actions = New-Object Collections.ArrayList
 for ($index = 0; $index -lt $count -and (28 + 8 * $index) -le $Bytes.Length; $index++) {
-$kind = [int64][System.BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
-$delay = [int64][System.BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
+$kind = [int64][BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
+$delay = [int64][BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
 $word = 'none'
 if ($kind -lt 4) {
 $word = $kinds[$kind]
@@ -1945,7 +2001,7 @@ $word = $kinds[$kind]
 $null = $actions.Add([object[]]@($word, $delay))
 }
 return @{
-reset_s = [int64][System.BitConverter]::ToUInt32($Bytes, 0)
+reset_s = [int64][BitConverter]::ToUInt32($Bytes, 0)
 actions = $actions.ToArray()
 non_crash = $NonCrash
 }
@@ -1953,16 +2009,16 @@ non_crash = $NonCrash
 
 function Get-NodeServiceProgram {
 param([string]$ImagePath)
-$text = [System.Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
-$windows = [System.Environment]::GetFolderPath('Windows')
-if ($text.StartsWith('"', [System.StringComparison]::Ordinal)) {
+$text = [Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
+$windows = [Environment]::GetFolderPath('Windows')
+if ($text.StartsWith('"', [StringComparison]::Ordinal)) {
 $end = $text.IndexOf('"', 1)
 if ($end -gt 0) {
 $text = $text.Substring(1, $end - 1)
 }
 }
 else {
-$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [System.Text.RegularExpressions.RegexOptions]::IgnoreCase)
+$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [Text.RegularExpressions.RegexOptions]::IgnoreCase)
 if ($found.Success) {
 $text = $found.Value
 }
@@ -1970,13 +2026,13 @@ else {
 $text = ($text -split '\s', 2)[0]
 }
 }
-if ($text.StartsWith('\??\', [System.StringComparison]::Ordinal)) {
+if ($text.StartsWith('\??\', [StringComparison]::Ordinal)) {
 $text = $text.Substring(4)
 }
-if ($text.StartsWith('\SystemRoot\', [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($text.StartsWith('\SystemRoot\', [StringComparison]::OrdinalIgnoreCase)) {
 $text = $windows + $text.Substring(11)
 }
-elseif ($text.StartsWith('System32\', [System.StringComparison]::OrdinalIgnoreCase)) {
+elseif ($text.StartsWith('System32\', [StringComparison]::OrdinalIgnoreCase)) {
 $text = $windows + '\' + $text
 }
 return [string]$text
@@ -1987,9 +2043,9 @@ param([string]$ImagePath)
 if ($ImagePath -eq '') {
 return $true
 }
-$windows = [System.Environment]::GetFolderPath('Windows') + '\'
+$windows = [Environment]::GetFolderPath('Windows') + '\'
 $program = Get-NodeServiceProgram -ImagePath $ImagePath
-return [bool]$program.StartsWith($windows, [System.StringComparison]::OrdinalIgnoreCase)
+return [bool]$program.StartsWith($windows, [StringComparison]::OrdinalIgnoreCase)
 }
 
 function Get-NodeNssm {
@@ -2003,7 +2059,7 @@ $names = [string[]]$opened.GetValueNames()
 if ($names -notcontains 'Application') {
 return $null
 }
-$values = @{}
+$values = New-NodeMap
 foreach ($name in $names) {
 $entry = Read-NodeRegistryValue -Opened $opened -Name $name
 $values[$name] = $entry['value']
@@ -2089,8 +2145,8 @@ return $service
 
 function Find-NodeServiceName {
 param([object[]]$Names)
-$all = New-Object System.Collections.ArrayList
-$chosen = @{}
+$all = New-Object Collections.ArrayList
+$chosen = New-NodeMap
 $root = Open-NodeRegistryKey -Key 'SYSTEM\CurrentControlSet\Services'
 try {
 foreach ($name in $root.GetSubKeyNames()) {
@@ -2135,7 +2191,7 @@ $grown = $true
 }
 }
 }
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 foreach ($service in $all.ToArray()) {
 if ($chosen.ContainsKey($service['name'])) {
 $null = $found.Add($service['name'])
@@ -2149,7 +2205,7 @@ param([object[]]$Names)
 $wanted = Find-NodeServiceName -Names $Names
 $states = Get-NodeServiceStateTable
 $processes = Get-NodeServiceProcessTable -Names $wanted
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($name in $wanted) {
 try {
 $service = Read-NodeServiceKey -Name $name
@@ -2188,7 +2244,7 @@ return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0,
 
 function Get-NodeFingerprintList {
 param([object[]]$Entries)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($entry in $Entries) {
 $null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
 }
@@ -2208,28 +2264,88 @@ $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$nam
 }
 }
 
+function Select-NodeField {
+param([object]$Map, [string[]]$Texts = @(), [string[]]$Wholes = @(), [string[]]$Numbers = @(), [string[]]$Maps = @())
+$kept = New-NodeMap
+if ($Map -isnot [Collections.IDictionary]) {
+return $kept
+}
+foreach ($name in ($Texts + $Wholes + $Numbers + $Maps)) {
+$value = Get-NodeArgument -Map $Map -Name $name
+$isWhole = $value -is [int] -or $value -is [int64]
+if (($Texts -ccontains $name -and $value -is [string]) -or
+($Maps -ccontains $name -and $value -is [Collections.IDictionary]) -or
+($Wholes -ccontains $name -and $isWhole -and $value -ge 0 -and $value -le [int]::MaxValue) -or
+($Numbers -ccontains $name -and ($isWhole -or $value -is [decimal] -or $value -is [double]))) {
+$kept[$name] = $value
+}
+}
+return $kept
+}
+
+function Select-NodeEntry {
+param([object]$Entry)
+$kept = Select-NodeField -Map $Entry -Texts @('at', 'e', 'op', 'message', 'outcome') -Wholes @('n') -Maps @('result', 'data', 'error')
+$kind = [string]$kept['e']
+if ($kind -eq '' -or
+($kind -ceq 'outcome' -and -not $kept.ContainsKey('outcome')) -or
+(@('done', 'undone') -ccontains $kind -and -not $kept.ContainsKey('n'))) {
+return $null
+}
+return $kept
+}
+
+function Select-NodeOpen {
+param([object]$Found)
+$texts = @('id', 'controller', 'since', 'boot_id', 'mode', 'started')
+$open = Select-NodeField -Map $Found -Texts $texts -Wholes @('pid') -Numbers @('uptime_s')
+if ([string]$open['id'] -cnotmatch '^[0-9a-f]{32}$') {
+$open['id'] = $null
+}
+return $open
+}
+
 function Get-NodeStateSddl {
 return 'O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
 }
 
 function Get-NodeBatchFolder {
 param([string]$StateDir, [string]$Id)
-return [string][System.IO.Path]::Combine($StateDir, 'batches', $Id)
+return [string][IO.Path]::Combine($StateDir, 'batches', $Id)
 }
 
 function Find-NodeForeignEntry {
-param([string]$Folder, [string[]]$Trusted)
-foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Folder)) {
+param([string]$Folder, [string[]]$Trusted, [int]$Levels)
+try {
+[string[]]$entries = [IO.Directory]::GetFileSystemEntries($Folder)
+}
+catch {
+$failure = $_
+if ((Get-NodeFileKind -Path $Folder) -ceq 'absent') {
+return ''
+}
+throw $failure
+}
+foreach ($entry in $entries) {
 $kind = Get-NodeFileKind -Path $entry
 if ($kind -ceq 'link') {
 return "$entry is a link or another reparse point, not a file of ours. Look into it and remove it."
 }
+try {
 $owner = Get-NodeOwner -Path $entry
+}
+catch {
+$failure = $_
+if ((Get-NodeFileKind -Path $entry) -ceq 'absent') {
+continue
+}
+throw $failure
+}
 if ($Trusted -notcontains $owner) {
 return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
 }
-if ($kind -ceq 'directory') {
-$found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted
+if ($kind -ceq 'directory' -and $Levels -gt 1) {
+$found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted -Levels ($Levels - 1)
 if ($found -ne '') {
 return $found
 }
@@ -2248,6 +2364,20 @@ if ($kind -cne 'directory') {
 $words = @{ link = 'a reparse point'; file = 'a file' }
 return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
 }
+foreach ($name in @('batches', 'receipts', 'staging', 'open.json', 'blocked.json', 'runner.ps1', 'runner.lock')) {
+$path = Join-NodePath -Folder $StateDir -Name $name
+$kind = Get-NodeFileKind -Path $path
+if ($kind -ceq 'link') {
+return "$path is a link or another reparse point, not a file of ours. Look into it and remove it."
+}
+$wanted = 'directory'
+if ($name.Contains('.')) {
+$wanted = 'file'
+}
+if ($kind -cne 'absent' -and $kind -cne $wanted) {
+return "$path is a $kind, a $wanted is wanted there. Look into it and remove it."
+}
+}
 if (-not (Test-NodeWindows)) {
 return ''
 }
@@ -2256,18 +2386,19 @@ $owner = Get-NodeOwner -Path $StateDir
 if ($trusted -notcontains $owner) {
 return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
 }
-if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
-return ''
+$levels = 3
+if (-not (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl))) {
+$levels = 1000
 }
-$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$identity = [Security.Principal.WindowsIdentity]::GetCurrent()
 $trusted = $trusted + @([string]$identity.User.Value)
 $identity.Dispose()
-return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted
+return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted -Levels $levels
 }
 
 function Read-NodeDocument {
 param([string]$Path)
-if (-not [System.IO.File]::Exists($Path)) {
+if (-not [IO.File]::Exists($Path)) {
 return $null
 }
 $box = @{ text = '' }
@@ -2285,18 +2416,22 @@ return $null
 throw $failure
 }
 try {
-return ConvertFrom-NodeJson -Text $box['text']
+$found = ConvertFrom-NodeJson -Text $box['text']
 }
 catch {
 return $null
 }
+if ($found -is [Collections.IDictionary]) {
+return $found
+}
+return $null
 }
 
 function Remove-NodeDocument {
 param([string]$Path)
 $block = {
-if ([System.IO.File]::Exists($Path)) {
-[System.IO.File]::Delete($Path)
+if ([IO.File]::Exists($Path)) {
+[IO.File]::Delete($Path)
 }
 }
 Invoke-NodeRetry -Block $block
@@ -2308,22 +2443,22 @@ $line = @{ at = (Get-NodeTime) }
 foreach ($field in $Entry.GetEnumerator()) {
 $line[[string]$field.Key] = $field.Value
 }
-$encoding = New-Object System.Text.UTF8Encoding($false)
+$encoding = New-Object Text.UTF8Encoding($false)
 $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
 $text = (ConvertTo-NodeJson -Value $line) + "`n"
 $block = {
-$stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = New-Object IO.FileStream($path, [IO.FileMode]::OpenOrCreate, [IO.FileAccess]::ReadWrite,
+[IO.FileShare]'ReadWrite, Delete')
 try {
 $start = ''
 if ($stream.Length -gt 0) {
-$null = $stream.Seek(-1, [System.IO.SeekOrigin]::End)
+$null = $stream.Seek(-1, [IO.SeekOrigin]::End)
 if ($stream.ReadByte() -ne 10) {
 $start = "`n"
 }
 }
 [byte[]]$bytes = $encoding.GetBytes($start + $text)
-$null = $stream.Seek(0, [System.IO.SeekOrigin]::End)
+$null = $stream.Seek(0, [IO.SeekOrigin]::End)
 $stream.Write($bytes, 0, $bytes.Length)
 $stream.Flush($true)
 }
@@ -2337,8 +2472,8 @@ Invoke-NodeRetry -Block $block
 function Read-NodeJournal {
 param([string]$StateDir, [string]$Id)
 $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
-$entries = New-Object System.Collections.ArrayList
-if (-not [System.IO.File]::Exists($path)) {
+$entries = New-Object Collections.ArrayList
+if (-not [IO.File]::Exists($path)) {
 return , $entries.ToArray()
 }
 $box = @{ text = '' }
@@ -2351,8 +2486,8 @@ if ($line.Trim() -eq '') {
 continue
 }
 try {
-$entry = ConvertFrom-NodeJson -Text $line
-if ($null -ne (Get-NodeArgument -Map $entry -Name 'e')) {
+$entry = Select-NodeEntry -Entry (ConvertFrom-NodeJson -Text $line)
+if ($null -ne $entry) {
 $null = $entries.Add($entry)
 }
 }
@@ -2366,7 +2501,11 @@ return , $entries.ToArray()
 function Find-NodeJournalEntry {
 param([object[]]$Entries, [string]$Kind, [int]$Number = -1)
 foreach ($entry in $Entries) {
-if ([string]$entry['e'] -ceq $Kind -and ($Number -lt 0 -or [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1)) -eq $Number)) {
+if ([string]$entry['e'] -cne $Kind) {
+continue
+}
+$of = [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1))
+if ($Number -lt 0 -or $of -eq $Number -or ($of -lt 0 -and $Kind -ceq 'intent')) {
 return $entry
 }
 }
@@ -2376,16 +2515,16 @@ return $null
 function Read-NodeJournalNews {
 param([string]$StateDir, [string]$Id, [hashtable]$Seen)
 $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
-$item = New-Object System.IO.FileInfo($path)
+$item = New-Object IO.FileInfo($path)
 if (-not $item.Exists -or $item.Length -le $Seen['length']) {
 return ''
 }
-$memory = New-Object System.IO.MemoryStream
+$memory = New-Object IO.MemoryStream
 $block = {
 $null = $memory.SetLength(0)
 $stream = Open-NodeFile -Path $path
 try {
-$null = $stream.Seek([int64]$Seen['length'], [System.IO.SeekOrigin]::Begin)
+$null = $stream.Seek([int64]$Seen['length'], [IO.SeekOrigin]::Begin)
 $stream.CopyTo($memory)
 }
 finally {
@@ -2394,9 +2533,9 @@ $stream.Dispose()
 }
 Invoke-NodeRetry -Block $block
 [byte[]]$bytes = $memory.ToArray()
-$whole = [System.Array]::LastIndexOf($bytes, [byte]10) + 1
+$whole = [Array]::LastIndexOf($bytes, [byte]10) + 1
 $Seen['length'] = [int64]$Seen['length'] + $whole
-return [string][System.Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
+return [string][Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
 }
 
 function Find-NodeOutcome {
@@ -2406,7 +2545,7 @@ if (-not $line.Contains('outcome')) {
 continue
 }
 try {
-$entry = ConvertFrom-NodeJson -Text $line
+$entry = Select-NodeEntry -Entry (ConvertFrom-NodeJson -Text $line)
 if ([string](Get-NodeArgument -Map $entry -Name 'e' -Default '') -ceq 'outcome') {
 return $entry
 }
@@ -2429,14 +2568,14 @@ $left = $text.Length - 1000
 $text = "... $left characters left out ...`n" + $text.Substring($left)
 $Items[$index][$field] = $text
 }
-$room = [System.Math]::Max(0, $room - $text.Length)
+$room = [Math]::Max(0, [int]($room - $text.Length))
 }
 }
 }
 
 function Get-NodeResultList {
 param([string]$StateDir, [string]$Id)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($entry in (Read-NodeJournal -StateDir $StateDir -Id $Id)) {
 $kind = [string]$entry['e']
 $op = [string](Get-NodeArgument -Map $entry -Name 'op' -Default '')
@@ -2466,29 +2605,29 @@ return , $list.ToArray()
 function Enter-NodeLock {
 param([string]$StateDir, [int]$WaitMs = 0)
 $path = Join-NodePath -Folder $StateDir -Name 'runner.lock'
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
-return New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
-[System.IO.FileShare]::None)
+return New-Object IO.FileStream($path, [IO.FileMode]::OpenOrCreate, [IO.FileAccess]::ReadWrite,
+[IO.FileShare]::None)
 }
 catch {
 $failure = $_
 $held = @(32, 33) -contains (Get-NodeErrorCode -Record $failure)
-if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [System.IO.IOException])) {
+if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [IO.IOException])) {
 throw $failure
 }
 }
 if ($watch.ElapsedMilliseconds -ge $WaitMs) {
 return $null
 }
-[System.Threading.Thread]::Sleep(100)
+[Threading.Thread]::Sleep(100)
 }
 }
 
 function Get-NodeBatchStep {
 param([object]$Batch)
-$all = New-Object System.Collections.ArrayList
+$all = New-Object Collections.ArrayList
 foreach ($part in @('ops', 'gate')) {
 foreach ($op in (Get-NodeArgumentList -Map $Batch -Name $part)) {
 $null = $all.Add($op)
@@ -2506,7 +2645,7 @@ if ([string](Get-NodeArgument -Map $Envelope -Name 'hns' -Default '') -ne '') {
 return ''
 }
 $batch = Get-NodeArgument -Map $Envelope -Name 'batch'
-$words = New-Object System.Collections.ArrayList
+$words = New-Object Collections.ArrayList
 foreach ($op in (Get-NodeBatchStep -Batch $batch)) {
 $null = $words.Add([string](Get-NodeArgument -Map $op -Name 'op' -Default ''))
 $null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $op -Name 'args') -Name 'for' -Default ''))
@@ -2515,7 +2654,7 @@ foreach ($item in (Get-NodeArgumentList -Map $batch -Name 'pre')) {
 $null = $words.Add([string](Get-NodeArgument -Map (Get-NodeArgument -Map $item -Name 'query') -Name 'op' -Default ''))
 }
 foreach ($word in $words.ToArray()) {
-if ($word.StartsWith('hns', [System.StringComparison]::Ordinal)) {
+if ($word.StartsWith('hns', [StringComparison]::Ordinal)) {
 return "The batch needs HNS ('$word'), and the text that calls it was not sent along (the field hns)."
 }
 }
@@ -2529,7 +2668,7 @@ $known = @(
 'hns_network', 'hns_network_remove', 'hns_remove', 'addresses', 'category_note', 'category_restore', 'ip_note', 'ip_restore',
 'computer_name', 'halt', 'wait', 'record'
 )
-$kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
+$kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'tcp_closed', 'adapter', 'hns_network')
 foreach ($op in (Get-NodeBatchStep -Batch $Batch)) {
 $name = [string](Get-NodeArgument -Map $op -Name 'op' -Default '')
 if ($known -cnotcontains $name) {
@@ -2558,17 +2697,17 @@ catch {
 $null = $_
 }
 }
-$folders = New-Object System.Collections.ArrayList
-foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
+$folders = New-Object Collections.ArrayList
+foreach ($path in [IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
 Remove-NodeFileQuietly -Path (Join-NodePath -Folder $path -Name 'batch.json')
-if ([System.IO.Path]::GetFileName($path) -ne $Id) {
-$null = $folders.Add([System.IO.DirectoryInfo]$path)
+if ([IO.Path]::GetFileName($path) -ne $Id) {
+$null = $folders.Add([IO.DirectoryInfo]$path)
 }
 }
 $old = @($folders.ToArray() | Sort-Object -Property CreationTimeUtc -Descending | Select-Object -Skip 19)
 foreach ($folder in $old) {
 try {
-[System.IO.Directory]::Delete($folder.FullName, $true)
+[IO.Directory]::Delete($folder.FullName, $true)
 }
 catch {
 $null = $_
@@ -2578,7 +2717,11 @@ $null = $_
 
 function Get-NodeTaskCommand {
 param([string]$StateDir)
-$folder = $StateDir.Replace("'", "''")
+$folder = $StateDir
+foreach ($code in 0x27, 0x2018, 0x2019, 0x201A, 0x201B) {
+$quote = [string][char]$code
+$folder = $folder.Replace($quote, $quote + $quote)
+}
 $line = "`$ErrorActionPreference = 'Stop'; `$folder = '$folder'; " +
 '$now = [DateTime]::UtcNow.ToString(''o'', [Globalization.CultureInfo]::InvariantCulture); ' +
 'try { [IO.File]::AppendAllText([IO.Path]::Combine($folder, ''runner-starts.log''), $now + [string][char]10) } catch { $null = $_ }; ' +
@@ -2587,13 +2730,13 @@ $line = "`$ErrorActionPreference = 'Stop'; `$folder = '$folder'; " +
 '$failure = $_.Exception; while ($null -ne $failure.InnerException) { $failure = $failure.InnerException }; ' +
 'try { [IO.File]::WriteAllText([IO.Path]::Combine($folder, ''runner-error.txt''), ($now + '' '' + $failure.Message)) } ' +
 'catch { $null = $_ }; exit 1 }'
-return [System.Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($line))
+return [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($line))
 }
 
 function Get-NodeTaskXml {
 param([string]$Command)
-$system = [System.Environment]::GetFolderPath('System')
-$program = [System.Security.SecurityElement]::Escape($system + '\WindowsPowerShell\v1.0\powershell.exe')
+$system = [Environment]::GetFolderPath('System')
+$program = [Security.SecurityElement]::Escape($system + '\WindowsPowerShell\v1.0\powershell.exe')
 return @"
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
@@ -2643,13 +2786,28 @@ return @"
 "@
 }
 
+function Test-NodeSystemAccount {
+param([string]$User)
+if ($User -eq 'S-1-5-18') {
+return $true
+}
+try {
+$account = New-Object Security.Principal.NTAccount($User)
+return [bool]($account.Translate([Security.Principal.SecurityIdentifier]).Value -ceq 'S-1-5-18')
+}
+catch {
+return $false
+}
+}
+
 function Test-NodeRunnerTask {
 param([object]$Task, [string]$StateDir)
 if ($null -eq $Task) {
 return $false
 }
 $xml = [string]$Task.Xml
-return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $xml.Contains('<UserId>S-1-5-18</UserId>'))
+$isSystem = Test-NodeSystemAccount -User ([string]$Task.Definition.Principal.UserId)
+return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $isSystem)
 }
 
 function Register-NodeRunnerTask {
@@ -2665,8 +2823,8 @@ $folder = $scheduler.GetFolder('\winkube')
 catch {
 $folder = $scheduler.GetFolder('\').CreateFolder('winkube')
 }
-$sid = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-18')
-$account = $sid.Translate([System.Security.Principal.NTAccount]).Value
+$sid = New-Object Security.Principal.SecurityIdentifier('S-1-5-18')
+$account = $sid.Translate([Security.Principal.NTAccount]).Value
 $xml = [string](Get-NodeTaskXml -Command (Get-NodeTaskCommand -StateDir $StateDir))
 $null = $folder.RegisterTask('runner', $xml, 6, [string]$account, $null, 5)
 }
@@ -2688,9 +2846,9 @@ return $false
 if (-not [bool]$task.Enabled) {
 $task.Enabled = $true
 }
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ([int]$task.State -eq 4 -and $watch.ElapsedMilliseconds -lt $WaitMs) {
-[System.Threading.Thread]::Sleep(100)
+[Threading.Thread]::Sleep(100)
 }
 if ([int]$task.State -ne 4) {
 $null = $task.Run($null)
@@ -2708,17 +2866,17 @@ Remove-NodeFileQuietly -Path (Join-NodePath -Folder $StateDir -Name $name)
 function Read-NodeRunnerError {
 param([string]$StateDir)
 $path = Join-NodePath -Folder $StateDir -Name 'runner-error.txt'
-if (-not [System.IO.File]::Exists($path)) {
+if (-not [IO.File]::Exists($path)) {
 return ''
 }
-$text = (Read-NodeText -Path $path).Trim()
-return [string]$text.Substring(0, [System.Math]::Min(1000, $text.Length))
+$text = [string](Read-NodeText -Path $path).Trim()
+return [string]$text.Substring(0, [Math]::Min(1000, $text.Length))
 }
 
 function Save-NodeRunner {
 param([string]$StateDir, [object]$Text)
 if ($null -ne $Text) {
-[byte[]]$bytes = (New-Object System.Text.UTF8Encoding($false)).GetBytes([string]$Text)
+[byte[]]$bytes = (New-Object Text.UTF8Encoding($false)).GetBytes([string]$Text)
 Write-NodeFile -Path (Join-NodePath -Folder $StateDir -Name 'runner.ps1') -Bytes $bytes
 }
 }
@@ -2748,7 +2906,7 @@ param([object]$Envelope, [bool]$CheckMode)
 if ($CheckMode) {
 return 'Batches are not applied under check mode.'
 }
-if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
+if ([Environment]::Is64BitOperatingSystem -and -not [Environment]::Is64BitProcess) {
 return 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
 }
 if (-not (Test-NodeElevated)) {
@@ -2783,7 +2941,7 @@ return "The runner that was sent has sha256 $found, not $wanted."
 return ''
 }
 $path = Join-NodePath -Folder $stateDir -Name 'runner.ps1'
-if (-not [System.IO.File]::Exists($path) -or (Get-NodeFileHash -Path $path) -cne $wanted) {
+if (-not [IO.File]::Exists($path) -or (Get-NodeFileHash -Path $path) -cne $wanted) {
 return "The runner with sha256 $wanted is neither sent nor in $stateDir."
 }
 return ''
@@ -2811,19 +2969,19 @@ return $false
 
 function Get-NodeStale {
 param([object]$Batch, [string]$StateDir, [object]$Hns)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in (Get-NodeArgumentList -Map $Batch -Name 'pre')) {
-$query = @{}
+$query = New-NodeMap
 foreach ($entry in $item['query'].GetEnumerator()) {
 $query[[string]$entry.Key] = $entry.Value
 }
 $query['key'] = 'it'
 $value = (Read-NodeQueryList -Queries @($query) -StateDir $StateDir -Hns $Hns)['it']
-if ($value -isnot [System.Collections.IDictionary]) {
+if ($value -isnot [Collections.IDictionary]) {
 $value = @{ value = $value }
 }
 $expect = Get-NodeArgument -Map $item -Name 'expect' -Default @{}
-$found = @{}
+$found = New-NodeMap
 $same = $true
 foreach ($entry in $expect.GetEnumerator()) {
 $field = [string]$entry.Key
@@ -2849,7 +3007,7 @@ $stateDir = [string]$Envelope['state_dir']
 $id = [string]$Envelope['id']
 $folder = Get-NodeBatchFolder -StateDir $stateDir -Id $id
 New-NodeFolder -Path $folder
-$batch = @{}
+$batch = New-NodeMap
 foreach ($entry in $Envelope['batch'].GetEnumerator()) {
 $batch[[string]$entry.Key] = $entry.Value
 }
@@ -2883,12 +3041,12 @@ Write-NodeJsonFile -Path (Join-NodePath -Folder $stateDir -Name 'open.json') -Va
 
 function Wait-NodeOutcome {
 param([string]$StateDir, [string]$Id, [double]$Seconds)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
-$nudged = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
+$nudged = [Diagnostics.Stopwatch]::StartNew()
 $seen = @{ length = [int64]0 }
 $misses = 0
 while ($true) {
-$open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
+$open = Select-NodeOpen -Found (Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json'))
 $entry = Find-NodeOutcome -Text (Read-NodeJournalNews -StateDir $StateDir -Id $Id -Seen $seen)
 if ($null -ne $entry) {
 return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $entry -Name 'error') }
@@ -2896,7 +3054,7 @@ return @{ outcome = [string]$entry['outcome']; error = (Get-NodeArgument -Map $e
 if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -cne $Id) {
 $misses++
 if ($misses -le 4) {
-[System.Threading.Thread]::Sleep(250)
+[Threading.Thread]::Sleep(250)
 continue
 }
 $open = Read-NodeOpen -StateDir $StateDir
@@ -2931,7 +3089,34 @@ $message = 'Nothing works on the batch, and there is no scheduled task to do so;
 return @{ outcome = 'interrupted'; error = @{ message = $message } }
 }
 }
-[System.Threading.Thread]::Sleep(250)
+[Threading.Thread]::Sleep(250)
+}
+}
+
+function Protect-NodeState {
+param([string]$StateDir)
+$refusal = Get-NodeStateRefusal -StateDir $StateDir
+if ($refusal -eq '') {
+New-NodeFolder -Path $StateDir -Sddl (Get-NodeStateSddl)
+$refusal = Get-NodeStateRefusal -StateDir $StateDir
+}
+return $refusal
+}
+
+function Clear-NodeStaging {
+param([string]$StateDir, [object]$Batch)
+$told = ConvertTo-NodeJson -Value $Batch
+foreach ($path in [IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'staging'))) {
+$named = 'staging\\' + [IO.Path]::GetFileName($path)
+if ($told.IndexOf($named, [StringComparison]::OrdinalIgnoreCase) -ge 0) {
+continue
+}
+try {
+[IO.Directory]::Delete($path, $true)
+}
+catch {
+$null = $_
+}
 }
 }
 
@@ -2939,7 +3124,13 @@ function Submit-NodeBatch {
 param([object]$Envelope, [hashtable]$Result)
 $stateDir = [string]$Envelope['state_dir']
 $id = [string]$Envelope['id']
-if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
+if ([IO.Directory]::Exists($stateDir)) {
+$refusal = Protect-NodeState -StateDir $stateDir
+if ($refusal -ne '') {
+return @{ answer = 'refused'; reason = $refusal }
+}
+}
+if ([IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
 return @{ answer = 'follow' }
 }
 $runner = Get-NodeArgument -Map $Envelope -Name 'runner'
@@ -2985,13 +3176,16 @@ if ($free -ge 0 -and $free -lt $needed) {
 $reason = "The volume of $stateDir has only $free bytes free; $needed are needed for the batch and its journal. Make room there."
 return @{ answer = 'refused'; reason = $reason }
 }
-New-NodeFolder -Path $stateDir -Sddl (Get-NodeStateSddl)
+$refusal = Protect-NodeState -StateDir $stateDir
+if ($refusal -ne '') {
+return @{ answer = 'refused'; reason = $refusal }
+}
 foreach ($name in @('batches', 'receipts', 'staging')) {
 New-NodeFolder -Path (Join-NodePath -Folder $stateDir -Name $name)
 }
 $lock = Enter-NodeLock -StateDir $stateDir -WaitMs 10000
 $open = Read-NodeOpen -StateDir $stateDir
-$known = [System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))
+$known = [IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))
 if ($known -or $null -eq $lock -or $null -ne $open) {
 if ($null -ne $lock) {
 $lock.Dispose()
@@ -3002,10 +3196,15 @@ return @{ answer = 'follow' }
 return New-NodeBusy -Open $open
 }
 try {
+$refusal = Get-NodeStateRefusal -StateDir $stateDir
+if ($refusal -ne '') {
+return @{ answer = 'refused'; reason = $refusal }
+}
 $blocked = Get-NodeBlocked -StateDir $stateDir
 if ($null -ne $blocked) {
 return $blocked
 }
+Clear-NodeStaging -StateDir $stateDir -Batch $Envelope['batch']
 Save-NodeRunner -StateDir $stateDir -Text $text
 $stale = Get-NodeStale -Batch $Envelope['batch'] -StateDir $stateDir -Hns (New-NodeHns -Sent $Envelope)
 if ($stale.Length -gt 0) {
@@ -3055,7 +3254,7 @@ return @{ answer = 'blocked'; blocked = $blocked }
 
 function New-NodeBusy {
 param([object]$Open, [string]$Problem = '')
-$busy = @{}
+$busy = New-NodeMap
 foreach ($field in @('id', 'controller', 'since')) {
 $busy[$field] = Get-NodeArgument -Map $Open -Name $field -Default ''
 }
@@ -3070,7 +3269,7 @@ param([object]$Envelope, [bool]$CheckMode)
 $stateDir = [string]$Envelope['state_dir']
 $id = [string]$Envelope['id']
 $kind = [string]$Envelope['kind']
-$result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = @{} }
+$result = @{ changed = $false; schema = 1; batch = $id; results = [object[]]@(); state = (New-NodeMap) }
 $refusal = Get-NodeRefusal -Envelope $Envelope -CheckMode $CheckMode
 if ($refusal -ne '') {
 $result['answer'] = 'refused'
@@ -3092,7 +3291,7 @@ $result[[string]$field.Key] = $field.Value
 return $result
 }
 }
-if ([System.IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
+if ([IO.Directory]::Exists((Get-NodeBatchFolder -StateDir $stateDir -Id $id))) {
 $seconds = [double](Get-NodeArgument -Map $Envelope -Name 'follow_s' -Default 900)
 $end = Wait-NodeOutcome -StateDir $stateDir -Id $id -Seconds $seconds
 $result['results'] = Get-NodeResultList -StateDir $stateDir -Id $id
@@ -3118,4 +3317,4 @@ catch {
 $answer = New-NodeFailure -Sent $complex_args -Record $_ -What 'The batch could not be handled: '
 }
 $hidden = 'VALUE_SPECIFIED_IN_NO_LOG_PARAMETER'
-[System.Console]::Out.WriteLine((ConvertTo-NodeAnswer -Sent $complex_args -Answer $answer -Name 'batch' -Shown $hidden))
+[Console]::Out.WriteLine((ConvertTo-NodeAnswer -Sent $complex_args -Answer $answer -Name 'batch' -Shown $hidden))

@@ -8,45 +8,55 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+[Threading.Thread]::CurrentThread.CurrentCulture = [Globalization.CultureInfo]::InvariantCulture
 
 function Join-NodePath {
 param([string]$Folder, [string]$Name)
-return [string][System.IO.Path]::Combine($Folder, $Name)
+return [string][IO.Path]::Combine($Folder, $Name)
+}
+
+function Get-NodeLongPath {
+param([string]$Path, [int]$Length = 0)
+$isShort = $Path.Length -lt 240 -and $Length -lt 240
+if (-not (Test-NodeWindows) -or $isShort -or $Path -notmatch '^[A-Za-z]:\\' -or $Path -match '/|\\\.{1,2}(\\|$)') {
+return $Path
+}
+return '\\?\' + $Path
 }
 
 function Get-NodeFileKind {
 param([string]$Path)
 try {
-$attributes = [System.IO.File]::GetAttributes($Path)
+$attributes = [IO.File]::GetAttributes($Path)
 }
 catch {
 $failure = $_
 $exception = Get-NodeException -Record $failure
-if ($exception -is [System.IO.FileNotFoundException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
+if ($exception -is [IO.FileNotFoundException] -or $exception -is [IO.DirectoryNotFoundException]) {
 return 'absent'
 }
 throw $failure
 }
-if (($attributes -band [System.IO.FileAttributes]::ReparsePoint) -ne 0) {
+if (($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0) {
 return 'link'
 }
-if (($attributes -band [System.IO.FileAttributes]::Directory) -ne 0) {
+if (($attributes -band [IO.FileAttributes]::Directory) -ne 0) {
 return 'directory'
 }
 return 'file'
 }
 
 function Get-NodeStreamHash {
-param([System.IO.Stream]$Stream)
+param([IO.Stream]$Stream)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$sha = [System.Security.Cryptography.SHA256]::Create()
+$sha = [Security.Cryptography.SHA256]::Create()
 }
 else {
-$sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+$sha = New-Object Security.Cryptography.SHA256CryptoServiceProvider
 }
 try {
 [byte[]]$digest = $sha.ComputeHash($Stream)
-return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+return [string][BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
 }
 finally {
 $sha.Dispose()
@@ -55,8 +65,8 @@ $sha.Dispose()
 
 function Get-NodeTextHash {
 param([string]$Text)
-$encoding = New-Object System.Text.UTF8Encoding($false)
-$source = New-Object System.IO.MemoryStream(, $encoding.GetBytes($Text))
+$encoding = New-Object Text.UTF8Encoding($false)
+$source = New-Object IO.MemoryStream(, $encoding.GetBytes($Text))
 try {
 return Get-NodeStreamHash -Stream $source
 }
@@ -67,8 +77,8 @@ $source.Dispose()
 
 function Open-NodeFile {
 param([string]$Path, [int]$Buffer = 4096)
-return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+return New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Read,
+[IO.FileShare]'ReadWrite, Delete', $Buffer)
 }
 
 function Get-NodeFileHash {
@@ -82,129 +92,11 @@ $stream.Dispose()
 }
 }
 
-function Invoke-NodeRetry {
-param([scriptblock]$Block)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
-while ($true) {
-try {
-$null = $Block.Invoke()
-return
-}
-catch {
-$failure = Get-NodeException -Record $_
-$code = Get-NodeErrorCode -Record $failure
-if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
-throw $failure
-}
-}
-[System.Threading.Thread]::Sleep(200)
-}
-}
-
-function Clear-NodeReadOnly {
-param([string]$Path)
-$attributes = [System.IO.File]::GetAttributes($Path)
-if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
-[System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
-}
-}
-
-function Remove-NodeFileQuietly {
-param([string]$Path)
-try {
-if ([System.IO.File]::Exists($Path)) {
-[System.IO.File]::Delete($Path)
-}
-}
-catch {
-$null = $_
-}
-}
-
-function Clear-NodeReplaced {
-param([string]$Path)
-$old = $Path + '.winkube-old'
-if (-not [System.IO.File]::Exists($old)) {
-return
-}
-if ([System.IO.File]::Exists($Path)) {
-Remove-NodeFileQuietly -Path $old
-}
-else {
-$back = { [System.IO.File]::Move($old, $Path) }
-Invoke-NodeRetry -Block $back
-}
-}
-
-function Move-NodeFileIn {
-param([string]$Source, [string]$Path)
-Clear-NodeReplaced -Path $Path
-$old = $Path + '.winkube-old'
-$block = {
-if ([System.IO.File]::Exists($Path)) {
-Clear-NodeReadOnly -Path $Path
-[System.IO.File]::Replace($Source, $Path, $old)
-}
-else {
-[System.IO.File]::Move($Source, $Path)
-}
-}
-try {
-Invoke-NodeRetry -Block $block
-}
-catch {
-$failure = $_
-try {
-Clear-NodeReplaced -Path $Path
-}
-catch {
-$null = $_
-}
-throw $failure
-}
-Clear-NodeReplaced -Path $Path
-}
-
-function Write-NodeFile {
-param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
-$fresh = $Path + '.winkube-new'
-Remove-NodeFileQuietly -Path $fresh
-$replaces = [System.IO.File]::Exists($Path)
-$stream = $null
-try {
-if ($Sddl -ne '') {
-[System.IO.File]::Create($fresh).Dispose()
-Set-NodeSddl -Path $fresh -Sddl $Sddl
-if ($replaces) {
-Set-NodeSddl -Path $Path -Sddl $Sddl
-}
-}
-$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
-$stream.Write($Bytes, 0, $Bytes.Length)
-$stream.Flush($true)
-$stream.Dispose()
-$stream = $null
-Move-NodeFileIn -Source $fresh -Path $Path
-if ($Sddl -ne '') {
-Set-NodeSddl -Path $Path -Sddl $Sddl
-}
-}
-catch {
-$failure = $_
-if ($null -ne $stream) {
-$stream.Dispose()
-}
-Remove-NodeFileQuietly -Path $fresh
-throw $failure
-}
-}
-
 function Read-NodeText {
 param([string]$Path)
 $stream = Open-NodeFile -Path $Path
 try {
-$reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
+$reader = New-Object IO.StreamReader($stream, (New-Object Text.UTF8Encoding($false)))
 return [string]$reader.ReadToEnd()
 }
 finally {
@@ -215,7 +107,7 @@ $stream.Dispose()
 function Read-NodeBytes {
 param([string]$Path)
 $stream = Open-NodeFile -Path $Path
-$memory = New-Object System.IO.MemoryStream
+$memory = New-Object IO.MemoryStream
 try {
 $stream.CopyTo($memory)
 return , $memory.ToArray()
@@ -230,11 +122,11 @@ function Read-NodePart {
 param([string]$Path, [int]$Count, [bool]$FromEnd = $false)
 $stream = Open-NodeFile -Path $Path
 try {
-$wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+$wanted = [int][Math]::Min([int64]$Count, [int64]$stream.Length)
 if ($FromEnd) {
-$null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+$null = $stream.Seek($stream.Length - $wanted, [IO.SeekOrigin]::Begin)
 }
-$reader = New-Object System.IO.BinaryReader($stream)
+$reader = New-Object IO.BinaryReader($stream)
 return , $reader.ReadBytes($wanted)
 }
 finally {
@@ -244,27 +136,20 @@ $stream.Dispose()
 
 function Set-NodeTls {
 if ($PSVersionTable.PSVersion.Major -lt 6) {
-$present = [int][System.Net.ServicePointManager]::SecurityProtocol
+$present = [int][Net.ServicePointManager]::SecurityProtocol
 if ($present -ne 0) {
-[System.Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
+[Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
 }
 }
-}
-
-function Write-NodeJsonFile {
-param([string]$Path, [object]$Value)
-$encoding = New-Object System.Text.UTF8Encoding($false)
-[byte[]]$bytes = $encoding.GetBytes((ConvertTo-NodeJson -Value $Value))
-Write-NodeFile -Path $Path -Bytes $bytes
 }
 
 function New-NodeHns {
 param([object]$Sent)
-$packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
-if ($packed -eq '') {
+$text = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
+if ($text -eq '') {
 return $null
 }
-return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
+return [scriptblock]::Create($text)
 }
 
 function Invoke-NodeHns {
@@ -276,18 +161,22 @@ $found = $Block.Invoke($What, $Arguments, $Run)
 return $found[0]
 }
 
+function New-NodeMap {
+return New-Object Collections.Hashtable ([StringComparer]::OrdinalIgnoreCase)
+}
+
 function ConvertFrom-NodeJsonElement {
 param([object]$Element)
 $kind = [string]$Element.ValueKind
 if ($kind -ceq 'Object') {
-$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+$map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 foreach ($property in $Element.EnumerateObject()) {
 $map[[string]$property.Name] = ConvertFrom-NodeJsonElement -Element $property.Value
 }
 return $map
 }
 if ($kind -ceq 'Array') {
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $Element.EnumerateArray()) {
 $null = $list.Add((ConvertFrom-NodeJsonElement -Element $item))
 }
@@ -302,7 +191,7 @@ $number = [int64]0
 if ([int64]::TryParse($raw, [ref]$number)) {
 return $number
 }
-return [decimal]::Parse($raw, [System.Globalization.NumberStyles]::Float, [System.Globalization.CultureInfo]::InvariantCulture)
+return [decimal]::Parse($raw, [Globalization.NumberStyles]::Float, [Globalization.CultureInfo]::InvariantCulture)
 }
 if ($kind -ceq 'True') {
 return $true
@@ -316,8 +205,8 @@ return $null
 function ConvertFrom-NodeJson {
 param([string]$Text)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$options = New-Object System.Text.Json.JsonDocumentOptions
-$document = [System.Text.Json.JsonDocument]::Parse($Text, $options)
+$options = New-Object Text.Json.JsonDocumentOptions
+$document = [Text.Json.JsonDocument]::Parse($Text, $options)
 try {
 return , (ConvertFrom-NodeJsonElement -Element $document.RootElement)
 }
@@ -326,7 +215,7 @@ $document.Dispose()
 }
 }
 Add-Type -AssemblyName System.Web.Extensions
-$serializer = New-Object System.Web.Script.Serialization.JavaScriptSerializer
+$serializer = New-Object Web.Script.Serialization.JavaScriptSerializer
 $serializer.MaxJsonLength = [int]::MaxValue
 $serializer.RecursionLimit = 100
 return , $serializer.DeserializeObject($Text)
@@ -334,9 +223,9 @@ return , $serializer.DeserializeObject($Text)
 
 function ConvertFrom-NodePacked {
 param([string]$Text)
-$source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
-$gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
-$reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
+$source = New-Object IO.MemoryStream(, [Convert]::FromBase64String($Text))
+$gzip = New-Object IO.Compression.GZipStream($source, [IO.Compression.CompressionMode]::Decompress)
+$reader = New-Object IO.StreamReader($gzip, (New-Object Text.UTF8Encoding($false)))
 try {
 return [string]$reader.ReadToEnd()
 }
@@ -357,7 +246,7 @@ if ($Value -is [bool]) {
 return [bool]$Value
 }
 if ($Value -is [datetime]) {
-return [string]$Value.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+return [string]$Value.ToUniversalTime().ToString('o')
 }
 if ($Value -is [enum]) {
 return [string]$Value
@@ -371,8 +260,8 @@ return [int64]$Value
 if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
 return [decimal]$Value
 }
-if ($Value -is [System.Collections.IDictionary]) {
-$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+if ($Value -is [Collections.IDictionary]) {
+$map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 foreach ($entry in $Value.GetEnumerator()) {
 $item = ConvertTo-NodePlain -Value $entry.Value
 if ($item -is [array]) {
@@ -384,8 +273,8 @@ $map[[string]$entry.Key] = $item
 }
 return $map
 }
-if ($Value -is [System.Collections.IEnumerable]) {
-$list = New-Object System.Collections.ArrayList
+if ($Value -is [Collections.IEnumerable]) {
+$list = New-Object Collections.ArrayList
 foreach ($element in $Value) {
 $item = ConvertTo-NodePlain -Value $element
 if ($item -is [array]) {
@@ -424,7 +313,7 @@ $found = Get-NodeArgument -Map $Map -Name $Name
 if ($null -eq $found) {
 return , [object[]]@()
 }
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $found) {
 $null = $list.Add($item)
 }
@@ -433,19 +322,19 @@ return , $list.ToArray()
 
 function Get-NodeTime {
 param([datetime]$Moment = [datetime]::UtcNow)
-return [string]$Moment.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+return [string]$Moment.ToUniversalTime().ToString('o')
 }
 
 function Get-NodeException {
 param([object]$Record)
 $exception = $Record
-if ($Record -is [System.Management.Automation.ErrorRecord]) {
+if ($Record -is [Management.Automation.ErrorRecord]) {
 $exception = $Record.Exception
 }
 while ($null -ne $exception.InnerException -and
-($exception -is [System.Management.Automation.RuntimeException] -or
-$exception -is [System.AggregateException] -or
-$exception -is [System.Reflection.TargetInvocationException] -or
+($exception -is [Management.Automation.RuntimeException] -or
+$exception -is [AggregateException] -or
+$exception -is [Reflection.TargetInvocationException] -or
 @('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
 $exception = $exception.InnerException
 }
@@ -455,10 +344,10 @@ return $exception
 function Get-NodeErrorCode {
 param([object]$Record)
 $exception = Get-NodeException -Record $Record
-if ($exception -is [System.ComponentModel.Win32Exception]) {
+if ($exception -is [ComponentModel.Win32Exception]) {
 return [int]$exception.NativeErrorCode
 }
-if ($null -ne $exception.InnerException -and $exception.InnerException -is [System.ComponentModel.Win32Exception]) {
+if ($null -ne $exception.InnerException -and $exception.InnerException -is [ComponentModel.Win32Exception]) {
 return [int]$exception.InnerException.NativeErrorCode
 }
 if (($exception.HResult -shr 16) -eq ([int]0x8007 - 0x10000)) {
@@ -475,8 +364,8 @@ return [string]($text -replace '\s+', ' ').Trim()
 }
 
 function Read-NodeVolumeTable {
-$table = @{}
-foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
+$table = New-NodeMap
+foreach ($drive in [IO.DriveInfo]::GetDrives()) {
 if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
 $table[$drive.Name.TrimEnd('\')] = @{ free = [int64]$drive.get_AvailableFreeSpace(); size = [int64]$drive.get_TotalSize() }
 }
@@ -492,7 +381,7 @@ $prefetch = 'SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\
 $counter = [string](Get-NodeRegistryRaw -Key $prefetch -Name 'BootId' -Default '')
 $started = ''
 try {
-$process = [System.Diagnostics.Process]::GetProcessById(4)
+$process = [Diagnostics.Process]::GetProcessById(4)
 $started = Get-NodeProcessStart -Process $process
 $process.Dispose()
 }
@@ -509,10 +398,10 @@ function Test-NodeElevated {
 if (-not (Test-NodeWindows)) {
 return $true
 }
-$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$identity = [Security.Principal.WindowsIdentity]::GetCurrent()
 try {
-$principal = New-Object System.Security.Principal.WindowsPrincipal($identity)
-$administrators = New-Object System.Security.Principal.SecurityIdentifier('S-1-5-32-544')
+$principal = New-Object Security.Principal.WindowsPrincipal($identity)
+$administrators = New-Object Security.Principal.SecurityIdentifier('S-1-5-32-544')
 return [bool]$principal.IsInRole($administrators)
 }
 finally {
@@ -533,7 +422,7 @@ return [bool]($active -ne $next)
 }
 
 function Read-NodeSystem {
-$free = @{}
+$free = New-NodeMap
 $volumes = Read-NodeVolumeTable
 foreach ($entry in $volumes.GetEnumerator()) {
 $free[[string]$entry.Key] = $entry.Value['free']
@@ -541,7 +430,7 @@ $free[[string]$entry.Key] = $entry.Value['free']
 $answer = @{
 machine = ''
 boot_id = (Get-NodeBootId)
-computer_name = [System.Environment]::MachineName
+computer_name = [Environment]::MachineName
 os = @{ product = ''; build = 0; revision = 0; installation_type = ''; architecture = '' }
 elevated = (Test-NodeElevated)
 user_sid = ''
@@ -554,7 +443,7 @@ machine_path = [object[]]@()
 if (-not (Test-NodeWindows)) {
 return $answer
 }
-$identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
+$identity = [Security.Principal.WindowsIdentity]::GetCurrent()
 $answer['user_sid'] = [string]$identity.User.Value
 $identity.Dispose()
 $answer['machine'] = [string](Get-NodeRegistryRaw -Key 'SOFTWARE\Microsoft\Cryptography' -Name 'MachineGuid' -Default '')
@@ -575,7 +464,7 @@ return $answer
 
 function Get-NodeMachinePath {
 $environment = 'SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
-$folders = New-Object System.Collections.ArrayList
+$folders = New-Object Collections.ArrayList
 foreach ($folder in ([string](Get-NodeRegistryRaw -Key $environment -Name 'Path' -Default '')).Split(';')) {
 if ($folder -ne '') {
 $null = $folders.Add($folder)
@@ -586,11 +475,11 @@ return , $folders.ToArray()
 
 function Find-NodeOnPath {
 param([string]$Name)
-$found = New-Object System.Collections.ArrayList
-$known = @{}
+$found = New-Object Collections.ArrayList
+$known = New-NodeMap
 $separators = [char[]]@([char]47, [char]92)
 foreach ($entry in (Get-NodeMachinePath)) {
-$folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
+$folder = [Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))
 if ($folder -notmatch '^[A-Za-z]:[\\/][^<>:"|?*\x00-\x1f]*$') {
 continue
 }
@@ -636,7 +525,7 @@ $key = [string]$entry.Key
 if ($key -ceq $Name) {
 $value = $entry.Value
 }
-elseif (-not $key.StartsWith('_ansible_', [System.StringComparison]::Ordinal)) {
+elseif (-not $key.StartsWith('_ansible_', [StringComparison]::Ordinal)) {
 throw "Unsupported parameter ${key}: the module has the option $Name alone."
 }
 }
@@ -674,17 +563,17 @@ return ConvertTo-NodeJson -Value $Answer
 }
 
 function Get-NodePrefixLength {
-param([System.Net.IPAddress]$Mask)
+param([Net.IPAddress]$Mask)
 $ones = 0
 foreach ($byte in $Mask.GetAddressBytes()) {
-$ones += [System.Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
+$ones += [Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
 }
 return [int]$ones
 }
 
 function Get-NodeAddressText {
 param([object[]]$Addresses)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($address in $Addresses) {
 if ([string]$address.AddressFamily -ceq 'InterNetwork' -and [string]$address -cne '0.0.0.0') {
 $null = $list.Add([string]$address)
@@ -694,38 +583,43 @@ return , $list.ToArray()
 }
 
 function Read-NodeAdapter {
-param([System.Net.NetworkInformation.NetworkInterface]$Interface)
+param([Net.NetworkInformation.NetworkInterface]$Interface)
 $properties = $Interface.GetIPProperties()
 [byte[]]$mac = $Interface.GetPhysicalAddress().GetAddressBytes()
 $adapter = @{
 name = [string]$Interface.Name
 description = [string]$Interface.Description
 index = 0
-mac = [System.BitConverter]::ToString($mac)
+mac = [BitConverter]::ToString($mac)
 up = [bool]([string]$Interface.OperationalStatus -ceq 'Up')
 dhcp = $null
 mtu = 0
 }
-if ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
+if ($Interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
 $own = $properties.GetIPv4Properties()
 $adapter['index'] = [int]$own.Index
 $adapter['mtu'] = [int]$own.Mtu
 $adapter['dhcp'] = [bool]$own.IsDhcpEnabled
 }
-elseif ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
+elseif ($Interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
 $own = $properties.GetIPv6Properties()
 $adapter['index'] = [int]$own.Index
 $adapter['mtu'] = [int]$own.Mtu
 }
-$addresses = New-Object System.Collections.ArrayList
+$addresses = New-Object Collections.ArrayList
+$six = New-Object Collections.ArrayList
 foreach ($unicast in $properties.UnicastAddresses) {
 if ([string]$unicast.Address.AddressFamily -ceq 'InterNetwork') {
 $prefix = Get-NodePrefixLength -Mask $unicast.IPv4Mask
 $null = $addresses.Add(@{ address = [string]$unicast.Address; prefix = $prefix })
 }
+elseif ([string]$unicast.Address.AddressFamily -ceq 'InterNetworkV6' -and -not $unicast.Address.IsIPv6LinkLocal) {
+$null = $six.Add(@{ address = [string]$unicast.Address; prefix = [int]$unicast.PrefixLength })
+}
 }
 $adapter['ipv4'] = $addresses.ToArray()
-$gateways = New-Object System.Collections.ArrayList
+$adapter['ipv6'] = $six.ToArray()
+$gateways = New-Object Collections.ArrayList
 foreach ($gateway in $properties.GatewayAddresses) {
 $null = $gateways.Add($gateway.Address)
 }
@@ -736,10 +630,10 @@ return $adapter
 
 function Get-NodeInterface {
 param([double]$PatienceS)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
-return , [System.Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
+return , [Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
 }
 catch {
 $failure = $_
@@ -747,23 +641,23 @@ if ($watch.Elapsed.TotalSeconds -ge $PatienceS) {
 throw $failure
 }
 }
-[System.Threading.Thread]::Sleep(100)
+[Threading.Thread]::Sleep(100)
 }
 }
 
 function Read-NodeAdapterList {
 param([double]$PatienceS = 10)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($interface in (Get-NodeInterface -PatienceS $PatienceS)) {
-$ip = $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
-$interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
+$ip = $interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
+$interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
 if ($ip -and [string]$interface.NetworkInterfaceType -cne 'Loopback') {
 try {
 $adapter = Read-NodeAdapter -Interface $interface
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.Net.NetworkInformation.NetworkInformationException]) {
+if ((Get-NodeException -Record $failure) -isnot [Net.NetworkInformation.NetworkInformationException]) {
 throw $failure
 }
 continue
@@ -779,7 +673,7 @@ return , $list.ToArray()
 }
 
 function Get-NodeProcessPath {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $module = $Process.MainModule
 if ($null -ne $module) {
@@ -795,8 +689,8 @@ return $null
 function Test-NodeNoProgram {
 param([string]$Path)
 try {
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Write,
+[IO.FileShare]'ReadWrite, Delete')
 $stream.Dispose()
 return $true
 }
@@ -807,11 +701,11 @@ return [bool](@(2, 3) -contains (Get-NodeErrorCode -Record $_))
 
 function Get-NodeHolder {
 param([string]$Path)
-$wanted = [System.IO.Path]::GetFullPath($Path)
-$ids = New-Object System.Collections.ArrayList
-foreach ($process in [System.Diagnostics.Process]::GetProcesses()) {
+$wanted = [IO.Path]::GetFullPath($Path)
+$ids = New-Object Collections.ArrayList
+foreach ($process in [Diagnostics.Process]::GetProcesses()) {
 $found = Get-NodeProcessPath -Process $process
-if ($null -ne $found -and [string]::Equals($found, $wanted, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($null -ne $found -and [string]::Equals($found, $wanted, [StringComparison]::OrdinalIgnoreCase)) {
 $null = $ids.Add([int]$process.Id)
 }
 $process.Dispose()
@@ -824,7 +718,7 @@ return , $ids.ToArray()
 }
 
 function Get-NodeProcessStart {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $started = $Process.StartTime
 if ($null -ne $started) {
@@ -839,8 +733,8 @@ return ''
 
 function Read-NodeProcessList {
 param([object[]]$Names)
-$list = New-Object System.Collections.ArrayList
-foreach ($process in @([System.Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
+$list = New-Object Collections.ArrayList
+foreach ($process in @([Diagnostics.Process]::GetProcesses() | Sort-Object -Property Id)) {
 $name = [string]$process.ProcessName
 if (Test-NodeWindows) {
 $name = $name + '.exe'
@@ -860,7 +754,7 @@ return , $list.ToArray()
 
 function New-NodeHashCache {
 param([string]$StateDir)
-$cache = @{ path = ''; entries = @{}; changed = $false }
+$cache = @{ path = ''; entries = (New-NodeMap); changed = $false }
 if ($StateDir -eq '') {
 return $cache
 }
@@ -872,7 +766,7 @@ if ((Test-NodeWindows) -and @('S-1-5-18', 'S-1-5-32-544') -notcontains (Get-Node
 return $cache
 }
 $cache['path'] = Join-NodePath -Folder $StateDir -Name 'hashes.json'
-if ([System.IO.File]::Exists($cache['path'])) {
+if ([IO.File]::Exists($cache['path'])) {
 $known = ConvertFrom-NodeJson -Text (Read-NodeText -Path $cache['path'])
 foreach ($entry in $known.GetEnumerator()) {
 $cache['entries'][[string]$entry.Key] = $entry.Value
@@ -880,7 +774,7 @@ $cache['entries'][[string]$entry.Key] = $entry.Value
 }
 }
 catch {
-$cache['entries'] = @{}
+$cache['entries'] = New-NodeMap
 }
 return $cache
 }
@@ -891,7 +785,7 @@ if (-not $Cache['changed'] -or $Cache['path'] -eq '') {
 return
 }
 try {
-Write-NodeJsonFile -Path $Cache['path'] -Value $Cache['entries']
+$null = [IO.File]::WriteAllText($Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
 }
 catch {
 $null = $_
@@ -899,7 +793,7 @@ $null = $_
 }
 
 function Get-NodeCachedHash {
-param([hashtable]$Cache, [System.IO.FileInfo]$Item, [bool]$Fresh)
+param([hashtable]$Cache, [IO.FileInfo]$Item, [bool]$Fresh)
 $key = $Item.FullName.ToLowerInvariant()
 $written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
 $id = Get-NodeTime -Moment $Item.CreationTimeUtc
@@ -919,14 +813,33 @@ $Cache['changed'] = $true
 return $hash
 }
 
+function Read-NodeInside {
+param([string]$Folder, [object[]]$Endings)
+$found = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
+foreach ($path in [IO.Directory]::GetFiles($Folder)) {
+if ($Endings -notcontains [IO.Path]::GetExtension($path)) {
+continue
+}
+$sddl = 'link'
+$whole = Get-NodeLongPath -Path $path
+if ((Get-NodeFileKind -Path $whole) -cne 'link') {
+$sddl = Get-NodeSddl -Path $whole
+}
+if ($null -ne $sddl -and $sddl -cnotmatch '^O:(BA|SY)D:(AI)?(\(A;ID;[^)]*\))*$') {
+$found[[string][IO.Path]::GetFileName($path)] = [string]$sddl
+}
+}
+return $found
+}
+
 function Read-NodeFile {
 param([object]$Query, [hashtable]$Cache)
-$path = [string]$Query['path']
+$path = Get-NodeLongPath -Path ([string]$Query['path'])
 $kind = Get-NodeFileKind -Path $path
 if ($kind -ceq 'absent') {
 return @{ exists = $false }
 }
-$item = New-Object System.IO.FileInfo($path)
+$item = New-Object IO.FileInfo($path)
 $answer = @{ exists = $true; kind = $kind; size = 0; written = (Get-NodeTime -Moment $item.LastWriteTimeUtc) }
 if ($kind -ceq 'file') {
 $answer['size'] = $item.Length
@@ -935,7 +848,7 @@ $fresh = [bool](Get-NodeArgument -Map $Query -Name 'fresh' -Default $false)
 $answer['sha256'] = Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $fresh
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'version' -Default $false)) {
-$version = [System.Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
+$version = [Diagnostics.FileVersionInfo]::GetVersionInfo($path).FileVersion
 $answer['version'] = $null
 if (-not [string]::IsNullOrEmpty($version)) {
 $answer['version'] = $version.Trim()
@@ -945,31 +858,35 @@ $limit = [int64](Get-NodeArgument -Map $Query -Name 'content_limit' -Default 0)
 if ($limit -gt 0) {
 $answer['content'] = $null
 if ($item.Length -le $limit) {
-$answer['content'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $path))
+$answer['content'] = [Convert]::ToBase64String((Read-NodeBytes -Path $path))
 }
 }
 $beginning = [int](Get-NodeArgument -Map $Query -Name 'head' -Default 0)
 if ($beginning -gt 0) {
-$answer['head'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $beginning))
+$answer['head'] = [Convert]::ToBase64String((Read-NodePart -Path $path -Count $beginning))
 }
 $end = [int](Get-NodeArgument -Map $Query -Name 'tail' -Default 0)
 if ($end -gt 0) {
-$answer['tail'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
+$answer['tail'] = [Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
-$answer['holders'] = Get-NodeHolder -Path $path
+$answer['holders'] = Get-NodeHolder -Path ([string]$Query['path'])
 }
 }
 if ([bool](Get-NodeArgument -Map $Query -Name 'sddl' -Default $false)) {
 $answer['sddl'] = Get-NodeSddl -Path $path
 }
+$endings = Get-NodeArgumentList -Map $Query -Name 'inside'
+if ($kind -ceq 'directory' -and $endings.Length -gt 0) {
+$answer['inside'] = Read-NodeInside -Folder $path -Endings $endings
+}
 if ($kind -ceq 'directory' -and [bool](Get-NodeArgument -Map $Query -Name 'entries' -Default $false)) {
-$names = New-Object System.Collections.ArrayList
-foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($path)) {
-$null = $names.Add([System.IO.Path]::GetFileName($entry))
+$names = New-Object Collections.ArrayList
+foreach ($entry in [IO.Directory]::GetFileSystemEntries($path)) {
+$null = $names.Add([IO.Path]::GetFileName($entry))
 }
 [string[]]$sorted = $names.ToArray()
-[System.Array]::Sort($sorted, [System.StringComparer]::OrdinalIgnoreCase)
+[Array]::Sort($sorted, [StringComparer]::OrdinalIgnoreCase)
 $answer['entries'] = [object[]]@($sorted)
 }
 return $answer
@@ -977,9 +894,9 @@ return $answer
 
 function Read-NodeOnPath {
 param([string]$Name, [hashtable]$Cache)
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 foreach ($path in (Find-NodeOnPath -Name $Name)) {
-$item = New-Object System.IO.FileInfo([string]$path)
+$item = New-Object IO.FileInfo([string]$path)
 $null = $found.Add(@{ path = [string]$path; sha256 = (Get-NodeCachedHash -Cache $Cache -Item $item -Fresh $false) })
 }
 return , $found.ToArray()
@@ -989,7 +906,7 @@ function Find-NodePipe {
 param([string]$Name)
 $torn = 0
 try {
-$list = [System.IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
+$list = [IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
 while ($torn -lt 100) {
 try {
 if (-not $list.MoveNext()) {
@@ -1000,7 +917,7 @@ catch {
 $torn++
 continue
 }
-if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [StringComparison]::OrdinalIgnoreCase)) {
 return $true
 }
 }
@@ -1018,7 +935,7 @@ function Test-NodePipe {
 param([string]$Name)
 $short = $Name
 foreach ($prefix in @('\\.\pipe\', 'npipe:////./pipe/', '//./pipe/')) {
-if ($short.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($short.StartsWith($prefix, [StringComparison]::OrdinalIgnoreCase)) {
 $short = $short.Substring($prefix.Length)
 }
 }
@@ -1026,13 +943,13 @@ $seen = Find-NodePipe -Name $short
 if ($null -ne $seen) {
 return [bool]$seen
 }
-$client = New-Object System.IO.Pipes.NamedPipeClientStream('.', $short, [System.IO.Pipes.PipeDirection]::InOut)
+$client = New-Object IO.Pipes.NamedPipeClientStream('.', $short, [IO.Pipes.PipeDirection]::InOut)
 try {
 $client.Connect(200)
 return $true
 }
 catch {
-return [bool]((Get-NodeException -Record $_) -is [System.UnauthorizedAccessException])
+return [bool]((Get-NodeException -Record $_) -is [UnauthorizedAccessException])
 }
 finally {
 $client.Dispose()
@@ -1045,15 +962,15 @@ if ($PSVersionTable.PSVersion.Major -lt 6) {
 Add-Type -AssemblyName System.Net.Http
 }
 Set-NodeTls
-$handler = New-Object System.Net.Http.HttpClientHandler
+$handler = New-Object Net.Http.HttpClientHandler
 $handler.UseProxy = $false
 $handler.AllowAutoRedirect = $false
-$client = New-Object System.Net.Http.HttpClient($handler)
+$client = New-Object Net.Http.HttpClient($handler)
 $response = $null
 try {
 $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
 $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-$headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$headers = $client.GetAsync([uri]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
 $response = $headers.GetAwaiter().GetResult()
 $opening = $response.Content.ReadAsStreamAsync()
 $stream = $opening.GetAwaiter().GetResult()
@@ -1070,11 +987,11 @@ break
 }
 $filled += $count
 }
-return @{ status = [int]$response.StatusCode; body = [System.Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
+return @{ status = [int]$response.StatusCode; body = [Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -is [System.OperationCanceledException]) {
+if ((Get-NodeException -Record $failure) -is [OperationCanceledException]) {
 return @{ status = 0; error = "$Url gave no answer within $TimeoutMs ms." }
 }
 return @{ status = 0; error = (Get-NodeErrorText -Record $failure) }
@@ -1122,14 +1039,14 @@ return @{ exists = $true; enabled = [bool]$task.Enabled; state = $words[[int]$ta
 function Read-NodeCertificate {
 param([string]$Path)
 try {
-$text = Read-NodeText -Path $Path
+$text = Read-NodeText -Path (Get-NodeLongPath -Path $Path)
 }
 catch {
 $failure = $_
 if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
 return @{ exists = $false }
 }
-if ([System.IO.Directory]::Exists($Path)) {
+if ([IO.Directory]::Exists($Path)) {
 throw "$Path is a folder, not a PEM file."
 }
 throw $failure
@@ -1139,8 +1056,8 @@ if (-not $block.Success) {
 throw "$Path holds no certificate: there is no PEM block BEGIN CERTIFICATE."
 }
 try {
-[byte[]]$bytes = [System.Convert]::FromBase64String($block.Groups[1].Value)
-$certificate = New-Object System.Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
+[byte[]]$bytes = [Convert]::FromBase64String($block.Groups[1].Value)
+$certificate = New-Object Security.Cryptography.X509Certificates.X509Certificate2(, $bytes)
 }
 catch {
 throw "The certificate in $Path is damaged: $(Get-NodeErrorText -Record $_)"
@@ -1224,7 +1141,7 @@ return ''
 
 function Read-NodeQueryList {
 param([object[]]$Queries, [string]$StateDir, [object]$Hns, [bool]$KeepHashes = $true)
-$parts = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+$parts = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 $cache = New-NodeHashCache -StateDir $StateDir
 foreach ($query in $Queries) {
 $key = [string](Get-NodeArgument -Map $query -Name 'key' -Default '')
@@ -1254,7 +1171,7 @@ return $parts
 function Split-NodeRegistryPath {
 param([string]$Path)
 foreach ($prefix in @('HKLM\', 'HKEY_LOCAL_MACHINE\', 'HKLM:\')) {
-if ($Path.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
+if ($Path.StartsWith($prefix, [StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
 return [string]$Path.Substring($prefix.Length).TrimEnd('\')
 }
 }
@@ -1299,7 +1216,7 @@ return $true
 
 function ConvertTo-NodeUnsigned {
 param([object]$Value)
-return [int64][System.BitConverter]::ToUInt32([System.BitConverter]::GetBytes([int]$Value), 0)
+return [int64][BitConverter]::ToUInt32([BitConverter]::GetBytes([int]$Value), 0)
 }
 
 function Read-NodeRegistryValue {
@@ -1319,11 +1236,11 @@ if ($kind -ceq 'DWord' -and $raw -is [int]) {
 return @{ type = 'dword'; value = (ConvertTo-NodeUnsigned -Value $raw) }
 }
 if ($kind -ceq 'QWord' -and $raw -is [int64]) {
-$unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
-return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
+$unsigned = [BitConverter]::ToUInt64([BitConverter]::GetBytes([int64]$raw), 0)
+return @{ type = 'qword'; value = $unsigned.ToString() }
 }
 if ($raw -is [byte[]]) {
-return @{ type = 'binary'; value = [System.BitConverter]::ToString($raw).Replace('-', '').ToLowerInvariant() }
+return @{ type = 'binary'; value = [BitConverter]::ToString([byte[]]$raw).Replace('-', '').ToLowerInvariant() }
 }
 return @{ type = 'binary'; value = '' }
 }
@@ -1331,7 +1248,7 @@ return @{ type = 'binary'; value = '' }
 function Test-NodeContaining {
 param([object]$Value, [object[]]$Texts)
 foreach ($text in $Texts) {
-if (([string]$Value).IndexOf([string]$text, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
+if (([string]$Value).IndexOf([string]$text, [StringComparison]::OrdinalIgnoreCase) -ge 0) {
 return $true
 }
 }
@@ -1340,7 +1257,7 @@ return $false
 
 function Read-NodeRegistryValueTable {
 param([object]$Opened, [object[]]$Containing = @())
-$values = @{}
+$values = New-NodeMap
 foreach ($name in [string[]]$Opened.GetValueNames()) {
 $value = Read-NodeRegistryValue -Opened $Opened -Name $name
 if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
@@ -1359,7 +1276,7 @@ $child = $Opened.OpenSubKey($name)
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.Security.SecurityException]) {
+if ((Get-NodeException -Record $failure) -isnot [Security.SecurityException]) {
 throw $failure
 }
 }
@@ -1383,7 +1300,7 @@ if ($null -eq $opened) {
 if ($Single) {
 return @{ exists = $false }
 }
-return @{ exists = $false; values = @{}; keys = [object[]]@() }
+return @{ exists = $false; values = (New-NodeMap); keys = [object[]]@() }
 }
 try {
 $names = [string[]]$opened.GetValueNames()
@@ -1396,10 +1313,10 @@ $answer['exists'] = $true
 return $answer
 }
 $keys = [string[]]$opened.GetSubKeyNames()
-[System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
+[Array]::Sort($keys, [StringComparer]::OrdinalIgnoreCase)
 $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
 if ($Tree) {
-$answer['tree'] = @{}
+$answer['tree'] = New-NodeMap
 Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
 }
 return $answer
@@ -1410,37 +1327,15 @@ $opened.Dispose()
 }
 
 function Test-NodeWindows {
-return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
-}
-
-function Get-NodeSection {
-param([string]$Sddl)
-$descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
-$sections = [System.Security.AccessControl.AccessControlSections]::None
-if ($null -ne $descriptor.Owner) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
-}
-if ($null -ne $descriptor.Group) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
-}
-if ($null -ne $descriptor.DiscretionaryAcl) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
-}
-return [System.Security.AccessControl.AccessControlSections]$sections
-}
-
-function Get-NodeSectionButOwner {
-param([string]$Sddl)
-$owner = [System.Security.AccessControl.AccessControlSections]::Owner
-return [System.Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
+return [bool]([IO.Path]::DirectorySeparatorChar -eq '\')
 }
 
 function Get-NodeSecurity {
-param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
-if ([System.IO.Directory]::Exists($Path)) {
-return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
+param([string]$Path, [Security.AccessControl.AccessControlSections]$Sections)
+if ([IO.Directory]::Exists($Path)) {
+return New-Object Security.AccessControl.DirectorySecurity($Path, $Sections)
 }
-return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
+return New-Object Security.AccessControl.FileSecurity($Path, $Sections)
 }
 
 function Get-NodeSddl {
@@ -1448,112 +1343,15 @@ param([string]$Path)
 if (-not (Test-NodeWindows)) {
 return $null
 }
-$sections = [System.Security.AccessControl.AccessControlSections]'Owner, Access'
+$sections = [Security.AccessControl.AccessControlSections]'Owner, Access'
 $security = Get-NodeSecurity -Path $Path -Sections $sections
 return [string]$security.GetSecurityDescriptorSddlForm($sections)
 }
 
 function Get-NodeOwner {
 param([string]$Path)
-$security = Get-NodeSecurity -Path $Path -Sections ([System.Security.AccessControl.AccessControlSections]::Owner)
-return [string]$security.GetOwner([System.Security.Principal.SecurityIdentifier]).Value
-}
-
-function ConvertTo-NodeSecurity {
-param([string]$Sddl, [bool]$IsFolder, [System.Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
-if ($IsFolder) {
-$security = New-Object System.Security.AccessControl.DirectorySecurity
-}
-else {
-$security = New-Object System.Security.AccessControl.FileSecurity
-}
-$security.SetSecurityDescriptorSddlForm($Sddl, $Sections)
-return $security
-}
-
-function Test-NodeSddl {
-param([string]$Path, [string]$Sddl)
-if (-not (Test-NodeWindows)) {
-return $true
-}
-$sections = Get-NodeSection -Sddl $Sddl
-$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
-$present = Get-NodeSecurity -Path $Path -Sections $sections
-return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
-}
-
-function Set-NodeOwner {
-param([string]$Path, [string]$Sid)
-$quoted = $Path
-if ($Path.EndsWith('\')) {
-$quoted = $Path + '\'
-}
-$info = New-Object System.Diagnostics.ProcessStartInfo
-$info.FileName = [System.Environment]::GetFolderPath('System') + '\icacls.exe'
-$info.Arguments = '"' + $quoted + '" /setowner *' + $Sid + ' /L /Q'
-$info.UseShellExecute = $false
-$info.CreateNoWindow = $true
-$info.RedirectStandardInput = $true
-$info.RedirectStandardOutput = $true
-$info.RedirectStandardError = $true
-$process = New-Object System.Diagnostics.Process
-$process.StartInfo = $info
-try {
-$null = $process.Start()
-$process.StandardInput.Close()
-$null = $process.StandardOutput.ReadToEndAsync()
-$null = $process.StandardError.ReadToEndAsync()
-if (-not $process.WaitForExit(60000)) {
-$process.Kill()
-throw "icacls.exe has not made $Sid the owner of $Path within 60 s."
-}
-if ($process.ExitCode -ne 0) {
-throw "icacls.exe could not make $Sid the owner of ${Path}: exit code $($process.ExitCode)."
-}
-}
-finally {
-$process.Dispose()
-}
-}
-
-function Write-NodeSecurity {
-param([string]$Path, [string]$Sddl, [System.Security.AccessControl.AccessControlSections]$Sections)
-$isFolder = [System.IO.Directory]::Exists($Path)
-$item = New-Object System.IO.FileInfo($Path)
-if ($isFolder) {
-$item = New-Object System.IO.DirectoryInfo($Path)
-}
-$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder -Sections $Sections
-if ($PSVersionTable.PSVersion.Major -ge 6) {
-[System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
-}
-else {
-$item.SetAccessControl($wanted)
-}
-}
-
-function Set-NodeSddl {
-param([string]$Path, [string]$Sddl)
-if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
-return
-}
-$owner = (New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
-try {
-Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections (Get-NodeSection -Sddl $Sddl)
-return
-}
-catch {
-$failure = $_
-$exception = Get-NodeException -Record $failure
-if ($null -eq $owner -or ($exception -isnot [System.InvalidOperationException] -and $exception -isnot [System.UnauthorizedAccessException])) {
-throw $failure
-}
-}
-$rest = Get-NodeSectionButOwner -Sddl $Sddl
-if ($rest -ne [System.Security.AccessControl.AccessControlSections]::None) {
-Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections $rest
-}
-Set-NodeOwner -Path $Path -Sid ([string]$owner.Value)
+$security = Get-NodeSecurity -Path $Path -Sections ([Security.AccessControl.AccessControlSections]::Owner)
+return [string]$security.GetOwner([Security.Principal.SecurityIdentifier]).Value
 }
 
 function Import-NodeServiceAssembly {
@@ -1577,7 +1375,7 @@ return [string]$states[[string]$Status]
 function Get-NodeServiceState {
 param([string]$Name)
 Import-NodeServiceAssembly
-$controller = New-Object System.ServiceProcess.ServiceController
+$controller = New-Object ServiceProcess.ServiceController
 try {
 $controller.ServiceName = $Name
 $controller.Refresh()
@@ -1598,8 +1396,8 @@ $controller.Dispose()
 
 function Get-NodeServiceStateTable {
 Import-NodeServiceAssembly
-$table = @{}
-foreach ($controller in [System.ServiceProcess.ServiceController]::GetServices()) {
+$table = New-NodeMap
+foreach ($controller in [ServiceProcess.ServiceController]::GetServices()) {
 $table[[string]$controller.ServiceName] = ConvertTo-NodeServiceState -Status $controller.Status
 $controller.Dispose()
 }
@@ -1608,13 +1406,13 @@ return $table
 
 function Get-NodeServiceProcessTable {
 param([object[]]$Names)
-$table = @{}
+$table = New-NodeMap
 if ($Names.Length -eq 0) {
 return $table
 }
 $query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service'
 if ($Names.Length -le 16) {
-$clauses = New-Object System.Collections.ArrayList
+$clauses = New-Object Collections.ArrayList
 foreach ($name in $Names) {
 $escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
 $null = $clauses.Add("Name='$escaped'")
@@ -1642,11 +1440,11 @@ if ($null -eq $Bytes -or $Bytes.Length -lt 20) {
 return $null
 }
 $kinds = @('none', 'restart', 'reboot', 'run')
-$count = [int64][System.BitConverter]::ToUInt32($Bytes, 12)
-$actions = New-Object System.Collections.ArrayList
+$count = [int64][BitConverter]::ToUInt32($Bytes, 12)
+$actions = New-Object Collections.ArrayList
 for ($index = 0; $index -lt $count -and (28 + 8 * $index) -le $Bytes.Length; $index++) {
-$kind = [int64][System.BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
-$delay = [int64][System.BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
+$kind = [int64][BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
+$delay = [int64][BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
 $word = 'none'
 if ($kind -lt 4) {
 $word = $kinds[$kind]
@@ -1654,7 +1452,7 @@ $word = $kinds[$kind]
 $null = $actions.Add([object[]]@($word, $delay))
 }
 return @{
-reset_s = [int64][System.BitConverter]::ToUInt32($Bytes, 0)
+reset_s = [int64][BitConverter]::ToUInt32($Bytes, 0)
 actions = $actions.ToArray()
 non_crash = $NonCrash
 }
@@ -1662,16 +1460,16 @@ non_crash = $NonCrash
 
 function Get-NodeServiceProgram {
 param([string]$ImagePath)
-$text = [System.Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
-$windows = [System.Environment]::GetFolderPath('Windows')
-if ($text.StartsWith('"', [System.StringComparison]::Ordinal)) {
+$text = [Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
+$windows = [Environment]::GetFolderPath('Windows')
+if ($text.StartsWith('"', [StringComparison]::Ordinal)) {
 $end = $text.IndexOf('"', 1)
 if ($end -gt 0) {
 $text = $text.Substring(1, $end - 1)
 }
 }
 else {
-$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [System.Text.RegularExpressions.RegexOptions]::IgnoreCase)
+$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [Text.RegularExpressions.RegexOptions]::IgnoreCase)
 if ($found.Success) {
 $text = $found.Value
 }
@@ -1679,13 +1477,13 @@ else {
 $text = ($text -split '\s', 2)[0]
 }
 }
-if ($text.StartsWith('\??\', [System.StringComparison]::Ordinal)) {
+if ($text.StartsWith('\??\', [StringComparison]::Ordinal)) {
 $text = $text.Substring(4)
 }
-if ($text.StartsWith('\SystemRoot\', [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($text.StartsWith('\SystemRoot\', [StringComparison]::OrdinalIgnoreCase)) {
 $text = $windows + $text.Substring(11)
 }
-elseif ($text.StartsWith('System32\', [System.StringComparison]::OrdinalIgnoreCase)) {
+elseif ($text.StartsWith('System32\', [StringComparison]::OrdinalIgnoreCase)) {
 $text = $windows + '\' + $text
 }
 return [string]$text
@@ -1696,9 +1494,9 @@ param([string]$ImagePath)
 if ($ImagePath -eq '') {
 return $true
 }
-$windows = [System.Environment]::GetFolderPath('Windows') + '\'
+$windows = [Environment]::GetFolderPath('Windows') + '\'
 $program = Get-NodeServiceProgram -ImagePath $ImagePath
-return [bool]$program.StartsWith($windows, [System.StringComparison]::OrdinalIgnoreCase)
+return [bool]$program.StartsWith($windows, [StringComparison]::OrdinalIgnoreCase)
 }
 
 function Get-NodeNssm {
@@ -1712,7 +1510,7 @@ $names = [string[]]$opened.GetValueNames()
 if ($names -notcontains 'Application') {
 return $null
 }
-$values = @{}
+$values = New-NodeMap
 foreach ($name in $names) {
 $entry = Read-NodeRegistryValue -Opened $opened -Name $name
 $values[$name] = $entry['value']
@@ -1798,8 +1596,8 @@ return $service
 
 function Find-NodeServiceName {
 param([object[]]$Names)
-$all = New-Object System.Collections.ArrayList
-$chosen = @{}
+$all = New-Object Collections.ArrayList
+$chosen = New-NodeMap
 $root = Open-NodeRegistryKey -Key 'SYSTEM\CurrentControlSet\Services'
 try {
 foreach ($name in $root.GetSubKeyNames()) {
@@ -1844,7 +1642,7 @@ $grown = $true
 }
 }
 }
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 foreach ($service in $all.ToArray()) {
 if ($chosen.ContainsKey($service['name'])) {
 $null = $found.Add($service['name'])
@@ -1858,7 +1656,7 @@ param([object[]]$Names)
 $wanted = Find-NodeServiceName -Names $Names
 $states = Get-NodeServiceStateTable
 $processes = Get-NodeServiceProcessTable -Names $wanted
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($name in $wanted) {
 try {
 $service = Read-NodeServiceKey -Name $name
@@ -1897,7 +1695,7 @@ return [string]($name + 'sha256:' + (Get-NodeTextHash -Text $value).Substring(0,
 
 function Get-NodeFingerprintList {
 param([object[]]$Entries)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($entry in $Entries) {
 $null = $list.Add((Get-NodeFingerprint -Entry ([string]$entry)))
 }
@@ -1919,7 +1717,7 @@ $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$nam
 
 function Read-NodeRequest {
 param([string]$Text)
-if ([System.Environment]::Is64BitOperatingSystem -and -not [System.Environment]::Is64BitProcess) {
+if ([Environment]::Is64BitOperatingSystem -and -not [Environment]::Is64BitProcess) {
 throw 'This is a 32-bit PowerShell on a 64-bit Windows, which sees another System32 and another registry; use the 64-bit one.'
 }
 try {
@@ -1954,4 +1752,4 @@ $answer['parts'] = Read-NodeQueryList -Queries $queries -StateDir $stateDir -Hns
 catch {
 $answer = New-NodeFailure -Sent $complex_args -Record $_
 }
-[System.Console]::Out.WriteLine((ConvertTo-NodeAnswer -Sent $complex_args -Answer $answer -Name 'request' -Shown $text))
+[Console]::Out.WriteLine((ConvertTo-NodeAnswer -Sent $complex_args -Answer $answer -Name 'request' -Shown $text))

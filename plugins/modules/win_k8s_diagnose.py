@@ -198,6 +198,11 @@ counts:
   returned: always
   type: dict
   sample: {errors: 1, warnings: 0, notes: 5}
+looked_at:
+  description: What was looked at, with the releases that run, and how many checks were made.
+  returned: always
+  type: str
+  sample: "Looked at containerd 2.3.7, kubelet 1.37.1, the network: 131 checks."
 host:
   description: The inventory's name of the node.
   returned: always

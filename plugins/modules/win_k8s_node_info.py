@@ -99,6 +99,12 @@ plan:
     steps:
       description: For each role that would change something, the sentences of its steps.
       type: dict
+    unpinned:
+      description:
+        - Programs that would be downloaded, and for which nothing vouches but the server that they come from. The
+          collection has no sum of them, and the sum file lies beside them.
+      type: list
+      elements: str
 winkube:
   description: How it was read.
   returned: always

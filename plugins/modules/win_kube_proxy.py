@@ -17,6 +17,8 @@ description:
     host-local reserves one, and the command line gets what it answered.
   - Needs its kubeconfig on the node (C(node.kube_proxy_kubeconfig)), which the role join writes, and for overlay what
     flanneld has written.
+  - The Windows firewall gets a rule (C(winkube-kube-proxy)) for its port 10256 and the healthCheckNodePorts. A load
+    balancer that gets no answer there counts the node as dead. It is also made where kube-proxy is the cluster's.
   - It is restarted only if the program, the command line or the environment change. If it then does not answer on its
     healthz port, the change is rolled back.
 extends_documentation_fragment:

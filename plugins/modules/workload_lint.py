@@ -119,6 +119,12 @@ options:
     type: str
     choices: [error, warning, info, never]
     default: error
+  strict:
+    description: Show each finding of hygiene (C(missing-memory-limit), C(missing-cpu-request), C(missing-os-name),
+      C(unequal-memory-request)) in the message and in O(report), as C(--strict) of the command does; otherwise one
+      line counts them. The result has all of them, and so has O(report_format=json).
+    type: bool
+    default: false
   fix:
     description:
       - Change in the files of O(paths) what is safe. Fields without effect on Windows go; C(os.name),
@@ -132,7 +138,7 @@ options:
   report_format:
     description: Form of O(report).
     type: str
-    choices: [text, json, sarif, github]
+    choices: [text, line, json, junit, sarif, github]
     default: json
 attributes:
   check_mode:

@@ -10,6 +10,8 @@ param([string]$StateDir = '')
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+# What is matched and sorted depends on no language.
+[System.Threading.Thread]::CurrentThread.CurrentCulture = [System.Globalization.CultureInfo]::InvariantCulture
 $ProgressPreference = 'SilentlyContinue'
 try {
     # Windows PowerShell begins the input of every program it starts with the mark of this encoding, if that has one.

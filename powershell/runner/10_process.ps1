@@ -143,6 +143,35 @@ function ConvertFrom-NodeOutput {
     return Hide-NodeText -Text ($text.TrimStart([char]0xFEFF)) -Secrets $Secrets
 }
 
+function Merge-NodeTwinName {
+    <#
+    .SYNOPSIS
+    Of names of this process's environment that differ in case alone, as Path and PATH may where a shell of Unix stands between, one stays,
+    with the value that counts.
+
+    .NOTES
+    Windows looks names up in any case and takes the first. .NET Framework throws for the second when EnvironmentVariables of a
+    ProcessStartInfo is asked for. Source: referencesource, System services/monitoring/system/diagnosticts/ProcessStartInfo.cs;
+    mscorlib environment.cs, GetEnvironmentVariables, which lists both.
+    #>
+    if (-not (Test-NodeWindows)) {
+        return
+    }
+    $known = New-NodeMap
+    foreach ($entry in [System.Environment]::GetEnvironmentVariables().GetEnumerator()) {
+        $name = [string]$entry.Key
+        if ($known.ContainsKey($name)) {
+            $value = [System.Environment]::GetEnvironmentVariable($name)
+            # Each call takes one of them away.
+            for ($count = 0; $count -lt 10 -and $null -ne [System.Environment]::GetEnvironmentVariable($name); $count++) {
+                $null = [System.Environment]::SetEnvironmentVariable($name, [NullString]::Value)
+            }
+            $null = [System.Environment]::SetEnvironmentVariable($name, $value)
+        }
+        $known[$name] = $true
+    }
+}
+
 function Stop-NodeProcessTree {
     <# .SYNOPSIS Ends a process and all that it has started; Kill() of Windows PowerShell spares the children. #>
     param([System.Diagnostics.Process]$Process)
@@ -208,8 +237,15 @@ function Invoke-NodeProgram {
         }
     }
     if ($null -ne $Environment) {
+        Merge-NodeTwinName
+        $given = New-NodeMap
         foreach ($entry in $Environment.GetEnumerator()) {
-            $info.EnvironmentVariables[[string]$entry.Key] = [string]$entry.Value
+            $name = [string]$entry.Key
+            if ((Test-NodeWindows) -and $given.ContainsKey($name)) {
+                throw "The environment names $name and $($given[$name]), which are one variable on Windows: name it once."
+            }
+            $given[$name] = $name
+            $info.EnvironmentVariables[$name] = [string]$entry.Value
         }
     }
     $process = New-Object System.Diagnostics.Process

@@ -29,25 +29,6 @@ function Get-NodeFullPath {
     return [string]$full.TrimEnd([char[]]@([char]47, [char]92))
 }
 
-function Get-NodeLongPath {
-    <#
-    .SYNOPSIS
-    A whole path as Windows takes it whatever its length: \\?\ in front, from 240 characters on.
-
-    .NOTES
-    Windows ends names without that mark at 260 characters, 248 for a folder, unless the machine allows more, and says of a longer one
-    that it does not exist. .NET puts the mark there by itself, .NET Framework (Windows PowerShell 5.1) does not.
-    Source: Microsoft, "Maximum Path Length Limitation"; dotnet/runtime PathInternal.Windows.cs, EnsureExtendedPrefixIfNeeded; that
-    Windows PowerShell takes the mark: PowerShell/PowerShell#13168.
-    #>
-    param([string]$Path)
-
-    if (-not (Test-NodeWindows) -or $Path.Length -lt 240 -or $Path -notmatch '^[A-Za-z]:\\') {
-        return $Path
-    }
-    return '\\?\' + $Path
-}
-
 function Update-NodeInheritance {
     <#
     .SYNOPSIS

@@ -242,13 +242,21 @@ function Invoke-NodeOpMove {
     $from = Get-NodeFullPath -Path ([string]$Arguments['from'])
     $to = Get-NodeFullPath -Path ([string]$Arguments['to'])
     $between = $to + '.winkube-new'
+    $length = [System.Math]::Max([int]$from.Length, [int]$between.Length)
+    $between = Get-NodeLongPath -Path $between -Length $length
     if ((Test-NodeWindows) -and [string]::Equals($from, $to, [System.StringComparison]::OrdinalIgnoreCase)) {
-        return @{ changed = (Rename-NodeCase -Path $to -Between $between) }
+        return @{ changed = (Rename-NodeCase -Path (Get-NodeLongPath -Path $to -Length $length) -Between $between) }
     }
-    $there = (Get-NodeFileKind -Path $from) -cne 'absent'
-    $taken = (Get-NodeFileKind -Path $to) -cne 'absent'
+    $isAcross = [System.IO.Path]::GetPathRoot($from) -ne [System.IO.Path]::GetPathRoot($to)
     $folder = [System.IO.Path]::GetDirectoryName($to)
     $stays = [string]::Equals([System.IO.Path]::GetDirectoryName($from), $folder, [System.StringComparison]::OrdinalIgnoreCase)
+    # Only now: with the mark in front of one of them they would be compared wrongly.
+    $from = Get-NodeLongPath -Path $from -Length $length
+    $to = Get-NodeLongPath -Path $to -Length $length
+    # By its own length: where that is a drive's root, the mark would make a device of it.
+    $folder = Get-NodeLongPath -Path $folder
+    $there = (Get-NodeFileKind -Path $from) -cne 'absent'
+    $taken = (Get-NodeFileKind -Path $to) -cne 'absent'
     if (-not $there) {
         if ($taken) {
             if (-not $stays) {
@@ -259,7 +267,6 @@ function Invoke-NodeOpMove {
         }
         throw "$from does not exist, and neither does $to."
     }
-    $isAcross = [System.IO.Path]::GetPathRoot($from) -ne [System.IO.Path]::GetPathRoot($to)
     if ($taken -and $isAcross -and (Test-NodeSameFile -Left $from -Right $to)) {
         # The power went when it had been copied, and not yet deleted.
         $null = Remove-NodeEntry -Path $from -Kind 'file' -InUseOk $false
@@ -312,8 +319,14 @@ function Remove-NodeEmptyFolder {
 }
 
 function Remove-NodeEntry {
-    <# .SYNOPSIS Deletes one file, link or empty folder. Returns whether it stays, which only InUseOk allows. #>
-    param([string]$Path, [string]$Kind, [bool]$InUseOk)
+    <#
+    .SYNOPSIS
+    Deletes one file, link or empty folder. Returns whether it stays, which only InUseOk allows. Budget is {ms}: how long all entries
+    together may be waited for.
+    #>
+    param([string]$Path, [string]$Kind, [bool]$InUseOk, [hashtable]$Budget = @{ ms = 5000 })
+
+    $waiting = [System.Diagnostics.Stopwatch]::StartNew()
 
     $block = {
         if ($Kind -cne 'link') {
@@ -327,25 +340,33 @@ function Remove-NodeEntry {
         }
     }
     try {
-        Invoke-NodeRetry -Block $block
+        Invoke-NodeRetry -Block $block -WaitMs ([System.Math]::Min(5000, [int]$Budget['ms']))
     }
     catch {
         $failure = $_
         if ((Get-NodeFileKind -Path $Path) -ceq 'absent') {
             return $false
         }
-        if ($InUseOk -and @(5, 32, 33) -contains (Get-NodeErrorCode -Record $failure)) {
+        # 145: something in it is deleted, and stays as long as somebody has it open.
+        if ($InUseOk -and @(5, 32, 33, 145) -contains (Get-NodeErrorCode -Record $failure)) {
             return $true
         }
         throw $failure
+    }
+    finally {
+        # Less is no waiting: it was deleted at once.
+        if ($waiting.ElapsedMilliseconds -ge 200) {
+            $Budget['ms'] = [int]($Budget['ms'] - $waiting.ElapsedMilliseconds)
+        }
     }
     return $false
 }
 
 function Remove-NodeTree {
     <# .SYNOPSIS Deletes a folder and all in it; a reparse point is itself deleted and never followed. Returns whether any of it stays. #>
-    param([string]$Path, [bool]$InUseOk)
+    param([string]$Path, [bool]$InUseOk, [hashtable]$Run, [hashtable]$Budget)
 
+    $null = Get-NodeTimeLeft -Run $Run -Wanted 1
     $Path = Get-NodeLongPath -Path $Path
     $kind = Get-NodeFileKind -Path $Path
     if ($kind -ceq 'absent') {
@@ -354,7 +375,7 @@ function Remove-NodeTree {
     $left = $false
     if ($kind -ceq 'directory') {
         foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Path)) {
-            if (Remove-NodeTree -Path $entry -InUseOk $InUseOk) {
+            if (Remove-NodeTree -Path $entry -InUseOk $InUseOk -Run $Run -Budget $Budget) {
                 $left = $true
             }
         }
@@ -362,7 +383,7 @@ function Remove-NodeTree {
     if ($left) {
         return $true
     }
-    return Remove-NodeEntry -Path $Path -Kind $kind -InUseOk $InUseOk
+    return Remove-NodeEntry -Path $Path -Kind $kind -InUseOk $InUseOk -Budget $Budget
 }
 
 function Invoke-NodeOpRemove {
@@ -386,7 +407,8 @@ function Invoke-NodeOpRemove {
             throw "$path is a folder that is not empty, and recurse is not set."
         }
     }
-    if (Remove-NodeTree -Path $path -InUseOk $inUseOk) {
+    # One patience for all that is held: 200 entries of 5 s each were a quarter of an hour.
+    if (Remove-NodeTree -Path $path -InUseOk $inUseOk -Run $Run -Budget @{ ms = 30000 }) {
         return @{ changed = $true; left = $true }
     }
     return @{ changed = $true }
@@ -395,21 +417,22 @@ function Invoke-NodeOpRemove {
 function Invoke-NodeOpRecord {
     param([object]$Arguments, [hashtable]$Run)
 
-    $path = [string]$Arguments['path']
+    $place = [string]$Arguments['path']
     $files = New-Object System.Collections.ArrayList
     foreach ($file in (Get-NodeArgumentList -Map $Arguments -Name 'files')) {
-        if ((Get-NodeFileKind -Path ([string]$file)) -cne 'file') {
+        $path = Get-NodeLongPath -Path ([string]$file)
+        if ((Get-NodeFileKind -Path $path) -cne 'file') {
             throw "$file is to be recorded, but there is no such file."
         }
-        $null = $files.Add(@{ path = [string]$file; sha256 = (Get-NodeFileHash -Path ([string]$file)) })
+        $null = $files.Add(@{ path = [string]$file; sha256 = (Get-NodeFileHash -Path $path) })
     }
     $document = @{ schema = 1; source = (Get-NodeArgument -Map $Arguments -Name 'source'); files = $files.ToArray() }
     # Compared by value: the order of the keys of a hashtable is nobody's promise.
-    $present = Read-NodeDocument -Path $path
+    $present = Read-NodeDocument -Path $place
     if ($null -ne $present -and (Test-NodeEqual -Left $present -Right $document)) {
         return @{ changed = $false }
     }
-    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($path))
-    Write-NodeJsonFile -Path $path -Value $document
+    New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($place))
+    Write-NodeJsonFile -Path $place -Value $document
     return @{ changed = $true }
 }

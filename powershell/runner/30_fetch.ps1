@@ -12,6 +12,19 @@ function Read-NodeFirstByte {
     return [string][System.BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
 }
 
+function Hide-NodeAddressSecret {
+    <# .SYNOPSIS A text in which these addresses stand without user, password and query: what fails is noted in the journal. #>
+    param([string]$Text, [string[]]$Address)
+
+    foreach ($one in $Address) {
+        if ($one -ne '') {
+            $shown = $one -replace '^([^:/]+://)?.*[^/]@', '$1***@' -replace '[?;#].*$', '?***'
+            $Text = $Text.Replace($one, $shown)
+        }
+    }
+    return $Text
+}
+
 function New-NodeHttpClient {
     <# .SYNOPSIS A client that follows no redirect by itself and uses no proxy but the one it is told. #>
     param([string]$Proxy)
@@ -79,7 +92,8 @@ function Open-NodeDownload {
         $response.Dispose()
         $next = New-Object System.Uri($address, $location)
         if ($address.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
-            throw "$($Url): redirected from https to $next; that is not followed."
+            $place = "$($next.Scheme)://$($next.Authority)"
+            throw "$($Url): redirected from https to $place; that is not followed."
         }
         $address = $next
     }
@@ -137,7 +151,7 @@ function Assert-NodeDownload {
     param([string]$Url, [string]$Path, [string]$Hash, [object[]]$Magic)
 
     if ($Magic.Length -gt 0) {
-        $begins = Read-NodeFirstByte -Path $Path -Count 64
+        $begins = [string](Read-NodeFirstByte -Path $Path -Count 64)
         $fits = $false
         foreach ($start in $Magic) {
             if ($begins.StartsWith(([string]$start).ToLowerInvariant(), [System.StringComparison]::Ordinal)) {
@@ -181,13 +195,14 @@ function Invoke-NodeOpFetch {
     try {
         $address = [uri]$url
         if ($address.IsFile) {
-            if (-not [System.IO.File]::Exists($address.LocalPath)) {
+            $source = Get-NodeLongPath -Path $address.LocalPath
+            if (-not [System.IO.File]::Exists($source)) {
                 throw "$($url): there is no file $($address.LocalPath) on the node."
             }
-            if ($maxBytes -gt 0 -and (New-Object System.IO.FileInfo($address.LocalPath)).Length -gt $maxBytes) {
+            if ($maxBytes -gt 0 -and (New-Object System.IO.FileInfo($source)).Length -gt $maxBytes) {
                 throw "$($url): wanted at most $maxBytes bytes, the file is larger."
             }
-            Copy-NodeFile -Source $address.LocalPath -Path $part
+            Copy-NodeFile -Source $source -Path $part
         }
         else {
             $client = New-NodeHttpClient -Proxy ([string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default ''))
@@ -212,7 +227,8 @@ function Invoke-NodeOpFetch {
         if (-not $text.Contains($url)) {
             $text = "$($url): $text"
         }
-        throw $text
+        $proxy = [string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default '')
+        throw (Hide-NodeAddressSecret -Text $text -Address @($url, $proxy))
     }
     finally {
         if ($null -ne $response) {

@@ -73,7 +73,7 @@ function Find-NodeMemberEnd {
     $made = [int64]($Source['made'] -band [int64]4294967295)
     $first = [int64][System.Math]::Max([int64]$Source['start'], [int64]$file.Position - 65536)
     $count = [int][System.Math]::Min([int64]$size - $first, [int64]$file.Position - $first + 11)
-    [byte[]]$bytes = New-Object 'byte[]' ([System.Math]::Max(0, $count))
+    [byte[]]$bytes = New-Object 'byte[]' ([System.Math]::Max(0, [int]$count))
     $file.Position = $first
     $count = Read-NodeExact -Source $file -Buffer $bytes -Count $bytes.Length
     $place = [System.Array]::IndexOf($bytes, [byte]31, [System.Math]::Min(8, $bytes.Length))

@@ -40,7 +40,7 @@ function Skip-NodeStream {
     [byte[]]$buffer = New-Object 'byte[]' ([int][System.Math]::Min([int64]1048576, $Count))
     $left = $Count
     while ($left -gt 0) {
-        $read = Read-NodeUnpacked -Source $Source -Buffer $buffer -Offset 0 -Count ([int][System.Math]::Min([int64]$buffer.Length, $left))
+        $read = Read-NodeUnpacked -Source $Source -Buffer $buffer -Offset 0 -Count ([int][System.Math]::Min([int64]$buffer.Length, [int64]$left))
         if ($read -eq 0) {
             throw 'it ends in the middle of a file'
         }
@@ -104,7 +104,7 @@ function Get-NodePaxTable {
     <# .SYNOPSIS The records `length key=value` of a pax header. #>
     param([byte[]]$Bytes)
 
-    $table = @{}
+    $table = New-NodeMap
     $position = 0
     while ($position -lt $Bytes.Length -and $Bytes[$position] -ne 0) {
         $blank = [System.Array]::IndexOf($Bytes, [byte]32, $position)
@@ -151,7 +151,7 @@ function Read-NodeTar {
     $entries = New-Object System.Collections.ArrayList
     [byte[]]$header = New-Object 'byte[]' 512
     $longName = ''
-    $pax = @{}
+    $pax = New-NodeMap
     while ($true) {
         $read = Read-NodeExact -Source $Source -Buffer $header -Count 512
         if ($read -eq 0) {
@@ -205,7 +205,7 @@ function Read-NodeTar {
             $size = [int64]$pax['size']
         }
         $longName = ''
-        $pax = @{}
+        $pax = New-NodeMap
         $kind = 'link'
         if ($type -ceq '0' -or $type -ceq '7' -or $header[156] -eq 0) {
             $kind = 'file'
@@ -324,21 +324,18 @@ function Select-NodeMember {
     <# .SYNOPSIS Where each wanted member goes: a list of {index, path}. Throws for a member that cannot be had. #>
     param([string]$Archive, [object[]]$Entries, [object[]]$Members, [string]$Destination)
 
-    $root = [System.IO.Path]::GetFullPath($Destination).TrimEnd([System.IO.Path]::DirectorySeparatorChar)
-    $root = $root + [System.IO.Path]::DirectorySeparatorChar
+    # Put together by hand: .NET Framework's GetFullPath refuses a path of 260 characters.
+    $separator = [string][System.IO.Path]::DirectorySeparatorChar
+    $root = $Destination.TrimEnd([char[]]@([char]47, [char]92)) + $separator
     $chosen = New-Object System.Collections.ArrayList
     foreach ($member in $Members) {
         $from = [string]$member['from']
         $to = [string]$member['to']
-        $relative = $to.Replace('\', '/').Replace([char]47, [System.IO.Path]::DirectorySeparatorChar)
-        $outside = $to -eq '' -or $to.Contains(':') -or (Test-NodeEscape -Name $to)
-        if (-not $outside) {
-            $path = [System.IO.Path]::GetFullPath((Join-NodePath -Folder $root -Name $relative))
-            $outside = -not $path.StartsWith($root, [System.StringComparison]::OrdinalIgnoreCase)
-        }
-        if ($outside) {
+        # Windows leaves blanks and dots at the end of a name out: `.. ` would be a way up.
+        if ($to.Contains(':') -or (Test-NodeEscape -Name $to) -or $to -match '^$|^[/\\]|[/\\ .]([/\\]|$)') {
             throw "${Archive}: the member $from is to go to '$to', which leads out of $Destination."
         }
+        $path = Get-NodeLongPath -Path ($root + $to.Replace('\', '/').Replace('/', $separator))
         $found = $null
         foreach ($entry in $Entries) {
             if ((Get-NodeMemberName -Name $entry['name']) -ceq (Get-NodeMemberName -Name $from)) {
@@ -379,7 +376,7 @@ function Invoke-NodeOpUnpack {
     }
     $members = Get-NodeArgumentList -Map $Arguments -Name 'members'
     $chosen = Select-NodeMember -Archive $archive -Entries $entries -Members $members -Destination $destination
-    $targets = @{}
+    $targets = New-NodeMap
     foreach ($item in $chosen) {
         $null = Assert-NodeFilePlace -Path $item['path']
         New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($item['path']))

@@ -21,7 +21,7 @@ function Set-NodeRegistryValue {
         }
         'qword' {
             $number = [uint64]::Parse([string]$Value, [System.Globalization.CultureInfo]::InvariantCulture)
-            $bits = [System.BitConverter]::ToInt64([System.BitConverter]::GetBytes($number), 0)
+            $bits = [System.BitConverter]::ToInt64([System.BitConverter]::GetBytes([uint64]$number), 0)
             $Opened.SetValue($Name, [int64]$bits, [Microsoft.Win32.RegistryValueKind]::QWord)
         }
         'binary' {

@@ -116,7 +116,7 @@ function Invoke-NodeRunArgument {
 function Invoke-NodeOpRun {
     param([object]$Arguments, [hashtable]$Run)
 
-    $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 60))
+    $timeout = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 60)))
     $done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS $timeout
     $accepted = Get-NodeExitList -Arguments $Arguments
     if (-not (Test-NodeExit -Code $done['exit_code'] -Accepted $accepted)) {
@@ -181,7 +181,8 @@ function Test-NodeFileVersion {
 function Test-NodeTcp {
     <#
     .SYNOPSIS
-    {so, seen}: whether a port takes a connection, at any address of the computer; it is closed at once.
+    {so, seen, unresolved}: whether a port takes a connection, at any address of the computer; it is closed at once. Unresolved is
+    true where no address was found to ask.
 
     .NOTES
     A TcpClient that is told no family speaks IPv4 only on .NET Framework: one for each address. Source: referencesource, System
@@ -195,24 +196,24 @@ function Test-NodeTcp {
         # Without the brackets of a URL.
         $looking = [System.Net.Dns]::GetHostAddressesAsync($Computer.Trim([char[]]@([char]91, [char]93)))
         if (-not $looking.Wait($TimeoutMs)) {
-            return @{ so = $false; seen = "there is no connection: no address of $Computer was found within $TimeoutMs ms" }
+            return @{ so = $false; seen = "there is no connection: no address of $Computer was found within $TimeoutMs ms"; unresolved = $true }
         }
         $addresses = @($looking.Result)
     }
     catch {
-        return @{ so = $false; seen = "there is no connection: $(Get-NodeErrorText -Record $_)" }
+        return @{ so = $false; seen = "there is no connection: $(Get-NodeErrorText -Record $_)"; unresolved = $true }
     }
     $left = $addresses.Length
     foreach ($address in $addresses) {
         $client = $null
         # A slow first address leaves time for the others.
-        $patience = [int][System.Math]::Max([double]200, ($TimeoutMs - $watch.ElapsedMilliseconds) / $left)
+        $patience = [int][System.Math]::Max([double]200, [double](($TimeoutMs - $watch.ElapsedMilliseconds) / $left))
         $left = $left - 1
         try {
             $client = New-Object System.Net.Sockets.TcpClient($address.AddressFamily)
             $connecting = $client.ConnectAsync($address, $Port)
             if ($connecting.Wait($patience)) {
-                return @{ so = $true; seen = 'it takes connections' }
+                return @{ so = $true; seen = 'it takes connections'; unresolved = $false }
             }
             $seen = "there is no connection within $TimeoutMs ms"
         }
@@ -225,7 +226,7 @@ function Test-NodeTcp {
             }
         }
     }
-    return @{ so = $false; seen = $seen }
+    return @{ so = $false; seen = $seen; unresolved = [bool]($addresses.Length -eq 0) }
 }
 
 function Test-NodeWaited {
@@ -266,7 +267,8 @@ function Test-NodeWaited {
         }
         'file_free' { return Test-NodeFileFree -Path ([string]$Arguments['path']) }
         'process_gone' {
-            $ids = Get-NodeHolder -Path ([string]$Arguments['path'])
+            # Windows names a module without the mark of a long path.
+            $ids = Get-NodeHolder -Path (([string]$Arguments['path']).Replace('\\?\', ''))
             return @{ so = [bool]($ids.Length -eq 0); seen = "there are the processes $($ids -join ', ')" }
         }
         'file' {
@@ -281,10 +283,14 @@ function Test-NodeWaited {
             $patience = [int][System.Math]::Max([double]500, [System.Math]::Min([double]3000, $LeftS * 1000))
             return Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs $patience
         }
+        'tcp_closed' {
+            $found = Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs 3000
+            return @{ so = [bool](-not $found['so'] -and -not $found['unresolved']); seen = $found['seen'] }
+        }
         'adapter' { return Test-NodeAdapter -Arguments $Arguments }
         'hns_network' { return Invoke-NodeHns -Block $Run['hns'] -What 'wait' -Arguments $Arguments -Run $Run }
         default {
-            $kinds = 'service, pipe, http, run, file_free, process_gone, file, tcp, adapter and hns_network'
+            $kinds = 'service, pipe, http, run, file_free, process_gone, file, tcp, tcp_closed, adapter and hns_network'
             throw "There is nothing called '$kind' to wait for; there are $kinds."
         }
     }
@@ -317,6 +323,7 @@ function Get-NodeWaitSubject {
             return "The file $($Arguments['path']) did not appear, or stayed empty,"
         }
         'tcp' { return "$($Arguments['host']) did not take connections on TCP port $($Arguments['port'])" }
+        'tcp_closed' { return "$($Arguments['host']) did not stop taking connections on TCP port $($Arguments['port'])" }
         'adapter' {
             $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default 'an IPv4 address')
             return "The adapter $($Arguments['name']) did not come up with $wanted"
@@ -334,7 +341,7 @@ function Get-NodeWaitSubject {
 function Invoke-NodeOpWait {
     param([object]$Arguments, [hashtable]$Run)
 
-    $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s'])
+    $timeout = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s']))
     $interval = [int](Get-NodeArgument -Map $Arguments -Name 'interval_ms' -Default 500)
     $stable = [double]0
     if ([string]$Arguments['for'] -ceq 'service') {

@@ -10,7 +10,7 @@ function ConvertTo-NodeMask {
 
     $bytes = New-Object System.Collections.ArrayList
     foreach ($index in @(0, 1, 2, 3)) {
-        $ones = [System.Math]::Max(0, [System.Math]::Min(8, $Prefix - 8 * $index))
+        $ones = [System.Math]::Max(0, [System.Math]::Min(8, [int]($Prefix - 8 * $index)))
         $null = $bytes.Add([string][int](256 - [System.Math]::Pow(2, 8 - $ones)))
     }
     return [string]($bytes.ToArray() -join '.')
@@ -171,7 +171,7 @@ function Invoke-NodeOpAddresses {
     $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
     $addresses = Get-NodeArgumentList -Map $Arguments -Name 'ipv4'
     $wanted = Get-NodeAddressList -Addresses $addresses
-    $patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
+    $patience = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60)))
     $found = Wait-NodeAddress -Names $names -Wanted $wanted -Seconds $patience
     if ($found['so']) {
         return @{ changed = $false; adapter = $found['adapter']['name'] }

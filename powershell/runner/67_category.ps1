@@ -75,7 +75,7 @@ function Invoke-NodeOpCategoryRestore {
     if ($wanted -eq '') {
         return @{ changed = $false; category = '' }
     }
-    $patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
+    $patience = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60)))
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $changed = $false
     while ($true) {

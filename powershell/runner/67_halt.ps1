@@ -86,14 +86,14 @@ function Invoke-NodeOpHalt {
     param([object]$Arguments, [hashtable]$Run)
 
     $name = [string]$Arguments['name']
-    $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s'])
+    $timeout = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s']))
     # A service that has not come up takes no order; one that is on its way down has all the time there is.
     $patience = [System.Math]::Min($timeout, [double](Get-NodeArgument -Map $Arguments -Name 'end_after_s' -Default 30))
     $program = [System.Environment]::GetFolderPath('System') + '\sc.exe'
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $quiet = [System.Diagnostics.Stopwatch]::StartNew()
     $before = ''
-    $ended = @{}
+    $ended = New-NodeMap
     $changed = $false
     $pause = [double]500
     while ($true) {

@@ -56,7 +56,7 @@ function Read-NodeIpFamily {
     #>
     param([uint32]$Index, [string]$Guid)
 
-    $fixed = @{}
+    $fixed = New-NodeMap
     foreach ($item in (Read-NodeIpStore -Kind 'interfaces' -Index $Index -Store 'PersistentStore')) {
         $mtu = [int64](Get-NodeCimValue -Item $item -Name 'NlMtu')
         if ($mtu -gt 0 -and $mtu -lt 2147483647) {
@@ -259,7 +259,7 @@ function Find-NodeIpMissing {
             $null = $list.Add(@{ what = "address $text"; kind = 'address'; family = ''; item = $item })
         }
     }
-    $there = @{}
+    $there = New-NodeMap
     foreach ($item in $Now['routes']) {
         $there[(Get-NodeRouteText -Route $item)] = $true
     }
@@ -441,10 +441,10 @@ function Invoke-NodeOpIpRestore {
     if ($null -eq $wanted) {
         return @{ changed = $false; restored = [object[]]@() }
     }
-    $patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
+    $patience = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60)))
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     $restored = New-Object System.Collections.ArrayList
-    $tried = @{}
+    $tried = New-NodeMap
     $asked = $false
     $said = ''
     while ($true) {

@@ -4,6 +4,37 @@
 
 # One op by its name, and what must not be seen of it.
 
+function Get-NodeOpArguments {
+    <#
+    .SYNOPSIS
+    The arguments of an op, the paths of files among them as Windows takes them whatever their length. `from` and `to` are compared
+    first, by the op itself.
+    #>
+    param([object]$Op)
+
+    $arguments = Get-NodeArgument -Map $Op -Name 'args'
+    if ($null -eq $arguments) {
+        return $null
+    }
+    $map = New-NodeMap
+    foreach ($entry in $arguments.GetEnumerator()) {
+        $map[[string]$entry.Key] = $entry.Value
+    }
+    foreach ($name in @('path', 'backup', 'base', 'archive', 'destination', 'log')) {
+        if ($map.ContainsKey($name) -and $map[$name] -is [string]) {
+            $map[$name] = Get-NodeLongPath -Path $map[$name]
+        }
+    }
+    if ($map.ContainsKey('delta')) {
+        $parts = New-Object System.Collections.ArrayList
+        foreach ($part in (Get-NodeArgumentList -Map $map -Name 'delta')) {
+            $null = $parts.Add((Get-NodeLongPath -Path ([string]$part)))
+        }
+        $map['delta'] = $parts.ToArray()
+    }
+    return $map
+}
+
 function Get-NodeSecretValue {
     <# .SYNOPSIS The values of the arguments of one op that are secret: a list of texts. #>
     param([object]$Op, [object[]]$Names)
@@ -89,7 +120,7 @@ function Invoke-NodeOp {
     param([object]$Op, [hashtable]$Run)
 
     $Run['data'] = $null
-    $arguments = Get-NodeArgument -Map $Op -Name 'args'
+    $arguments = Get-NodeOpArguments -Op $Op
     $name = [string](Get-NodeArgument -Map $Op -Name 'op' -Default '')
     switch -CaseSensitive ($name) {
         'mkdir' { return Invoke-NodeOpMkdir -Arguments $arguments -Run $Run }

@@ -68,7 +68,7 @@ function Invoke-NodeGate {
         catch {
             $problem = New-NodeProblem -Run $Run -Number $number -Op ([string]$op['op']) -Message (Get-NodeErrorText -Record $_)
             if (-not $problem.ContainsKey('data')) {
-                $problem['data'] = @{}
+                $problem['data'] = New-NodeMap
             }
             # The number of a gate is that of an op too: this tells them apart.
             $problem['data']['phase'] = 'gate'
@@ -85,7 +85,7 @@ function Remove-NodeLeftover {
     <# .SYNOPSIS Deletes the half-written files that an op leaves beside its own when it is cut. #>
     param([object]$Op)
 
-    $arguments = Get-NodeArgument -Map $Op -Name 'args'
+    $arguments = Get-NodeOpArguments -Op $Op
     $name = [string]$Op['op']
     if (@('write', 'restore', 'record') -ccontains $name) {
         Clear-NodeReplaced -Path ([string]$arguments['path'])
@@ -98,7 +98,7 @@ function Remove-NodeLeftover {
     elseif ($name -ceq 'move') {
         # A copy that was on its way to another drive. A folder of that name is one that is being renamed, and stays.
         $place = ([string]$arguments['to']).TrimEnd([char[]]@([char]47, [char]92))
-        Remove-NodeFileQuietly -Path ($place + '.winkube-new')
+        Remove-NodeFileQuietly -Path (Get-NodeLongPath -Path ($place + '.winkube-new'))
     }
     elseif ($name -ceq 'fetch' -or $name -ceq 'assemble') {
         Clear-NodeReplaced -Path ([string]$arguments['path'])
@@ -106,7 +106,8 @@ function Remove-NodeLeftover {
     }
     elseif ($name -ceq 'unpack') {
         foreach ($member in (Get-NodeArgumentList -Map $arguments -Name 'members')) {
-            $place = Join-NodePath -Folder ([string]$arguments['destination']) -Name ([string]$member['to'])
+            $relative = ([string]$member['to']).Replace([char]47, [System.IO.Path]::DirectorySeparatorChar)
+            $place = Get-NodeLongPath -Path (Join-NodePath -Folder ([string]$arguments['destination']) -Name $relative)
             Clear-NodeReplaced -Path $place
             Remove-NodeFileQuietly -Path ($place + '.winkube-new')
         }
@@ -127,7 +128,7 @@ function Invoke-NodeUndoOp {
         if ($name -ceq 'halt') {
             throw $Vain[$same]
         }
-        $once = @{}
+        $once = New-NodeMap
         foreach ($entry in (Get-NodeArgument -Map $Op -Name 'args').GetEnumerator()) {
             $once[[string]$entry.Key] = $entry.Value
         }
@@ -160,7 +161,7 @@ function Invoke-NodeUndo {
     $Run['deadline_s'] = 0
     $entries = Read-NodeJournal -StateDir $Run['state_dir'] -Id $Run['id']
     $problems = New-Object System.Collections.ArrayList
-    $vain = @{}
+    $vain = New-NodeMap
     for ($index = $Run['ops'].Length - 1; $index -ge 0; $index--) {
         $op = $Run['ops'][$index]
         $number = [int]$op['n']
@@ -198,7 +199,7 @@ function Write-NodeChange {
     param([hashtable]$Run)
 
     $path = Join-NodePath -Folder $Run['state_dir'] -Name 'changes.json'
-    $components = @{}
+    $components = New-NodeMap
     try {
         Clear-NodeReplaced -Path $path
         $before = Read-NodeDocument -Path $path
@@ -210,7 +211,7 @@ function Write-NodeChange {
                 }
             }
         }
-        $components[$Run['component']] = @{ at = (Get-NodeTime); by = $Run['by']; id = $Run['id'] }
+        $components[$Run['component']] = @{ at = (Get-NodeTime); by = $Run['by']; id = $Run['id']; was = $Run['was'] }
         Write-NodeJsonFile -Path $path -Value @{ schema = 1; components = $components }
     }
     catch {
@@ -331,6 +332,7 @@ function New-NodeRun {
         mode = $Mode
         component = [string](Get-NodeArgument -Map $Batch -Name 'component' -Default '')
         by = [string](Get-NodeArgument -Map (Get-NodeArgument -Map $Batch -Name 'opened') -Name 'controller' -Default '')
+        was = [string](Get-NodeArgument -Map $Batch -Name 'was' -Default '')
         ops = (Get-NodeArgumentList -Map $Batch -Name 'ops')
         gate = (Get-NodeArgumentList -Map $Batch -Name 'gate')
         deadline_s = [double](Get-NodeArgument -Map $Batch -Name 'deadline_s' -Default 900)

@@ -19,15 +19,20 @@ function Invoke-NodeRunner {
         $openPath = Join-NodePath -Folder $StateDir -Name 'open.json'
         $open = Read-NodeOpen -StateDir $StateDir
         if ($null -eq $open) {
-            if (Test-NodeWindows) {
-                Set-NodeRunnerTask -Enabled $false
-            }
+            # First: an open port is worse than a large log, or than a task that starts once more for nothing.
             try {
                 Invoke-NodeExpiry -StateDir $StateDir
             }
             finally {
-                # After it: an open port is worse than a large log.
-                Invoke-NodeLogLimit -StateDir $StateDir
+                try {
+                    Invoke-NodeLogLimit -StateDir $StateDir
+                }
+                finally {
+                    # Throws where the scheduler does not answer.
+                    if (Test-NodeWindows) {
+                        Set-NodeRunnerTask -Enabled $false
+                    }
+                }
             }
             return
         }
@@ -44,7 +49,7 @@ function Invoke-NodeRunner {
         }
         $folder = Get-NodeBatchFolder -StateDir $StateDir -Id $id
         New-NodeFolder -Path $folder
-        $batch = Read-NodeDocument -Path (Join-NodePath -Folder $folder -Name 'batch.json')
+        $batch = Read-NodeBatch -Folder $folder
         $run = New-NodeRun -StateDir $StateDir -Id $id -Mode $mode -Batch $batch
         # The time counts from the submission, also for a runner that goes on after a restart.
         $run['spent_s'] = [double](Get-NodeOpenAge -Open $open)
@@ -58,7 +63,7 @@ function Invoke-NodeRunner {
             }
             return
         }
-        $mark = @{}
+        $mark = New-NodeMap
         foreach ($field in $open.GetEnumerator()) {
             $mark[[string]$field.Key] = $field.Value
         }

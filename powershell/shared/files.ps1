@@ -19,6 +19,28 @@ function Test-NodeRoot {
     return [bool]($full.TrimEnd($separators) -eq [System.IO.Path]::GetPathRoot($full).TrimEnd($separators))
 }
 
+function Get-NodeLongPath {
+    <#
+    .SYNOPSIS
+    A whole path as Windows takes it whatever its length: \\?\ in front, from 240 characters on. Length is that of the longer one where two
+    have to be written alike: .NET moves a folder only between paths of one root, to which the mark belongs.
+
+    .NOTES
+    Windows ends names without that mark at 260 characters, 248 for a folder, unless the machine allows more, and says of a longer one
+    that it does not exist. .NET puts the mark there by itself, .NET Framework (Windows PowerShell 5.1) does not.
+    Source: Microsoft, "Maximum Path Length Limitation"; dotnet/runtime PathInternal.Windows.cs, EnsureExtendedPrefixIfNeeded; that
+    Windows PowerShell takes the mark: PowerShell/PowerShell#13168.
+    #>
+    param([string]$Path, [int]$Length = 0)
+
+    # Behind the mark Windows takes each letter as it is: no / and no dots.
+    $isShort = $Path.Length -lt 240 -and $Length -lt 240
+    if (-not (Test-NodeWindows) -or $isShort -or $Path -notmatch '^[A-Za-z]:\\' -or $Path -match '/|\\\.{1,2}(\\|$)') {
+        return $Path
+    }
+    return '\\?\' + $Path
+}
+
 function Get-NodeFileKind {
     <# .SYNOPSIS 'absent', 'file', 'directory' or 'link' (any reparse point; what it points to is not looked at). #>
     param([string]$Path)
@@ -152,13 +174,13 @@ function New-NodeFolder {
 function Invoke-NodeRetry {
     <#
     .SYNOPSIS
-    Runs a block; what virus scanners and others hold for a moment is tried again for 5 s, a full disk never.
+    Runs a block; what virus scanners and others hold for a moment is tried again for 5 s or WaitMs, a full disk never.
 
     .NOTES
     32, 33: sharing. 5: access denied. 145: a folder whose files are deleted but still open somewhere. 1175, 1176, 1177: ReplaceFile
     could not remove or rename what is held. After 1177 nothing is at the destination; Move-NodeFileIn then moves.
     #>
-    param([scriptblock]$Block)
+    param([scriptblock]$Block, [int]$WaitMs = 5000)
 
     $watch = [System.Diagnostics.Stopwatch]::StartNew()
     while ($true) {
@@ -169,7 +191,7 @@ function Invoke-NodeRetry {
         catch {
             $failure = Get-NodeException -Record $_
             $code = Get-NodeErrorCode -Record $failure
-            if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
+            if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge $WaitMs) {
                 throw $failure
             }
         }
@@ -260,6 +282,18 @@ function Move-NodeFileIn {
     Clear-NodeReplaced -Path $Path
 }
 
+function Close-NodeFileQuietly {
+    <# .SYNOPSIS Closes a file that is given up: what a full disk did not take is written again by Dispose, which throws then. #>
+    param([System.IO.FileStream]$File)
+
+    try {
+        $File.Dispose()
+    }
+    catch {
+        $null = $_
+    }
+}
+
 function Write-NodeFile {
     <# .SYNOPSIS Bytes to a file in one step: a new file beside it, flushed to the disk, renamed in. #>
     param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
@@ -292,7 +326,7 @@ function Write-NodeFile {
     catch {
         $failure = $_
         if ($null -ne $stream) {
-            $stream.Dispose()
+            Close-NodeFileQuietly -File $stream
         }
         Remove-NodeFileQuietly -Path $fresh
         throw $failure
@@ -335,7 +369,7 @@ function Read-NodePart {
 
     $stream = Open-NodeFile -Path $Path
     try {
-        $wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+        $wanted = [int][System.Math]::Min([int64]$Count, [int64]$stream.Length)
         if ($FromEnd) {
             $null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
         }

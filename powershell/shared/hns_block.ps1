@@ -2,17 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The way to HNS: the script text for it (hns.ps1) comes only with what needs it.
+# The way to HNS: the script text for it (hns/) comes only with what needs it.
 
 function New-NodeHns {
     <# .SYNOPSIS The text that calls HNS as a script block: the field hns of a request, envelope or batch. Null where there is none. #>
     param([object]$Sent)
 
-    $packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
-    if ($packed -eq '') {
+    $text = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
+    if ($text -eq '') {
         return $null
     }
-    return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
+    # Plain: what is unpacked and made a script block is what AMSI and the attack-surface rule on obfuscated scripts look for.
+    return [scriptblock]::Create($text)
 }
 
 function Invoke-NodeHns {

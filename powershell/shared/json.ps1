@@ -4,6 +4,18 @@
 
 # JSON in and out, and errors as one sentence: the same on Windows PowerShell 5.1 and PowerShell 7.
 
+function New-NodeMap {
+    <#
+    .SYNOPSIS
+    An empty table whose keys are found in any letters' case, and by the same rule in every language.
+
+    .NOTES
+    Windows PowerShell compares the keys of @{} by the language of who runs it: in Turkish I is not the capital of i, and a soft hyphen in
+    a name counts nowhere. Source: PowerShell/PowerShell ExpressionCache.cs, CurrentCultureIgnoreCaseComparer, until it became ordinal.
+    #>
+    return New-Object System.Collections.Hashtable ([System.StringComparer]::OrdinalIgnoreCase)
+}
+
 function ConvertFrom-NodeJsonElement {
     <# .SYNOPSIS A System.Text.Json element as hashtables, object arrays and plain values (PowerShell 7 only). #>
     param([object]$Element)
@@ -107,7 +119,7 @@ function ConvertTo-NodePlain {
         return [bool]$Value
     }
     if ($Value -is [datetime]) {
-        return [string]$Value.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+        return [string]$Value.ToUniversalTime().ToString('o')
     }
     if ($Value -is [enum]) {
         return [string]$Value
@@ -258,7 +270,7 @@ function Get-NodeTime {
     <# .SYNOPSIS A moment (now, if none is given) in UTC as ISO 8601. #>
     param([datetime]$Moment = [datetime]::UtcNow)
 
-    return [string]$Moment.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+    return [string]$Moment.ToUniversalTime().ToString('o')
 }
 
 function Get-NodeException {

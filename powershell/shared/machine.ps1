@@ -6,7 +6,7 @@
 
 function Read-NodeVolumeTable {
     <# .SYNOPSIS The query `volumes`: the fixed drives that can be used. #>
-    $table = @{}
+    $table = New-NodeMap
     foreach ($drive in [System.IO.DriveInfo]::GetDrives()) {
         if ([string]$drive.DriveType -ceq 'Fixed' -and $drive.IsReady) {
             # The getters as methods: PowerShell turns the exception of a property into null, which would be 0 bytes.
@@ -92,7 +92,7 @@ function Test-NodeRebootPending {
 
 function Read-NodeSystem {
     <# .SYNOPSIS The query `system`. #>
-    $free = @{}
+    $free = New-NodeMap
     $volumes = Read-NodeVolumeTable
     foreach ($entry in $volumes.GetEnumerator()) {
         $free[[string]$entry.Key] = $entry.Value['free']
@@ -153,7 +153,7 @@ function Find-NodeOnPath {
     param([string]$Name)
 
     $found = New-Object System.Collections.ArrayList
-    $known = @{}
+    $known = New-NodeMap
     $separators = [char[]]@([char]47, [char]92)
     foreach ($entry in (Get-NodeMachinePath)) {
         $folder = [System.Environment]::ExpandEnvironmentVariables(([string]$entry).Trim().Trim('"'))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Network adapters and their IPv4 addresses, without WMI.
+# Network adapters and their addresses, without WMI.
 
 function Get-NodePrefixLength {
     <# .SYNOPSIS The number of ones in an IPv4 mask. #>
@@ -56,13 +56,18 @@ function Read-NodeAdapter {
         $adapter['mtu'] = [int]$own.Mtu
     }
     $addresses = New-Object System.Collections.ArrayList
+    $six = New-Object System.Collections.ArrayList
     foreach ($unicast in $properties.UnicastAddresses) {
         if ([string]$unicast.Address.AddressFamily -ceq 'InterNetwork') {
             $prefix = Get-NodePrefixLength -Mask $unicast.IPv4Mask
             $null = $addresses.Add(@{ address = [string]$unicast.Address; prefix = $prefix })
         }
+        elseif ([string]$unicast.Address.AddressFamily -ceq 'InterNetworkV6' -and -not $unicast.Address.IsIPv6LinkLocal) {
+            $null = $six.Add(@{ address = [string]$unicast.Address; prefix = [int]$unicast.PrefixLength })
+        }
     }
     $adapter['ipv4'] = $addresses.ToArray()
+    $adapter['ipv6'] = $six.ToArray()
     $gateways = New-Object System.Collections.ArrayList
     foreach ($gateway in $properties.GatewayAddresses) {
         $null = $gateways.Add($gateway.Address)

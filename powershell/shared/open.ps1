@@ -25,7 +25,7 @@ function Test-NodeWorker {
         $process = [System.Diagnostics.Process]::GetProcessById($id)
         $seen = Get-NodeProcessStart -Process $process
         $noted = [string](Get-NodeArgument -Map $Open -Name 'started' -Default '')
-        if ($seen -eq '' -or $noted -eq '') {
+        if ($seen -eq '') {
             return $true
         }
         $culture = [System.Globalization.CultureInfo]::InvariantCulture
@@ -57,7 +57,7 @@ function Get-NodeOpenAge {
 
     $uptime = [double](Get-NodeArgument -Map $Open -Name 'uptime_s' -Default (-1))
     if ($uptime -ge 0 -and [string](Get-NodeArgument -Map $Open -Name 'boot_id' -Default '') -ceq [string](Get-NodeBootId)) {
-        return [double][System.Math]::Max(0, (Get-NodeUptime) - $uptime)
+        return [System.Math]::Max([double]0, [double](Get-NodeUptime) - $uptime)
     }
     $since = [System.DateTimeOffset]::MinValue
     $text = [string](Get-NodeArgument -Map $Open -Name 'since' -Default '')
@@ -66,7 +66,7 @@ function Get-NodeOpenAge {
         return [double]0
     }
     # Below 0: the clock has been set back since.
-    return [double][System.Math]::Max(0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)
+    return [System.Math]::Max([double]0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)
 }
 
 function Read-NodeOpen {
@@ -80,8 +80,8 @@ function Read-NodeOpen {
     #>
     param([string]$StateDir)
 
-    $open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
-    if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ne '') {
+    $open = Select-NodeOpen -Found (Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json'))
+    if ($null -ne $open['id']) {
         return $open
     }
     $batches = Join-NodePath -Folder $StateDir -Name 'batches'
@@ -100,11 +100,8 @@ function Read-NodeOpen {
             $null -ne (Find-NodeJournalEntry -Entries $entries -Kind 'outcome')) {
             continue
         }
-        $found = @{ id = $id }
-        $opened = Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened' -Default @{}
-        foreach ($field in $opened.GetEnumerator()) {
-            $found[[string]$field.Key] = $field.Value
-        }
+        $found = Select-NodeOpen -Found (Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened')
+        $found['id'] = $id
         return $found
     }
     return $null
@@ -154,9 +151,9 @@ function Read-NodeBlock {
     if (-not [System.IO.File]::Exists($path)) {
         return $null
     }
-    $blocked = Read-NodeDocument -Path $path
-    $id = [string](Get-NodeArgument -Map $blocked -Name 'id' -Default '')
-    if ($id -ne '') {
+    $blocked = Select-NodeField -Map (Read-NodeDocument -Path $path) -Texts @('id') -Maps @('error')
+    $id = [string]$blocked['id']
+    if ($id -cmatch '^[0-9a-f]{32}$') {
         return @{ id = $id; error = (Get-NodeArgument -Map $blocked -Name 'error') }
     }
     $id = '0' * 32

@@ -12,7 +12,7 @@ function New-NodeHashCache {
     #>
     param([string]$StateDir)
 
-    $cache = @{ path = ''; entries = @{}; changed = $false }
+    $cache = @{ path = ''; entries = (New-NodeMap); changed = $false }
     if ($StateDir -eq '') {
         return $cache
     }
@@ -33,7 +33,7 @@ function New-NodeHashCache {
     }
     catch {
         # A damaged cache is an empty one.
-        $cache['entries'] = @{}
+        $cache['entries'] = New-NodeMap
     }
     return $cache
 }
@@ -45,7 +45,9 @@ function Save-NodeHashCache {
         return
     }
     try {
-        Write-NodeJsonFile -Path $Cache['path'] -Value $Cache['entries']
+        # In place: what a cut leaves half written is no JSON, and a damaged cache is an empty one. To write it in one step takes
+        # functions for access lists that a reading needs for nothing else, and that would travel with each.
+        $null = [System.IO.File]::WriteAllText($Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
     }
     catch {
         # Without the cache the next probe only takes longer.
@@ -83,11 +85,36 @@ function Get-NodeCachedHash {
     return $hash
 }
 
+function Read-NodeInside {
+    <#
+    .SYNOPSIS
+    The files of a folder whose names end so, and that are not just as a folder of administrators hands it on: name -> SDDL, or `link`.
+    #>
+    param([string]$Folder, [object[]]$Endings)
+
+    $found = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+    foreach ($path in [System.IO.Directory]::GetFiles($Folder)) {
+        if ($Endings -notcontains [System.IO.Path]::GetExtension($path)) {
+            continue
+        }
+        # A link first: what it points to may not be there, and is not what is asked for.
+        $sddl = 'link'
+        $whole = Get-NodeLongPath -Path $path
+        if ((Get-NodeFileKind -Path $whole) -cne 'link') {
+            $sddl = Get-NodeSddl -Path $whole
+        }
+        if ($null -ne $sddl -and $sddl -cnotmatch '^O:(BA|SY)D:(AI)?(\(A;ID;[^)]*\))*$') {
+            $found[[string][System.IO.Path]::GetFileName($path)] = [string]$sddl
+        }
+    }
+    return $found
+}
+
 function Read-NodeFile {
     <# .SYNOPSIS The query `file`. #>
     param([object]$Query, [hashtable]$Cache)
 
-    $path = [string]$Query['path']
+    $path = Get-NodeLongPath -Path ([string]$Query['path'])
     $kind = Get-NodeFileKind -Path $path
     if ($kind -ceq 'absent') {
         return @{ exists = $false }
@@ -123,11 +150,15 @@ function Read-NodeFile {
             $answer['tail'] = [System.Convert]::ToBase64String((Read-NodePart -Path $path -Count $end -FromEnd $true))
         }
         if ([bool](Get-NodeArgument -Map $Query -Name 'holders' -Default $false)) {
-            $answer['holders'] = Get-NodeHolder -Path $path
+            $answer['holders'] = Get-NodeHolder -Path ([string]$Query['path'])
         }
     }
     if ([bool](Get-NodeArgument -Map $Query -Name 'sddl' -Default $false)) {
         $answer['sddl'] = Get-NodeSddl -Path $path
+    }
+    $endings = Get-NodeArgumentList -Map $Query -Name 'inside'
+    if ($kind -ceq 'directory' -and $endings.Length -gt 0) {
+        $answer['inside'] = Read-NodeInside -Folder $path -Endings $endings
     }
     if ($kind -ceq 'directory' -and [bool](Get-NodeArgument -Map $Query -Name 'entries' -Default $false)) {
         $names = New-Object System.Collections.ArrayList
@@ -314,7 +345,7 @@ function Read-NodeCertificate {
     param([string]$Path)
 
     try {
-        $text = Read-NodeText -Path $Path
+        $text = Read-NodeText -Path (Get-NodeLongPath -Path $Path)
     }
     catch {
         $failure = $_

@@ -85,10 +85,10 @@ function Read-NodeRegistryValue {
     }
     if ($kind -ceq 'QWord' -and $raw -is [int64]) {
         $unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
-        return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
+        return @{ type = 'qword'; value = $unsigned.ToString() }
     }
     if ($raw -is [byte[]]) {
-        return @{ type = 'binary'; value = [System.BitConverter]::ToString($raw).Replace('-', '').ToLowerInvariant() }
+        return @{ type = 'binary'; value = [System.BitConverter]::ToString([byte[]]$raw).Replace('-', '').ToLowerInvariant() }
     }
     return @{ type = 'binary'; value = '' }
 }
@@ -109,7 +109,7 @@ function Read-NodeRegistryValueTable {
     <# .SYNOPSIS All values of an open key: name -> {type, value}; with texts those that have one of them in it. #>
     param([object]$Opened, [object[]]$Containing = @())
 
-    $values = @{}
+    $values = New-NodeMap
     foreach ($name in [string[]]$Opened.GetValueNames()) {
         $value = Read-NodeRegistryValue -Opened $Opened -Name $name
         if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
@@ -156,7 +156,7 @@ function Read-NodeRegistry {
         if ($Single) {
             return @{ exists = $false }
         }
-        return @{ exists = $false; values = @{}; keys = [object[]]@() }
+        return @{ exists = $false; values = (New-NodeMap); keys = [object[]]@() }
     }
     try {
         $names = [string[]]$opened.GetValueNames()
@@ -172,7 +172,7 @@ function Read-NodeRegistry {
         [System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
         $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
         if ($Tree) {
-            $answer['tree'] = @{}
+            $answer['tree'] = New-NodeMap
             Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
         }
         return $answer

@@ -79,6 +79,21 @@ function ConvertTo-NodeSecurity {
     return $security
 }
 
+function ConvertTo-NodePlainSddl {
+    <#
+    .SYNOPSIS
+    An SDDL text without what Windows adds by itself: the marks AI and AR of a DACL, and the entries that were inherited.
+
+    .NOTES
+    A DACL that is set comes back with AI, and without P with what the folder hands on as well: compared as they are, the list would be
+    written again at each run. Source: Microsoft, "Automatic Propagation of Inheritable ACEs", "Security Descriptor String Format".
+    #>
+    param([string]$Sddl)
+
+    $plain = $Sddl -creplace '^((?:O:[^:]*?)?(?:G:[^:]*?)?D:P?)(?:AI|AR)+', '$1'
+    return [string]($plain -creplace '\([^;()]*;(?:[A-Z]{2})*ID(?:[A-Z]{2})*;[^()]*\)', '')
+}
+
 function Test-NodeSddl {
     <# .SYNOPSIS Whether a file or folder has the owner, group and DACL that an SDDL text names. Both as .NET writes them. #>
     param([string]$Path, [string]$Sddl)
@@ -89,7 +104,8 @@ function Test-NodeSddl {
     $sections = Get-NodeSection -Sddl $Sddl
     $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
     $present = Get-NodeSecurity -Path $Path -Sections $sections
-    return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
+    $is = ConvertTo-NodePlainSddl -Sddl ($present.GetSecurityDescriptorSddlForm($sections))
+    return [bool]($is -ceq (ConvertTo-NodePlainSddl -Sddl ($wanted.GetSecurityDescriptorSddlForm($sections))))
 }
 
 function Set-NodeOwner {

@@ -55,7 +55,7 @@ function Get-NodeServiceState {
 function Get-NodeServiceStateTable {
     <# .SYNOPSIS Name -> state of all Win32 services. #>
     Import-NodeServiceAssembly
-    $table = @{}
+    $table = New-NodeMap
     foreach ($controller in [System.ServiceProcess.ServiceController]::GetServices()) {
         $table[[string]$controller.ServiceName] = ConvertTo-NodeServiceState -Status $controller.Status
         $controller.Dispose()
@@ -70,7 +70,7 @@ function Get-NodeServiceProcessTable {
     #>
     param([object[]]$Names)
 
-    $table = @{}
+    $table = New-NodeMap
     if ($Names.Length -eq 0) {
         return $table
     }
@@ -191,7 +191,7 @@ function Get-NodeNssm {
         if ($names -notcontains 'Application') {
             return $null
         }
-        $values = @{}
+        $values = New-NodeMap
         foreach ($name in $names) {
             $entry = Read-NodeRegistryValue -Opened $opened -Name $name
             $values[$name] = $entry['value']
@@ -287,7 +287,7 @@ function Find-NodeServiceName {
     param([object[]]$Names)
 
     $all = New-Object System.Collections.ArrayList
-    $chosen = @{}
+    $chosen = New-NodeMap
     $root = Open-NodeRegistryKey -Key 'SYSTEM\CurrentControlSet\Services'
     try {
         foreach ($name in $root.GetSubKeyNames()) {

@@ -17,20 +17,45 @@ function Get-NodeBatchFolder {
 }
 
 function Find-NodeForeignEntry {
-    <# .SYNOPSIS The first file or folder below a folder, at any depth, that is not of these owners, or is a link: a sentence; else empty. #>
-    param([string]$Folder, [string[]]$Trusted)
+    <#
+    .SYNOPSIS
+    The first file or folder below a folder, down to so many levels, that is not of these owners, or is a link: a sentence; else empty.
 
-    foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Folder)) {
+    .NOTES
+    A runner may be at work there: what has gone since it was listed is nobody's.
+    #>
+    param([string]$Folder, [string[]]$Trusted, [int]$Levels)
+
+    try {
+        [string[]]$entries = [System.IO.Directory]::GetFileSystemEntries($Folder)
+    }
+    catch {
+        $failure = $_
+        if ((Get-NodeFileKind -Path $Folder) -ceq 'absent') {
+            return ''
+        }
+        throw $failure
+    }
+    foreach ($entry in $entries) {
         $kind = Get-NodeFileKind -Path $entry
         if ($kind -ceq 'link') {
             return "$entry is a link or another reparse point, not a file of ours. Look into it and remove it."
         }
-        $owner = Get-NodeOwner -Path $entry
+        try {
+            $owner = Get-NodeOwner -Path $entry
+        }
+        catch {
+            $failure = $_
+            if ((Get-NodeFileKind -Path $entry) -ceq 'absent') {
+                continue
+            }
+            throw $failure
+        }
         if ($Trusted -notcontains $owner) {
             return "$entry is owned by $owner, not by SYSTEM or Administrators; somebody else put it there. Look into it and remove it."
         }
-        if ($kind -ceq 'directory') {
-            $found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted
+        if ($kind -ceq 'directory' -and $Levels -gt 1) {
+            $found = Find-NodeForeignEntry -Folder $entry -Trusted $Trusted -Levels ($Levels - 1)
             if ($found -ne '') {
                 return $found
             }
@@ -51,6 +76,20 @@ function Get-NodeStateRefusal {
         $words = @{ link = 'a reparse point'; file = 'a file' }
         return "The state folder $StateDir is $($words[$kind]), not a folder; remove it, or set another state_dir."
     }
+    foreach ($name in @('batches', 'receipts', 'staging', 'open.json', 'blocked.json', 'runner.ps1', 'runner.lock')) {
+        $path = Join-NodePath -Folder $StateDir -Name $name
+        $kind = Get-NodeFileKind -Path $path
+        if ($kind -ceq 'link') {
+            return "$path is a link or another reparse point, not a file of ours. Look into it and remove it."
+        }
+        $wanted = 'directory'
+        if ($name.Contains('.')) {
+            $wanted = 'file'
+        }
+        if ($kind -cne 'absent' -and $kind -cne $wanted) {
+            return "$path is a $kind, a $wanted is wanted there. Look into it and remove it."
+        }
+    }
     if (-not (Test-NodeWindows)) {
         return ''
     }
@@ -59,21 +98,24 @@ function Get-NodeStateRefusal {
     if ($trusted -notcontains $owner) {
         return "The state folder $StateDir is owned by $owner, not by SYSTEM or Administrators; somebody else made it. Look into it and remove it."
     }
-    if (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl)) {
-        return ''
+    # While the folder was open to others, they may have put in a runner or a batch of theirs, which would run as SYSTEM, and who owns a
+    # folder may open it to himself again. Three levels are what the node itself makes: batches, a batch, its backup; what is in a backup
+    # was moved there with its owner.
+    $levels = 3
+    if (-not (Test-NodeSddl -Path $StateDir -Sddl (Get-NodeStateSddl))) {
+        $levels = 1000
     }
-    # The folder was open to others, who may have put in a runner of theirs; it would run as SYSTEM.
     $identity = [System.Security.Principal.WindowsIdentity]::GetCurrent()
     $trusted = $trusted + @([string]$identity.User.Value)
     $identity.Dispose()
-    return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted
+    return Find-NodeForeignEntry -Folder $StateDir -Trusted $trusted -Levels $levels
 }
 
 function Read-NodeDocument {
     <#
     .SYNOPSIS
-    A JSON document of the state folder; null if it is not there or not whole. One that cannot be read is an error: it may not be
-    taken for one that is not there.
+    A JSON document of the state folder; null if it is not there, not whole, or no object. One that cannot be read is an error: it may
+    not be taken for one that is not there.
     #>
     param([string]$Path)
 
@@ -96,11 +138,15 @@ function Read-NodeDocument {
         throw $failure
     }
     try {
-        return ConvertFrom-NodeJson -Text $box['text']
+        $found = ConvertFrom-NodeJson -Text $box['text']
     }
     catch {
         return $null
     }
+    if ($found -is [System.Collections.IDictionary]) {
+        return $found
+    }
+    return $null
 }
 
 function Remove-NodeDocument {
@@ -151,7 +197,7 @@ function Add-NodeJournalEntry {
 }
 
 function Read-NodeJournal {
-    <# .SYNOPSIS The entries of a batch's journal in order; a line that is not whole is left out. #>
+    <# .SYNOPSIS The entries of a batch's journal in order; a line that is not whole, or says nothing, is left out. #>
     param([string]$StateDir, [string]$Id)
 
     $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
@@ -169,8 +215,8 @@ function Read-NodeJournal {
             continue
         }
         try {
-            $entry = ConvertFrom-NodeJson -Text $line
-            if ($null -ne (Get-NodeArgument -Map $entry -Name 'e')) {
+            $entry = Select-NodeEntry -Entry (ConvertFrom-NodeJson -Text $line)
+            if ($null -ne $entry) {
                 $null = $entries.Add($entry)
             }
         }
@@ -182,11 +228,19 @@ function Read-NodeJournal {
 }
 
 function Find-NodeJournalEntry {
-    <# .SYNOPSIS The first entry of a kind (for one op, if a number is given), null if there is none. #>
+    <#
+    .SYNOPSIS
+    The first entry of a kind (for one op, if a number is given), null if there is none. An intent that has lost its number is one of
+    each op: what may have begun is undone.
+    #>
     param([object[]]$Entries, [string]$Kind, [int]$Number = -1)
 
     foreach ($entry in $Entries) {
-        if ([string]$entry['e'] -ceq $Kind -and ($Number -lt 0 -or [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1)) -eq $Number)) {
+        if ([string]$entry['e'] -cne $Kind) {
+            continue
+        }
+        $of = [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1))
+        if ($Number -lt 0 -or $of -eq $Number -or ($of -lt 0 -and $Kind -ceq 'intent')) {
             return $entry
         }
     }
@@ -239,7 +293,7 @@ function Find-NodeOutcome {
             continue
         }
         try {
-            $entry = ConvertFrom-NodeJson -Text $line
+            $entry = Select-NodeEntry -Entry (ConvertFrom-NodeJson -Text $line)
             if ([string](Get-NodeArgument -Map $entry -Name 'e' -Default '') -ceq 'outcome') {
                 return $entry
             }
@@ -268,7 +322,7 @@ function Limit-NodeOutput {
                 $text = "... $left characters left out ...`n" + $text.Substring($left)
                 $Items[$index][$field] = $text
             }
-            $room = [System.Math]::Max(0, $room - $text.Length)
+            $room = [System.Math]::Max(0, [int]($room - $text.Length))
         }
     }
 }
@@ -389,7 +443,7 @@ function Find-NodeUnknownWord {
         'hns_network', 'hns_network_remove', 'hns_remove', 'addresses', 'category_note', 'category_restore', 'ip_note', 'ip_restore',
         'computer_name', 'halt', 'wait', 'record'
     )
-    $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'adapter', 'hns_network')
+    $kinds = @('service', 'pipe', 'http', 'run', 'file_free', 'process_gone', 'file', 'tcp', 'tcp_closed', 'adapter', 'hns_network')
     foreach ($op in (Get-NodeBatchStep -Batch $Batch)) {
         $name = [string](Get-NodeArgument -Map $op -Name 'op' -Default '')
         if ($known -cnotcontains $name) {

@@ -15,7 +15,12 @@ function Get-NodeTaskCommand {
     #>
     param([string]$StateDir)
 
-    $folder = $StateDir.Replace("'", "''")
+    $folder = $StateDir
+    # PowerShell takes each of these for an apostrophe.
+    foreach ($code in 0x27, 0x2018, 0x2019, 0x201A, 0x201B) {
+        $quote = [string][char]$code
+        $folder = $folder.Replace($quote, $quote + $quote)
+    }
     $line = "`$ErrorActionPreference = 'Stop'; `$folder = '$folder'; " +
     '$now = [DateTime]::UtcNow.ToString(''o'', [Globalization.CultureInfo]::InvariantCulture); ' +
     'try { [IO.File]::AppendAllText([IO.Path]::Combine($folder, ''runner-starts.log''), $now + [string][char]10) } catch { $null = $_ }; ' +
@@ -82,6 +87,23 @@ function Get-NodeTaskXml {
 "@
 }
 
+function Test-NodeSystemAccount {
+    <# .SYNOPSIS Whether a user, by SID or in whatever language by name, is SYSTEM. #>
+    param([string]$User)
+
+    if ($User -eq 'S-1-5-18') {
+        return $true
+    }
+    try {
+        $account = New-Object System.Security.Principal.NTAccount($User)
+        return [bool]($account.Translate([System.Security.Principal.SecurityIdentifier]).Value -ceq 'S-1-5-18')
+    }
+    catch {
+        # There is no such account.
+        return $false
+    }
+}
+
 function Test-NodeRunnerTask {
     <# .SYNOPSIS Whether a task, if there is one, runs the runner of this state folder, and as SYSTEM. #>
     param([object]$Task, [string]$StateDir)
@@ -90,7 +112,9 @@ function Test-NodeRunnerTask {
         return $false
     }
     $xml = [string]$Task.Xml
-    return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $xml.Contains('<UserId>S-1-5-18</UserId>'))
+    # Not the XML's text: Windows may give back the name of the account that it was made with.
+    $isSystem = Test-NodeSystemAccount -User ([string]$Task.Definition.Principal.UserId)
+    return [bool]($xml.Contains((Get-NodeTaskCommand -StateDir $StateDir)) -and $isSystem)
 }
 
 function Register-NodeRunnerTask {
@@ -170,7 +194,7 @@ function Read-NodeRunnerError {
     if (-not [System.IO.File]::Exists($path)) {
         return ''
     }
-    $text = (Read-NodeText -Path $path).Trim()
+    $text = [string](Read-NodeText -Path $path).Trim()
     return [string]$text.Substring(0, [System.Math]::Min(1000, $text.Length))
 }
 

@@ -4,7 +4,7 @@
 
 `transfer` in it is what a rebuilt Go program costs on its way to a node, beside Ansible's own copy (transfer.py) and
 beside other programs (yardsticks.py); null where there is no Go to build one with. `push` is the developer's loop
-(push.py).
+(push.py). `real_in_win_pings` is what a call takes under a real PowerShell, which the lab does not know (figures.py).
 
 Nodes are simulated, Ansible and SSH are real; calls and bytes are what the lab's server counted. Progress is on stderr.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import push
-from tests.bench.figures import missed
+from tests.bench.figures import IN_WIN_PINGS, missed
 from tests.bench.fleet import BenchFailed
 from tests.bench.measure import measure
 
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shutil.rmtree(folder, ignore_errors=True)
     pushed = push.pushes()
     document: dict[str, Any] = {**figures.as_dict(), "push": [asdict(one) for one in pushed]}
+    document["real_in_win_pings"] = dict(IN_WIN_PINGS)
     document["transfer"] = None if options.no_transfer else _transfer()
     print(json.dumps(document))
     sentences = [*missed(figures), *push.missed(pushed)]

@@ -32,7 +32,8 @@ class BenchFailed(Exception):  # noqa: N818 - reads as a sentence
 @dataclass(frozen=True)
 class Measured:
     """One run: how long, the peak memory of ansible-playbook's own process (KiB), calls and bytes by node, of these
-    the bytes that were sent to it, and the processor time of all its processes but those of SSH that stay behind."""
+    the bytes that were sent to it, the processor time of all its processes but those of SSH that stay behind, and the
+    requests to the clusters' API servers that came from the controller."""
 
     seconds: float
     peak_rss: int | None
@@ -40,6 +41,7 @@ class Measured:
     bytes: dict[str, int]
     sent: dict[str, int] = field(default_factory=dict)
     cpu_s: float = 0.0
+    api_requests: int = 0
 
 
 class Fleet:
@@ -99,7 +101,7 @@ class Fleet:
         self.bench.reset_ledger()
         output = self.bench.directory / "output.txt"
         line = [str(SCRIPTS / "ansible-playbook"), "-i", str(self.bench.inventory()), *arguments]
-        started, worked = time.monotonic(), _children_s()
+        started, worked, asked = time.monotonic(), _children_s(), self._api_requests()
         with output.open("w", encoding="utf-8") as sink:
             process = subprocess.Popen(
                 line,
@@ -130,7 +132,12 @@ class Fleet:
             {name: account.bytes_in + account.bytes_out for name, account in accounts.items()},
             {name: account.bytes_in for name, account in accounts.items()},
             cpu_s,
+            self._api_requests() - asked,
         )
+
+    def _api_requests(self) -> int:
+        """So far, those of the controller."""
+        return sum(call.outside for cluster in self.bench.lab.clusters.values() for call in cluster.api.calls)
 
 
 def _children_s() -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.calls import Recorder, components, excepted
-from tests.bench.figures import Figures
+from tests.bench.figures import IN_WIN_PINGS, REAL_WIN_PING_S, Figures
 from tests.bench.fleet import PEER_CALLS, Fleet, Measured
 from tests.integration.whole import OVERLAY
 
@@ -32,12 +32,19 @@ class Compared:
     """A converged site.yml beside win_ping alone and beside the peer's calls, the same nodes and latency."""
 
     ratio: float
+    real_ratio: float
     peer_ratio: float
     cpu_s_per_node: float
+    api_requests_per_node: float
 
 
 def compare(fleet: Fleet) -> Compared:
-    """Medians of interleaved runs; the peer's calls are run once."""
+    """Medians of interleaved runs; the peer's calls and the runs with real latencies are run once."""
+    fleet.latency(REAL_WIN_PING_S)
+    real_ping = fleet.ping().seconds
+    fleet.latency(REAL_WIN_PING_S * IN_WIN_PINGS["node_probe"])
+    real = fleet.site()
+    say(f"{HOSTS} nodes, real latencies: win_ping {real_ping:.2f} s, site.yml {real.seconds:.2f} s")
     fleet.latency(LATENCY_S)
     site, ping, worked = [], [], []
     for number in range(RUNS):
@@ -49,7 +56,13 @@ def compare(fleet: Fleet) -> Compared:
     peer = fleet.peer().seconds
     say(f"{HOSTS} nodes, the peer's {PEER_CALLS} calls: {peer:.0f} s")
     fleet.latency(0.0)
-    return Compared(ratio_of(site, ping), peer / statistics.median(site), statistics.median(worked) / HOSTS)
+    return Compared(
+        ratio=ratio_of(site, ping),
+        real_ratio=real.seconds / real_ping,
+        peer_ratio=peer / statistics.median(site),
+        cpu_s_per_node=statistics.median(worked) / HOSTS,
+        api_requests_per_node=real.api_requests / HOSTS,
+    )
 
 
 def converged(fleet: Fleet, count: int) -> Measured:
@@ -121,8 +134,10 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         changed_components=components(calls),
         changed_excepted=excepted(calls),
         ratio_to_win_ping=compared.ratio,
+        ratio_real_latencies=compared.real_ratio,
         peer_calls_ratio=compared.peer_ratio,
         cpu_s_per_node=compared.cpu_s_per_node,
+        api_requests_per_node=compared.api_requests_per_node,
         bytes_per_call=max(again.sent.values()),
         calls_per_node_10=calls_few,
         calls_per_node_100=calls_many,

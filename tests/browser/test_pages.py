@@ -13,7 +13,7 @@ from tests.browser.pages import HOSTILE, PAGES
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FOLDED = "[...document.querySelectorAll('details > pre')].filter(e => e.checkVisibility()).length"
-PHONE, DESK = 360, 1280
+PHONE, TABLET, DESK = 400, 800, 1300
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_a_page_is_silent_and_asks_for_nothing(tab: Tab, page: Path) -> None:
     assert [each for each in tab.asked if not each.startswith(("file:", "data:"))] == []
 
 
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize("width", [PHONE, TABLET, DESK])
 def test_nothing_is_wider_than_the_window(tab: Tab, page: Path, width: int) -> None:
     tab.show(page, width, phone=width == PHONE)
     assert tab.evaluate("window.innerWidth") == width

@@ -10,14 +10,11 @@ from typing import Any, Literal
 
 import yaml
 
+from tests.contract.provides import ALL
+
 FOLDER = Path(__file__).parent / "ops"
 Kind = Literal["op", "query", "talk"]
 
-NEEDS = frozenset(
-    (  # noqa: SIM905
-        "windows linux registry services task links shell web not-on-wine hns rename addresses ipv6 drive mounted"
-    ).split()
-)
 _KEYS: dict[Kind, tuple[frozenset[str], frozenset[str]]] = {
     "op": (
         frozenset({"op", "args"}),
@@ -125,8 +122,8 @@ def _case(file: str, entry: Mapping[str, Any]) -> Case:
     if not entry.get("name"):
         raise CaseError("needs a name")
     needs = frozenset(entry.get("needs") or [])
-    if needs - NEEDS:
-        raise CaseError(f"nothing provides {', '.join(sorted(needs - NEEDS))}; there are {', '.join(sorted(NEEDS))}")
+    if needs - ALL:
+        raise CaseError(f"nothing provides {', '.join(sorted(needs - ALL))}; there are {', '.join(sorted(ALL))}")
     if "fails" in entry and "result" in entry:
         raise CaseError("has both fails and result")
     for step in entry.get("steps") or []:

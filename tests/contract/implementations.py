@@ -16,7 +16,7 @@ from tests.contract.case import Tree
 CONTRACT_KEY = "HKLM\\SOFTWARE\\winkube-contract"
 _WORDS = (
     "root|state|drive|mounted|file_root|web|web_host|web_port|web6_host|web6_port"
-    "|powershell|shell|shell_flag|sha256|base64|many"
+    "|powershell|nssm|program|shell|shell_flag|sha256|base64|many"
 )
 _PLACE = re.compile(rf"\{{({_WORDS})(?::([^}}]*))?\}}")
 
@@ -61,9 +61,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Link:
-    """A symbolic link in a tree; the target as the node names it, empty where nobody looks."""
+    """A symbolic link in a tree, or a junction; the target as the node names it, empty where nobody looks."""
 
     target: str = ""
+    junction: bool = False
 
 
 class ReadOnly(bytes):
@@ -107,13 +108,15 @@ class Implementation(Protocol):
 
 
 def content(value: Any, place: Place) -> bytes | Link | None:
-    """A file's description in a tree (text, null, {base64}, {size}, {archive}, {link}, {json}, {text,
-    read_only}) -> what is there."""
+    """A file's description in a tree (text, null, {base64}, {size}, {archive}, {link}, {junction}, {json},
+    {text, read_only}) -> what is there."""
     if value is None:
         return None
     if isinstance(value, Mapping):
         if "link" in value:
             return Link(str(place.fill(value["link"])))
+        if "junction" in value:
+            return Link(str(place.fill(value["junction"])), junction=True)
         if value.get("read_only"):
             return ReadOnly(str(place.fill(value["text"])).encode())
         if "base64" in value:

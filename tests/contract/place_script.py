@@ -46,12 +46,23 @@ function Remove-All([string]$Path) {
     }
 }
 
+# Windows PowerShell makes no link to what is not there (PowerShell/PowerShell#801), no PowerShell such a junction.
+function Add-Link([string]$Path, [string]$Kind, [string]$Target) {
+    $lacks = $slash -eq '\' -and -not [IO.File]::Exists($Target) -and -not [IO.Directory]::Exists($Target)
+    if ($lacks -and $Kind -eq 'Junction') { $null = [IO.Directory]::CreateDirectory($Target) }
+    elseif ($lacks) { [IO.File]::WriteAllText($Target, '') }
+    $null = New-Item -ItemType $Kind -Path $Path -Target $Target
+    if ($lacks -and $Kind -eq 'Junction') { [IO.Directory]::Delete($Target) }
+    elseif ($lacks) { [IO.File]::Delete($Target) }
+}
+
 function Add-Files([string]$Folder, $Files) {
     foreach ($file in @($Files)) {
         $path = Get-Long ([IO.Path]::Combine($Folder, $file.path.Replace('/', $slash)))
         $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($path))
         if ($file.kind -eq 'directory') { $null = [IO.Directory]::CreateDirectory($path) }
-        elseif ($file.kind -eq 'link') { $null = New-Item -ItemType SymbolicLink -Path $path -Target $file.data }
+        elseif ($file.kind -eq 'link') { Add-Link $path 'SymbolicLink' $file.data }
+        elseif ($file.kind -eq 'junction') { Add-Link $path 'Junction' $file.data }
         elseif ($null -ne $file.PSObject.Properties['text']) {
             [IO.File]::WriteAllText($path, $file.text, (New-Object Text.ASCIIEncoding))
         } else { [IO.File]::WriteAllBytes($path, [Convert]::FromBase64String($file.data)) }

@@ -21,6 +21,7 @@ from typing import Any, Self
 from tests.contract.case import Tree
 from tests.contract.implementations import Found, Link, Place, ReadOnly, content
 from tests.contract.place_script import script
+from tests.contract.provides import HERE, HOST, LINUX, WINDOWS, WINE
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "ansible_collections.winkube.node.plugins.modules"
@@ -116,12 +117,13 @@ class _PowerShell:
 
     def runner(self) -> Mapping[str, str]:
         from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import (
-            hns_packed,
+            hns_text,
             runner_sha256,
             runner_text,
         )
 
-        return {"sha256": runner_sha256(), "text": runner_text(), "hns": hns_packed()}
+        texts = {"hns": hns_text(), "hns_read": hns_text(reads=True)}
+        return {"sha256": runner_sha256(), "text": runner_text(), **texts}
 
     def _ask(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
         whole = {"verb": verb, "root": self._place.root, "state": self._place.state, **request}
@@ -158,13 +160,9 @@ class Local(_PowerShell):
             "shell": "C:\\Windows\\System32\\cmd.exe" if windows else "/bin/sh",
             "shell_flag": "/c" if windows else "-c",
         }
-        provides = {"shell", "web"} | ({"windows", "registry"} if windows else {"linux", "links"})
-        provides |= {"ipv6"} if six else set()
+        provides = (WINE if wine else WINDOWS | HERE if windows else LINUX) - (set() if six else {"ipv6"})
         if wine:
-            provides |= {"mounted"}
             words["mounted"] = f"Z:{folder}/mounted".replace("/", "\\")
-        if os.name == "nt":
-            provides |= {"services", "task", "links", "not-on-wine"}
         super().__init__(f"{base}{separator}root", f"{base}{separator}state", words, frozenset(provides))
 
     @classmethod
@@ -221,8 +219,7 @@ class OnHost(_PowerShell):
         base = "C:\\winkube-contract"
         windows_powershell = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
         words = {"powershell": windows_powershell, "shell": "C:\\Windows\\System32\\cmd.exe", "shell_flag": "/c"}
-        provides = frozenset({"windows", "registry", "services", "task", "links", "shell", "not-on-wine"})
-        super().__init__(f"{base}\\root", f"{base}\\state", words, provides)
+        super().__init__(f"{base}\\root", f"{base}\\state", words, HOST)
 
     @classmethod
     @contextmanager
@@ -266,7 +263,7 @@ def wire(files: Mapping[str, bytes | Link | None]) -> list[dict[str, Any]]:
         if value is None:
             wired.append({"path": name.rstrip("/"), "kind": "directory", "data": ""})
         elif isinstance(value, Link):
-            wired.append({"path": name, "kind": "link", "data": value.target})
+            wired.append({"path": name, "kind": "junction" if value.junction else "link", "data": value.target})
         else:
             read_only = {"read_only": True} if isinstance(value, ReadOnly) else {}
             wired.append({"path": name, "kind": "file", "data": base64.b64encode(value).decode(), **read_only})

@@ -8,9 +8,11 @@ from typing import Any
 
 from tests.contract.case import Tree
 from tests.contract.implementations import CONTRACT_KEY, Found, Link, Place, ReadOnly, content
+from tests.contract.provides import SIMULATED
 from tests.lab.machine.drive import LONG
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.registry import Value
+from tests.lab.programs.builds import build
 from tests.lab.server import modules
 from tests.lab.twin.modules import run_module
 from tests.lab.twin.submit import with_hns
@@ -19,6 +21,7 @@ from tests.lab.twin.task import POWERSHELL, command
 ROOT = "C:\\contract\\root"
 STATE = "C:\\contract\\state"
 SDDL = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+NSSM, PROGRAM = "C:\\contract\\nssm.exe", "C:\\contract\\program.exe"
 RUNNER = "the twin needs no text"
 
 
@@ -26,10 +29,7 @@ class Simulated:
     """A new simulated node for each case. `web` is `127.0.0.1:PORT` of the server that stands for `{web}`."""
 
     name = "simulated"
-    provides = frozenset(
-        {"windows", "registry", "services", "task", "links", "web", "not-on-wine", "hns", "rename", "addresses"}
-        | {"ipv6", "drive", "mounted"}
-    )
+    provides = SIMULATED
 
     def __init__(
         self,
@@ -63,7 +63,11 @@ class Simulated:
         self.node.framework = self._framework
         self.node.drive.add_volume("D:", 10**9)
         self.node.drive.add_volume("E:", 10**9, reparse=True)
-        words = {"web": "http://web", "web_host": "web", "web_port": "80", "web6_host": "web6", "web6_port": "80"}
+        self.node.drive.mkdir("C:\\contract")
+        self.node.drive.write(NSSM, build("nssm", "2.24", resource="2.24.0.0"))
+        self.node.drive.write(PROGRAM, build("worker", "1"))
+        words = {"nssm": NSSM, "program": PROGRAM}
+        words |= {"web": "http://web", "web_host": "web", "web_port": "80", "web6_host": "web6", "web6_port": "80"}
         self._place = Place(
             self._root,
             self._state,

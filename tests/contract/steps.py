@@ -3,6 +3,7 @@ carried to a machine where nobody can ask."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -146,9 +147,9 @@ class _Make:
                 text = self.runner["text"]
                 described = {name: text if value == "{runner}" else value for name, value in step["place"].items()}
                 files = {str(name): content(value, self.place) for name, value in described.items()}
-                packed = self.runner["hns"].encode()
+                text_for_hns = json.dumps(self.runner["hns"])[1:-1].encode()
                 placed = {name: data for name, data in files.items() if isinstance(data, bytes)}
-                yield Put({name: data.replace(b"{hns}", packed) for name, data in placed.items()})
+                yield Put({name: data.replace(b"{hns}", text_for_hns) for name, data in placed.items()})
             if step.get("start") == "runner":
                 yield Start()
             if "send" in step:
@@ -174,7 +175,7 @@ class _Make:
     def _batch(self, what: str, ops: Sequence[Mapping[str, Any]], outcome: str, *wants: Want) -> Run:
         """Ops as one batch, inline, and what has to become of it."""
         self.sent += 1
-        numbered = [{"n": number, "undo": [], "secrets": [], **op} for number, op in enumerate(ops)]
+        numbered = [{"n": number, "undo": [], "secrets": [], **op} for number, op in enumerate(_repeated(ops))]
         send = {"kind": "submit", "id": f"{self.sent:032x}", "ops": numbered}
         return Run("node_apply", self._envelope(send), wants, what, outcome)
 
@@ -198,6 +199,7 @@ class _Make:
                 "id": batch_id,
                 "component": send.get("component", "contract"),
                 "deadline_s": send.get("deadline_s", 120),
+                "was": send.get("was", ""),
                 "pre": self.place.fill(send.get("pre") or []),
                 "ops": self.place.fill([{"undo": [], "secrets": [], **op} for op in send.get("ops") or []]),
                 "gate": self.place.fill(send.get("gate") or []),
@@ -205,8 +207,21 @@ class _Make:
         return envelope if send.get("hns") is False else self._with_hns(envelope)
 
     def _with_hns(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """With the text that calls HNS, if anything in it has a name that begins so."""
-        return {**sent, "hns": self.runner["hns"]} if names_hns(sent) else sent
+        """With the text that calls HNS, if anything in it has a name that begins so; a reading has one of its own."""
+        text = self.runner.get("hns_read" if "queries" in sent else "hns") or self.runner["hns"]
+        return {**sent, "hns": text} if names_hns(sent) else sent
+
+
+def _repeated(ops: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Each op, one with `times` so many times: in its argument list `{number}` is 1, 2, .."""
+    for op in ops:
+        plain = {key: value for key, value in op.items() if key != "times"}
+        if "times" not in op:
+            yield plain
+            continue
+        for number in range(1, int(op["times"]) + 1):
+            words = [str(word).replace("{number}", str(number)) for word in op["args"]["args"]]
+            yield {**plain, "args": {**op["args"], "args": words}}
 
 
 def names_hns(value: Any) -> bool:

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from tests.contract import people
 from tests.contract.carried import build, judge
 from tests.contract.carried.journey import Download, journeys
 from tests.contract.case import Tree, load_cases
 from tests.contract.check import encode
 from tests.contract.powershell import payload, wire
+from tests.contract.provides import ARCHIVE
 from tests.contract.simulated import RUNNER, Simulated
 from tests.contract.web import PAGES, serve
 from tests.lab.programs.builds import release_archive
@@ -29,6 +31,7 @@ from tests.unit.powershell.source import Source
 VERSION = "2.3.7"
 CONTAINERD = release_archive("containerd", VERSION)
 DOWNLOAD = Download(VERSION, "http://downloads/containerd.tar.gz", hashlib.sha256(CONTAINERD).hexdigest())
+PEOPLE = frozenset(people.ident(case) for case in people.CASES)
 SHELL = frozenset(case.id for case in load_cases() if "shell" in case.needs)
 
 
@@ -46,17 +49,19 @@ class StandIn:
         self._words = {
             "@POWERSHELL@": r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe",
             "@WEB_PORT@": web_port,
+            "@DRIVE@": "D:",
         }
 
     def report(self, fits: str = "") -> str:
         """The lines of run.ps1 for the cases whose id fits this regular expression."""
         start = {"kind": "start", "about": json.loads(self._files["about.json"]), "machine": "simulated"}
-        lines = [start | {"web_port": int(self._words["@WEB_PORT@"])}]
+        lines = [start | {"web_port": int(self._words["@WEB_PORT@"]), "drive": self._words["@DRIVE@"]}]
         for line in map(json.loads, self._cases.splitlines()):
             if not re.search(fits, line["id"]):
                 continue
             entry = {"kind": "case", "shell": "stand-in", "id": line["id"], "program": self._words["@POWERSHELL@"]}
-            skip = line["skip"] or ("the simulated machine has no shell" if line["id"] in SHELL else "")
+            shell = line["id"] in SHELL or line["stage"] == "people"
+            skip = line["skip"] or ("the simulated machine has no shell" if shell else "")
             if skip:
                 lines.append(entry | {"verdict": "skipped", "why": [skip]})
                 continue
@@ -85,7 +90,7 @@ class StandIn:
                 files = {item["path"]: _described(item) for item in request["files"]}
                 self._node.prepare(Tree(files, request["registry"]))
             case "put":
-                self._node.put({item["path"]: base64.b64decode(item["data"]) for item in request["files"]})
+                self._node.put({item["path"]: _bytes(item) for item in request["files"]})
             case "start":
                 self._node.start()
             case "state":
@@ -100,12 +105,16 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
+def _bytes(item: Mapping[str, str]) -> bytes:
+    return item["text"].encode() if "text" in item else base64.b64decode(item["data"])
+
+
 def _described(item: Mapping[str, str]) -> Any:
     match item["kind"]:
         case "directory":
             return None
-        case "link":
-            return {"link": item["data"]}
+        case "link" | "junction":
+            return {item["kind"]: item["data"]}
     return {"base64": item["data"]}
 
 
@@ -138,9 +147,9 @@ def test_every_case_of_the_contract_is_carried_or_says_what_it_needs(archive: Pa
     with zipfile.ZipFile(archive) as packed:
         carried = [json.loads(line) for line in packed.read("winkube-contract/cases.jsonl").splitlines()]
     by_id = {line["id"]: line for line in carried}
-    assert set(by_id) == {case.id for case in load_cases()} | {"look-reading", "look-hns", "containerd"}
+    assert set(by_id) == {case.id for case in load_cases()} | {"look-reading", "look-hns", "containerd"} | PEOPLE
     for case in load_cases():
-        missing = case.needs - build.PROVIDES
+        missing = case.needs - ARCHIVE
         assert bool(by_id[case.id]["skip"]) is bool(missing), case.id
         assert bool(by_id[case.id]["main"]) is not bool(missing), case.id
 
@@ -158,7 +167,7 @@ def _all_right(text: str) -> set[str]:
 
 @pytest.mark.exhaustive
 def test_the_whole_archive_passes_on_the_simulated_node(stand_in: StandIn) -> None:
-    carried = {case.id for case in load_cases() if case.needs <= build.PROVIDES} - SHELL
+    carried = {case.id for case in load_cases() if case.needs <= ARCHIVE} - SHELL
     assert _all_right(stand_in.report()) == carried | {"containerd", "look-reading", "look-hns"}
 
 
@@ -197,6 +206,33 @@ def test_another_answer_is_found_and_so_is_a_script_that_says_otherwise(
     assert "one of the two judges is wrong" in "\n".join(judge.told(found, verdicts))
 
 
+def test_what_a_windows_lacks_is_named_and_the_row_of_the_page_is_printed(report: str) -> None:
+    """A run on Wine, which has neither scheduler nor services: its report counted 35 failures that told nothing."""
+    start, *rest = report.splitlines()
+    lacking = json.loads(start) | {
+        "lacks": ["task"],
+        "at": "2026-11-24T10:00:00Z",
+        "machine": "a | b",
+        "defender": "Defender: off",
+    }
+    found = judge.read_report("\n".join([json.dumps(lacking), *rest]))
+    told = list(judge.told(found, list(judge.judged(found))))
+    assert "This Windows does not show task: cases that need these were skipped, not judged." in told
+    row = told[told.index("The row for docs/first-hour.md:") + 1]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1:4] == ["stand-in", "a / b; Defender: off", "2026-11-24"] and "0 failed" in cells[4]
+    page = (build.ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
+    assert "| what | program | system | when | result |" in page
+
+
+def test_the_script_knows_every_need_that_it_can_lack() -> None:
+    text = (build.HERE / "run.ps1").read_text()
+    named = re.search(r"AddRange\(@\((.*?)\)\)", text)
+    assert named is not None
+    assert set(re.findall(r"'([\w-]+)'", named[1])) == ARCHIVE - {"windows", "registry", "shell", "web", "drive"}
+    assert "'SOFTWARE\\Wine'" in text and "$lacks + 'drive'" in text
+
+
 def test_a_report_that_ends_early_is_told(report: str, tmp_path: Path) -> None:
     half = tmp_path / "half.jsonl"
     half.write_text("\n".join(report.splitlines()[:20]) + '\n{"kind": "ca', encoding="utf-8")
@@ -230,7 +266,25 @@ def test_the_carried_web_server_has_the_pages_of_the_contract(archive: Path) -> 
     with zipfile.ZipFile(archive) as packed:
         rows = json.loads(packed.read("winkube-contract/web.json"))
     assert [row["start"] for row in rows] == [page.request for page in PAGES]
-    assert base64.b64decode(rows[2]["data"]).endswith(b"\r\n\r\nhello")
+    hello = next(row for row in rows if row["start"] == "GET /hello ")
+    assert base64.b64decode(hello["data"]).endswith(b"\r\n\r\nhello")
+
+
+def test_what_a_script_for_people_did_otherwise_is_judged(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        carried = [json.loads(line) for line in packed.read("winkube-contract/cases.jsonl").splitlines()]
+    line = next(line for line in carried if line["id"] == "people-generalise-an-image")
+    placed, step = line["main"]
+    assert '"machine/cd/unattend.xml"' in placed["request"] and "@" not in json.dumps(step)
+    world = "".join(f"{key}\t{value}\n" for key, value in step["after"].items())
+    said = ["listener * is gone. certificate ABCD", "Nothing of this machine was left to remove."]
+    runs = [{"exit_code": 0, "said": text, "look": "", "world": world} for text in said]
+    start = {"kind": "start", "about": {}, "web_port": 1}
+    entry = {"kind": "case", "shell": "5.1", "id": line["id"], "program": "p", "verdict": "passed", "why": []}
+    for change, verdict in (({}, "passed"), ({"look": "x"}, "failed")):
+        found = [{"stdout": "{}"}, {"runs": [runs[0], {**runs[1], **change}]}, {"part": "main"}, {"part": "last"}]
+        told = "\n".join(json.dumps(each) for each in (start, {**entry, "found": found}, {"kind": "end"}))
+        assert [each.verdict for each in judge.judged(judge.read_report(told))] == [verdict]
 
 
 def test_without_a_checksum_containerd_is_left_out_with_a_sentence() -> None:
@@ -261,5 +315,7 @@ def test_the_script_reads_only_what_the_archive_holds(archive: Path) -> None:
         members = {Path(name).name for name in packed.namelist()}
     text = (build.HERE / "run.ps1").read_text()
     named = set(re.findall(r"-Name '([\w.-]+\.(?:json|jsonl|ps1|txt))'", text))
-    assert named == members - {"run.ps1"} - {name for name in members if name.endswith(".payload")}
+    scripts = {path.name for path in (people.HARNESS, *people.SCRIPTS)}
+    assert "'people.ps1'" in text
+    assert named == members - {"run.ps1"} - scripts - {name for name in members if name.endswith(".payload")}
     assert "'node_probe', 'node_apply', 'node_apply-check'" in text

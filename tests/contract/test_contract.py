@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.contract.implementations import Implementation
 from tests.contract.powershell import Local, OnHost
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve, serve_six
+from tests.wine import pwsh
 
 CASES = load_cases()
 
@@ -58,17 +60,25 @@ def skip_without_six(case: Case, six: str | None) -> None:
 
 
 @pytest.fixture(scope="session")
-def powershell(web: str, six: str | None) -> Iterator[Implementation]:
-    """The PowerShell of WINKUBE_LAB_PWSH, else the Windows machine of WINKUBE_TEST_HOST."""
+def powershell(web: str, six: str | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Implementation]:
+    """The PowerShell of WINKUBE_LAB_PWSH, else that for Windows of WINKUBE_LAB_PWSH_WINDOWS on Wine, else the Windows
+    machine of WINKUBE_TEST_HOST."""
+    windows = os.environ.get("WINKUBE_LAB_PWSH_WINDOWS")
     program, host = os.environ.get("WINKUBE_LAB_PWSH"), os.environ.get("WINKUBE_TEST_HOST")
     if program:
         with Local.started(program, web, six) as local:
+            yield local
+    elif windows:
+        with (
+            pwsh.started(Path(windows), tmp_path_factory.mktemp("wine")) as launched,
+            Local.started(str(launched), web, six) as local,
+        ):
             yield local
     elif host:
         with OnHost.reached(host) as reached:
             yield reached
     else:
-        pytest.skip("lane pwsh: none of WINKUBE_TEST_HOST, WINKUBE_LAB_PWSH is set")
+        pytest.skip("lane pwsh: none of WINKUBE_TEST_HOST, WINKUBE_LAB_PWSH, WINKUBE_LAB_PWSH_WINDOWS is set")
 
 
 @pytest.mark.lane("pwsh")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.case import Case, CaseError, Tree, load_cases
+from tests.contract.case import Case, CaseError, Tree, load_cases, ops_of
 from tests.contract.check import differences, failures, tree_differences
 from tests.contract.implementations import Found, Place
-from tests.contract.place_script import script
+from tests.contract.place_script import script, script_block
 from tests.contract.powershell import PowerShellError, last_json, payload
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve
@@ -156,7 +156,29 @@ def test_what_is_placed_fits_into_one_argument_and_is_no_template() -> None:
     assert sent == {"verb": "put", "files": [{"path": "runner.ps1", "kind": "file", "text": runner_text()}]}
 
 
+def test_a_link_to_nothing_gets_its_target_for_a_moment() -> None:
+    """Windows PowerShell's New-Item refuses a link to what is not there: the cases failed before they began."""
+    made = [line.strip() for line in script_block().splitlines() if "New-Item" in line]
+    assert made == ["$null = New-Item -ItemType $Kind -Path $Path -Target $Target"]
+    before, after = script_block().split(made[0])
+    assert "WriteAllText($Target, '')" in before and "CreateDirectory($Target)" in before
+    assert "[IO.File]::Delete($Target)" in after and "[IO.Directory]::Delete($Target)" in after
+
+
 def test_what_a_module_prints_is_read() -> None:
     assert last_json('WARNING: x\n{"changed": false}\r\nbye') == {"changed": False}
     with pytest.raises(PowerShellError, match="no JSON"):
         last_json("Access is denied")
+
+
+def test_no_case_gives_cmd_a_quotation_mark() -> None:
+    r"""It would get `\"`, which ends a quotation for cmd.exe and is a character for the program that it starts."""
+    told = [
+        (case.id, words)
+        for case in load_cases()
+        if "linux" not in case.needs and "shell" in case.needs
+        for op in ops_of(case)
+        if (words := op["args"].get("args") or []) and words[0] == "{shell_flag}"
+    ]
+    assert len(told) > 10
+    assert [case for case, words in told if any('"' in word for word in words)] == []

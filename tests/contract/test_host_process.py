@@ -6,10 +6,14 @@ tests/integration/test_host_process.py.
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import hashlib
 import os
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,17 +46,81 @@ def order() -> Order:
             str(program),
             *(word for word in script_argv(len(text))[1:] if word not in {"-ExecutionPolicy", "Unrestricted"}),
         ]
-        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-            size = len(data) if count is None else count
-            process.stdin.write(text + f"{verb}\t{size}\t{first}\t{second}\n".encode() + data)
-            process.stdin.flush()
-            if size > len(data):
-                process.stdin.close()
-            code = process.wait(TIME_S)
-            return Done(code, process.stdout.read(), process.stderr.read())
+        size = len(data) if count is None else count
+        given = text + f"{verb}\t{size}\t{first}\t{second}\n".encode() + data
+        return converse(argv, given, cut=size > len(data))
 
     return run
+
+
+def converse(argv: Sequence[str], given: bytes, *, cut: bool) -> Done:
+    """Gives a program its input, which stays open if it is not cut, and reads both outputs meanwhile: a pipe that is
+    full would stop the program. One that ends without having read everything may."""
+    with (
+        subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        stdin = process.stdin
+
+        def feed() -> None:
+            with contextlib.suppress(BrokenPipeError):
+                stdin.write(given)
+                stdin.flush()
+                if cut:
+                    stdin.close()
+
+        try:
+            fed, said, failed = pool.submit(feed), pool.submit(process.stdout.read), pool.submit(process.stderr.read)
+            code = process.wait(TIME_S)
+            fed.result(TIME_S)
+            return Done(code, said.result(TIME_S), failed.result(TIME_S))
+        finally:
+            process.kill()
+            with contextlib.suppress(BrokenPipeError):
+                stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted"),
+    [
+        (
+            "import sys; sys.stdout.write('x' * 262144); sys.stderr.write('y' * 262144)",
+            Done(0, b"x" * 262144, b"y" * 262144),
+        ),
+        ("raise SystemExit(3)", Done(3, b"", b"")),
+        ("import sys; sys.exit(len(sys.stdin.buffer.read(5)))", Done(5, b"", b"")),
+    ],
+    ids=["writes-more-than-a-pipe-holds", "reads-nothing", "reads-a-part"],
+)
+def test_the_lane_waits_for_no_program_that_waits_for_it(program: str, wanted: Done) -> None:
+    assert converse([sys.executable, "-c", program], b"x" * 1_000_000, cut=False) == wanted
+
+
+def test_the_lane_cuts_the_input() -> None:
+    program = "import sys; sys.exit(len(sys.stdin.buffer.read()))"
+    assert converse([sys.executable, "-c", program], b"x" * 7, cut=True).code == 7
+
+
+def test_a_file_whose_input_is_cut_stays_as_it_was(order: Order, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    done = order("put", path, data=b"x" * 500_000, count=1_000_000)
+    assert done.code == 1 and done.stderr.strip() == b"Standard input ended 500000 bytes too early."
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("cut", "said"), [(True, b"ended before the script"), (False, b"stayed open for 120 s")])
+def test_a_script_that_is_cut_is_a_sentence(cut: bool, said: bytes) -> None:
+    program = os.environ.get("WINKUBE_LAB_PWSH")
+    if not program:
+        pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
+    text = script()
+    *words, encoded = (word for word in script_argv(len(text))[1:] if word not in {"-ExecutionPolicy", "Unrestricted"})
+    start = base64.b64decode(encoded).decode("utf-16-le").replace("Wait(120000)", "Wait(2000)")
+    argv = [program, *words, base64.b64encode(start.encode("utf-16-le")).decode()]
+    done = converse(argv, text[: len(text) // 2], cut=cut)
+    assert done.code == 1 and said in done.stderr and b"CLIXML" not in done.stderr
 
 
 def test_a_file_is_written_and_read_byte_by_byte(order: Order, tmp_path: Path) -> None:

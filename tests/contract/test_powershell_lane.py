@@ -115,7 +115,7 @@ def test_a_case_goes_to_a_powershell_on_linux_and_back(tmp_path: Path) -> None:
     }
     with Local.started(str(fake), "127.0.0.1:8") as local:
         assert local.name == "PowerShell 7.5.0 (Linux)"
-        assert local.provides == {"shell", "web", "linux", "links"}
+        assert local.provides == {"shell", "web", "linux", "links", "letter-case"}
         assert failures(case(tmp_path, {**asked, "value": {"size": 1}}), local) == []
         assert failures(case(tmp_path, {**asked, "value": {"size": 2}}), local) == ["value.size: wanted 2, found 1"]
         root = local.prepare(Tree({})).root

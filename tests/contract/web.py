@@ -40,6 +40,9 @@ PAGES = (
     Page("", 403, b"say what you are", lacks="User-Agent: "),
     # What a proxy is asked for: a whole URL.
     Page("http://behind-the-proxy", body=b"through the proxy"),
+    # ann:open%20sesame
+    Page("http://behind-the-door", body=b"let in", header="Proxy-Authorization: Basic YW5uOm9wZW4gc2VzYW1l\r\n"),
+    Page("http://behind-the-door", 407, b"who are you", headers={"Proxy-Authenticate": 'Basic realm="door"'}),
     Page("/hello ", body=b"hello"),
     Page("/big ", body=b"x" * 5000),
     Page("/page ", body=b"<!DOCTYPE html><html>log in first</html>"),

@@ -1,12 +1,16 @@
 """How right the linter is, as a table and one line of JSON: `python -m tests.corpus`.
 
     {"manifests": n, "findings": n, "right": n, "errors": n, "false_errors": n, "planted": n, "found": n,
-     "upstream": n, "agree": n}
+     "upstream": n, "agree": n, "unasked": n, "repositories": n, "repository_false_errors": n,
+     "frozen": {"manifests": n, "false_errors": n, "planted": n, "found": n},
+     "hygiene_share": 0.nn, "fields_without_verdict": n}
 
 `errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
 `upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
-very fields. A finding that nobody judged counts as not right and is printed; so is one that was judged right and is
-gone. Exit status 1 where there is such a one, a false error, or a planted mistake that is not found.
+very fields, `unasked` those that are younger than its records. `repositories` are whole ones (repositories.py), read
+from the registries; `frozen` is the set that no rule was mended on; `hygiene_share` is the share of the lines of the
+default text that are hygiene. A finding that nobody judged counts as not right and is printed; so is one that was
+judged right and is gone. Exit status 1 where there is such a one, a false error, or a planted mistake that is missed.
 """
 
 from __future__ import annotations
@@ -14,18 +18,22 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.fields import without_verdict
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Finding, Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import as_text
 
+from . import frozen, values
 from .facts import object_of
 from .planted import Planted, mistakes
+from .repositories import Repository, repositories
 from .upstream import Comparison, compare
 
 HERE = Path(__file__).resolve().parent
@@ -64,8 +72,16 @@ def keys_of(findings: list[Finding]) -> list[tuple[str, Finding]]:
     return found
 
 
+# Facts leave out variables that take their values from elsewhere.
+_NOT_TO_BE_SEEN = {"disable": ["undefined-variable"]}
+
+
+def report_of(manifest: Manifest) -> Report:
+    return lint(live_documents(list(manifest.objects)), with_settings(Profile(), _NOT_TO_BE_SEEN))
+
+
 def findings_of(manifest: Manifest) -> list[tuple[str, Finding]]:
-    return keys_of(lint(live_documents(list(manifest.objects)), Profile()).findings)
+    return keys_of(report_of(manifest).findings)
 
 
 def found(planted: Planted) -> bool:
@@ -73,13 +89,17 @@ def found(planted: Planted) -> bool:
     return any(each.rule == planted.rule for each in report.findings)
 
 
-def main() -> int:
+def main(whole: Sequence[Repository] = ()) -> int:
     rules: dict[str, Counter[str]] = {}
     totals: Counter[str] = Counter()
     complaints: list[str] = []
     for manifest in manifests():
         totals["manifests"] += 1
-        there = findings_of(manifest)
+        report = report_of(manifest)
+        there = keys_of(report.findings)
+        text = "".join(as_text(report))
+        totals["lines"] += text.count("\n")
+        totals["hygiene_lines"] += bool(report.folded)
         for key, each in there:
             verdict = manifest.judged.get(key, "not judged")
             rules.setdefault(each.rule, Counter())[verdict] += 1
@@ -97,6 +117,17 @@ def main() -> int:
         totals["found"] += hit
         if not hit:
             complaints.append(f"not found: {planted.mistake} ({planted.rule})")
+    for learnt in values.mistakes(*values.LEARNT):
+        totals["planted"] += 1
+        totals["found"] += learnt.found
+        if not learnt.found:
+            complaints.append(f"not found: {learnt.mistake} ({learnt.outcome})")
+    for known in whole:
+        totals["repositories"] += 1
+        totals["repository_false_errors"] += len(known.wrong)
+        complaints += [f"{known.name}: {wrong}" for wrong in known.wrong]
+        if known.reason:
+            complaints.append(f"{known.name}: it cannot be read: {known.reason}")
     judged = compare()
     complaints += judged.differences
     for rule, verdicts in sorted(rules.items()):
@@ -108,10 +139,32 @@ def main() -> int:
     return 1 if complaints or totals["false_errors"] else 0
 
 
-def line(totals: Counter[str], judged: Comparison) -> dict[str, int]:
+def line(totals: Counter[str], judged: Comparison) -> dict[str, Any]:
     names = ("manifests", "findings", "right", "errors", "false_errors", "planted", "found")
-    return {**{name: totals[name] for name in names}, "upstream": judged.pods, "agree": judged.agree}
+    return {
+        **{name: totals[name] for name in names},
+        "upstream": judged.pods,
+        "agree": judged.agree,
+        "unasked": judged.unasked,
+        "repositories": totals["repositories"],
+        "repository_false_errors": totals["repository_false_errors"],
+        "frozen": frozen_figures(),
+        "hygiene_share": round(totals["hygiene_lines"] / max(1, totals["lines"]), 3),
+        "fields_without_verdict": len(without_verdict()),
+    }
+
+
+def frozen_figures() -> dict[str, int]:
+    figures: Counter[str] = Counter()
+    for _source, report, right in frozen.manifests():
+        figures["manifests"] += 1
+        errors = {f"{each.rule} {each.object} {each.path}" for each in report.at_least(Severity.ERROR)}
+        figures["false_errors"] += len(errors - right)
+    for each in frozen.mistakes():
+        figures["planted"] += 1
+        figures["found"] += each.found
+    return {name: figures[name] for name in ("manifests", "false_errors", "planted", "found")}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(repositories()))

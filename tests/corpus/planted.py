@@ -55,11 +55,11 @@ class Planted:
 
 def mistakes() -> Iterator[Planted]:
     for entry in yaml.safe_load(FILE.read_text(encoding="utf-8")):
-        first = entry["text"] if "text" in entry else _changed(entry)
+        first = entry["text"] if "text" in entry else changed(entry)
         yield Planted(entry["mistake"], entry["rule"], (first, *entry.get("more", ())), entry.get("settings", {}))
 
 
-def _changed(entry: dict[str, Any]) -> dict[str, Any]:
+def changed(entry: dict[str, Any]) -> dict[str, Any]:
     thing = copy.deepcopy(BASE)
     template = thing["spec"]["template"]
     _lay(template["spec"], entry.get("spec", {}))

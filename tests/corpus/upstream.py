@@ -52,8 +52,11 @@ def place(field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """`pods` were asked about, `unasked` are younger than the records."""
+
     pods: int
     agree: int
+    unasked: int
     differences: list[str]
 
 
@@ -118,7 +121,7 @@ def theirs(verdict: dict[str, Any]) -> set[str]:
 
 
 def compare() -> Comparison:
-    asked = agree = 0
+    asked = agree = unasked = 0
     differences: list[str] = []
     known = list(pods())
     for record in sorted((HERE / "verdicts").glob("*.json")):
@@ -127,15 +130,15 @@ def compare() -> Comparison:
         verdicts = {each["pod"]: each for each in said["verdicts"]}
         for pod in known:
             name = pod["metadata"]["name"]
-            asked += 1
             if name not in verdicts:
-                differences.append(f"upstream 1.{minor}: {name} was not asked about: python -m tests.corpus.upstream")
+                unasked += 1
                 continue
+            asked += 1
             mine, other = ours(pod, minor), theirs(verdicts[name])
             agree += mine == other
             if mine != other:
                 differences.append(f"upstream 1.{minor}: {name}: the linter {sorted(mine)}, upstream {sorted(other)}")
-    return Comparison(asked, agree, differences)
+    return Comparison(asked, agree, unasked, differences)
 
 
 def main(versions: list[str]) -> None:

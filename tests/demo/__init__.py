@@ -1,1 +1,1 @@
-"""`make demo`: the documents' own Node YAML becomes a running containerd service on a simulated Windows node."""
+"""`make demo`: SWDT's own Node YAML becomes a running containerd service on a simulated Windows node."""

@@ -18,7 +18,7 @@ from tests.lab.server.whole import contexts
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "192.168.122.220"
-"""The address in the documents' own Node YAML."""
+"""The address in SWDT's own Node YAML."""
 NODES = {"win-bridge": ("192.168.122.231", BRIDGE), "win-overlay": ("192.168.122.232", OVERLAY)}
 """Files of examples/nodes: where they say the machine is, and what the cluster is like that it joins."""
 AS_PRINTED = "tests/fixtures/node_yaml/sample-as-printed.yml"
@@ -55,7 +55,7 @@ def demo(lab: Lab, sockets: str) -> None:
     """All steps. DemoFailed at the first that does not hold."""
     env = environment(lab, sockets)
     host = lab.add_node(NodeSpec("sample", ADDRESS))
-    say("A bare Windows Server 2022, simulated, answers at the address of the documents' own Node YAML.")
+    say("A bare Windows Server 2022, simulated, answers at the address of SWDT's own Node YAML.")
     print(Path(ROOT, "examples/swdt/sample.yml").read_text(encoding="utf-8"))
     say(
         "Its http://xyz/ is a small server here; examples/swdt/group_vars says that containerd may come without a "
@@ -79,7 +79,7 @@ def demo(lab: Lab, sockets: str) -> None:
     say("What is on the node now:")
     print(host.in_turn(lambda: show(host.node, host.spec)))
 
-    say("The same file as the documents print it, with a colon too many:")
+    say("The same file as SWDT's article prints it, with a colon too many:")
     status = run(env, "ansible-inventory", "-i", AS_PRINTED, "--list")
     must(status != 0, "the file as printed is refused")
     print(f"exit status {status}")

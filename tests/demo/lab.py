@@ -20,6 +20,8 @@ Try, in this folder:
   ansible -i examples/swdt sample -m winkube.node.win_k8s_node_info   # what was read of the node
   ansible-playbook -i examples/nodes site.yml -e @.lab/whole.yml           # whole nodes, each of a cluster of its own
   ansible-playbook -i examples/nodes playbooks/verify.yml -e @.lab/whole.yml
+  ansible-playbook -i .lab/fleet.ini site.yml                         # ten nodes of one cluster, as kubespray makes it
+  python -m tests.lab fault win3 access refused                        # one is gone; fault win3 clear: it is back
   python -m tests.lab show sample                                      # services and config.toml on the node
   python -m tests.lab ledger --reset                                   # remote calls that the lab has counted
   python -m tests.lab fault --help                                     # break something and run again
@@ -29,7 +31,8 @@ Try, in this folder:
 
 def main() -> int:
     """Exit status of the lab's own start."""
-    start = [sys.executable, "-m", "tests.lab", "start", "--detach", "--cluster", "--nodes", *NODE_YAMLS]
+    start = [sys.executable, "-m", "tests.lab", "start", "--detach", "--cluster", "--fleet", "10"]
+    start += ["--nodes", *NODE_YAMLS]
     status = subprocess.run(start, cwd=ROOT, check=False).returncode
     if status == 0:
         print(TRY)

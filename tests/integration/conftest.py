@@ -1,4 +1,5 @@
-"""The fixture `bench`: a lab of simulated nodes and the real Ansible, new for each test; no secret may have leaked."""
+"""The fixture `bench`: a lab of simulated nodes and the real Ansible, new for each test; no secret may have leaked, and
+the cluster was asked with the rights of examples/rbac alone."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.lab import Bench
+from tests.integration.lab import Bench, overstepped
 from tests.integration.records import leaks
 
 
@@ -26,5 +27,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     try:
         yield made
         assert leaks(made) == []
+        assert overstepped(made) == []
     finally:
         made.close()

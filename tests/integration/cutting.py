@@ -34,6 +34,7 @@ from tests.lab.twin.submit import apply
 from tests.lab.twin.task import PATH as TASK
 
 STATE = "c:\\programdata\\winkube\\"
+STAGING = STATE + "staging\\"
 DAEMON_DATA = ("c:\\programdata\\containerd\\",)
 DISM, SHUTDOWN = "\\dism.exe", "\\shutdown.exe"
 OWN_NETWORK = "External"
@@ -451,11 +452,10 @@ def _counts(path: str) -> bool:
 def leftovers(node: SimulatedNode) -> list[str]:
     """Half-written and staged files."""
     ends = (".winkube-new", ".part")
-    staging = "c:\\programdata\\winkube\\staging\\"
     return [
         path
         for path, entry in node.drive.walk()
-        if entry.kind == "file" and (path.endswith(ends) or path.lower().startswith(staging))
+        if entry.kind == "file" and (path.endswith(ends) or path.lower().startswith(STAGING))
     ]
 
 

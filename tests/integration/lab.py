@@ -111,6 +111,12 @@ class _Places:
 _PLACES = _Places()
 
 
+def overstepped(bench: Bench) -> list[str]:
+    """Requests to the lab's clusters that had other rights than those of examples/rbac."""
+    calls = [call for cluster in bench.lab.clusters.values() for call in cluster.overstepped]
+    return sorted({f"{call.user}: {call.method} {call.path}: {call.status}" for call in calls})
+
+
 class Bench:
     """A lab, a folder for playbooks and inventories, and what one needs to look at both."""
 
@@ -153,6 +159,10 @@ class Bench:
     def cluster(self, **settings: Any) -> Cluster:
         """The lab's cluster: `version="1.37.1"`, `backend="host-gw"` or `"vxlan"`; `Settings` has the others."""
         return self.lab.start_cluster(Settings(**settings))
+
+    def cluster_of(self, name: str, **settings: Any) -> Cluster:
+        """One of this node, beside those of others."""
+        return self.lab.start_cluster(Settings(**settings), name, name)
 
     def calls(self, name: str = "win1") -> int:
         """Remote calls since the last reset."""

@@ -7,8 +7,12 @@ planted (`bench.plant`).
 from __future__ import annotations
 
 import base64
+import binascii
 import json
+import re
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.integration.lab import Bench
@@ -20,6 +24,10 @@ PRIVATE = {"S-1-5-18", "S-1-5-32-544"}
 """SYSTEM and Administrators: who may read a file with a secret in it."""
 PRIVATE_LINE = 4
 """Of the text of an OpenSSH key: what comes before is its public half."""
+_GZIP = re.compile(rb"\x1f\x8b\x08")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]|\\/|(?<=[A-Za-z0-9+/]{60})(?:\r?\n|\\r?\\n)){15,}={0,2}")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_LARGE = 64 << 20
 LONG = 10
 """Characters: a shorter password may turn up as a word."""
 
@@ -44,23 +52,46 @@ def _of_cluster(cluster: Cluster) -> dict[str, str]:
         for key in ("token-secret", "token"):
             if value := plain(secret, key):
                 found[value] = f"{key} of the Secret {secret['metadata']['name']}"
-    for line in cluster.kubeconfig.read_text(encoding="utf-8").splitlines():
-        name, _, value = line.strip().partition(": ")
-        if name == "client-key-data":
-            found[value.strip("'\"")] = "the administrator's key"
+    for path in sorted(cluster.directory.glob("*.conf")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.strip().partition(": ")
+            if name == "client-key-data":
+                found[value.strip("'\"")] = f"the key of {path.name}"
     return found
 
 
 def leaks(bench: Bench) -> list[str]:
     """Where a secret turned up that it may not be: a run's output, a file of the controller's, a remote command; on
-    a node a file that others may read, the registry, a task, a command line, a record of the collection's own."""
+    a node a file that others may read, the registry, a task, a command line of any process, a script block, a record of
+    the collection's own."""
     forms = [(what, tuple(_forms(secret))) for secret, what in secrets_of(bench).items()]
     return [
         f"{what} is in {where}"
         for where, text in _places(bench)
+        for within in [b"\n".join(unpacked(text))]
         for what, written in forms
-        if any(form in text for form in written) and not where.endswith(bench.lawful.get(what, ()))
+        if any(form in within for form in written) and not where.endswith(bench.lawful.get(what, ()))
     ]
+
+
+def unpacked(data: bytes, depth: int = 6) -> Iterator[bytes]:
+    """What was written, and what is packed in it, again and again: base64 (a PowerShell's -EncodedCommand, a file in a
+    batch), gzip (a batch, a log)."""
+    yield data
+    if depth == 0:
+        return
+    if data.count(0) > len(data) // 4:
+        yield from unpacked(data.replace(b"\0", b""), depth - 1)
+    for start in (match.start() for match in _GZIP.finditer(data)):
+        with suppress(zlib.error):
+            yield from unpacked(zlib.decompressobj(wbits=31).decompress(data[start:], _LARGE), depth - 1)
+    for match in _BASE64.finditer(data):
+        # Broken lines, and JSON's way to write a slash.
+        text = re.sub(rb"\\[rn]|[\s\\]", b"", match[0]).translate(_URL_SAFE).rstrip(b"=")
+        with suppress(binascii.Error):
+            yield from unpacked(
+                base64.b64decode(text[: len(text) // 4 * 4 + (len(text) % 4 > 1) * 4] + b"=="), depth - 1
+            )
 
 
 def _forms(secret: str) -> Iterator[bytes]:
@@ -79,6 +110,8 @@ def _places(bench: Bench) -> Iterator[tuple[str, bytes]]:
             yield str(path.relative_to(bench.directory)), path.read_bytes()
     for name, host in bench.lab.hosts.items():
         yield f"the commands sent to {name}", "\n".join(bench.lab.ledger.node(name).commands).encode()
+        # Script blocks and command lines, where script block logging (4104) and process auditing (4688) are on.
+        yield f"the event log of {name}", "\n".join(bench.lab.ledger.logged(name)).encode()
         yield from host.in_turn(lambda node=host.node: list(_of_node(node)))  # type: ignore[misc]
 
 
@@ -92,8 +125,7 @@ def _of_node(node: SimulatedNode) -> Iterator[tuple[str, bytes]]:
     dump = node.dump()
     yield f"{node.name}: the scheduled tasks", json.dumps(dump["tasks"]).encode()
     yield f"{node.name}: the registry", json.dumps(dump["registry"]).encode()
-    lines = "\n".join(process.command_line for process in node.processes.all())
-    yield f"{node.name}: the command lines of processes", lines.encode()
+    yield f"{node.name}: the command lines of all processes (4688)", "\n".join(node.processes.started).encode()
 
 
 def _others_read(node: SimulatedNode, path: str) -> bool:

@@ -75,6 +75,7 @@ def verify(bench: Bench) -> Run:
     return bench.ansible_playbook(ROOT / "playbooks" / "verify.yml", "-e", f"@{extra}")
 
 
+@pytest.mark.spare("nssm", "registered")
 @pytest.mark.parametrize("manager", ["registered", "nssm"])
 def test_a_layout_without_bin_is_moved_and_no_second_installation_stays_beside_it(bench: Bench, manager: str) -> None:
     """The old shim stayed first in Path and ran the pods of the new containerd."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.records import leaks
 from tests.integration.site import SITE, VERSION, checksum
 from tests.lab.programs.builds import nssm_archive
 
@@ -19,14 +20,14 @@ ARCHIVE = f"github.com/containerd/containerd/releases/download/v{VERSION}/contai
 NSSM = "nssm.cc/release/nssm-2.24.zip"
 
 
-def run(bench: Bench, playbook: Path, **more: Any) -> Run:
+def run(bench: Bench, playbook: Path, *args: str, **more: Any) -> Run:
     extra = bench.file(
         "extra.json", json.dumps({"winkube_hosts": "windows", "winkube_containerd_version": VERSION} | more)
     )
-    return bench.ansible_playbook(playbook, "-e", f"@{extra}")
+    return bench.ansible_playbook(playbook, "-e", f"@{extra}", *args)
 
 
-def collect(bench: Bench, **more: Any) -> Run:
+def collect(bench: Bench, *args: str, **more: Any) -> Run:
     """From the lab's source server, which stands for all publishers."""
     wanted = {
         "winkube_bundle_dir": str(bench.directory / "bundle"),
@@ -35,7 +36,7 @@ def collect(bench: Bench, **more: Any) -> Run:
         "winkube_nssm_checksum": f"sha256:{hashlib.sha256(nssm_archive()).hexdigest()}",
         "winkube_nssm_url": f"http://{bench.lab.sources.address}/{NSSM}",
     }
-    return run(bench, BUNDLE, **(wanted | more))
+    return run(bench, BUNDLE, *args, **(wanted | more))
 
 
 def test_what_is_collected_is_verified_and_listed(bench: Bench) -> None:
@@ -69,6 +70,23 @@ def test_what_cannot_be_verified_is_not_collected(bench: Bench, more: dict[str, 
     assert not (bench.directory / "bundle" / "SHA256SUMS").exists()
 
 
+def test_the_secrets_of_an_address_are_neither_told_nor_a_files_name(bench: Bench) -> None:
+    bench.node()
+    secret = bench.plant("planted-in-an-address", "a part of an address")
+    address = f"http://ann:{secret}@{bench.lab.sources.address}/{ARCHIVE}?sig={secret}"
+    done = collect(bench, winkube_containerd_url=address, winkube_bundle_from="")
+    assert done.rc == 0, done
+    host = bench.lab.sources.address.replace(":", "")
+    assert (bench.directory / "bundle" / host / ARCHIVE).is_file()
+    assert f"  {host}/{ARCHIVE}\n" in (bench.directory / "bundle" / "SHA256SUMS").read_text()
+    refused = collect(bench, winkube_containerd_url=address, winkube_containerd_checksum="")
+    assert f"{host}/{ARCHIVE} has no checksum. Set winkube_containerd_checksum" in refused.output
+    loud = collect(bench, "-vvv", winkube_containerd_url=address)
+    assert loud.rc == 0, loud
+    assert leaks(bench) == []
+
+
+@pytest.mark.spare("file:///C:/bundle", "http://xyz/bundle")
 @pytest.mark.parametrize("base", ["http://xyz/bundle", "file:///C:/bundle"])
 def test_a_node_is_built_from_a_bundle(bench: Bench, base: str) -> None:
     host = bench.node()

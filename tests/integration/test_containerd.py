@@ -56,6 +56,7 @@ def test_from_bare_to_running_and_again(bench: Bench) -> None:
     assert differences(before, bench.dump()) == []
 
 
+@pytest.mark.spare
 @pytest.mark.row("NY-21")
 def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> None:
     host = bench.node()
@@ -76,6 +77,7 @@ def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> N
     assert bench.calls() == 1
 
 
+@pytest.mark.spare
 def test_check_mode_says_what_the_real_run_does(bench: Bench) -> None:
     bench.node()
     planned = converge(bench, "--check")
@@ -84,6 +86,7 @@ def test_check_mode_says_what_the_real_run_does(bench: Bench) -> None:
     assert "win1: would " in planned.stdout and "would " not in done.stdout
 
 
+@pytest.mark.spare
 def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -131,6 +134,7 @@ oom_score = 0
     assert differences(before, bench.dump()) == []
 
 
+@pytest.mark.spare
 def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -146,6 +150,7 @@ def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
     assert converge(bench, version="1.7.12").recap["win1"].changed == 1
 
 
+@pytest.mark.spare
 def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench: Bench) -> None:
     """`sc stop` was asked again and again for each undo list, 316 times in 4 minutes; then the node was blocked."""
     host = bench.node()
@@ -193,6 +198,7 @@ def restarted_without_pipe(bench: Bench, times: int | None) -> None:
     assert running(bench)
 
 
+@pytest.mark.spare
 def test_a_service_that_runs_and_does_not_work_is_a_difference(bench: Bench) -> None:
     """Failed before: changed=0, since RUNNING was all that was looked at."""
     host = bench.node()
@@ -236,6 +242,7 @@ def test_a_service_that_does_not_come_to_work_fails_the_run(bench: Bench) -> Non
     assert "containerd-containerd" in run.output, run
 
 
+@pytest.mark.spare
 def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -250,6 +257,7 @@ def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
     assert running(bench)
 
 
+@pytest.mark.spare
 def test_a_containerd_made_by_hand_is_adopted_without_a_restart(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -318,6 +326,7 @@ def test_a_disk_without_room_for_the_journal_is_refused_before_anything_is_done(
     assert differences(before, bench.dump()) == []
 
 
+@pytest.mark.spare
 def test_a_full_disk_is_said_and_nothing_is_left_behind(bench: Bench) -> None:
     host = bench.node()
     converge(bench, "--tags", "host")
@@ -421,6 +430,7 @@ def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> No
     assert bench.calls() == 1
 
 
+@pytest.mark.spare
 def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) -> None:
     """Windows says no word of it."""
     host = bench.node()
@@ -429,6 +439,7 @@ def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) ->
     assert r"was told to leave C:\ProgramData\containerd\root" in " ".join(run.output.split()), run
 
 
+@pytest.mark.spare
 def test_what_takes_long_is_told_while_it_does(bench: Bench) -> None:
     """A line a minute where nobody watches: what is waited for, and for how long so far."""
     host = bench.node()

@@ -102,7 +102,7 @@ def test_the_defect_is_diagnosed_and_the_healthy_twin_is_not_accused(bench: Benc
                 "gather": ["containers", "stats"],
                 "address": serve(stack, host, cluster),
                 "node_name": name,
-                "cluster": {"kubeconfig": str(cluster.kubeconfig)},
+                "cluster": {"kubeconfig": str(cluster.shipped("diagnose", "diagnose-kubelet"))},
                 "stats": {"samples": 7, "interval": 0.05, "second_caller": 0.05},
             }
             tasks.append({"winkube.node.k8s_windows_cri_info": options, "register": name})

@@ -56,6 +56,7 @@ def tcp(bench: Bench, options: str, *more: object, tasks: int = 1) -> Run:
 
 
 OPEN = f"tcp_address: '{ADDRESS}', allowed_sources: [192.168.122.1, 10.9.0.0/16], prove: never"
+FOR_EVER = f"{OPEN}, expires_after: never"
 
 
 def switches(host: NodeHost) -> tuple[object, object]:
@@ -74,14 +75,17 @@ def test_from_closed_to_open_and_back(bench: Bench) -> None:
     write(host, before)
     first = pid(host)
 
-    looked = tcp(bench, f"{{{OPEN}}}", "--check", "--diff")
+    missing = tcp(bench, f"{{{OPEN}}}")
+    assert missing.rc == 2 and "expires_after is missing: give the time after which" in missing.output, missing
+    assert config(host) == before
+    looked = tcp(bench, f"{{{FOR_EVER}}}", "--check", "--diff")
     assert looked.rc == 0 and looked.recap["win1"].changed == 1, looked
     assert f'+address = "{ADDRESS}"' in looked.output
     assert "asks nobody for a certificate, without encryption: everybody at 192.168.122.1, 10.9" in looked.output
     assert config(host) == before and rules(host) == [] and pid(host) == first
 
     # Another file takes the switch back: containerd itself says so, and nothing is stopped.
-    secure = f"{{{OPEN}, certificates: {{folder: '{bench.directory}/cri'}}}}"
+    secure = f"{{{FOR_EVER}, certificates: {{folder: '{bench.directory}/cri'}}}}"
     drop_in = r"C:\Program Files\containerd\conf.d\more.toml"
     table = f'version = 4\n[plugins."{CRI}"]\ndisable_tcp_service = true\n'
     host.in_turn(lambda: host.node.drive.mkdir(drop_in.rpartition("\\")[0]))
@@ -128,6 +132,10 @@ def _opened_by_another_file(bench: Bench, host: NodeHost, drop_in: str) -> None:
     """It was said to be closed, since config.toml is."""
     text = f'version = 4\n[plugins."{TCP}"]\naddress = "127.0.0.1:9999"\n'
     host.in_turn(lambda: host.node.drive.write(drop_in, text.encode()))
+    looked = tcp(bench, "{state: absent}", "--check")
+    assert "more.toml, which config.toml imports, opens CRI over TCP as well" in " ".join(looked.output.split()), looked
+    opens = tcp(bench, f"{{{OPEN}, expires_after: 1h}}", "--check")
+    assert "closing config.toml leaves the port open" in " ".join(opens.output.split()), opens
     said = tcp(bench, "{state: absent}")
     assert said.rc == 2 and "it still listens" not in said.output, said
     assert f"still listens on 127.0.0.1:9999 all the same: {drop_in} says 127.0.0.1:9999" in said.output
@@ -135,7 +143,7 @@ def _opened_by_another_file(bench: Bench, host: NodeHost, drop_in: str) -> None:
 
 
 def _closes_by_itself(bench: Bench, host: NodeHost, before: str) -> None:
-    """Open for an hour; nobody comes back. (tests/unit/cri/test_expiry.py has the cases.)"""
+    """Open for an hour; nobody comes back. (tests/unit/cri_tcp/test_expiry.py has the cases.)"""
     opened = tcp(bench, f"{{{OPEN}, expires_after: 1h, expires_restart: true}}", tasks=2)
     assert opened.rc == 0 and opened.recap["win1"].changed == 1, opened
     assert listens(host)

@@ -26,7 +26,7 @@ SECRET = "sesame-81c2"
 def diagnose(whole: Whole, *arguments: object, **more: Any) -> tuple[Run, dict[str, Any]]:
     """The run, and report.json."""
     folder = whole.bench.directory / "report"
-    wanted = {
+    wanted: dict[str, Any] = {
         "winkube_diagnose_dir": str(folder),
         "winkube_diagnose_watch": 1,
         "winkube_diagnose_samples": 1,
@@ -83,7 +83,11 @@ def test_l2bridge_under_nssm_with_several_faults_and_a_node_out_of_reach(bench: 
     assert "kube-proxy runs under another name." in run.output, run
     lines = next(node["services"] for node in report["nodes"] if node["host"] == "win1")
     assert any(line.startswith("kubelet: stopped, WIN32_EXIT_CODE ") for line in lines), lines
-    page = (bench.directory / "report" / "report.html").read_text(encoding="utf-8")
+    written = bench.directory / "report" / "report.html"
+    assert "2 of 2 nodes do not work: win1 (" in run.output, run
+    tail = run.output.partition("PLAY RECAP")[0].rstrip()
+    assert str(written) in tail[-len(str(written)) - 200 :], f"the path comes last: {tail[-400:]}"
+    page = written.read_text(encoding="utf-8")
     assert "<svg " in page
     assert "cbr0" in page
     assert '<ol class="components">' in page
@@ -154,3 +158,17 @@ def test_overlay_under_sc_with_several_faults(bench: Bench, monkeypatch: pytest.
     )
     folder: Path = bench.directory / "report"
     assert SECRET not in "".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
+
+
+def test_a_relative_folder_is_one_of_the_current_folder_never_of_the_playbook(bench: Bench) -> None:
+    play = bench.file(
+        "installed/playbooks/report.yml",
+        "- hosts: localhost\n  gather_facts: false\n  tasks:\n"
+        "    - winkube.node.k8s_windows_diagnosis: {results: {win1: {msg: timed out}}, directory: diagnosis}\n",
+    )
+    here = bench.directory / "here"
+    here.mkdir()
+    run = bench.ansible_playbook(play, cwd=here)
+    assert run.rc == 0, run
+    assert sorted(path.name for path in (here / "diagnosis").iterdir()) == ["report.html", "report.json", "report.md"]
+    assert [path.name for path in play.parent.iterdir()] == ["report.yml"]

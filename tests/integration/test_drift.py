@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import CONFIG, converge, differences, site, variables
 
@@ -66,6 +68,7 @@ def test_a_node_that_cannot_be_planned_stands_in_the_report_with_the_reason(benc
     assert "version = 9" in "".join(page.itertext())
 
 
+@pytest.mark.spare
 def test_the_report_lies_where_the_command_was_given(bench: Bench) -> None:
     """Not beside the playbook: a folder `drift` there would be taken for the playbook of that name."""
     bench.node("win1")

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import Bench, Run
+from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import differences
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.programs.builds import build, nssm_archive
 from tests.lab.server.host import NodeHost
+from tests.unit.calico.objects import operator
 
 PLAY = """
 - hosts: all
@@ -51,7 +52,7 @@ def node(bench: Bench, cluster: Cluster, **spec: Any) -> NodeHost:
 
     host.in_turn(place)
     # The administrator's kubeconfig stands in for flanneld's own, at its place.
-    bench.lawful["the administrator's key"] = (KUBECONFIG,)
+    bench.lawful["the key of admin.conf"] = (KUBECONFIG,)
     return host
 
 
@@ -65,7 +66,7 @@ def flannel(bench: Bench, cluster: Cluster | None, *args: object, mode: str = "l
         "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
         "winkube_nssm_checksum": sha256(nssm_archive()),
         "winkube_allow_unverified": ["cni-plugins", "flannel-cni"],
-        "winkube_cluster": {"kubeconfig": str(cluster.kubeconfig) if cluster else "", "context": ""},
+        "winkube_cluster": {"kubeconfig": str(cluster.shipped("site")) if cluster else "", "context": ""},
         **more,
     }
     extra = bench.file("extra.json", json.dumps(variables))
@@ -110,6 +111,7 @@ MODES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.spare("l2bridge-host-gw-cbr0-win-bridge", "overlay-vxlan-vxlan0-win-overlay")
 @pytest.mark.row("NW-01", "NW-07", "NW-08", "NW-09", "NW-10", "NW-13", "NW-26", "NW-31", "NW-33", "FL-01", "FL-02")
 @pytest.mark.row("FL-03", "FL-04", "FL-05", "FL-06", "FL-07", "FL-08", "FL-16")
 @MODES
@@ -161,6 +163,7 @@ def test_from_bare_to_a_network_and_again(bench: Bench, mode: str, backend: str,
     assert pid(host) == running
 
 
+@pytest.mark.spare
 def test_a_static_address_that_the_switch_loses_is_set_again(bench: Bench) -> None:
     cluster = bench.cluster()
     host = node(bench, cluster, lost_static_address=True)
@@ -198,6 +201,7 @@ def test_without_a_network_there_is_no_cni_conf(bench: Bench) -> None:
     assert set(networks(host)) == {"External"}
 
 
+@pytest.mark.spare("overlay-vxlan-vxlan0-win-overlay")
 @MODES
 def test_after_a_restart_of_the_machine(bench: Bench, mode: str, backend: str, name: str, plugin: str) -> None:
     cluster = bench.cluster(backend=backend)
@@ -366,17 +370,26 @@ def test_what_cannot_be_is_refused_before_the_connection_breaks(bench: Bench) ->
     assert networks(host) == {}
 
 
+CALICO = ROOT / "playbooks" / "calico.yml"
+
+
 @pytest.mark.row("FL-15")
 def test_a_network_of_the_clusters_own_is_only_looked_at(bench: Bench) -> None:
     cluster = bench.cluster()
     host = node(bench, cluster)
-    cluster.store.create(BY_NAME["DaemonSet"], "kube-flannel", daemon_set("kube-flannel-ds-windows", "windows"))
-    run = converge(bench, cluster, winkube_cni_managed_by="cluster")
-    assert run.recap["win1"].changed == 1, "the folders"
+    operator(cluster)
+    kubeconfig = f'{{"winkube_cluster": {{"kubeconfig": "{cluster.shipped("calico")}", "context": ""}}}}'
+    given = {"winkube_hosts": "windows", "winkube_network_mode": "calico", "winkube_api_server": "192.168.122.10:6443"}
+    made = bench.ansible_playbook(CALICO, "-e", kubeconfig, *(f"-e{name}={value}" for name, value in given.items()))
+    assert made.rc == 0 and "created the Installation default" in made.output, str(made)
+    cluster.store.create(BY_NAME["DaemonSet"], "kube-system", daemon_set("calico-node-windows", "windows"))
+    run = converge(bench, cluster, winkube_network_mode="calico")
+    assert run.recap["win1"].changed == 2, "the folders, and the port of VXLAN"
+    assert "winkube-vxlan" in run.output, run
     assert host.in_turn(lambda: host.node.drive.is_dir(r"C:\etc\cni\net.d")), "where DaemonSets of networks write to"
     assert not host.in_turn(lambda: host.node.drive.exists(r"C:\k\cni"))
     assert networks(host) == {}
-    assert converge(bench, cluster, winkube_cni_managed_by="cluster").recap["win1"].changed == 0
+    assert converge(bench, cluster, winkube_network_mode="calico").recap["win1"].changed == 0
 
 
 @pytest.mark.row("FL-15")

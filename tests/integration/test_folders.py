@@ -133,6 +133,7 @@ def made_by_ann(host: NodeHost, path: str) -> None:
     host.node.drive.write(rf"{path}\mine.txt", b"mine", owner=ANN)
 
 
+@pytest.mark.spare("C:\\\\k\\\\cni")
 @pytest.mark.row("HP-04")
 @pytest.mark.parametrize("path", [r"C:\k", r"C:\run", r"C:\k\cni"])
 def test_a_folder_that_a_user_made_first_is_taken_back(bench: Bench, path: str) -> None:
@@ -148,6 +149,44 @@ def test_a_folder_that_a_user_made_first_is_taken_back(bench: Bench, path: str) 
 
 
 @pytest.mark.row("HP-04")
+def test_what_a_user_has_put_in_a_folder_of_programs_or_of_containerds_data_is_refused(bench: Bench) -> None:
+    host = bench.node()
+
+    def plant() -> None:
+        drive = host.node.drive
+        drive.mkdir(r"C:\k\cni\config", owner=ANN)
+        drive.write(r"C:\k\version.dll", b"MZ", owner=ANN)
+        drive.write(r"C:\k\cni\config\00-first.conf", b"{}")
+        drive.set_sddl(r"C:\k\cni\config\00-first.conf", "O:BAD:(A;;FA;;;BU)")
+        drive.write(r"C:\Users\Public\kubelet.exe", b"MZ", owner=ANN)
+        drive.mkdir(r"C:\flannel")
+        drive.link(r"C:\flannel\flanneld.exe", r"C:\Users\Public\kubelet.exe", owner=ANN)
+
+    host.in_turn(plant)
+    before = bench.dump()
+    for path, what in (
+        (r"C:\flannel\flanneld.exe", "is a link, and what it leads to may be changed by others"),
+        (r"C:\k\version.dll", f"is owned by {ANN}, not by SYSTEM or Administrators"),
+        (r"C:\k\cni\config\00-first.conf", "can be changed by BU"),
+    ):
+        run = folders(bench)
+        assert run.rc != 0
+        assert f"{path} {what}: services of SYSTEM run or read what lies there." in run.output, run
+        assert differences(before, bench.dump()) == []
+        host.in_turn(lambda path=path: host.node.drive.delete(path))  # type: ignore[misc]
+        before = bench.dump()
+    assert folders(bench).rc == 0
+
+    root = r"C:\ProgramData\containerd"
+    host.in_turn(lambda: host.node.drive.mkdir(root, owner=ANN))
+    run = site(bench, "--tags", "containerd")
+    assert run.rc != 0
+    assert f"{root} is owned by {ANN}, not by SYSTEM or Administrators: a service of SYSTEM trusts" in run.output, run
+    assert not host.in_turn(lambda: host.node.drive.exists(r"C:\Program Files\containerd"))
+
+
+@pytest.mark.spare
+@pytest.mark.row("HP-04")
 def test_a_folder_that_users_may_write_to_is_taken_back(bench: Bench) -> None:
     host = bench.node()
     host.in_turn(lambda: host.node.drive.mkdir(r"C:\k"))
@@ -162,6 +201,7 @@ def test_a_folder_that_users_may_write_to_is_taken_back(bench: Bench) -> None:
     assert folders(bench).recap["win1"].changed == 0
 
 
+@pytest.mark.spare
 @pytest.mark.row("HP-04")
 def test_a_folder_with_an_access_list_of_ones_own_is_left_alone(bench: Bench) -> None:
     """Only who may write is our business: more readers, or a service account of one's own, are the owner's."""

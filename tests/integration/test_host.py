@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.lab import Bench, Run
 from tests.integration.site import without_journal
+from tests.lab.machine.image import LOGON
 
 PLAY = """
 - hosts: windows
@@ -51,6 +52,14 @@ def test_a_bare_machine_gets_the_feature_and_its_name_and_is_restarted_once(benc
 
 
 @pytest.mark.row("HP-10")
+def test_a_machine_that_restarts_twice_is_waited_for(bench: Bench) -> None:
+    host = bench.node("win1", containers=False)
+    host.node.faults.configures_s = 25.0
+    assert converge(bench).rc == 0
+    assert host.node.boots == 3
+    assert host.node.registry.exists(LOGON)
+
+
 def test_check_mode_says_the_restart_and_does_nothing(bench: Bench) -> None:
     host = bench.node("win1", containers=False)
     before = bench.dump()
@@ -107,6 +116,7 @@ def test_what_cannot_be_is_refused_before_anything_is_touched(bench: Bench) -> N
     assert bench.dump() == before
 
 
+@pytest.mark.spare(keep=("off-True",))
 @pytest.mark.row("SE-01", "SE-03")
 @pytest.mark.parametrize(("state", "said"), [("on", False), ("off", True)])
 def test_the_disk_that_secrets_are_written_to(bench: Bench, state: str, said: bool) -> None:

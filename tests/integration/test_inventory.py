@@ -130,6 +130,19 @@ def test_a_folder_and_a_file_of_several_documents_become_many_hosts(place: Place
 
 
 @pytest.mark.row("NY-18")
+@pytest.mark.parametrize("source", ["nodes", "nodes.yml"])
+def test_a_fifo_in_a_folder_is_skipped_with_a_sentence(place: Place, source: str) -> None:
+    """Failed before: the run waited for ever, in this plugin or in the next one that opened it."""
+    place.write("nodes/a.yml", SAMPLE)
+    place.write("nodes.yml", f"plugin: {OURS.split(',', maxsplit=1)[0]}\npaths: [nodes]\n")
+    os.mkfifo(place.folder / "nodes" / "pipe.yml")
+    ran = place.list(source)
+    assert ran.status == 0
+    assert list(ran.hosts) == ["sample"]
+    assert "nodes/pipe.yml is a FIFO and no file; it is skipped." in " ".join(ran.err.split())
+
+
+@pytest.mark.row("NY-18")
 def test_graph_shows_the_groups(place: Place) -> None:
     place.write("win1.yml", WHOLE)
     ran = place.run("ansible-inventory", "-i", "win1.yml", "--graph")

@@ -41,7 +41,7 @@ def variables(cluster: Cluster | None, version: str, **more: Any) -> dict[str, A
         "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
         "winkube_nssm_checksum": _sha256(nssm_archive()),
         "winkube_allow_unverified": ["kubeadm"],
-        "winkube_cluster": {"kubeconfig": str(cluster.kubeconfig) if cluster else "", "context": ""},
+        "winkube_cluster": {"kubeconfig": str(cluster.shipped("site")) if cluster else "", "context": ""},
         **more,
     }
 
@@ -106,6 +106,7 @@ def test_from_bare_to_a_node_of_the_cluster_and_again(bench: Bench, way: str) ->
     assert differences(before, bench.dump()) == []
 
 
+@pytest.mark.spare(keep=("kubeadm",))
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("way", WAYS)
 def test_no_credentials_are_seen_anywhere(bench: Bench, way: str) -> None:
@@ -170,6 +171,7 @@ def files(host: NodeHost) -> dict[str, bytes]:
 def test_check_mode_on_a_bare_machine_says_what_it_would_do_and_makes_nothing(bench: Bench) -> None:
     bench.node()
     cluster = bench.cluster(version="1.27.4")
+    cluster.shipped("site")
     before, objects = bench.dump(), cluster.store.version
     run = joined(bench, cluster, "--check", "--diff", winkube_join="bootstrap_kubeconfig")
     assert "would join the cluster as win1 by bootstrap_kubeconfig, podCIDR (known after join)" in run.output
@@ -178,6 +180,7 @@ def test_check_mode_on_a_bare_machine_says_what_it_would_do_and_makes_nothing(be
     assert cluster.store.version == objects
 
 
+@pytest.mark.spare(keep=("bootstrap_kubeconfig",))
 @pytest.mark.row("JR-01", "JR-02")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_node_that_was_deleted_is_refused_and_joined_anew_by_the_playbook(bench: Bench, way: str) -> None:
@@ -239,6 +242,7 @@ def test_without_the_cluster_a_machine_that_has_not_joined_is_refused(bench: Ben
     assert state(host) == "stopped"
 
 
+@pytest.mark.spare(keep=("kubeadm",))
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_join_that_fails_is_taken_back_and_its_token_gone(bench: Bench, way: str) -> None:

@@ -203,6 +203,7 @@ def test_a_lost_session_has_no_exit_status(
     assert bench.account("win1").aborted == 1
 
 
+@pytest.mark.spare
 def test_a_node_without_power_is_unreachable_until_it_boots(bench: Bench) -> None:
     host = bench.node("win1")
     host.in_turn(host.node.power_off)

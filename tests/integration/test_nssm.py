@@ -45,6 +45,7 @@ def pid(host: NodeHost) -> int:
     return int(host.in_turn(lambda: host.node.services.runtime("containerd").pid))
 
 
+@pytest.mark.spare
 @pytest.mark.row("SV-06", "SV-12", "SV-13", "SV-15", "SV-20", "SV-21", "SV-22")
 def test_from_bare_to_running_under_nssm_and_again(bench: Bench) -> None:
     host = bench.node()
@@ -82,6 +83,7 @@ def test_from_bare_to_running_under_nssm_and_again(bench: Bench) -> None:
     assert pid(host) == running
 
 
+@pytest.mark.spare
 @pytest.mark.row("SV-22")
 def test_it_runs_again_after_the_machine_was_restarted(bench: Bench) -> None:
     host = bench.node()
@@ -188,6 +190,7 @@ def test_a_program_by_its_url_and_its_version_is_looked_at(bench: Bench) -> None
     assert pid(host) != running
 
 
+@pytest.mark.spare
 def test_the_same_nssm_by_hand_is_adopted_without_a_restart(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -202,6 +205,7 @@ def test_the_same_nssm_by_hand_is_adopted_without_a_restart(bench: Bench) -> Non
     assert converge(bench).recap["win1"].changed == 0
 
 
+@pytest.mark.spare
 def test_without_nssm_nobody_asks_for_it(bench: Bench) -> None:
     host = bench.node()
     run = site(bench, winkube_nssm_url="http://nowhere.example/nssm.rar")

@@ -5,15 +5,18 @@ The lab has no Windows Update: a stand-in takes the place of ansible.windows.win
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.integration.lab import COLLECTIONS, ROOT, Bench
 from tests.integration.whole import BRIDGE, Whole
+from tests.lab.cluster import tenants
 
 PATCH = ROOT / "playbooks" / "patch.yml"
 STAND_IN = """
+import json
 from pathlib import Path
 from ansible.plugins.action import ActionBase
 
@@ -27,11 +30,13 @@ class ActionModule(ActionBase):
         left = NOTES / host
         found = int(left.read_text()) if left.exists() else 0
         with (NOTES / "asked").open("a") as stream:
-            stream.write(f"{{host}} {{args['state']}} {{','.join(args['category_names'])}}\\n")
+            stream.write(f"{{host}} {{args['state']}} {{','.join(args['category_names'])}} "
+                         f"{{','.join(args.get('reject_list') or [])}}\\n")
         if args["state"] == "installed" and not self._task.check_mode:
             left.write_text("0")
         return {{"changed": bool(found) and args["state"] == "installed", "found_update_count": found,
-                 "reboot_required": False}}
+                 "updates": json.loads((NOTES / "updates.json").read_text()) if (NOTES / "updates.json").exists()
+                 else {{}}, "reboot_required": False}}
 """
 
 
@@ -68,8 +73,14 @@ def test_a_node_is_emptied_updated_looked_at_and_filled_again(bench: Bench, note
     assert "cordoned" not in nothing.output
 
     (notes / "win1").write_text("2", encoding="utf-8")
-    run = whole.site(playbook=PATCH)
+    tenants.move_in(whole.cluster, "win1")
+    refused = whole.site(playbook=PATCH)
+    assert refused.rc != 0 and "default/alone is made anew by nothing" in refused.output, refused
+    assert "default/scratch keeps data in an emptyDir" in refused.output and "Nothing was changed." in refused.output
+    assert asked(notes) == ["win1 searched"]
+    run = whole.site(playbook=PATCH, winkube_drain_options=tenants.OPTIONS)
     assert run.rc == 0, run
+    assert tenants.pods(whole.cluster, "win1") == list(tenants.STAYS), run
     assert asked(notes) == ["win1 searched", "win1 installed"]
     order = ["cordoned win1", "Install updates", "Verify the node", "uncordoned win1"]
     places = [run.stdout.index(text) for text in order]
@@ -86,3 +97,26 @@ def test_a_node_is_emptied_updated_looked_at_and_filled_again(bench: Bench, note
     assert run.rc != 0, run
     assert asked(notes) == ["win1 searched", "win1 installed"]
     assert whole.cluster.nodes["win1"]["spec"].get("unschedulable") is True
+
+
+def test_an_update_that_is_known_to_be_bad_is_not_installed(bench: Bench, notes: Path) -> None:
+    whole = Whole(bench, BRIDGE)
+    whole.converge()
+    whole.cluster.advance(60)
+    entry = {"build": 20348, "since": 5000, "mended": 5100, "breaks": "Pods lose it.", "source": "https://x.example/1"}
+    found = {"1": {"title": "2026-04 Cumulative Update (KB5082142) (20348.5020)", "kb": ["5082142"]}}
+    (notes / "updates.json").write_text(json.dumps(found), encoding="utf-8")
+    (notes / "win1").write_text("1", encoding="utf-8")
+    alone = whole.site(playbook=PATCH, winkube_windows_revisions=[entry])
+    assert alone.rc == 0, alone
+    assert "KB5082142 (10.0.20348.5020) is not installed: Pods lose it." in alone.output
+    assert "The next good one is 10.0.20348.5139 (KB5087545)." in alone.output
+    assert asked(notes) == ["win1 searched"]
+    assert "cordoned" not in alone.output, "nothing is left to install"
+
+    found["2"] = {"title": "2026-04 Cumulative Update for .NET Framework", "kb": ["5099999"]}
+    (notes / "updates.json").write_text(json.dumps(found), encoding="utf-8")
+    (notes / "win1").write_text("2", encoding="utf-8")
+    run = whole.site(playbook=PATCH, winkube_windows_revisions=[entry], winkube_drain_options=tenants.OPTIONS)
+    assert run.rc == 0, run
+    assert (notes / "asked").read_text(encoding="utf-8").splitlines()[-1].endswith(" KB5082142")

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.integration.lab import Bench
-from tests.integration.site import differences, site
+from tests.integration.site import VERSION, checksum, converge, differences, site
 from tests.integration.whole import OVERLAY, Whole
+from tests.lab.cluster.pki import Authority, Identity
 
 
 def test_a_wrong_dns_address_is_said_before_the_first_change(bench: Bench) -> None:
@@ -46,6 +52,26 @@ def test_all_nodes_are_planned_before_the_first_change_where_that_is_wanted(benc
     good = site(bench, winkube_preflight="first")
     assert good.rc == 0, good
     assert "win2: installed containerd" in good.output, good
+
+
+def test_a_slip_in_tags_and_a_variable_that_is_not_defined_are_named_by_the_first_task(bench: Bench) -> None:
+    bench.node("win1")
+    before = bench.dump()
+    slip = site(bench, "--tags", "containered")
+    assert slip.rc != 0, slip
+    assert "--tags containered: no role has this tag. Did you mean containerd?" in slip.output, slip
+
+    foreign = site(bench, "--tags", "linux")
+    assert foreign.rc == 0, foreign
+    assert "win1: nothing was looked at: the run's tags leave no role in it" in foreign.output, foreign
+
+    undefined = site(bench, winkube_containerd_version="{{ my_containerd_version }}")
+    assert undefined.rc != 0, undefined
+    assert "winkube_containerd_version: a variable that it uses is not defined for win1: " in undefined.output, (
+        undefined
+    )
+    assert "'my_containerd_version' is undefined" in undefined.output, undefined
+    assert differences(before, bench.dump()) == []
 
 
 def test_what_the_last_component_refuses_is_said_by_the_first_task(bench: Bench) -> None:
@@ -90,3 +116,49 @@ def test_a_node_that_is_done_stops_no_batch(bench: Bench) -> None:
     assert run.rc == 0, run
     assert "win1: nothing differs" in run.output, run
     assert "win2: installed containerd" in run.output, run
+
+
+@contextmanager
+def sum_file(bench: Bench, text: str) -> Iterator[tuple[str, str]]:
+    """The address of a sum file under https, and the file of the authority that its server is trusted by."""
+    authority = Authority()
+    pair = authority.issue(Identity("sums", (), ("localhost",)), ("server auth",))
+
+    class Sums(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silent."""
+
+    with ThreadingHTTPServer(("localhost", 0), Sums) as server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(
+            bench.file("sums.pem", pair.certificate.decode()), bench.file("sums.key", pair.key.decode())
+        )
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield (f"https://localhost:{server.server_port}/sums", str(bench.file("ca.pem", authority.pem.decode())))
+        server.shutdown()
+
+
+def test_what_only_its_own_server_vouches_for_is_told_once_in_a_run(bench: Bench) -> None:
+    """And not for a node that has it, nor where the sum comes from elsewhere."""
+    bench.node("win1", "192.168.122.220")
+    bench.node("win2", "192.168.122.221")
+    told = f"not pinned: containerd {VERSION}: the sum comes from the server of the file"
+    digest = checksum().removeprefix("sha256:")
+    with sum_file(bench, f"{digest}  containerd-{VERSION}-windows-amd64.tar.gz\n") as (address, ca):
+        name = f"containerd-{VERSION}-windows-amd64.tar.gz"
+        summed = {"winkube_containerd_checksum": address, "env": {"SSL_CERT_FILE": ca}}
+        own = {"winkube_containerd_url": f"http://localhost/{name}", **summed}
+        planned = converge(bench, "--check", **own)
+        assert planned.output.count(told) == 1 and planned.output.count("not pinned") == 1, planned
+        assert planned.output.index(told) < planned.output.index("would install containerd")
+        elsewhere = converge(bench, winkube_containerd_url=f"http://xyz/{name}", **summed)
+        assert "installed containerd" in elsewhere.output and "not pinned" not in elsewhere.output, elsewhere
+        again = converge(bench, **own)
+    assert again.recap["win1"].changed == 0 and "not pinned" not in again.output, again

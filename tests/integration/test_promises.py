@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.integration.lab import ROOT, Bench
 from tests.integration.site import converge, differences, site
 from tests.lab.machine.faults import Fault, ServiceFault
@@ -11,6 +13,7 @@ from tests.lab.machine.faults import Fault, ServiceFault
 REPAIR = ROOT / "playbooks" / "repair.yml"
 
 
+@pytest.mark.spare
 def test_inline_converges_as_well(bench: Bench) -> None:
     host = bench.node()
     converge(bench, winkube_runner="inline")

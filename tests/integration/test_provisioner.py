@@ -369,6 +369,7 @@ def test_a_crash_is_told_at_once_also_under_nssm_which_starts_the_program_again(
 OWN = r"C:\k\own.conf"
 
 
+@pytest.mark.spare(keep=("True",))
 @pytest.mark.parametrize("kubeconfig", [True, False])
 def test_a_fixed_build_is_started_after_one_that_crashed_later(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, kubeconfig: bool

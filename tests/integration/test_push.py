@@ -57,6 +57,8 @@ def test_a_change_is_built_and_pushed_to_all_nodes_until_somebody_ends_it(
         until(lambda: runs(hosts, "good"))
         source.write_text("fixed")
 
+    notes = bench.directory / "notes"
+    notes.mkdir()
     editor = threading.Thread(target=edit, daemon=True)
     editor.start()
     run = bench.ansible_playbook(
@@ -71,10 +73,12 @@ def test_a_change_is_built_and_pushed_to_all_nodes_until_somebody_ends_it(
         ),
         *("-e", f'{{"winkube_build_command": ["sh", "-c", "{script.replace(chr(34), chr(92) + chr(34))}"]}}'),
         *("-e", "winkube_build_result=bin", "-e", "winkube_watch=true", "-e", "winkube_watch_rounds=4"),
+        *("-e", f"winkube_push_notes={notes}"),
     )
     editor.join(10)
     assert run.rc == 0, run
     assert runs(hosts, "fixed")
+    assert [one.name for one in notes.iterdir()] == ["rolled-back"], "what files/bisect.sh reads"
     assert "kubelet: built " in run.output
     assert "kubelet: the build ended with exit code 2 after" in run.output and "kubelet.go:1: no" in run.output
     assert run.output.count("kubelet.exe has ended, its exit code 2") >= 2, "on both nodes"

@@ -1,12 +1,15 @@
-"""Mirrors and a private certificate authority on a simulated node: written, found by config.toml, removed."""
+"""Mirrors, a private certificate authority and credentials on a simulated node: written, found by config.toml, used for
+images in advance, removed."""
 
 from __future__ import annotations
 
+import base64
 import tomllib
 from typing import Any
 
 from tests.integration.lab import Bench
 from tests.integration.site import CONFIG, converge
+from tests.lab.programs import images
 from tests.lab.server.host import NodeHost
 
 CERTS = r"C:\ProgramData\containerd\certs.d"
@@ -46,11 +49,19 @@ def test_from_mirrors_to_none(bench: Bench) -> None:
     assert converge(bench, winkube_registries=[private, hub]).recap["win1"].changed == 0
     assert bench.calls() == 1
 
-    # One less: its folder goes, a stranger's stays, and nothing restarts.
+    # One less, the other wants a password: its folder goes, a stranger's stays, and nothing restarts.
+    password = bench.plant("geheim-42", "the registry's password")
+    basic = base64.b64encode(f"puller:{password}".encode()).decode()
+    bench.plant(basic, "the registry's password in a header", "hosts.toml")
+    host.node.pods.closed[private["host"]] = f"Basic {basic}"
+    private["auth"] = {"username": "puller", "password": password}
+    image = f"{private['host']}/app:1"
     host.in_turn(lambda: host.node.drive.mkdir(rf"{CERTS}\quay.io"))
     host.in_turn(lambda: host.node.drive.write(rf"{CERTS}\quay.io\hosts.toml", b"# mine\n"))
-    fewer = converge(bench, winkube_registries=[private])
+    fewer = converge(bench, winkube_registries=[private], winkube_images=[image])
     assert fewer.recap["win1"].changed == 1, fewer
+    assert "shows these credentials to the registry itself" in fewer.output
+    assert image in host.in_turn(lambda: images.names(host.node)), fewer
     assert kind(host, rf"{CERTS}\docker.io") is None
     assert kind(host, rf"{CERTS}\quay.io\hosts.toml") == "file"
     assert pid(host) == running

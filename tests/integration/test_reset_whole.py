@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
 
 from tests.integration.lab import ROOT, Bench
+from tests.integration.optional import optional_components
 from tests.integration.site import whole_differences
 from tests.integration.test_cri_tcp import PLAY, TASK
 from tests.integration.whole import BRIDGE, OVERLAY, Kind, Whole
-from tests.lab.programs.builds import build, tar_gz
 
 RESET = ROOT / "playbooks" / "reset.yml"
 STATE = "/drive/C:\\ProgramData\\winkube"
@@ -29,14 +28,7 @@ FEATURE = (
     "/processes",
 )
 """What Windows brings with the feature Containers, which stays."""
-ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
-EXPORTER = build("windows_exporter", "0.31.8")
 EVERYTHING: dict[str, Any] = {
-    "winkube_optional_components": ["csi_proxy", "windows_exporter"],
-    "winkube_windows_exporter_url": "http://xyz/windows_exporter.exe",
-    "winkube_windows_exporter_checksum": f"sha256:{hashlib.sha256(EXPORTER).hexdigest()}",
-    "winkube_csi_proxy_url": "http://xyz/csi-proxy-v1.2.1.tar.gz",
-    "winkube_csi_proxy_checksum": f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}",
     "winkube_defender_exclusions": True,
     "winkube_node_http_proxy": "http://10.7.0.1:3128",
     "winkube_kubelet_environment": {"A": "b"},
@@ -45,6 +37,7 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
+@pytest.mark.spare(keep=("overlay, sc, off",))
 @pytest.mark.parametrize(
     ("kind", "containers"), [(BRIDGE, True), (OVERLAY, False)], ids=["l2bridge, nssm, feature on", "overlay, sc, off"]
 )
@@ -53,10 +46,8 @@ def test_the_machine_is_as_it_was_before_the_first_install(bench: Bench, kind: K
     TCP with the private key of that port, the switches of Microsoft Defender's lists, nssm's source of the event log.
     """
     whole = Whole(bench, kind, containers=containers)
-    bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
-    bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
     before = bench.dump()
-    whole.converge(**EVERYTHING)
+    whole.converge(**EVERYTHING, **optional_components(bench))
     address = whole.host.node.nic.address
     tcp = f"{{tcp_address: '{address}:8888', allowed_sources: [192.168.122.1], prove: never, "
     tcp += f"certificates: {{folder: '{bench.directory}/cri'}}, expires_after: 1h, expires_restart: true}}"

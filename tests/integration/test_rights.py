@@ -6,29 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.integration.whole import BRIDGE, OVERLAY, Kind, Whole
-from tests.lab.cluster.kinds import BY_NAME
+from tests.integration.whole import BRIDGE, DIAGNOSE, OVERLAY, Kind, Whole
 
 PLAYBOOKS = ROOT / "playbooks"
 
 
-def user(whole: Whole, group: str) -> Path:
-    """A kubeconfig of somebody who has what the group's file grants, and no more."""
-    file = ROOT / "examples" / "rbac" / f"{group}.yml"
-    for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-        namespace = document["metadata"].get("namespace", "")
-        whole.cluster.store.create(BY_NAME[document["kind"]], namespace, document)
-    return whole.bench.file(f"{group}.conf", whole.cluster.kubeconfig_for(group, f"winkube-{group}"))
-
-
+@pytest.mark.spare(keep=("overlay",))
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [BRIDGE, OVERLAY], ids=["l2bridge", "overlay"])
 def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
     whole = Whole(bench, kind)
-    may_join, may_look = user(whole, "site"), user(whole, "diagnose")
+    may_join, may_look = whole.cluster.shipped("site"), whole.cluster.shipped("diagnose")
 
     def run(file: Path, playbook: str, **more: Any) -> Run:
         done = whole.site(playbook=PLAYBOOKS / f"{playbook}.yml", winkube_cluster={"kubeconfig": str(file)}, **more)
@@ -41,7 +31,15 @@ def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
     run(may_look, "verify", winkube_verify_watch=1)
     short: dict[str, Any] = {"winkube_diagnose_watch": 1, "winkube_diagnose_samples": 1}
     folder = str(bench.directory / "diagnosis")
-    run(may_look, "diagnose", winkube_diagnose_dir=folder, winkube_diagnose_registries=[], **short)
+    looks: dict[str, Any] = {"winkube_diagnose_dir": folder, "winkube_diagnose_registries": [], **short}
+    run(may_look, "diagnose", **looks)
+    report = (bench.directory / "diagnosis" / "report.json").read_text(encoding="utf-8")
+    assert "examples/rbac/diagnose-kubelet.yml" in report, (
+        "what was not looked at is told, without a request that fails"
+    )
+    run(whole.cluster.shipped(*DIAGNOSE), "diagnose", **looks)
+    report = (bench.directory / "diagnosis" / "report.json").read_text(encoding="utf-8")
+    assert "examples/rbac/diagnose-" not in report
     run(may_join, "site", winkube_drain=True, winkube_kubelet_verbosity=4)
     run(may_join, "repair", winkube_repair="rejoin", winkube_rejoin_always=True)
     run(may_join, "reset", winkube_reset=True)

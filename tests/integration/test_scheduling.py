@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any
-
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.optional import optional_components
 from tests.integration.site import converge
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
-from tests.lab.programs.builds import build, tar_gz
 from tests.unit.scheduling.objects import windows
 
 SCHEDULING, TEST = (ROOT / "playbooks" / f"{name}.yml" for name in ("scheduling", "test"))
-ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
-EXPORTER = build("windows_exporter", "0.31.8")
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 
 
 def run(bench: Bench, playbook: object, cluster: Cluster, *args: object, **more: object) -> Run:
     """A playbook for the whole cluster, which takes the nodes of the inventory for what they know."""
-    given = {"winkube_hosts": "windows", **more}
-    kubeconfig = f'{{"winkube_cluster": {{"kubeconfig": "{cluster.kubeconfig}", "context": ""}}}}'
+    mine, given = cluster.shipped("scheduling", "test"), {"winkube_hosts": "windows", **more}
+    kubeconfig = f'{{"winkube_cluster": {{"kubeconfig": "{mine}", "context": ""}}}}'
     return bench.ansible_playbook(playbook, "-e", kubeconfig, *(f"-e{k}={v}" for k, v in given.items()), *args)
 
 
 @pytest.mark.row("HP-09", "SC-08", "SC-14", "SC-15", "KE-10")
 def test_from_csi_proxy_to_pods(bench: Bench) -> None:
     host = bench.node()
-    bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
-    wanted: dict[str, Any] = {
-        "winkube_optional_components": ["csi_proxy", "windows_exporter"],
-        "winkube_windows_exporter_url": "http://xyz/windows_exporter.exe",
-        "winkube_windows_exporter_checksum": f"sha256:{hashlib.sha256(EXPORTER).hexdigest()}",
-        "winkube_csi_proxy_url": "http://xyz/csi-proxy-v1.2.1.tar.gz",
-        "winkube_csi_proxy_checksum": f"sha256:{hashlib.sha256(ARCHIVE).hexdigest()}",
-    }
-    bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
+    wanted = optional_components(bench, "csi_proxy", "windows_exporter")
     first_run = converge(bench, **wanted)
     assert "started csiproxy" in first_run.output and "started windows_exporter" in first_run.output
     assert converge(bench, **wanted).recap["win1"].changed == 0

@@ -7,11 +7,16 @@ fingerprints of the values. One run is the exception, that which changes a value
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from tests.integration.lab import Bench
-from tests.integration.records import PRIVATE_LINE, leaks
-from tests.integration.site import converge, site
+from tests.integration.records import PRIVATE_LINE, leaks, unpacked
+from tests.integration.site import URL, converge, site
 from tests.lab.cluster.access import encoded
 from tests.lab.machine.faults import ServiceFault
 
@@ -62,6 +67,25 @@ def test_a_failed_change_puts_the_old_value_back(bench: Bench) -> None:
     assert "http://ann:first@proxy:3128" in registry
 
 
+def test_what_windows_would_log_of_a_run_is_looked_through_and_has_no_secret(bench: Bench) -> None:
+    """Event 4104 has the text of each script block, 4688 each command line: not what variables hold."""
+    host = bench.node()
+    bench.plant(SECRET, "the proxy's password", ": the registry")
+    converge(bench, winkube_containerd_service=service(SECRET))
+    logged = "\n".join(bench.lab.ledger.logged("win1"))
+    for block in ("function ConvertFrom-NodePacked", "powershell", "$input"):
+        assert block in logged, "the module's script, the command line, Ansible's wrapper"
+    started = host.in_turn(lambda: list(host.node.processes.started))
+    assert any("sc.exe" in line for line in started) and any("-EncodedCommand" in line for line in started), started
+    assert leaks(bench) == []
+    host.in_turn(lambda: host.node.run(r"C:\Windows\System32\sc.exe", ["config", "containerd", "password=", SECRET]))
+    bench.lab.ledger.log("win1", f"$password = '{SECRET}'")
+    where = " ".join(leaks(bench))
+    assert "the event log of win1" in where and "(4688)" in where
+    host.node.processes.started.clear()
+    bench.lab.ledger._logged.clear()
+
+
 def test_what_has_leaked_is_noticed_after_each_scenario(bench: Bench) -> None:
     host = bench.node(password="a password to log in with")
     cluster = bench.cluster()
@@ -95,3 +119,53 @@ def test_what_has_leaked_is_noticed_after_each_scenario(bench: Bench) -> None:
     bench.files.update(bench.directory / name for name in found)
     host.in_turn(lambda: host.node.drive.delete(r"C:\x.log"))
     host.in_turn(lambda: host.node.registry.delete_value(environment, "TOKEN"))
+
+
+def test_the_secrets_of_addresses_are_shown_nowhere(bench: Bench) -> None:
+    """User and password and a signed query of a source, in what is told, noted on the node and recorded; the same
+    address signed again is the same source."""
+    bench.node()
+    secret = bench.plant("planted-in-an-address", "a part of an address")
+    url = URL.replace("http://", f"http://ann:{secret}@")
+    signed: dict[str, Any] = {"winkube_containerd_url": f"{url}?sig={secret}&X-Amz-Signature={secret}"}
+    unverified: dict[str, Any] = {"winkube_containerd_checksum": "", "winkube_allow_unverified": ["containerd"]}
+    wrong = site(bench, "-v", "--diff", **signed, winkube_containerd_checksum=f"sha256:{64 * 'a'}")
+    assert wrong.rc != 0 and "http://***@xyz/containerd" in wrong.output, wrong
+    made = converge(bench, "-v", "--diff", **signed, **unverified)
+    assert "from http://***@xyz/containerd-1.7.11-windows-amd64.tar.gz?sig=***" in made.output, made
+    again: dict[str, Any] = {"winkube_containerd_url": f"{url}?sig={secret}2&X-Amz-Signature={secret}2"}
+    assert converge(bench, "-v", **again, **unverified).recap["win1"].changed == 0
+    missing: dict[str, Any] = {name: value.replace("tar.gz", "rar") for name, value in signed.items()}
+    assert "'http://***@xyz/" in site(bench, **missing).output
+    proxy = site(bench, winkube_proxy=f"http://ann:{secret}:proxy")
+    assert "winkube_proxy: 'http://ann:***' is no proxy" in proxy.output, proxy
+    assert leaks(bench) == []
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda data: data,
+        gzip.compress,
+        base64.b64encode,
+        lambda data: base64.b64encode(gzip.compress(data)),
+        lambda data: json.dumps({"a": base64.b64encode(b"x" * 90 + data).decode()}).replace("/", "\\/").encode(),
+        lambda data: base64.encodebytes(b"x" * 90 + data),
+        lambda data: base64.urlsafe_b64encode(b"\xff\xfe\xfb" * 9 + data).rstrip(b"="),
+        lambda data: base64.b64encode(f"& '{base64.b64encode(gzip.compress(data)).decode()}'".encode("utf-16-le")),
+        lambda data: base64.b64encode(b"{" + base64.b64encode(gzip.compress(base64.b64encode(data))) + b"}"),
+    ],
+)
+def test_the_search_sees_through_packing(wrap: Callable[[bytes], bytes]) -> None:
+    hidden = b"before " + wrap(b"a long text around " + SECRET.encode() + b", which goes on") + b" after"
+    found = b"\n".join(unpacked(hidden))
+    assert SECRET.encode() in found or SECRET.encode("utf-16-le") in found
+
+
+def test_what_ansible_debug_shows_of_a_batch_has_no_secret(bench: Bench) -> None:
+    """It prints the arguments of each module, the packed batch among them."""
+    bench.node()
+    bench.plant(SECRET, "the proxy's password", ": the registry")
+    run = site(bench, "-vvvvv", winkube_containerd_service=service(SECRET), env={"ANSIBLE_DEBUG": "1"})
+    assert run.rc == 0 and "done with _execute_module (winkube.node.node_apply, {batch, " in run.output, run
+    assert [what for what in leaks(bench) if "std" in what] == []

@@ -15,7 +15,7 @@ from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.jobs import Ran
 from tests.lab.cluster.readiness_log import PASSING, Spec, log
-from tests.unit.smoke.objects import windows_node
+from tests.unit.workload_tests.smoke.objects import windows_node
 
 SMOKE = ROOT / "playbooks" / "test.yml"
 
@@ -26,6 +26,7 @@ class Stage:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.cluster: Cluster = bench.cluster()
+        self.rights: tuple[str, ...] = ("test",)
         for index, name in enumerate(("win1", "win2"), 1):
             self.cluster.request("POST", "/api/v1/nodes", windows_node(name, index))
         self.cluster.advance(10)
@@ -38,7 +39,7 @@ class Stage:
         lines = [f"{spec.name} ansible_host={spec.address} ansible_user=root ansible_connection=ssh" for spec in hosts]
         inventory = self.bench.file("linux.ini", "[linux]\n" + "\n".join(lines) + "\n")
         wanted = {
-            "winkube_cluster": {"kubeconfig": str(self.cluster.kubeconfig)},
+            "winkube_cluster": {"kubeconfig": str(self.cluster.shipped(*self.rights))},
             "winkube_smoke_linux_host": "control-plane",
             "winkube_smoke_outside_host": "workstation",
             "winkube_smoke_report": str(self.report),
@@ -113,6 +114,7 @@ def test_ctrl_c_deletes_the_namespace(bench: Bench) -> None:
 def test_the_list_of_sig_windows_runs_in_the_cluster_and_is_reported(bench: Bench) -> None:
     """One task makes the Job, waits, and reads its results; a broken test fails the playbook."""
     stage = Stage(bench)
+    stage.rights = ("operational_readiness",)
     failing = Spec("Core.Network", "Ability to expose windows pods", (("[It] services go up and down", "failed"),))
     text = log((*PASSING, failing), "-----BEGIN WINKUBE RESULTS-----", "-----END WINKUBE RESULTS-----")
     stage.cluster.controllers.workloads.jobs.program = lambda pod: Ran(text, 2.0)
@@ -125,4 +127,4 @@ def test_the_list_of_sig_windows_runs_in_the_cluster_and_is_reported(bench: Benc
     names = [item["metadata"]["name"] for item in stage.cluster.request("GET", "/api/v1/namespaces")["items"]]
     assert [name for name in names if name.startswith("winkube")] == []
     bindings = stage.cluster.request("GET", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings")["items"]
-    assert [item for item in bindings if item["metadata"]["name"].startswith("winkube")] == []
+    assert [item for item in bindings if item["metadata"]["name"].startswith("winkube-readiness")] == []

@@ -149,7 +149,7 @@ def infra_repo(bench: Bench, archive: Path, tmp_path: Path) -> Path:
     assert done.rc == 0, done
     for name in ("cp1", "linux1"):
         here = f"ansible_connection: local\nansible_python_interpreter: {sys.executable}\n"
-        path = folder / "inventory" / "host_vars" / f"{name}.yml"
+        path = folder / "inventory" / "mycluster" / "host_vars" / f"{name}.yml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(here, encoding="utf-8")
     return folder

@@ -15,7 +15,7 @@ PLAY = """
         refresh: true
       register: seen
     - ansible.builtin.debug:
-        msg: "machine {{ (seen.ansible_facts.winkube_reading.parts.system).machine }}"
+        msg: "machine {{ seen.node.system.machine }}"
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
@@ -34,6 +36,7 @@ def test_a_node_that_works_and_again_after_a_restart(bench: Bench) -> None:
     run = verify(bench)
     assert run.rc == 0, run.output
     assert "WARNING" not in run.output, run
+    assert re.search(r'"win1": "Looked at containerd \d[\d.]+: \d+ checks\."', run.output), run
     assert bench.calls() == 2, "two looks"
     assert host.node.counters.write_ops == 0
     restart(host)

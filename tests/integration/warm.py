@@ -40,12 +40,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tests.cover import tracer
+from tests.integration.read_once import ReadOnce
+
+ROOT = Path(__file__).resolve().parents[2]
 REAL_CLOCK = "WINKUBE_REAL_CLOCK"
+TRACE: list[str] = []
+"""The file for what the runs execute (tests/cover), or none."""
 MAINS = {"ansible": "ansible.cli.adhoc", "ansible-playbook": "ansible.cli.playbook"}
 SHORT_S = 0.05
 """A pause below this is real: it is how Ansible lets its own threads and processes work."""
 STEP_S = 0.002
 """What a longer one takes really: others get their turn."""
+POLL_S = 0.005
+"""How often Ansible looks whether a worker is done. Its own 0.001 is work, the more the busier the machine is."""
 OTHERS = (
     *("jinja2", "jinja2.nativetypes", "jinja2.sandbox", "yaml", "packaging.version", "resolvelib", "logging.config"),
     *("cryptography.hazmat.primitives.ciphers.algorithms", "cryptography.hazmat.primitives.asymmetric.ed25519"),
@@ -55,17 +63,13 @@ OTHERS = (
 )
 
 ACTIONS_SHARE = (
-    "preflight",
-    "component_action",
-    "source_action",
+    "task.preflight",
+    "task.component_action",
     "components.registry",
 )
 """Of plugin_utils."""
-EVERY_RUN_CALLS = (
-    *("win_k8s_node_info", "win_k8s_host", "win_cni", "win_containerd", "win_csi_proxy", "win_windows_exporter"),
-    *("win_kubelet", "win_k8s_join", "win_flannel", "win_kube_proxy", "win_k8s_uncordon"),
-)
-"""Modules whose argument_spec is made of their documentation."""
+EVERY_RUN_CALLS = ("win_k8s_node_info", "win_k8s_uncordon")
+"""Modules, besides those of the components, whose argument_spec is made of their documentation."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ class Warm:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE", "PYTHON"))}
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-W", "ignore", __file__, str(theirs.fileno())],
+                [sys.executable, "-W", "ignore", "-m", "tests.integration.warm", str(theirs.fileno())],
+                cwd=ROOT,
                 env={**environment, "LANG": "C.UTF-8"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -109,7 +114,8 @@ class Warm:
         with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             with theirs:
                 _send(self._door, _template_of(environment, cwd), [theirs.fileno()])
-            _send(ours, {"line": [command, *arguments], "cwd": str(cwd)}, [out.fileno(), err.fileno()])
+            request = {"line": [command, *arguments], "cwd": str(cwd), "trace": TRACE}
+            _send(ours, request, [out.fileno(), err.fileno()])
             pid = _receive(ours)[0]["pid"]
             ours.settimeout(timeout_s)
             try:
@@ -223,8 +229,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
         os.environ.update(environment)
         if REAL_CLOCK not in environment:
             let_the_clock_go_on()
-        imported = False
-        spent = 0.0
+        memory: ReadOnce | None = None
         while True:
             try:
                 _, files = _receive(door)
@@ -232,23 +237,28 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                 os._exit(0)
             client = socket.socket(fileno=files[0])
             request, streams = _receive(client)
-            if not imported:
+            began = time.process_time()
+            if memory is not None:
+                memory.learn()
+            else:
                 # Ansible looks for ansible.cfg in the working folder, while it is imported.
                 os.chdir(request["cwd"])
                 for main in MAINS.values():
                     importlib.import_module(main)
+                from ansible import constants
                 from ansible.config.manager import cleanup_tmp_file
 
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
+                constants.DEFAULT_INTERNAL_POLL_INTERVAL = POLL_S
                 _copy_no_constants()
                 _import_the_collection()
                 gc.disable()
-                imported = True
-                spent = time.process_time()  # counts for the first run
+                memory = ReadOnce()
+                began = 0.0
+            spent = time.process_time() - began
             if os.fork() == 0:
                 door.close()
                 _watch(client, request, streams, spent)
-            spent = 0.0
             client.close()
             for file in streams:
                 os.close(file)
@@ -284,6 +294,8 @@ def _as_ansible(request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
             os.close(stream)
         os.chdir(request["cwd"])
         sys.argv = [str(Path(sys.executable).parent / command), *arguments]
+        for file in request["trace"]:
+            tracer.start(file)
         _own_local_folder()
         _own_run_id()
         try:
@@ -335,9 +347,12 @@ def _import_the_collection() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(f"ansible_collections.winkube.node.plugins.plugin_utils.{name}")
     with contextlib.suppress(ImportError):
-        specs = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.argument_spec")
-        for name in EVERY_RUN_CALLS:
+        specs = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec")
+        registry = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.components.registry")
+        for name in (*EVERY_RUN_CALLS, *(each.module for each in registry.COMPONENTS)):
             specs.of_module(name)
+        plan = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.task.node_plan")
+        plan.compile_templates()
     finder._remove()
     for name in [name for name in sys.modules if name.startswith("ansible_collections")]:
         if not name.startswith("ansible_collections.winkube.node.plugins"):
@@ -374,6 +389,5 @@ def let_the_clock_go_on() -> None:
 
 
 if __name__ == "__main__":
-    # A script's folder is looked into for modules, and this one has files that are called like other projects' modules.
-    sys.path.pop(0)
+    sys.path.remove(str(ROOT))  # a run has what a user's has: nothing of this folder
     _serve(socket.socket(fileno=int(sys.argv[1])))

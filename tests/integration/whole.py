@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench, Run
+from tests.lab.cluster import kubespray
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.server import whole as downloads
 from tests.lab.server.host import NodeHost
@@ -15,17 +16,32 @@ from tests.lab.server.source import SourceServer
 
 SITE = ROOT / "playbooks" / "site.yml"
 BASE = downloads.BASE
+DIAGNOSE = ("diagnose", "diagnose-kubelet", "diagnose-exec")
+"""Files of examples/rbac for all questions of the diagnosis."""
+
+
+SPRAYED = {
+    "winkube_cluster_cidr": kubespray.POD_NETWORK.value,
+    "winkube_service_cidr": kubespray.SERVICE_NETWORK.value,
+    "winkube_dns_service_ip": kubespray.DNS_ADDRESS.value,
+}
+
+
+SECOND = {"second_pod_network": "fd00:10:244::/56", "second_service_network": "fd00:10:96::/112"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the two nodes that everything is shown with."""
+    """One of the two nodes that everything is shown with. `maker`: of the cluster that it joins, in which pods and
+    Services may have two families."""
 
     mode: str
     manager: str
     kubernetes: str
     containerd: str
     backend: str
+    maker: str = "kubeadm"
+    two_families: bool = False
 
     def variables(self, **more: Any) -> dict[str, Any]:
         return {
@@ -33,6 +49,7 @@ class Kind:
             "winkube_service_manager": self.manager,
             "winkube_kubernetes_version": self.kubernetes,
             "winkube_containerd_version": self.containerd,
+            **(SPRAYED if self.maker == "kubespray" else {}),
             **more,
         }
 
@@ -50,17 +67,41 @@ def write_sums(sources: SourceServer, folder: Path, *kinds: Kind) -> Path:
 class Whole:
     """A bench with a node that is to become one of the two, its cluster, and site.yml for it."""
 
+    RIGHTS: tuple[str, ...] = ("site",)
+    """The files of examples/rbac that are granted to whoever runs the playbooks."""
     VERIFY = ROOT / "playbooks" / "verify.yml"
 
-    def __init__(self, bench: Bench, kind: Kind, *kinds: Kind, server: str = "", **spec: Any) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        kind: Kind,
+        *kinds: Kind,
+        server: str = "",
+        name: str = "",
+        **spec: Any,
+    ) -> None:
+        """name: of one node of several, each of which has a cluster of its own."""
         self.bench = bench
         self.kind = kind
-        self.host: NodeHost = bench.node("win1", "192.168.122.231", **{"containers": False, **spec})
-        self.cluster: Cluster = bench.cluster(version=server or kind.kubernetes, backend=kind.backend)
-        self.sums = write_sums(bench.lab.sources, bench.directory, kind, *kinds)
+        self.name = name or "win1"
+        self.host: NodeHost = bench.node(self.name, **{"address": "192.168.122.231", "containers": False, **spec})
+        settings: dict[str, Any] = {"version": server or kind.kubernetes, "backend": kind.backend}
+        settings |= kubespray.SETTINGS if kind.maker == "kubespray" else {"maker": kind.maker}
+        settings |= SECOND if kind.two_families else {}
+        self.cluster: Cluster = bench.cluster_of(name, **settings) if name else bench.cluster(**settings)
+        folder = bench.directory / "sums" / self.name
+        folder.mkdir(parents=True)
+        self.sums = write_sums(bench.lab.sources, folder, kind, *kinds)
 
     def site(self, *arguments: object, playbook: Path | str = SITE, **more: Any) -> Run:
         """site.yml; more variables as keywords."""
+        if Path(playbook).stem in {"verify", "look"}:
+            more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped("diagnose"))})
+        if Path(playbook).stem == "diagnose":
+            more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped(*DIAGNOSE))})
+        if Path(playbook).stem == "repair":  # by the name of a finding it looks as the diagnosis does
+            rights = dict.fromkeys((*self.RIGHTS, *DIAGNOSE))
+            more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped(*rights))})
         extra = self.bench.file("extra.json", json.dumps(self.variables(**more)))
         return self.bench.ansible_playbook(playbook, *arguments, "-e", f"@{extra}")
 
@@ -71,7 +112,7 @@ class Whole:
             "winkube_download_base": BASE,
             "winkube_download_sums": str(self.sums),
             "winkube_nssm_checksum": str(self.sums),
-            "winkube_cluster": {"kubeconfig": str(self.cluster.kubeconfig)},
+            "winkube_cluster": {"kubeconfig": str(self.cluster.shipped(*self.RIGHTS))},
             **self.kind.variables(**more),
         }
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, known
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, NOT_KNOWN, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals as catalogue
 
 from tests.judge.case import Case, judge, load
 
+CATCH_ALL = frozenset(each.finding for each in PLACES)
+"""Findings that say where something failed, and not why."""
+FROZEN = Path(__file__).with_name("frozen.yml")
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
 
 
@@ -21,20 +29,66 @@ class Figures:
     cases: int = 0
     first: int = 0
     named: int = 0
+    place: int = 0
+    catch_all: int = 0
     false_alarms: int = 0
     healthy: int = 0
     lines: list[str] = field(default_factory=list)
 
-    def as_data(self) -> dict[str, int]:
+    def as_data(self) -> dict[str, Any]:
         return {
             "cases": self.cases,
-            "first": self.first,
+            "first": self.first - self.catch_all,
             "named": self.named,
-            "missed": self.cases - self.named,
+            "place": self.place,
+            "missed": self.cases - self.named - self.place,
+            "catch_all": self.catch_all,
             "false_alarms": self.false_alarms,
             "healthy": self.healthy,
             **remedies(),
+            "literals": literals(),
+            "frozen": frozen()[0],
         }
+
+
+def literals() -> dict[str, int]:
+    """Of upstream's literals that reach a user: how many there are, are known by place, and lead to a cause."""
+    told = [each for each in catalogue.literals() if catalogue.tells(catalogue.fixed(each.text))]
+    said = known([each.text for each in told])
+    causes = sum(
+        1
+        for literal, message in zip(told, said, strict=True)
+        if (message is not None and message not in PLACES) or catalogue.place(literal).cause
+    )
+    return {**catalogue.counts(), "cause": causes}
+
+
+def frozen() -> tuple[dict[str, int], list[str]]:
+    """The figures of the cases that no rule was mended on, and what each got. Each counts once: the cause first, the
+    place or the code alone (where they are right), a definite cause that is not the thread's, or nothing."""
+    counts = {"cases": 0, "first": 0, "place": 0, "wrong": 0, "unknown": 0}
+    lines = []
+    for case in yaml.safe_load(FROZEN.read_text(encoding="utf-8")):
+        found = meanings(str(case["message"]), "win1")
+        kind = kind_of(case, found)
+        counts["cases"] += 1
+        counts[kind] += 1
+        said = found[0] if found else {"id": "nothing", "cause": ""}
+        wanted = case.get("first") or case.get("place")
+        lines.append(f"{kind}: {case['source']}: wanted {wanted}, got {said['id']}: {said['cause'][:120]}")
+    return counts, lines
+
+
+def kind_of(case: Mapping[str, Any], found: list[dict[str, str]]) -> str:
+    """What an answer is worth."""
+    if not found:
+        return "unknown"
+    one = found[0]
+    if one["id"] != NOT_KNOWN and not one["cause"].startswith("Not known"):
+        return "first" if one["id"] == case.get("first") else "wrong"
+    words = case.get("place")
+    right = words is None or any(str(each).casefold() in one["cause"].casefold() for each in words)
+    return "place" if right else "unknown"
 
 
 def remedies() -> dict[str, int]:
@@ -48,8 +102,12 @@ def remedies() -> dict[str, int]:
 def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
     found = Figures(cases=len(cases), healthy=len(healthy))
     for case in cases:
+        if case.place:
+            found.place += kind_of(case.data, meanings(str(case.data["message"]), "win1")) == "place"
+            continue
         answer = judge(case)
         found.first += answer.causes[:1] == (case.first,)
+        found.catch_all += case.first in CATCH_ALL
         found.named += case.first in answer.named
         if answer.causes[:1] != (case.first,):
             found.lines.append(f"{case.name}: wanted {case.first}, got {', '.join(answer.causes) or 'nothing'}")
@@ -66,6 +124,8 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
 
 
 def main() -> int:
+    if "--frozen" in sys.argv:
+        print(*frozen()[1], sep="\n")
     found = figures(load("cases"), load("healthy"))
     print(*found.lines, sep="\n")
     print(json.dumps(found.as_data()))

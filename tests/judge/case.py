@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.unit.components.nodes import LAYOUT
 HERE = Path(__file__).parent
 KINDS = ("networks", "endpoints", "namespaces", "policylists")
 KEYS = {"source", "title", "form", "unverified", "expect", "message", "files", "programs", "services", "adapters",
-        "logs", "node", "cluster", "first", "not", *KINDS}  # fmt: skip
+        "logs", "node", "cluster", "first", "place", "not", *KINDS}  # fmt: skip
 PATHS = {"net-conf.json": r"C:\etc\kube-flannel\net-conf.json", "subnet.env": r"C:\run\flannel\subnet.env"}
 RUNNING = {"state": "running"}
 OTHERS = dict.fromkeys(("hns", "vmcompute", "containerd", "kubelet", "kube-proxy", "flanneld"), RUNNING)
@@ -45,6 +46,11 @@ class Case:
         return str(self.data.get("first") or "")
 
     @property
+    def place(self) -> tuple[str, ...]:
+        """Where no cause is known: words of the place or the code, of which one has to be said."""
+        return tuple(str(each) for each in self.data.get("place") or ())
+
+    @property
     def never(self) -> frozenset[str]:
         """Findings that must not come."""
         return frozenset(self.data.get("not") or ())
@@ -60,12 +66,14 @@ class Answer:
 
 
 def load(folder: str) -> tuple[Case, ...]:
-    """The cases of a folder by name. A key that nobody reads is a mistake."""
+    """The cases of a folder by name; a file may have a list of them. A key that nobody reads is a mistake."""
     found = []
     for path in sorted((HERE / folder).glob("*.yml")):
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        assert not set(data) - KEYS, f"{path.name}: {sorted(set(data) - KEYS)}"
-        found.append(Case(path.stem, data))
+        for each in data if isinstance(data, list) else [data]:
+            assert not set(each) - KEYS, f"{path.name}: {sorted(set(each) - KEYS)}"
+            name = path.stem if each is data else re.sub(r"\W+", "-", str(each["source"]).partition("/")[2]).strip("-")
+            found.append(Case(name, each))
     return tuple(found)
 
 

@@ -13,20 +13,12 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from tests.cover.tracer import project_path
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("plugins/", "roles/", "playbooks/", "meta/", "docs/", "README.md")
 POINTER = ROOT / ".trace"
-_COLLECTION = "/ansible_collections/winkube/node/"
 _TOOL = 4  # 0, 1 and 2 are for debuggers, coverage and profilers by convention
-
-
-def project_path(name: str) -> str | None:
-    """A file name as Python knows it, relative to the project; None for files of others, and for code that ansible-core
-    names after a collection but has made itself (`plugins/__synthetic__`)."""
-    _, found, tail = name.partition(_COLLECTION)
-    if not found and name.startswith(f"{ROOT}{os.sep}"):
-        tail = name[len(str(ROOT)) + 1 :]
-    return tail if tail.startswith(FOLDERS) and (ROOT / tail).is_file() else None
 
 
 def start() -> None:
@@ -42,14 +34,14 @@ def start() -> None:
     def line(code: CodeType, number: int) -> Any:
         name = code.co_filename
         if name not in known:
-            known[name] = project_path(name)
+            known[name] = project_path(name, FOLDERS)
         if known[name]:
             os.write(target, f"{known[name]}:{number}\n".encode())
         return monitoring.DISABLE
 
     def opened(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and not arguments[0].endswith((".py", ".pyc")):
-            path = project_path(arguments[0])
+            path = project_path(arguments[0], FOLDERS)
             if path:
                 os.write(target, f"{path}:0\n".encode())
 

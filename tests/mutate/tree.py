@@ -15,7 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # The first files of the collection that each of Ansible's processes loads.
-_BEGINNINGS = ("plugins/plugin_utils/run_id.py", "plugins/action/workload_lint.py", "plugins/inventory/node_yaml.py")
+_BEGINNINGS = (
+    "plugins/plugin_utils/node/run_id.py",
+    "plugins/action/workload_lint.py",
+    "plugins/inventory/node_yaml.py",
+)
 _BEGIN_TRACE = "\nimport sys as _sys\n_sys.path.append({root!r})\nimport tests.mutate.tracer  # noqa: E402\n"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)", re.MULTILINE)
 FAILED, USAGE = 1, 4

@@ -78,12 +78,13 @@ def role_problems(root: Path) -> list[str]:
 def _problems_of_role(folder: Path, shared: Mapping[str, Any]) -> Iterable[str]:
     role = f"roles/{folder.name}"
     readme = folder / "README.md"
-    specs = _yaml_at(folder / "meta" / "argument_specs.yml").get("argument_specs")
+    file = "shared_variables.yml" if folder.name == SHARED_ROLE else "argument_specs.yml"
+    specs = _yaml_at(folder / "meta" / file).get("argument_specs")
     defaults = _yaml_at(folder / "defaults" / "main.yml")
     if not readme.exists():
         yield f"{role}: no README.md"
     if not isinstance(specs, dict) or not specs:
-        yield f"{role}: no argument_specs in meta/argument_specs.yml"
+        yield f"{role}: no argument_specs in meta/{file}"
         return
     options = {name: option for entry in specs.values() for name, option in (entry.get("options") or {}).items()}
     text = readme.read_text(encoding="utf-8") if readme.exists() else ""

@@ -1,20 +1,24 @@
-"""The tables of docs/diagnose.md and docs/messages.md: every finding and every message, from the tables in the code."""
+"""The tables of findings and messages in the pages of docs, from those in the code."""
 
 from __future__ import annotations
 
 import re
 
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check, Needs
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_logs import only_logs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, KNOWN
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import messages_pasted
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import (
+    BAD_REVISIONS,
+    BadRevision,
+    update_of,
+)
 
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 LINK = r"[\1#\2](https://github.com/\1/issues/\2)"
-DECIMAL = re.compile(r"\|\(\?<!\[0-9a-zA-Z-\]\)(?:\\-)?\d{9,}\(\?!\[0-9a-zA-Z\]\)")
-"""A code's other forms in windows_codes.pattern: the page has the hexadecimal one."""
-AROUND = ("(?<![0-9a-zA-Z-])", "(?![0-9a-zA-Z])")
 
 
 def mended() -> list[str]:
@@ -35,10 +39,56 @@ def advice() -> list[str]:
     ]
 
 
+def revisions() -> list[str]:
+    """The ledger of bad revisions of Windows."""
+    return [
+        f"| {each.build} | {_update(each.build, each.since)} | {_update(each.build, each.mended)} | {_said(each)} |"
+        for each in BAD_REVISIONS
+    ]
+
+
+def _said(each: BadRevision) -> str:
+    return f"{_cell(each.told.removesuffix(each.source))}[source]({each.source})"
+
+
+def _update(build: int, revision: int) -> str:
+    if not revision:
+        return ""
+    kb = update_of(build, revision).kb
+    return f"{revision}, {kb}" if kb else str(revision)
+
+
+def network_checks() -> list[Check]:
+    """What hns_check looks for, causes first: neither what only logs tell, nor what has to be tried, nor cni.conf."""
+    return [
+        check
+        for check in CHECKS
+        if check.area == Area.NETWORK and check.needs != Needs.TRIED and not only_logs(check) and check.id not in RULES
+    ]
+
+
+def network() -> list[str]:
+    """The rows of what hns_check looks for."""
+    return [
+        f"| `{each.id}` | {each.severity} | {_cell(each.title)} | {'needed' if each.needs else ''} "
+        f"| {ISSUE.sub(LINK, each.issue)} |"
+        for each in network_checks()
+    ]
+
+
+def rules() -> list[str]:
+    """The rows of the rules of cni.conf."""
+    return [
+        f"| `{name}` | {each.severity} | {'refuses' if each.refused else 'warns'} | {_cell(each.cause)} "
+        f"| {'yes' if each.mended else ''} | {ISSUE.sub(LINK, each.issue)} |"
+        for name, each in RULES.items()
+    ]
+
+
 def messages() -> list[str]:
     """The rows of the messages, in the order in which they are tried."""
     return [
-        f"| `{_readable(each.pattern)}` | {_meaning(KNOWN[each.finding])} | {_cell(KNOWN[each.finding].remedy.text)} "
+        f"| `{_readable(each.shown)}` | {_meaning(KNOWN[each.finding])} | {_cell(KNOWN[each.finding].remedy.text)} "
         f"| {ISSUE.sub(LINK, each.source)} |"
         for each in (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL)
     ]
@@ -50,8 +100,6 @@ def _meaning(check: Check) -> str:
 
 def _readable(pattern: str) -> str:
     """Without what only a program needs."""
-    for each in AROUND:
-        pattern = DECIMAL.sub("", pattern).replace(each, "")
     # A lookbehind is for the program; `<!` in a table would also begin a declaration where the site is built.
     return re.sub(r"\(\?<[!=]\[[^]]*\]\)", "", pattern).replace("(?:", "(").replace("|", "\\|")
 

@@ -9,31 +9,39 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 UTILS = PurePosixPath("plugins/plugin_utils")
-# Layer -> the other layers that it may import. Each may import Python's own library, itself and PACKAGES, nothing else.
+# Layer -> the other layers, or modules of them, that it may import. Each may import Python's own library, itself and
+# PACKAGES, nothing else.
 LAYERS: Mapping[str, tuple[str, ...]] = {
     "engine": (),
     "facts": (),
     "pages": (),
-    "cluster": (),
+    "cluster": ("engine.address",),
     "cri": ("cluster", "facts", "pages"),
     "components": ("cluster", "engine", "facts"),
+    "calico": ("cluster", "engine", "facts"),
     "provision": ("cluster", "components", "engine", "facts", "node", "transfer"),
     "workloads": ("facts",),
     "scheduling": ("cluster", "components", "engine", "facts", "lint"),
     "workload_tests": ("cluster", "components", "cri", "engine", "facts", "scheduling"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
+    "messages": ("facts",),
     "network": ("cluster", "components", "engine", "facts"),
-    "diagnosis": ("cluster", "components", "cri", "cri_tcp", "engine", "facts", "lint", "network", "pages", "repair"),
+    "diagnosis": (
+        *("cluster", "components", "cri", "cri_tcp", "engine", "facts", "lint", "messages", "network", "pages"),
+        *("calico", "repair"),
+    ),
     "bundle": ("components", "diagnosis", "engine", "facts", "node"),
     "repair": ("cluster", "components", "engine", "facts", "network", "provision"),
 }
 # Layer -> packages from outside that it may import. ansible-core brings yaml and cryptography with it.
 PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "components": ("yaml",),
     "cluster": ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     "cri": ("grpc", "google"),
     "pages": ("jinja2", "markupsafe"),
     "workload_tests": ("yaml",),
     "cri_tcp": ("cryptography", "tomlkit"),
+    "diagnosis": ("yaml",),
 }
 
 
@@ -140,19 +148,4 @@ def pages_of_one_chapter(root: Path, names: Iterable[str]) -> list[str]:
         and not more
         and (lines := len(sources[name].splitlines())) < SMALL
         and OWN not in (ast.get_docstring(ast.parse(sources[name])) or "")
-    ]
-
-
-LONGEST_ACTION = 150
-"""Lines of an action plugin: options in, plugin_utils called, result out."""
-
-
-def thick_actions(root: Path, names: Iterable[str]) -> list[str]:
-    """Action plugins that do more than hand on, by their length."""
-    return [
-        f"plugins/action/{path.name}: {lines} lines, more than {LONGEST_ACTION}: move what decides into plugin_utils"
-        for path in map(PurePosixPath, names)
-        if path.parent == PurePosixPath("plugins/action")
-        and path.suffix == ".py"
-        and (lines := len((root / path).read_text(encoding="utf-8").splitlines())) > LONGEST_ACTION
     ]

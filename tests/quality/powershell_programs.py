@@ -1,8 +1,8 @@
 """The PowerShell that goes to a node, put together from the folder powershell/: `make generate`.
 
-Each program carries the functions that it reaches, no comment, and one blank where a source has four: what is sent at
-each call is what is run. The texts are files of the collection, so that what runs on a node can be read, scanned and
-signed beforehand.
+Each program carries the functions that it reaches, no comment, no indentation, and names .NET's types without
+`System.`, which PowerShell puts in front itself: what is sent at each call is what is run. The texts are files of the
+collection, so that what runs on a node can be read, scanned and signed beforehand.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.unit.powershell.source import HNS, HOST_PROCESS, MODULES, RUNNER, SHARED, Source, read, walk
+from tests.unit.powershell.source import HNS, HNS_READ, HOST_PROCESS, MODULES, RUNNER, SHARED, Source, read, walk
 
 LICENCE = """\
 # Copyright (c) 2026, The winkube.node authors
@@ -26,6 +26,9 @@ LICENCE = """\
 MODULE = "#!powershell\n#Requires -Version 5.1\n\n"
 """Ansible takes a module for PowerShell's by such a line. Source: ansible-core 2.21, executor/module_common.py."""
 PLUGINS = ROOT / "plugins"
+_SYSTEM = re.compile(r"(\[|New-Object )System\.(?=[A-Z])")
+"""A type by its whole name. Source: PowerShell/PowerShell TypeResolver.cs, ResolveTypeNameWithContext: what is not
+found is looked for again with the implicit `using namespace System`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ def programs() -> dict[Path, str]:
     node = PLUGINS / "plugin_utils" / "node"
     found[node / "runner.ps1"] = LICENCE + program([read(path) for path in RUNNER])
     found[node / HOST_PROCESS.name] = LICENCE + program([read(HOST_PROCESS)])
-    found[node / HNS.name] = LICENCE + "\n".join(part.text for part in parts(read(HNS)))
+    for name, sources in (("hns.ps1", HNS), ("hns_read.ps1", HNS_READ)):
+        found[node / name] = LICENCE + "\n".join(part.text for path in sources for part in parts(read(path)))
     return found
 
 
@@ -56,7 +60,7 @@ def program(own: list[Source], *, hns: str = "") -> str:
     Where it runs the text for HNS, it is that text's function `hns` that it may come to; empty for all of them.
     """
     mine = [part for source in own for part in parts(source)]
-    shared, apart = _functions(*SHARED), _functions(HNS)
+    shared, apart = _functions(*SHARED), _functions(*HNS)
     called = {name for part in mine for name in part.calls}
     if "Invoke-NodeHns" in _reached(called, shared):
         called |= {hns} if hns else set(apart)
@@ -127,5 +131,5 @@ def _without(data: bytes, low: int, high: int, left_out: list[tuple[int, int]]) 
     for begin, end in left_out:
         if place <= begin and end <= high:
             kept, place = kept + data[place:begin], end
-    text = (kept + data[place:high]).decode("ascii").strip("\n")
+    text = _SYSTEM.sub(r"\1", (kept + data[place:high]).decode("ascii").strip("\n"))
     return f"{text}\n" if text.strip() else ""

@@ -153,6 +153,20 @@ def test_the_example_of_an_execution_environment_is_one(archive: Path, tmp_path:
     assert (tmp_path / "context" / "_build" / "archives" / archive.name).is_file()
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_a_repository_that_installs_it_passes_ansible_lints_production_profile(
+    archive: Path, tmp_path: Path, home: Path
+) -> None:
+    """With what the example excludes: 17 findings in a role's defaults without it."""
+    here = tmp_path / "infra"
+    shutil.copytree(ROOT / "examples" / "infra-repo", here, symlinks=True)
+    environment = _environment(home, here / "collections")
+    install = ["ansible-galaxy", "collection", "install", str(archive), "-p", "collections", "--offline", "--no-deps"]
+    _ansible(install, here, environment)
+    _ansible(["ansible-lint", "--offline", "--strict", "playbooks/containerd.yml"], here, environment)
+
+
 def test_every_collection_that_is_used_is_declared() -> None:
     """In roles and playbooks; the playbook lint wants kubernetes.core only where it reads a cluster."""
     texts = [path.read_text() for folder in ("roles", "playbooks") for path in (ROOT / folder).rglob("*.yml")]

@@ -87,7 +87,7 @@ def test_role_checks(tmp_path: Path) -> None:
     _role(tmp_path, "winkube", {"defaults/main.yml": "winkube_root: 'C:\\k'\n"})
     _role(tmp_path, "winkube", {"README.md": "`winkube_root`\n"})
     spec = "argument_specs: {main: {options: {winkube_root: {type: path, default: 'C:\\k'}}}}\n"
-    _role(tmp_path, "winkube", {"meta/argument_specs.yml": spec})
+    _role(tmp_path, "winkube", {"meta/shared_variables.yml": spec})
     _role(
         tmp_path,
         "good",

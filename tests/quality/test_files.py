@@ -25,7 +25,6 @@ NAMES = project_files()
         import_checks.lab_reaches_plugins,
         import_checks.layers_crossed,
         import_checks.pages_of_one_chapter,
-        import_checks.thick_actions,
     ],
 )
 def test_project(check: Callable[[Path, list[str]], list[str]]) -> None:
@@ -140,12 +139,6 @@ def test_a_small_file_with_one_importer_says_why_it_stands_alone(
     assert [line.partition(":")[0] for line in import_checks.pages_of_one_chapter(tmp_path, names)] == [
         f"{folder}/a.py"
     ] * found
-
-
-@pytest.mark.parametrize(("lines", "found"), [(150, 0), (151, 1)])
-def test_an_action_plugin_is_thin(lines: int, found: int, tmp_path: Path) -> None:
-    names = _write(tmp_path, "plugins/action/a.py", "x = 1\n" * lines)
-    assert len(import_checks.thick_actions(tmp_path, names)) == found
 
 
 def test_own_paths_are_machine_traces(tmp_path: Path) -> None:

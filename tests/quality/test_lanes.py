@@ -102,4 +102,14 @@ def test_wrong_table(tmp_path: Path, entry: str, sentence: str) -> None:
 
 
 def test_the_projects_table() -> None:
-    assert list(lanes.load_lanes()) == ["lab", "wine", "windows", "pwsh", "browser", "real", "faults", "oldest"]
+    assert list(lanes.load_lanes()) == [
+        "lab",
+        "wine",
+        "windows",
+        "pwsh",
+        "browser",
+        "search",
+        "real",
+        "faults",
+        "oldest",
+    ]

@@ -13,6 +13,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.quality.sanity import project_files
+from tests.release import importer, lock
 from tests.release.__main__ import ROOT, NotReadyError, release, section, version_of
 
 
@@ -36,10 +37,32 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+def test_an_archive_that_the_importer_refuses_is_no_release(tree: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match="galaxy-importer would not take the archive:\nERROR: x"):
+        release(tree, tmp_path / "out", judge=lambda archive: ["ERROR: x"])
+
+
+@pytest.mark.slow
 def test_a_release_is_complete(tree: Path, tmp_path: Path) -> None:
     into, version = tmp_path / "out", version_of(tree)
-    said = release(tree, into)
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True, text=True).stdout
+    said = release(tree, into, key, judge=lambda archive: [])
     assert subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=into, check=False).returncode == 0
+    verify = said.splitlines()[1]
+    assert subprocess.run(verify, shell=True, cwd=into, check=False).returncode == 0
+    assert (
+        subprocess.run(f"cp SHA256SUMS SUMS && echo >> SUMS && {verify[:-10]}SUMS", shell=True, cwd=into).returncode
+        != 0
+    )
+    stated = json.loads((into / f"winkube-node-{version}.intoto.json").read_text(encoding="utf-8"))
+    listed = [line.split("  ") for line in (into / "SHA256SUMS").read_text().splitlines()]
+    sums = {name: digest for digest, name in listed}
+    assert {one["name"]: one["digest"]["sha256"] for one in stated["subject"]}.items() < sums.items()
+    assert len(stated["subject"]) == 2
+    depends = stated["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert depends[0]["digest"] == {"gitCommit": commit.strip()}
     bill = (into / f"winkube-node-{version}.cdx.json").read_text(encoding="utf-8")
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
     names = {component["name"] for component in json.loads(bill)["components"]}
@@ -63,6 +86,16 @@ def test_a_release_is_complete(tree: Path, tmp_path: Path) -> None:
     assert "plugins/connection/host_process.py" in members and "CHANGELOG.md" in members
 
 
+def test_what_ci_installs_is_locked_by_hashes(tmp_path: Path) -> None:
+    assert lock.stale() == []
+    text = (ROOT / lock.FILE).read_text(encoding="utf-8")
+    assert text.count("==") <= text.count("--hash=sha256:")
+    for name in (*lock.WISHES, lock.FILE):
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("tomlkit>=99\nnobody-has-it\n", encoding="utf-8")
+    assert [one.split()[3] for one in lock.stale(tmp_path)] == ["tomlkit>=99:", "nobody-has-it:"]
+
+
 def test_a_version_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "galaxy.yml").write_text("version: one\n", encoding="utf-8")
     with pytest.raises(NotReadyError, match=r"'one' is no version such as 1\.2\.0"):
@@ -78,3 +111,16 @@ def test_the_notes_of_one_version(tmp_path: Path) -> None:
     assert section(file, "1.0.0") == "* a"
     with pytest.raises(NotReadyError, match=r"no section v2\.0\.0"):
         section(file, "2.0.0")
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "found"),
+    [
+        ("Importing\nLoading role cni\nImporter processing completed successfully\n", 0, []),
+        ("Importing\nWARNING: no changelog\n", 0, ["WARNING: no changelog"]),
+        ("Importing\nERROR: The import failed: x\n", 1, ["ERROR: The import failed: x"]),
+        ("no module named galaxy_importer\n", 1, ["no module named galaxy_importer"]),
+    ],
+)
+def test_what_the_importer_objects_to(said: str, status: int, found: list[str]) -> None:
+    assert importer.objections(said, status) == found

@@ -39,6 +39,7 @@ def clone(tmp_path: Path) -> contents.Clone:
         "docs/rules/a.md": "# A\n",
         "docs/rules/b.md": "# B\n",
         "roles/host/README.md": "# Host\n",
+        "docs/pictures/a.svg": "<svg/>\n",
         "examples/node.yml": "kind: Node\n",
     }
     for name, text in files.items():
@@ -98,6 +99,7 @@ def test_an_index_with_a_mistake(index: str, said: str) -> None:
         ("docs/whole.md", "[x](../roles/host)", "[x](reference/role-host.md)"),
         ("docs/whole.md", "[x](../examples)", "[x](https://example.com/it/tree/main/examples)"),
         ("README.md", "[x](examples/node.yml)", "[x](https://example.com/it/blob/main/examples/node.yml)"),
+        ("README.md", "![x](docs/pictures/a.svg)", "![x](pictures/a.svg)"),
         ("README.md", "[x](https://a.b/c.md) [y](#part)", "[x](https://a.b/c.md) [y](#part)"),
         ("docs/whole.md", "[x](nowhere.md) [y](../../out.md)", "[x](nowhere.md) [y](../../out.md)"),
         ("docs/whole.md", "`[x](../README.md)`\n\n~~~\n[x](../README.md)\n~~~\n", None),

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests import times
-times.QUICK_LIMIT_S = 0.05
+times.QUICK = times.Limit(0.05, "a test of `make quick`", "slow")
 
 def pytest_addoption(parser):
     parser.addoption(times.OPTION)
@@ -67,8 +67,9 @@ def test_the_ten_slowest_and_the_total() -> None:
 
 
 def test_a_limit_that_is_just_kept() -> None:
-    fails_at_s = times.QUICK_LIMIT_S * times.FAILS_AT
-    assert times.objection(times.Times(9, fails_at_s, 0), quick=True) is None
-    assert times.objection(times.Times(0, fails_at_s + 0.1, 0), quick=False) is None
-    assert times.objection(times.Times(0, fails_at_s + 1, 0, 1), quick=True) is None
-    assert "6.1 s of processor time" in str(times.objection(times.Times(0, fails_at_s + 0.1, 0), quick=True))
+    fails_at_s = times.QUICK.seconds * times.FAILS_AT
+    assert times.objection(times.Times(9, fails_at_s, 0), times.QUICK) is None
+    assert times.objection(times.Times(0, fails_at_s + 0.1, 0), None) is None
+    assert times.objection(times.Times(0, fails_at_s + 1, 0, 1), times.QUICK) is None
+    assert times.objection(times.Times(0, fails_at_s + 0.1, 0), times.SCENARIO) is None
+    assert "6.1 s of processor time" in str(times.objection(times.Times(0, fails_at_s + 0.1, 0), times.QUICK))

@@ -56,6 +56,9 @@ SERVER_VERSIONS = ("1.33.13", "1.37.1")
 WITHOUT_V1 = "1.5.18"
 """The newest containerd that serves CRI v1alpha2 alone, as 1.4 does; neither is one whose configuration we render."""
 
+CTR_VERSIONS = ("1.7.35", "2.3.7")
+"""Before and after hosts.toml's headers go to a registry's token server as well."""
+
 GRPCURL = "1.9.3"
 
 CRICTL = "1.36.0"
@@ -136,6 +139,7 @@ OF_NODES = ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner")
 
 LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     *(("containerd", version, ("containerd",)) for version in (*SUITES, WITHOUT_V1, *CONTAINERD_VERSIONS)),
+    *(("containerd", version, ("ctr",)) for version in CTR_VERSIONS),
     ("cri-tools", CRICTL, ("crictl",)),
     ("nerdctl", NERDCTL, ("nerdctl",)),
     *(("kubernetes", version, ("kubelet", "kube-proxy", "kubeadm")) for version in KUBERNETES_VERSIONS),
@@ -222,9 +226,9 @@ def go_mod(upstream: Mapping[str, Any], module: str, version: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def prepare(project: str, version: str) -> Path:
-    """A folder with our module for `version`."""
-    source = GO_CACHE / f"{project}-{version}"
+def prepare(project: str, version: str, source: Path | None = None) -> Path:
+    """A folder with our module for `version`: `source`, which is made anew, or the one that it is built in."""
+    source = source or GO_CACHE / f"{project}-{version}"
     shutil.rmtree(source, ignore_errors=True)
     source.mkdir(parents=True)
     module = PROJECTS[project].module_of(version)

@@ -1,6 +1,11 @@
-"""What a release consists of, in build/release: archive, checksums, bill of materials, changelog, tag.
+"""What a release consists of, in build/release: archive, bill of materials, provenance, checksums, changelog, tag.
 
-    python -m tests.release [--into FOLDER]
+    python -m tests.release [--into FOLDER] [--key FILE]
+
+With `--key`, an OpenSSH key of the maintainer's (a file, or its public half where an agent or a security key has the
+other), SHA256SUMS is signed: SHA256SUMS.sig, and `allowed_signers`, the line that `ssh-keygen -Y verify` wants.
+
+galaxy-importer judges the archive as Galaxy would when it is published (importer.py).
 
 It is made in a clone of the last commit, which gets one commit more (the changelog) and the tag. Nothing is published,
 and the clone that one works in stays as it is: the last line says how commit and tag are taken over.
@@ -9,17 +14,19 @@ and the clone that one works in stays as it is: the last line says how commit an
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
 
+from tests.release import importer
 from tests.release.materials import bill_of_materials
+from tests.release.provenance import sha256, statement
 
 ROOT = Path(__file__).resolve().parents[2]
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?")
@@ -61,8 +68,10 @@ def objections(tree: Path, version: str) -> list[str]:
     return found
 
 
-def release(tree: Path, into: Path) -> str:
-    """Make it; what to do next. NotReadyError."""
+def release(
+    tree: Path, into: Path, key: Path | None = None, judge: Callable[[Path], list[str]] = importer.judge
+) -> str:
+    """Make it; what to do next. NotReadyError, also where `judge` objects to the archive."""
     version = version_of(tree)
     if found := objections(tree, version):
         raise NotReadyError("\n".join(found))
@@ -70,22 +79,44 @@ def release(tree: Path, into: Path) -> str:
     into.mkdir(parents=True)
     source = into / "source"
     run("git", "clone", "--quiet", "--no-hardlinks", tree, source)
+    commit = run("git", "rev-parse", "HEAD", cwd=source).strip()
     run("antsibull-changelog", "release", "--version", version, cwd=source)
     run("git", "checkout", "--quiet", "-b", f"release-{version}", cwd=source)
     run("git", "add", "--all", cwd=source)
-    for key in ("user.name", "user.email"):
-        run("git", "config", key, run("git", "config", key, cwd=tree).strip(), cwd=source)
+    for setting in ("user.name", "user.email"):
+        run("git", "config", setting, run("git", "config", setting, cwd=tree).strip(), cwd=source)
     run("git", "commit", "--quiet", "--message", f"Release {version}", cwd=source)
     notes = section(source / "CHANGELOG.md", version)
     (into / "tag.txt").write_text(f"winkube.node {version}\n\n{notes}\n", encoding="utf-8")
     run("git", "tag", "--annotate", f"v{version}", "--cleanup=verbatim", "--file", into / "tag.txt", cwd=source)
     run("ansible-galaxy", "collection", "build", "--output-path", into, cwd=source)
     archive = into / f"winkube-node-{version}.tar.gz"
+    if found := judge(archive):
+        raise NotReadyError("galaxy-importer would not take the archive:\n" + "\n".join(found))
     bill = into / f"winkube-node-{version}.cdx.json"
     bill.write_text(bill_of_materials(source, archive), encoding="utf-8")
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in (archive, bill)]
+    repository = str(yaml.safe_load((source / "galaxy.yml").read_text(encoding="utf-8"))["repository"])
+    made = into / f"winkube-node-{version}.intoto.json"
+    made.write_text(statement(repository, version, commit, source, (archive, bill)), encoding="utf-8")
+    sums = [f"{sha256(path)}  {path.name}" for path in (archive, bill, made)]
     (into / "SHA256SUMS").write_text("\n".join(sums) + "\n", encoding="utf-8")
-    return f"{archive}\ngit pull --tags {source} release-{version}"
+    said = "SHA256SUMS is not signed: say --key." if key is None else sign(into, key)
+    return f"{archive}\n{said}\ngit pull --tags {source} release-{version}"
+
+
+SIGNER, NAMESPACE = "winkube.node", "file"
+
+
+def sign(into: Path, key: Path) -> str:
+    """Sign SHA256SUMS; the command that checks it. NotReadyError with ssh-keygen's words."""
+    public = key if key.suffix == ".pub" else key.with_name(f"{key.name}.pub")
+    if not public.is_file():
+        raise NotReadyError(f"{public}: there is no such file: the public half of the key that signs has to lie there.")
+    run("ssh-keygen", "-q", "-Y", "sign", "-f", key, "-n", NAMESPACE, into / "SHA256SUMS")
+    kind, text = public.read_text(encoding="utf-8").split()[:2]
+    signers = f'{SIGNER} namespaces="{NAMESPACE}" {kind} {text}\n'
+    (into / "allowed_signers").write_text(signers, encoding="utf-8")
+    return f"ssh-keygen -Y verify -f allowed_signers -I {SIGNER} -n {NAMESPACE} -s SHA256SUMS.sig < SHA256SUMS"
 
 
 def section(changelog: Path, version: str) -> str:
@@ -103,8 +134,10 @@ def main(arguments: list[str]) -> int:
     """Exit status 1 where there can be no release."""
     parser = argparse.ArgumentParser(prog="python -m tests.release", description="Make a release from the last commit.")
     parser.add_argument("--into", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--key", type=Path, help="an OpenSSH key that signs SHA256SUMS")
+    options = parser.parse_args(arguments)
     try:
-        print(release(ROOT, parser.parse_args(arguments).into))
+        print(release(ROOT, options.into, options.key))
     except NotReadyError as error:
         print(error, file=sys.stderr)
         return 1

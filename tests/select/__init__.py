@@ -147,7 +147,10 @@ def _graph() -> dict[str, set[str]]:
 
 
 def _imports(name: str, path: Path) -> Iterator[str]:
+    """Files that it imports; of a package whose `__path__` it looks through, every module."""
     package = PurePosixPath(name).parent.parts
+    named: dict[str, str] = {}
+    looked_through: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -158,6 +161,12 @@ def _imports(name: str, path: Path) -> Iterator[str]:
             yield from _files(module)
             for alias in node.names:
                 yield from _files(f"{module}.{alias.name}")
+                named[alias.asname or alias.name] = f"{module}.{alias.name}"
+        elif isinstance(node, ast.Attribute) and node.attr == "__path__" and isinstance(node.value, ast.Name):
+            looked_through.add(node.value.id)
+    for package_name in looked_through & named.keys():
+        folder = PurePosixPath(next(_files(named[package_name]))).with_suffix("")
+        yield from (found.relative_to(ROOT).as_posix() for found in sorted((ROOT / folder).glob("*.py")))
 
 
 def _files(module: str) -> Iterator[str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.cover.tracer import project_path
 from tests.mutate.__main__ import drawn, limit_s, subjects, usual
 from tests.mutate.choice import Crowd, Traced, ranked
 from tests.mutate.mutants import mutants_of, phrases_in
-from tests.mutate.tracer import ROOT, project_path
+from tests.mutate.tracer import FOLDERS, ROOT
 from tests.mutate.words import constants, lines_naming, words_of
 
 # Older ones do not say where in a formatted text its parts stand.
@@ -218,4 +219,4 @@ def test_quick_tests_come_first_and_real_programs_never() -> None:
     ],
 )
 def test_only_files_of_the_collection_are_traced(name: str, expected: str | None) -> None:
-    assert project_path(name) == expected
+    assert project_path(name, FOLDERS) == expected

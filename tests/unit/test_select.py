@@ -20,9 +20,14 @@ def test_a_test_is_itself_and_the_files_are_looked_at() -> None:
 
 def test_imports_are_followed_by_however_many_steps() -> None:
     """test_link.py imports link.py, which imports batch.py."""
-    assert "tests/unit/test_link.py" in select(["plugins/plugin_utils/node/link.py"])
-    assert "tests/unit/test_link.py" in select(["plugins/plugin_utils/engine/batch.py"])
+    assert "tests/unit/node/test_link.py" in select(["plugins/plugin_utils/node/link.py"])
+    assert "tests/unit/node/test_link.py" in select(["plugins/plugin_utils/engine/batch.py"])
     assert "tests/unit/test_select.py" in select(["tests/select/__init__.py"])
+
+
+def test_what_the_registry_imports_by_itself_belongs_to_it() -> None:
+    """No line names programs/csi_proxy.py: the registry takes every module of the folder."""
+    assert "tests/unit/components/test_registry.py" in select(["plugins/plugin_utils/components/programs/csi_proxy.py"])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +48,7 @@ def test_scenarios_belong_by_name(changed: str, wanted: str) -> None:
     assert len(found) < 12, found
 
 
-IMPORTING = {f"{SCENARIOS}remedies.py", f"{SCENARIOS}golden_image.py"}
+IMPORTING = {f"{SCENARIOS}{name}.py" for name in ("remedies", "golden_image", "host_process", "optional")}
 """They take the remedies from the table of the diagnosis, or what no image may have from the components, and with that
 most of the engine."""
 

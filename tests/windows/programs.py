@@ -29,6 +29,7 @@ def cannot_build() -> str | None:
     return None if shutil.which("go") else "Go is not on PATH"
 
 
+CMD = r"C:\windows\system32\cmd.exe"
 ONLY = "WINKUBE_WINDOWS_ONLY"
 """The variable with what a run is about, as project-version, in words; unset: everything that is built."""
 
@@ -105,9 +106,19 @@ class Programs:
         signs: Sequence[str],
         timeout: float = RUN_S,
         environment: Mapping[str, str] | None = None,
+        path: str = "",
     ) -> tuple[str, str]:
-        """Runs it until its output has one of `signs` or it ends: the sign ("" for none) and all that it said."""
-        running = self.prefix.start(self.place(name, version), arguments, environment=environment)
+        """Runs it until its output has one of `signs` or it ends: the sign ("" for none) and all that it said.
+
+        `path`: its Path, in place of Wine's own, which is the machine's and what a service gets.
+        """
+        program, line = self.place(name, version), list(arguments)
+        if path:
+            # Wine puts WINEPATH in front of its own Path, and takes no other from outside: a batch file sets it.
+            batch = rf"C:\programs\{version}\{name}-under-our-path.bat"
+            self.prefix.path(batch).write_bytes(f'@set "PATH={path}"\r\n@"{program}" %*\r\n'.encode())
+            program, line = CMD, ["/c", batch, *line]
+        running = self.prefix.start(program, line, environment=environment)
         with contextlib.suppress(AssertionError):
             running.wait_for(signs, timeout)
         said = running.said()

@@ -6,16 +6,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import crictl
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import with_token
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
     JoinSettings,
     join_configuration,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import source_vip
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import looked_up
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.cni import cni_versions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source
@@ -190,7 +193,7 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     judged: Callable[..., None],
 ) -> None:
     """All of its checks on Windows are passed but one: nobody is elevated on Wine. It asks containerd over its pipe,
-    and runs the kubelet that it finds in %PATH%."""
+    and finds kubelet, powershell and xcopy in the Path that the join gives it, and in no other."""
     require("kubeadm", version)
     passed_over = ["IsPrivilegedUser"]
     if build.program("kubelet", version, "windows").exists():
@@ -218,14 +221,21 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
     dry = ["join", "--dry-run"] if Line.parse(version) >= HAS_DRY_RUN else ["join", "phase", "preflight"]
     arguments = [*dry, "--config", JOIN, ignored, "--v=5"]
     points = reached("kubeadm", version)
-    environment = {"WINEPATH": rf"C:\programs\{version}"}
+    path = ";".join(join.KUBEADM_RUN.path(replace(LAYOUT, kubelet_binary=rf"C:\programs\{version}\kubelet.exe")))
     for _ in range(3):
-        point, said = windows.until("kubeadm", version, arguments, points, 60, environment)
+        point, said = windows.until("kubeadm", version, arguments, points, 60, path=path)
         # It gives containerd two seconds to answer, which is little for a busy machine.
         if AT_FIRST not in said:
             break
     assert point, said[-6000:]
     assert not re.findall(r"\[ERROR (?!IsPrivilegedUser)", said) or len(passed_over) > 1, said
+    assert 'exec: "powershell"' not in said
+    assert 'exec: "xcopy"' not in said
+    if "KubeletVersion" not in passed_over:  # which is asked first
+        without = ";".join(folder for folder in path.split(";") if folder != looked_up.POWERSHELL)
+        missing = 'failed to get kernel release: exec: "powershell": executable file not found in %PATH%'
+        found, said = windows.until("kubeadm", version, arguments, [missing], 60, path=without)
+        assert found, said[-3000:]
     judged("kubeadm", version, f"{' '.join(dry)}: {point}", "JoinConfiguration")
 
 

@@ -211,11 +211,15 @@ class Prefix:
     ) -> subprocess.Popen[bytes]:
         """One program, by its Windows path; streams as for subprocess.Popen. Whoever starts it ends it."""
         return subprocess.Popen(
-            self._chroot.command([chroot.WINE, *line]),
+            self.command(line),
             env={**self.environment, **(environment or {})},
             start_new_session=True,
             **streams,
         )
+
+    def command(self, line: Sequence[str]) -> list[str]:
+        """The command line of this machine that runs a program of the prefix, by its Windows path."""
+        return self._chroot.command([chroot.WINE, *line])
 
     def version(self) -> str:
         """Wine's own, as in `10.0`."""

@@ -31,7 +31,7 @@ SEARCH = "https://github.com/kubernetes/kubernetes/issues?q=is%3Aissue+label%3As
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known; an empty text is what nobody knows. `server` is the version of the API server, `info` the Node's
+    """What is known; an empty text is what no one knows. `server` is the version of the API server, `info` the Node's
     `status.nodeInfo`, `network` and `settings` are lines, `logs` names in the bundle, `findings` sentences."""
 
     node: str

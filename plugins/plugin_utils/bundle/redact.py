@@ -5,65 +5,294 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 MASK = "<removed>"
 
 # Names are found at any place in a word, and are short: a pattern that may begin anywhere must not run far.
 _NAME = (
-    r"(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data"
-    r"|client_?secret|credentials?|signature)[\w-]{0,40}"
+    r"(?:passw(?:or)?d|passphrase|passwort|pwd|\bpw\b|\bp/w\b|pass(?![a-z])|secret(?!s?[_-]?(?:name|ref|store)s?\b)|token"
+    r"|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|account[_-]?key|shared[_-]?key|storage[_-]?key"
+    r"|encryption[_-]?key|signing[_-]?key|master[_-]?key|license[_-]?key|deploy[_-]?key|service[_-]?key|auth[_-]?key"
+    r"|secondary[_-]?key|primary[_-]?key|secondarykey|primarykey|subscription[_-]?key|connection[_-]?string|webhook[_-]?url"
+    r"|client_?secret|credentials?|signature|\bpsk\b|\bsas\b|cookie(?=\s*:)"
+    r"|contrase[n\u00f1]a|mot[_-]?de[_-]?passe|senha|palavra[_-]?passe|kennwort|wachtwoord|parol[a\u0103]\b"
+    r"|has[l\u0142]o\b|heslo\b|jelsz[o\u00f3]|salasana|l[o\u00f6]senord|passord|adgangskode|slapta[z\u017e]odis"
+    r"|[s\u015f]ifre|\u043f\u0430\u0440\u043e\u043b\u044c|\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2|\u5bc6\u7801"
+    r"|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638|\uc554\ud638)[\w-]{0,40}"
 )
 _WORD = rf"(?:{MASK}|true|false|null|none|nil|yes|no|\[\]|\{{\}}|(?:\d+(?:\.\d+)?(?:ms|us|[smh]))+)"
-_PLAIN = rf"""(?:"(?:{_WORD})?"|'(?:{_WORD})?'|{_WORD})(?=[\s,;}}\])]|\Z)"""
+_PLAIN = rf"""(?:"(?:{_WORD})?"|'(?:{_WORD})?'|{_WORD})(?=[\s,;}}\])<]|\Z)"""
 """Values that are no secrets, whatever their name: switches and durations; a number may be a password."""
 _NESTED = r"(?:\{[\"'\s}]|\[[\"'{\s\]])"
 """Begins what has values with names of their own."""
 _VALUE = rf"""(?:\\?"(?:[^"\\]|\\.)*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|(?!{_NESTED})[^\s"]+)"""
+_QUOTED = r"""(?:\\?"(?:[^"\\\r\n]|\\.)*?\\?"|'[^'\r\n]*'|[^\s"',;()]+)"""
+_Q = r"(?:\\?[\"']|\\u002[27]|&quot;)?"
+_IS = r"(?::=|=>|=~|[:=]|%3[aAdD])"
+"""Between a name and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` and what stands in its place."""
+    """`pattern` and what stands in its place: a text, or what a match becomes (itself, where it is no secret)."""
 
     name: str
     pattern: re.Pattern[str]
-    instead: str
+    instead: str | Callable[[re.Match[str]], str]
 
 
-def _rule(name: str, pattern: str, instead: str) -> Rule:
+def _rule(name: str, pattern: str, instead: str | Callable[[re.Match[str]], str]) -> Rule:
     return Rule(name, re.compile(pattern), instead)
+
+
+# What is written as a token is: letters of both cases and digits, with no order to them.
+
+_HEX = re.compile(r"[0-9a-fA-F-]+")
+_RUN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+
+
+_SINGLE_CASE = 24
+"""So long a word of one case has to be: shorter ones are in names of pods."""
+
+
+def _is_random(word: str) -> bool:
+    """Whether a word of letters and digits was drawn, not chosen. Hex is not: hashes and ids of containers are."""
+    if _HEX.fullmatch(word):
+        return False
+    runs = _RUN.findall(word)
+    digits = sum(run.isdigit() for run in runs)
+    if not any(run.isupper() for run in runs) or not any(run.islower() for run in runs):
+        return len(word) >= _SINGLE_CASE and digits >= 4 and len(runs) >= 0.3 * len(word)
+    return digits >= 3 and len(runs) >= 0.4 * len(word)
+
+
+def _if_random(match: re.Match[str]) -> str:
+    return MASK if _is_random(match["word"] or "") else match[0]
+
+
+_NO_SECRET = re.compile(
+    "(?:^|_)(?:COMMIT|REV|REVISION|BUILD|IMAGE|POD|NODE|VERSION|SHA[0-9]*)(?:_|$)|^HOST"
+    "|(?:COMMIT|SHA|HASH|DIGEST|SUM|VERSION|ID|IMAGE|NAME|HOST|POD|NODE|TAG|PRINT|IDENTIFIER|SERIAL|PATH|DIR)$"
+)
+"""Variables whose values look drawn and are no secrets."""
+_UNSPOKEN = re.compile("(?i)[bcdfghjklmnpqrstvwxz]{5}")
+_HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+
+def _if_drawn(match: re.Match[str]) -> str:
+    """The value of a variable of the environment, whatever its name: many services call theirs by their own name."""
+    word = match["value"]
+    digits = sum(char.isdigit() for char in word)
+    mixed = min(digits, len(word) - digits) >= 3 and len(_RUN.findall(word)) >= 0.25 * len(word)
+    unspoken = digits > 0 and _UNSPOKEN.search(word)
+    humped = len(word) >= 20 and len(_HUMP.findall(word)) >= 0.35 * len(word)
+    drawn = mixed or unspoken or humped
+    return f"{match['name']}{MASK}" if drawn and not _NO_SECRET.search(match["name"].rstrip("=\"'")) else match[0]
+
+
+def _if_token(match: re.Match[str]) -> str:
+    """A value below a name that may be that of a secret: digits and letters of one length, no path and no host."""
+    value = match[2].strip("\"'\\")
+    drawn = len(value) >= 10 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return f"{match[1]}{MASK}" if drawn else match[0]
+
+
+def _if_packed(match: re.Match[str]) -> str:
+    """Base64 of a text that has a secret in it; PowerShell's -EncodedCommand is base64 of UTF-16."""
+    word = match[0].replace("\\n", "").replace("\\r", "")
+    word = "".join(word.split()).rstrip("=").translate(_URL_SAFE)
+    try:
+        data = base64.b64decode(f"{word if len(word) % 4 != 1 else word[:-1]}==")
+        text = data.decode("utf-16-le" if data[1:40:2].count(0) > 10 else "utf-8")
+    except ValueError:
+        return match[0]
+    if not text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
+        return match[0]
+    return MASK if redacted(text)[1] else match[0]
+
+
+_URL_SAFE = str.maketrans("-_", "+/")
+_KEYLIKE = r"(?:[a-z0-9][_.-]?(?:key|auth|salt|seed|session|dsn|pin|otp|code|cert|jwt|pat)|\bauth)"
+_PREFIXES = (
+    "gh[pousr]_|github_pat_|gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent|imt|oas|ffct)-|GR1348941|npm_|pypi-|rubygems_|do[opr]_v1_"
+    "|hv[bsr]\\.|[sb]\\.(?=[A-Za-z0-9]{24})|shp(?:at|ca|pa|ss)_|xox[a-z]-|xoxe\\.xox[bp]-|xapp-|sk_(?:live|test|prod)_|sk-(?=[\\w-]{20})|rk_|pk_live_"
+    "|whsec_|SG\\.|xkeysib-|key-(?=[a-f0-9]{32})|dapi|dp\\.[a-z]{2,6}\\.|dt0c01\\.|EZ[AT]K|EAA[A-Z](?=[A-Za-z0-9]{16})|sq0[a-z]{3}-|lin_api_|pul-|pnu_"
+    "|pscale_[a-z]+_|PMAK-|rdme_|tk-us-|shippo_[a-z]+_|duffel_[a-z]+_|FLW(?:SEC|PUB)K_TEST-|fio-u-|hf_|api_org_|ico-"
+    "|s-s4t2[a-z]{2}-|glsa_|glc_|p8e-|LTAI|CLOJARS_|v1\\.0-(?=[a-f0-9]{24})|AGE-SECRET-KEY-|AIza|ya29\\.|GOCSPX-|tfp_"
+    "|dnkey-|NR(?:AK|II|JS|RA)-|AKC(?=[A-Za-z0-9]{30})|access-(?:sandbox|production|development)-|ATATT3|ATCTT3|ATBB|nfp_|"
+    "live_(?=[a-z0-9]{30})|sl\\.(?=[\\w-]{60})|t1\\.(?=[\\w-]{20})"
+    "|AQVN|YC(?=[A-Z])|sgp_|figd_|dckr_pat_|dop_|oy2|CFPAT-|ops_(?=ey)|secret_(?=[A-Za-z0-9]{30})|ntn_|vercel_|r8_|gsk_|sbp_|tskey-|phc_|phx_"
+)
 
 
 RULES: tuple[Rule, ...] = (
     # A block may be cut at either end, where a file is too long.
     _rule(
         "private key",
-        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+        r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
         f"-----BEGIN PRIVATE KEY----- {MASK}",
     ),
+    _rule("private key", r"(?s)PuTTY-User-Key-File-\d.*?(?:Private-MAC:[^\r\n]*|\Z)", MASK),
     _rule(
         "private key",
         r"(\A|bytes left out \.\.\.\r?\n)(?:[A-Za-z0-9+/=]{40,}\s+)*[A-Za-z0-9+/=]*\s*"
-        r"-----END [A-Z ]*PRIVATE KEY-----",
+        r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
         rf"\1{MASK}",
     ),
+    # What kubectl last applied is a copy of the whole object, and anyone may write annotations.
+    _rule(
+        "annotations",
+        r"""((?:\\?["'])annotations\\?["']\s*:\s*)\{(?:[^{}"]|"(?:[^"\\]|\\.)*"){2,}\}""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "annotations",
+        r"(?m)^([ \t]*)annotations:[ \t]*\r?\n(?:\1[ \t]+[^\r\n]*(?:\r?\n|\Z))+",
+        rf"\1annotations: {MASK}\n",
+    ),
+    _rule(
+        "annotations", r"(last-applied-configuration[\"']?\s*[:=]\s*(?:\|\s*)?)(?!<removed>)[^\s][^\r\n]*", rf"\1{MASK}"
+    ),
+    _rule(
+        "data of a Secret",
+        r"""("kind"\s*:\s*"Secret"[^{}]*(?:\{[^{}]*\}[^{}]*){0,4}?"(?:data|stringData)"\s*:\s*)\{[^{}]*\}""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "data of a Secret",
+        r"""("(?:data|stringData)"\s*:\s*)\{[^{}]*\}(?=[^{}]*(?:\{[^{}]*\}[^{}]*){0,4}?"kind"\s*:\s*"Secret")""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "data of a Secret",
+        r"(?m)^((?:kind: Secret|type: (?:Opaque|kubernetes\.io/[\w./-]+))\b(?:\r?\n(?!---).*){0,12}?\r?\n"
+        r"(?:data|stringData):[ \t]*\r?\n)"
+        r"(?:[ \t]+[^\r\n]*(?:\r?\n|\Z))+",
+        rf"\1  {MASK}\n",
+    ),
+    _rule(
+        "data of a Secret",
+        r"(?m)^((?:data|stringData):[ \t]*\r?\n)(?:[ \t]+[^\r\n]*\r?\n)+"
+        r"(?=(?:(?!---).*\r?\n){0,8}?kind: Secret\b)",
+        rf"\1  {MASK}\n",
+    ),
     _rule("arguments of Ansible", r"(?i)(\bInvoked with:?)[^\r\n]*", rf"\1 {MASK}"),
-    _rule("header", r"(?i)(\b(?:proxy-)?authorization[\"']?[ \t]*[:=][ \t]*)[^\s][^\r\n]*", rf"\1{MASK}"),
-    _rule("header", r"(?i)(\bBearer\s+)[A-Za-z0-9._~+/=-]{8,}", rf"\1{MASK}"),
+    _rule(
+        "header",
+        r"(?i)(\b(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|auth|secret)[a-z-]*)"
+        r"\\?[\"']?[ \t]*[:=][ \t]*)"
+        r"(?!\{)[^\s][^\r\n]*",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "header",
+        r"(?i)(\b(?:Bearer|Basic|Negotiate|NTLM|Digest|SharedKey|AWS4-HMAC-SHA256)\s+)(?=\S*[\d=+/])[A-Za-z0-9._~+/=:-]{8,}",
+        rf"\1{MASK}",
+    ),
+    _rule("shared access signature", r"(?i)(SharedAccessSignature\s*[= ])\s*[^\s\"';]+", rf"\1{MASK}"),
     _rule("user in an address", r"(?i)(\b[a-z][a-z0-9+.-]{1,15}://)[^\s/@\"']{1,300}@", rf"\1{MASK}@"),
-    _rule("JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", MASK),
+    _rule("user in an address", r"(?i)(\b[a-z][a-z0-9+.-]{1,15}://[^\s:@/\"']{1,80}:)[^\s@\"']{1,100}@", rf"\1{MASK}@"),
+    _rule(
+        "webhook",
+        r"(?i)(\bhttps?://(?:hooks\.slack\.com/(?:services|workflows|triggers)|[\w.-]*discord(?:app)?\.com/api/webhooks"
+        r"|[\w.-]*webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks|[\w.-]+/hooks?)[/]?)[^\s\"']+",
+        rf"\1{MASK}",
+    ),
+    _rule("JSON web token", r"\bey[JI][\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}", MASK),
     _rule("bootstrap token", r"\b([a-z0-9]{6})\.[a-z0-9]{16}\b", rf"\1.{MASK}"),
     _rule("certificate key", r"(?i)(--certificate-key[=\s]+)\S+", rf"\1{MASK}"),
     _rule(
-        "token of a cloud",
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16})\b",
+        "token of a service",
+        rf"(?<![A-Za-z0-9_])(?:{_PREFIXES})(?=[A-Za-z0-9=._-]*\d)[A-Za-z0-9=_./+-]{{12,}}(?<![=.])={{0,2}}",
         MASK,
     ),
-    _rule("signed address", r"(?i)([?&](?:sig|x-amz-signature|x-amz-security-token)=)[^&\s\"']+", rf"\1{MASK}"),
-    _rule("registry login", r"(?i)([\"']?\bauth[\"']?[ \t]*[:=][ \t]*)(?!\{)" + _VALUE, rf"\1{MASK}"),
+    _rule(
+        "token of a service", r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\b|\bSK[0-9a-f]{32}\b", MASK
+    ),
+    _rule(
+        "token of a service",
+        r"\b[a-zA-Z0-9]{14}\.atlasv1\.[\w=-]{30,}|\b\d{6,16}:A[\w-]{30,}|\b\d{15,16}(?:\||%7C)[\w-]{27,40}",
+        MASK,
+    ),
+    _rule(
+        "token of a service",
+        r"\b[0-9a-f]{32}-us\d{1,2}\b|\b[\w.~-]{3}\dQ~[\w.~-]{31,34}|\b[a-z0-9]+_[a-z0-9]+\.[a-z0-9]+\.acc[_-][\w.+/=-]{30,}",
+        MASK,
+    ),
+    _rule(
+        "signed address",
+        r"(?i)([?&;](?:sig|signature|x-amz-[a-z-]*|x-goog-[a-z-]*|awsaccesskeyid|access_token|code|key|apikey|token|auth)=)"
+        r"(?!<removed>)[^&\s\"']+",
+        rf"\1{MASK}",
+    ),
+    _rule("registry login", r"(?i)([\"']?\b_?auth[\"']?[ \t]*[:=][ \t]*)(?!\{)" + _VALUE, rf"\1{MASK}"),
+    _rule("netrc", r"(?i)(\bmachine\s+\S+\s+login\s+\S+\s+password\s+)\S+", rf"\1{MASK}"),
+    # A variable of a container, whose name and value have names themselves; in either order.
+    _rule(
+        "variable",
+        rf"""(?i)(\\?["'](?:name|key)\\?["']\s*:\s*\\?["'][\w.-]{{0,60}}?{_NAME}\\?["']\s*,\s*\\?["']value\\?["']\s*:\s*)"""
+        rf"(?!{_PLAIN}){_VALUE}",
+        rf'\1"{MASK}"',
+    ),
+    _rule(
+        "variable",
+        rf"""(?i)(\\?["']value\\?["']\s*:\s*){_VALUE}(\s*,\s*\\?["'](?:name|key)\\?["']\s*:\s*\\?["'][\w.-]{{0,60}}?{_NAME}\\?["'])""",
+        rf'\1"{MASK}"\2',
+    ),
+    _rule(
+        "variable",
+        rf"(?im)^([ \t]{{0,40}}(?:-[ \t]{{1,10}})?(?:name|key):[ \t]*[\"']?[\w.-]{{0,60}}?{_NAME}[\"']?[ \t]*\r?\n"
+        rf"[ \t]*value:[ \t]*)(?!{_PLAIN})[^\r\n]+",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "element",
+        rf"(?i)(<(?:[\w.-]{{1,20}}:)?[\w.-]{{0,40}}?{_NAME}(?:\s[^<>]*)?>\s*(?:<Value>\s*)?)(?!{MASK}|<|{_PLAIN})[^<]+",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "element",
+        rf"""(?i)((?:name|key)=["'][\w.:-]{{0,60}}?{_NAME}["']\s+value=)(?!{_PLAIN})(?:"[^"]*"|'[^']*')""",
+        rf'\1"{MASK}"',
+    ),
+    # PowerShell and the programs of Windows.
+    _rule(
+        "PowerShell",
+        rf"(?i)(ConvertTo-SecureString\s+(?:-AsPlainText\s+|-Force\s+|-String\s+)*)(?!-|\$|{MASK}){_QUOTED}",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "PowerShell", r"""(?i)(?:"[^"\r\n]{1,200}"|'[^'\r\n]{1,200}')(?=\s{0,4}\|\s{0,4}ConvertTo-SecureString)""", MASK
+    ),
+    _rule(
+        "PowerShell",
+        rf"(?i)((?:PSCredential|NetworkCredential)\]?(?:::new)?\s*(?:-ArgumentList\s+)?\(?\s*{_QUOTED}\s*,\s*)(?!\$|\(){_QUOTED}",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "switch",
+        rf"(?i)((?<![\w/])/(?:p|rp|pass|pwd|password|pw|savecred|passphrase)[: ]\s*)(?![/-]){_QUOTED}",
+        rf"\1{MASK}",
+    ),
+    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+user\s+[^\s/]+\s+)(?!/){_QUOTED}", rf"\1{MASK}"),
+    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s+(?:\S:\s+)?\\\\\S+\s+)(?!/){_QUOTED}(?=\s+/user:)", rf"\1{MASK}"),
+    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s[^\r\n]*?/user:\S+\s+)(?!/){_QUOTED}", rf"\1{MASK}"),
+    _rule(
+        "user and password",
+        r"(?i)((?<![\w-])(?:--(?:proxy-)?user|-u)[ =]\s*[\"']?[^\s:\"']{1,60}:)[^\s\"']+",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "switch",
+        rf"(?i)(\b(?:sshpass|docker|podman|nerdctl|mysql\w*|psexec\w*|plink|pscp|ctr|redis-cli|ldapsearch|smbclient|az|bcp|sqlcmd)"
+        rf"(?:\.exe)?\b[^\r\n|]{{0,120}}?\s-(?:p|a|w|P)(?:\s+|(?=\S{{6}})))(?!-|\d{{1,5}}\b|{MASK}){_QUOTED}",
+        rf"\1{MASK}",
+    ),
+    _rule("netsh", rf"(?i)(\b(?:keyMaterial|keyContent)[=>\s:]+)(?!{MASK})[^\s<]+", rf"\1{MASK}"),
     # YAML's values below their name: a block of any lines, else lines that are no mapping.
     _rule(
         "value below",
@@ -83,10 +312,64 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "named value",
-        rf"(?i)({_NAME}(?:\\?[\"'])?[ \t]*[:=][ \t]*)(?!{_PLAIN}){_VALUE}",
+        rf"(?i)({_NAME}{_Q}[ \t]*{_IS}[ \t]*@?)(?!{_PLAIN}){_VALUE}",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "in a program",
+        rf"""(?i)({_NAME}\s{{0,4}}(?:[!=]={{1,2}}|\(|(?:\[\])?\s{{0,4}}=\s{{0,4}}@?)\s{{0,4}})(?!{_PLAIN})(?:"[^"\r\n]+"|'[^'\r\n]+')""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "in a program",
+        rf"""(?i)(?:"[^"\r\n]+"|'[^'\r\n]+')(?=\s{{0,4}}[!=]={{1,2}}\s{{0,4}}[\w.]{{0,40}}?{_NAME})""",
+        MASK,
+    ),
+    _rule(
+        "in a program",
+        r"""(?i)(\b\w{0,30}(?:bind|log_?[io]n|auth|authenticate|connect)\(\s*(?:"[^"\r\n]*"|'[^'\r\n]*')\s*,\s*)"""
+        r"""(?:"[^"\r\n]+"|'[^'\r\n]+')""",
         rf"\1{MASK}",
     ),
     _rule("argument", rf"(?i)((?<![\w-])--?[\w.-]{{0,40}}?{_NAME}\s+)(?!-)(?!{_PLAIN}){_VALUE}", rf"\1{MASK}"),
+    _rule(
+        "value of a key",
+        rf"(?i)((?<![\w.-])[\w.-]{{0,40}}{_KEYLIKE}{_Q}\s*{_IS}\s*)({_Q}[\w=+~!@#$%^&*.-]+{_Q})(?![\w/\\])",
+        _if_token,
+    ),
+    _rule(
+        "in a program",  # get("password", "..."), getenv("DB_PASS") or "..."
+        rf"""(?i)(\(\s*["'][\w.-]{{0,40}}?{_NAME}["']\s*(?:,|\)\s*(?:or|\|\||\?\?))\s*)(?!{_PLAIN})(?:"[^"\r\n]+"|'[^'\r\n]+')""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "after its name",
+        r"""(?i)(\b(?:\w{0,40}pass(?:word|wd|phrase)|identified\s+by|p/?w)\s+)(?:"[^"\s]+"|'[^'\s]+')""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "after its name",
+        r"""(?i)(\b(?:\w{0,40}pass(?:word|wd|phrase)|identified\s+by|p/?w|nssm(?:\.exe)?\s+set\s+\S+\s+ObjectName\s+\S+)"""
+        r"""\s+(?:(?:is|are|was|to|REG_(?:EXPAND_|MULTI_)?SZ)\b:?\s+)?)([^\s"'<>]+)""",
+        _if_token,
+    ),
+    # What has no name.
+    _rule(
+        "base64",
+        r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}(?:(?:\r?\n[ \t]*|\\n)[A-Za-z0-9+/]{20,})*={0,2}",
+        _if_packed,
+    ),
+    _rule(
+        "variable",
+        r"(?<![\w.-])(?P<name>[A-Z][A-Z0-9_]{2,60}=[\"']?)(?P<value>[A-Za-z0-9_-]{14,200})(?![\w/\\.])",
+        _if_drawn,
+    ),
+    # Not the sums of packages.
+    _rule(
+        "random",
+        r"sha(?:256|384|512)-[A-Za-z0-9+/]{40,}|(?<![A-Za-z0-9])(?P<word>[A-Za-z0-9]{20,200})(?![A-Za-z0-9])",
+        _if_random,
+    ),
 )
 
 _FOLDERS = ("pki", "credentialspecs", "secrets", "tokens")
@@ -107,8 +390,10 @@ def redacted(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]
     """The text without secrets, and how many were taken out. `more` are patterns that go as a whole."""
     count = 0
     for rule in RULES:
+        before = text
         text, found = rule.pattern.subn(rule.instead, text)
-        count += found
+        # What a rule only looked at is no secret.
+        count += found if isinstance(rule.instead, str) else max(0, text.count(MASK) - before.count(MASK))
     for pattern in more:
         text, found = pattern.subn(MASK, text)
         count += found

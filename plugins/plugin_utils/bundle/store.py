@@ -69,7 +69,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(slots=True)
 class Store:
-    """`folder` is made for its owner alone. `limit` is bytes of all files together; `patterns` are the user's own
+    """`folder` is made only for its owner. `limit` is bytes of all files together; `patterns` are the user's own
     secrets. What is written has been redacted before."""
 
     folder: Path

@@ -4,4 +4,6 @@
 """The cluster as the controller sees it: a small client for its API, and what is asked of it and made there.
 
 Nothing of Ansible is imported here; the package `kubernetes` is, only where it is used.
+
+Private to the collection: playbooks use its modules.
 """

@@ -10,9 +10,9 @@ paths and objects are the API's own, the same for every release of the package.
 from __future__ import annotations
 
 import copy
-import json
 import re
 import ssl
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from .error import ClusterError, passes
+from .answer import Answer, Object, StrangeAnswerError, checked, text
+from .error import ClusterError
 
 _missing: ImportError | None = None
 try:
@@ -35,13 +36,12 @@ try:
 except ImportError as error:
     _missing = error
 
-Object = dict[str, Any]
-"""A JSON object as the API returns it."""
-
 T = TypeVar("T")
 
 REQUEST_S = 30
-"""How long one request may take, in seconds."""
+"""How long one request may take, from the connection to the last byte of the answer, in seconds."""
+STRANGE_TIMES = 5
+"""So often something is asked for that is answered by what the API server cannot have said."""
 PATIENCE_S = 60.0
 """How long a request is repeated that fails for a moment: the restart of an API server behind no load balancer."""
 FIRST_PATIENCE_S = 3.0
@@ -55,12 +55,11 @@ _VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 
 class Send(Protocol):
-    """How a request reaches the API: (status, body), and from a server that says so the seconds after which it wants to
-    be asked again. Raises ClusterError where there is no answer."""
+    """How a request reaches the API: an Answer, or what begins as one. Raises ClusterError where there is none."""
 
     def __call__(
         self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
-    ) -> tuple[int, bytes] | tuple[int, bytes, float]: ...
+    ) -> Answer | tuple[int, bytes] | tuple[int, bytes, float]: ...
 
 
 class Listen(Protocol):
@@ -226,17 +225,24 @@ class Cluster:
         return self._converse(path, stdin, protocols)
 
     def items(self, path: str) -> list[Object]:
-        """The objects of the collection `path`; an API group that the cluster does not serve has none."""
-        found = self.get(path) or {}
-        return [item for item in found.get("items") or () if isinstance(item, dict)]
+        """The objects of the collection `path`; an API group that the cluster does not serve has none.
+
+        That there are none is believed when it is said twice: one of several API servers may lag behind the others.
+        """
+        remembered = {} if self._remembered is None else self._remembered
+        known = path in remembered
+        found = self.get(path)
+        if found is not None and not found.get("items") and not known:
+            remembered.pop(path, None)
+            found = self.get(path)
+        return list((found or {}).get("items") or ())
 
     def text(self, path: str) -> str:
         """What GET `path` answers where that is text, such as a pod's log. ClusterError."""
 
         def ask() -> str:
-            status, data, *after = self._send("GET", path, None, "application/json")
-            self._must_be_done("GET", path, status, {} if 200 <= status < 300 else _decoded(data), after)
-            return data.decode("utf-8", errors="replace")
+            answer = Answer(*self._send("GET", path, None, "application/json"))
+            return text("GET", f"{self.server}{path}", path, answer)
 
         return self.insist(ask)
 
@@ -277,9 +283,9 @@ class Cluster:
             return self._insist(method, path, body, content_type, missing=missing)
         except _LostAnswerError as lost:
             # The first attempt may have made the object, and only its answer was lost.
-            found = self.get(f"{path}/{((body or {}).get('metadata') or {}).get('name')}")
-            if found is not None and _is_ours(found, body or {}):
-                return found
+            there = self.get(f"{path}/{((body or {}).get('metadata') or {}).get('name')}")
+            if there is not None and _is_ours(there, body or {}):
+                return there
             raise lost.conflict from None
 
     def _insist(
@@ -291,19 +297,20 @@ class Cluster:
             nonlocal attempts
             attempts += 1
             try:
-                return self._ask(method, path, body, content_type, missing=missing)
+                answer = Answer(*self._send(method, path, body, content_type))
+                return checked(method, f"{self.server}{path}", path, answer, missing=missing)
             except ClusterError as error:
                 if attempts > 1 and error.status == 409 and method == "POST":
                     raise _LostAnswerError(error) from error
-                # A refusal to evict is a 429 that says what to do: whoever drains a node goes by it.
-                error.passing &= not (error.status == 429 and path.endswith("/eviction"))
+                # Whoever drains a node goes by this refusal, and asks again by itself.
+                error.passing &= not error.is_budget
                 raise
 
         return self.insist(ask)
 
     def insist(self, work: Callable[[], T]) -> T:
         """What `work` returns; it is repeated, with growing pauses, while the failure is one that passes."""
-        began, pause, repeated = self.clock.now(), FIRST_PAUSE_S, False
+        began, pause, repeated, strange = self.clock.now(), FIRST_PAUSE_S, False, 0
         while True:
             try:
                 answer = work()
@@ -312,45 +319,16 @@ class Cluster:
             except ClusterError as error:
                 if not error.passing:
                     raise
+                strange += isinstance(error, StrangeAnswerError)
                 self._has_answered |= error.status > 0
                 patience = PATIENCE_S if self._has_answered else FIRST_PATIENCE_S
                 waited = self.clock.now() - began
                 wait = max(pause, error.after_s)
-                if waited + wait > patience:
+                if waited + wait > patience or strange >= STRANGE_TIMES:
                     said = f"Gave up after {waited:.0f} s, the last error was: {error}" if repeated else str(error)
                     raise ClusterError(said, error.status, passing=True) from error
                 self.clock.sleep(wait)
                 pause, repeated = min(2 * pause, LONGEST_PAUSE_S), True
-
-    def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str, *, missing: bool
-    ) -> Object | None:
-        status, data, *after = self._send(method, path, body, content_type)
-        if status == 404 and missing:
-            return None
-        answer = _decoded(data)
-        self._must_be_done(method, path, status, answer, after)
-        return answer
-
-    def _must_be_done(
-        self, method: str, path: str, status: int, answer: Mapping[str, Any], after: Sequence[float]
-    ) -> None:
-        if not 200 <= status < 300:
-            said = str(answer.get("message") or "").strip().rstrip(".") or "no reason was given"
-            raise ClusterError(
-                f"{method} {self.server}{path} was answered with {status}: {said}.",
-                status,
-                passing=passes(path, status, said),
-                after_s=after[0] if after else 0,
-            )
-
-
-def _decoded(data: bytes) -> Object:
-    try:
-        answer = json.loads(data or b"{}")
-    except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 class _LostAnswerError(Exception):
@@ -442,7 +420,7 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
     keywords["ssl_context"] = tls
     keywords["retries"] = False  # urllib3's own have no pause, and would come on top of ours
 
-    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes, float]:
+    def ask(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         headers = {"Accept": "application/json", "Content-Type": content_type}
         for setting in configuration.auth_settings().values():
             if setting["in"] == "header" and setting["value"]:
@@ -456,19 +434,52 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
             data = (read() if callable(read) else None) or answer.data or b""
         except ApiException as error:  # releases of the package before 30 raise for every status that is no success
             if error.status:
-                text = error.body or b""
-                said = text if isinstance(text, bytes) else text.encode()
-                return int(error.status), said, _retry_after(error.headers)
+                return _answer(int(error.status), error.body or b"", error.headers)
             raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.", passing=True) from error
         except (HTTPError, OSError) as error:
             raise ClusterError(f"{configuration.host} cannot be asked: {error}.", passing=True) from error
-        said = data if isinstance(data, bytes) else data.encode()
         heard = getattr(answer, "headers", None) or answer.getheaders()
         if date := (heard or {}).get("Date"):
             dates.append(str(date))
-        return int(answer.status), said, _retry_after(heard)
+        return _answer(int(answer.status), data, heard)
+
+    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
+        late = f"{method} {configuration.host}{path} was not answered whole within {REQUEST_S:g} s."
+        return _within(REQUEST_S, lambda: ask(method, path, body, content_type), late)
 
     return send
+
+
+def _answer(status: int, data: bytes | str, headers: Any) -> Answer:
+    heard = headers or {}
+    said = data if isinstance(data, bytes) else data.encode()
+    kind = str(heard.get("Content-Type") or "").partition(";")[0].strip().lower()
+    return Answer(status, said, _retry_after(heard), kind, str(heard.get("Location") or ""))
+
+
+def _within(limit_s: float, work: Callable[[], T], late: str) -> T:
+    """What `work` returns or raises; ClusterError with `late` when it takes longer.
+
+    By a thread, since the time limits of urllib3 count from one piece of an answer to the next: what trickles has none.
+    A thread that is late is left to itself.
+    """
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="winkube-request", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise ClusterError(late, passing=True)
+    return done[0]
 
 
 def _retry_after(headers: Any) -> float:

@@ -18,7 +18,7 @@ try:
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
     from cryptography.x509.oid import NameOID
-except ImportError:  # ansible-core depends on it, but whoever only imports the file need not have it
+except ImportError:  # ansible-core depends on it, but a mere import of the file must not need it
     x509 = None  # type: ignore[assignment]
 
 from .error import ClusterError

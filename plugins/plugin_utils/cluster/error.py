@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import re
 
-PASSING = frozenset({429, 500, 502, 503, 504})
-"""429: priority and fairness, or a limit of a proxy. 500 covers etcd without a leader and webhooks that do not answer.
+PASSING = frozenset({410, 429, 500, 502, 503, 504})
+"""410: the resourceVersion is too old; ours name none, so the next list begins again. 429: priority and fairness, or a
+limit of a proxy. 500 covers etcd without a leader and webhooks that do not answer.
 Source: kubernetes staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; client-go's rest/with_retry.go repeats 429
 and 5xx that name a Retry-After."""
 
 
+BUDGET = "DisruptionBudget"
+"""Source: k8s.io/api v0.37.1 policy/v1/types.go, DisruptionBudgetCause; kubernetes
+pkg/registry/core/pod/storage/eviction.go has it in each 429."""
 _AT_KUBELET = re.compile(r"/api/v1/(?:nodes/[^/]+/proxy/|namespaces/[^/]+/pods/[^/]+/(?:exec|log)(?:\?|$))")
 _ETCD = "etcdserver: "
 
@@ -27,11 +31,25 @@ class ClusterError(Exception):
     """The cluster cannot be asked, or does not do what is asked of it. The text is a sentence for people.
 
     `status` is the HTTP status of the answer, 0 where there was none. `passing`: the same request may well succeed in a
-    moment; `after_s`: in how many seconds the server wants to be asked again.
+    moment; `after_s`: in how many seconds the server wants to be asked again; `causes`: those that its Status names.
     """
 
-    def __init__(self, sentence: str, status: int = 0, *, passing: bool = False, after_s: float = 0) -> None:
+    def __init__(
+        self,
+        sentence: str,
+        status: int = 0,
+        *,
+        passing: bool = False,
+        after_s: float = 0,
+        causes: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__(sentence)
         self.status = status
         self.passing = passing
         self.after_s = after_s
+        self.causes = causes
+
+    @property
+    def is_budget(self) -> bool:
+        """Whether a PodDisruptionBudget forbids the eviction; a proxy's or the flow control's 429 is another."""
+        return self.status == 429 and BUDGET in self.causes

@@ -9,11 +9,11 @@ Source: kubernetes/kubernetes#134577, gate AuthorizePodWebsocketUpgradeCreatePer
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from .answer import decoded, first_line
 from .client import Cluster
 from .error import ClusterError
 
@@ -68,12 +68,10 @@ def exit_status(text: str) -> tuple[int, str]:
 
     Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, ServeExec.
     """
-    try:
-        status = json.loads(text)
-    except ValueError:
-        return -1, "the stream ended without the exit status of the program"
-    if not isinstance(status, dict):
-        return -1, f"the stream ended with {text!r}, which is no exit status"
+    status = decoded(text)
+    if status is None:
+        what = f"with {first_line(text.encode())!r}, which is no" if text else "without the"
+        return -1, f"the stream ended {what} exit status of the program"
     if status.get("status") == "Success":
         return 0, ""
     if status.get("reason") == "NonZeroExitCode":

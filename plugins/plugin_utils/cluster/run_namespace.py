@@ -44,7 +44,7 @@ def body(label: str, name: str, until: str, run: str) -> dict[str, Any]:
 
 
 def create(cluster: Cluster, namespace: dict[str, Any]) -> None:
-    """Make it. ClusterError where one of that name is there, which is then somebody else's and is left alone."""
+    """Make it. ClusterError where one of that name is there, which is then someone else's and is left alone."""
     try:
         cluster.create(PATH, namespace)
     except ClusterError as error:

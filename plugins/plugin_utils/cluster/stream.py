@@ -9,7 +9,6 @@ Why not kubernetes.stream: it connects without a time limit and takes no option 
 
 from __future__ import annotations
 
-import json
 import ssl
 import threading
 import time
@@ -18,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from .answer import decoded, first_line
 from .error import ClusterError, passes
 
 _missing: ImportError | None = None
@@ -121,12 +121,8 @@ def _reason(error: WebSocketBadStatusException) -> str:
     """The sentence of the Status object that a refusal carries."""
     body = error.resp_body or b""
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
-    try:
-        said = json.loads(text)
-    except ValueError:
-        said = {}
-    message = said.get("message") if isinstance(said, dict) else ""
-    return str(message or text.strip() or "no reason was given").rstrip(".")
+    message = (decoded(text) or {}).get("message")
+    return str(message or first_line(text.encode()) or "no reason was given").rstrip(".")
 
 
 def _headers(configuration: Any) -> dict[str, str]:

@@ -55,7 +55,8 @@ CNI_VARIABLES = {
 """Variables by which containers of a network's DaemonSet are told where to write plugins and configuration.
 
 Sources: kubernetes-sigs/sig-windows-tools 729ae7cd^ hostprocess/flannel/flanneld/flannel-overlay.yml (729ae7cd took
-the example out); projectcalico/calico manifests/calico-windows-vxlan.yaml, install-cni.
+the example out); projectcalico/calico manifests/calico-windows-vxlan.yaml, install-cni; tigera/operator
+pkg/render/windows.go, which mounts the folder at the path that it names.
 """
 
 _HOST_PATHS = {"cni/bin": "bin", "cni/net.d": "conf"}
@@ -73,9 +74,17 @@ def cni_folders(
         if not any(_is_of(each, word) for word in words) or not runs_on(each, labels):
             continue
         spec = _pod_spec(each)
+        on_host = {
+            volume.get("name"): (volume.get("hostPath") or {}).get("path") for volume in spec.get("volumes") or ()
+        }
         for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+            mounts = {
+                mount.get("mountPath"): on_host.get(mount.get("name")) for mount in container.get("volumeMounts") or ()
+            }
             for variable in container.get("env") or ():
                 what, value = CNI_VARIABLES.get(str(variable.get("name"))), str(variable.get("value") or "")
+                # Of a folder that is mounted the container's own path says nothing of the host.
+                value = str(mounts.get(value) or value)
                 if what and "$" not in value and (path := _windows(value)):
                     found.setdefault(what, (named(each), path))
         for volume in spec.get("volumes") or ():

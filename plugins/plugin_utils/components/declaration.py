@@ -13,17 +13,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..engine.reading import Query, Reading
+from ..engine.tools import WINDOWS_PATH
 from .expected import Expected
 from .layout import Layout
 from .options import Interface
+from .stage import Ending, Stage, nothing_after
 
 Place = Callable[[Layout], str]
 """A path or a name on a node with this layout."""
 Places = Callable[[Layout], tuple[str, ...]]
 
 
+LOCAL_SYSTEM = "LocalSystem"
+"""The account of a service that names none. Source: learn.microsoft.com, CreateServiceW, lpServiceStartName."""
+
+
 def _nowhere(_layout: Layout) -> tuple[str, ...]:
     return ()
+
+
+def _path_of_windows(_layout: Layout) -> tuple[str, ...]:
+    return WINDOWS_PATH
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A program that is run to its end. `path` are the folders of the Path that it is given, in which it looks others
+    up, `account` is whose rights it has where the runner's task starts it."""
+
+    program: Place
+    path: Places
+    account: str = LOCAL_SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +69,13 @@ class ServiceKind:
 class Daemon:
     """The program of a component and the service that runs it.
 
-    `program` is where the program lies, `asks` the arguments that make it say its version and end (none: nobody may
-    start it to find out). `rank` orders starts: lower ones first; services are stopped the other way round.
-    `of_cluster`: it talks to the API server, and is stopped while a node joins anew. `log` is where it logs if its
+    `program` is where the program lies, `asks` the arguments that make it say its version and end (none: it must not
+    be started to find out). `rank` orders starts: lower ones first; services are stopped the other way round.
+    `of_cluster`: it talks to the API server, and is stopped while a node joins again. `log` is where it logs if its
     service does not say, `event_source` under which name it does in the event log Application instead. `pipe` is the
     named pipe that is there while it works. `healthz` is the URL at which it says whether it is healthy, by the service
-    as the probe lists it and the reading; empty where it says so nowhere.
+    as the probe lists it and the reading; empty where it says so nowhere. `path` are folders of its Path, and `account`
+    is whose rights it has: unless told otherwise a service has the machine's Path, of which Windows' own are sure.
     """
 
     service: Place
@@ -67,6 +88,8 @@ class Daemon:
     event_source: str = ""
     pipe: Place | None = None
     healthz: Callable[[Mapping[str, Any], Layout, Reading], str] | None = None
+    path: Places = _path_of_windows
+    account: str = LOCAL_SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +99,13 @@ class Component:
     `name` is what people call it, `role` the name of its role and tag, `interface` the options of its module and the
     variables of its role. `reads` is what it needs to know of a node
     whatever its options. `expected` tells whether a node has to have it. `settings` are its configuration files without
-    secrets; `files` what else of it lies on the node, `tools` the programs beside its own, `folders` those in which
+    secrets; `files` what else of it lies on the node, `tools` the programs beside its own, `runs` those of them that
+    look others up; `folders` those in which
     something of it may lie, `rules` the names of its firewall rules: a reset takes all of these away. `bound` are the
     files and the folders, these unless they are empty, that are of this one machine or its cluster: no image may have
     them.
-    `optional`: site.yml runs the role only where `winkube_<role>` is true.
+    `optional`: site.yml runs the role only where `winkube_<role>` is true. `stages` bring it about, one after the
+    other; `after` is what is done when they are through.
     """
 
     name: str
@@ -92,10 +117,13 @@ class Component:
     settings: Places = _nowhere
     files: Places = _nowhere
     tools: Places = _nowhere
+    runs: tuple[Started, ...] = ()
     folders: Places = _nowhere
     rules: tuple[str, ...] = ()
     bound: Places = _nowhere
     optional: bool = False
+    stages: tuple[Stage, ...] = ()
+    after: Ending = nothing_after
 
     @property
     def module(self) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ..facts import calico
+from ..facts.windows_revisions import BadRevision, given
+
 SERVICE = "service"
 """What makes a piece the host's own, and not a DaemonSet's."""
 
@@ -17,7 +20,8 @@ SERVICE = "service"
 class Expected:
     """What the node should be. Without `kubernetes` only containerd is looked at. CIDRs may be empty (not known).
     `optional_components` are the roles that run only where they are switched on. `versions` are the releases that are
-    wanted, by role; an empty one is not compared."""
+    wanted, by role; an empty one is not compared. `calico`: its operator brings the network. `windows_revisions` are
+    the user's own entries of bad ones."""
 
     node_name: str
     kubernetes: bool
@@ -25,19 +29,24 @@ class Expected:
     kube_proxy_managed_by: str = SERVICE
     network_mode: str = "l2bridge"
     network_name: str = ""
+    calico: bool = False
     cluster_cidr: str = ""
     service_cidr: str = ""
     interface_name: str = "Ethernet"
     management_ip: str = ""
     optional_components: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    windows_revisions: tuple[BadRevision, ...] = ()
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Expected:
         """From a module's options, which are called as the fields; those that the module does not have stay as they
         are by default."""
         named = {each.name: options[each.name] for each in fields(cls) if each.name in options}
+        if named.get("network_mode") == calico.MODE:
+            named |= {"network_mode": calico.hns_mode(calico.MODE), "network_name": calico.NETWORK, "calico": True}
         named["optional_components"] = tuple(named.get("optional_components") or ())
+        named["windows_revisions"] = given(named.get("windows_revisions") or ())
         kubernetes = str(options["kubernetes_version"] or "")
         named["versions"] = {**(named.get("versions") or {}), "kubelet": kubernetes, "kube_proxy": kubernetes}
         return cls(kubernetes=bool(kubernetes), **named)

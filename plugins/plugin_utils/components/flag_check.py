@@ -40,7 +40,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A parsed command line: its flags in order, and one sentence for each mistake that parsing alone shows."""
+    """A parsed command line: its flags in order, and one sentence for each mistake that parsing by itself shows."""
 
     given: tuple[Given, ...]
     problems: tuple[str, ...]
@@ -167,7 +167,7 @@ def _would_take(flag: Flag | None, following: str) -> bool:
 
 
 def _name(text: str) -> tuple[str, bool, str]:
-    """Name, whether there is `=`, what follows it. An empty name: this is no flag."""
+    """Name, whether there is `=`, what follows it. An empty name: this is not a flag."""
     if text.startswith("--") and len(text) > 2:
         name, equals, value = text[2:].partition("=")
         return normalized(name), bool(equals), value

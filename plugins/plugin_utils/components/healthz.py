@@ -7,15 +7,18 @@ it."""
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..engine import command_line, windows_path
 from ..engine.batch import Op
+from ..engine.reading import Reading
+from ..engine.services.existing import argument
 from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST
 from ..facts.windows import KUBELET_PORT as SERVING_PORT
 from .flag_check import CommandLine, read
 from .kube_proxy import kube_proxy_args
+from .layout import Layout
 
 KUBELET_PORT = 10248
 """Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, KubeletHealthzPort."""
@@ -73,13 +76,27 @@ def started_with(found: Mapping[str, Any], program: str) -> tuple[str, ...] | No
     return None
 
 
+def local_port(
+    program: Callable[[Layout], str], flag: str, default: int, url: str
+) -> Callable[[Mapping[str, Any], Layout, Reading], str]:
+    """The address `url`, with the port of `--flag` or the default one for its `{}`: a `Daemon.healthz`."""
+
+    def healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
+        words = started_with(found, program(layout))
+        if words is None:
+            return ""
+        return url.format((argument(" ".join(words), flag) or str(default)).rpartition(":")[2])
+
+    return healthz
+
+
 def kube_proxy(argv: Sequence[str]) -> tuple[str, str] | None:
     """Host and port, for a URL on the node itself; None if it answers nowhere, or a configuration file says where."""
     return kube_proxy_args.healthz_of(read((("kube-proxy", argv),), KUBE_PROXY, NEWEST))
 
 
 def kubelet(argv: Sequence[str], config: str) -> tuple[str, str] | None:
-    """The same for a kubelet; `config` is the text of its configuration file as far as that was read."""
+    """The same for a kubelet; `config` is the text of its configuration file, if that was read."""
     settings = {name: _setting(config, name) for name in ("healthzPort", "healthzBindAddress")}
     return of_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
 

@@ -13,12 +13,14 @@ from ..cluster.error import ClusterError
 from ..engine.resource import Refused
 from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
 from ..facts.flannel import PORT
-from ..facts.windows import KUBELET_PORT, KUBELET_RULE, VXLAN_RULE
-from .networks import Management, ranges
+from ..facts.windows import KUBE_PROXY_RULE, KUBELET_PORT, KUBELET_RULE, NODE_PORTS, VXLAN_RULE
+from .networks import Management, own_networks, ranges
 
 FORBIDDEN = 403
+PORTS = 65536
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 WHAT = "winkube_firewall_sources"
+HEALTH_CHECKS = "winkube_health_check_sources"
 
 
 def addresses(cluster: Cluster) -> tuple[str, ...] | None:
@@ -46,15 +48,15 @@ def addresses(cluster: Cluster) -> tuple[str, ...] | None:
 def scope(
     given: Iterable[str], management: Management, cluster: str, known: Iterable[str] | None
 ) -> tuple[Network, ...]:
-    """Who may come in: `given`, else the pods' networks (`cluster`) and the node's own network, if all that is `known`
-    of the cluster lies in these. Nobody named: everybody, since a machine left out could reach nothing.
+    """Who may come in: `given`, else the pods' networks (`cluster`) and the node's own, if all that is `known`
+    of the cluster lies in these. Empty: everyone, since a machine left out could reach nothing.
 
-    Refused for what is no network; `any` in `given` is everybody.
+    Refused for what is not a network; `any` in `given` is everyone.
     """
     named = tuple(given)
     if named:
         return () if ANY in named else sources(named, WHAT)
-    wanted = (*ranges(cluster, "winkube_cluster_cidr"), ipaddress.ip_network(management.subnet))
+    wanted = (*ranges(cluster, "winkube_cluster_cidr"), *own_networks(management, cluster))
     if known is None or not all(_lies_in(each, wanted) for each in known):
         return ()
     return wanted
@@ -63,6 +65,24 @@ def scope(
 def kubelet(networks: tuple[Network, ...] = (), port: int = KUBELET_PORT) -> FirewallRule:
     """Lets them reach the kubelet."""
     return FirewallRule(KUBELET_RULE, "TCP", port, networks, adopts=True)
+
+
+def health_checks(given: Iterable[str] = (ANY,), port: str = "", node_ports: str = NODE_PORTS) -> FirewallRule:
+    """Lets load balancers ask at `port`, empty for none, whether kube-proxy is healthy, and at a Service's
+    healthCheckNodePort whether it has endpoints here. No one in `given`: the rule is not there.
+
+    Refused for what is not a network or a range of ports.
+    """
+    named = tuple(given)
+    first, _dash, last = node_ports.partition("-")
+    if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < PORTS):
+        raise Refused(
+            f"winkube_node_port_range: '{node_ports}' is no range of ports such as {NODE_PORTS}, the API server's "
+            "--service-node-port-range."
+        )
+    networks = () if ANY in named else sources(named, HEALTH_CHECKS)
+    ports = ",".join(each for each in (port, node_ports) if each)
+    return FirewallRule(KUBE_PROXY_RULE, "TCP", ports, networks, wanted=bool(named), adopts=True)
 
 
 def vxlan(networks: tuple[Network, ...] = (), *, wanted: bool = True) -> FirewallRule:

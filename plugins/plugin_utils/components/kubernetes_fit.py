@@ -24,7 +24,7 @@ def release(text: str, what: str) -> Version:
 
 
 def kubernetes_line(text: str) -> Line | None:
-    """The line of the Kubernetes that is wanted; None for none. Refused for a text that is no release."""
+    """The line of the wanted Kubernetes; None for none. Refused for a text that is not a release."""
     return release(text, "kubernetes_version").line if text else None
 
 
@@ -43,7 +43,7 @@ def pause_image(wanted: str, line: Line | None, source: str, build: int | None) 
 
 
 def check_pair(line: Line | None, containerd: Version, warn: Callable[[str], None]) -> None:
-    """Refused if the two cannot work together; a pair that nobody tested is a warning."""
+    """Refused if the two cannot work together; an untested pair is a warning."""
     if line is None:
         return
     try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..engine import windows_path
+from ..engine.powershell import TYPOGRAPHIC
 from ..engine.resource import Refused
 from .options import Option, Variable
 
@@ -18,8 +19,8 @@ from .options import Option, Variable
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Paths are absolute; `pipe` is the name of a named pipe without `\\\\.\\pipe\\`; `registry_hosts` are the
-    registries that have a folder below `certs_dir`. What each is for, and its default, is said in PLACES here and in
-    the tables of the components."""
+    registries that have a folder below `certs_dir`, `credential_providers` names of programs that the kubelet asks.
+    What each is for, and its default, is said in PLACES here and in the tables of the components."""
 
     state_dir: str
     root: str
@@ -48,13 +49,16 @@ class Layout:
     flanneld_kubeconfig: str
     certs_dir: str
     registry_hosts: tuple[str, ...] = ()
+    credential_providers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, node: Mapping[str, Any]) -> Layout:
         """From the `node` argument of a module. Refused with one sentence per path that is none."""
-        places = [field.name for field in fields(cls) if field.name != "registry_hosts"]
-        hosts = tuple(str(host) for host in node.get("registry_hosts") or ())
-        layout = cls(**{name: str(node[name]) for name in places}, registry_hosts=hosts)
+        lists = ("registry_hosts", "credential_providers")
+        places = [field.name for field in fields(cls) if field.name not in lists]
+        hosts, providers = (tuple(str(one) for one in node.get(name) or ()) for name in lists)
+        paths = {name: str(node[name]) for name in places}
+        layout = cls(**paths, registry_hosts=hosts, credential_providers=providers)
         names = {
             "containerd_service",
             "containerd_pipe",
@@ -65,7 +69,7 @@ class Layout:
         problems = [
             f"node.{name}: '{getattr(layout, name)}' {problem}."
             for name in places
-            if name not in names and (problem := windows_path.problem(getattr(layout, name)))
+            if name not in names and (problem := _problem(getattr(layout, name)))
         ]
         if problems:
             raise Refused(*problems)
@@ -99,6 +103,12 @@ class Layout:
     def backup(self, mark: str) -> str:
         """The folder in which the batch with this id keeps what it replaces."""
         return windows_path.join(self.state_dir, "batches", mark, "backup")
+
+
+def _problem(path: str) -> str | None:
+    if any(quote in path for quote in TYPOGRAPHIC):
+        return "holds a typographic quote, which PowerShell takes for an apostrophe: write the path with '"
+    return windows_path.problem(path)
 
 
 PLACES = (
@@ -140,4 +150,4 @@ PLACES = (
         variable=Variable("winkube_kubernetes_dir"),
     ),
 )
-"""What no component has for itself; the others stand in the tables of their components."""
+"""Those that belong to no component; the others are in the tables of their components."""

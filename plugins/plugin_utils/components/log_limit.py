@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limits for the logs that nobody else keeps small: nssm rotates and removes nothing, containerd does neither.
+"""Limits for the logs that nothing else keeps small: nssm rotates and removes nothing, containerd does neither.
 
 AKS has a daily task for the same (AgentBaker staging/cse/windows/provisioningscripts/windowslogscleanup.ps1: all but
 the newest five). Ours starts the runner each hour; the runner does what logs.json says (docs/protocol.md, section 7).
@@ -39,7 +39,7 @@ class Limits:
 
 
 def limits(given: Mapping[str, Any]) -> Limits | None:
-    """From the option `log`; None where `keep_files` is 0: older files are somebody else's. Refused for numbers that
+    """From the option `log`; None where `keep_files` is 0: older files are not ours. Refused for numbers that
     are none."""
     found = Limits(int(given["max_mb"]), int(given["keep_files"]), int(given["keep_days"]))
     if found.max_mb < 1 or found.keep_days < 1 or found.keep_files < 0:

@@ -35,7 +35,7 @@ class Rotation:
 
 @dataclass(frozen=True, slots=True)
 class LogRunnerThere:
-    """kube-log-runner.exe is at `path`, where nobody brings it in; nothing is changed for it."""
+    """kube-log-runner.exe must be at `path` already; nothing is changed for it."""
 
     path: str
 
@@ -71,7 +71,7 @@ def wanted_source(
     unverified: Collection[str],
     read_url: ReadUrl,
 ) -> Source | None:
-    """The source that was asked for; None for an empty URL: it is there already. Refused for a text that is no release,
+    """The requested source; None for an empty URL: it is there already. Refused for a text that is not a release,
     and for one that does not rotate."""
     wanted = release(version, "winkube_log_runner_version")
     if wanted.line < facts.LOG_RUNNER_ROTATES:

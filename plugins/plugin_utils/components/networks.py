@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..engine.reading import Query, Reading
 from ..engine.resource import Refused
@@ -41,7 +41,7 @@ def physical(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One IP interface. `addresses` are (address, prefix length), IPv4 only."""
+    """One IP interface. `addresses` are (address, prefix length), IPv4 only; `ipv6` those of IPv6."""
 
     name: str
     up: bool
@@ -50,6 +50,7 @@ class Adapter:
     addresses: tuple[tuple[str, int], ...]
     gateways: tuple[str, ...]
     dns: tuple[str, ...]
+    ipv6: tuple[tuple[str, int], ...] = ()
 
     @property
     def physical(self) -> str:
@@ -72,6 +73,7 @@ class Adapter:
             addresses=tuple((str(each["address"]), int(each["prefix"])) for each in found.get("ipv4") or ()),
             gateways=tuple(str(each) for each in found.get("gateways") or ()),
             dns=tuple(str(each) for each in found.get("dns") or ()),
+            ipv6=tuple((str(each["address"]), int(each["prefix"])) for each in found.get("ipv6") or ()),
         )
 
 
@@ -87,6 +89,12 @@ class Management:
     def subnet(self) -> str:
         """The network that the address lies in, such as 10.127.130.0/24."""
         return str(ipaddress.ip_interface(f"{self.address}/{self.prefix}").network)
+
+    @property
+    def ipv6(self) -> tuple[ipaddress.IPv6Interface, ...]:
+        """The adapter's addresses of IPv6 that other machines reach."""
+        found = (ipaddress.IPv6Interface(f"{address}/{prefix}") for address, prefix in self.adapter.ipv6)
+        return tuple(each for each in found if not each.ip.is_link_local)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +198,8 @@ def _addresses(found: Iterable[Adapter]) -> str:
 
 def ranges(text: str, what: str) -> tuple[Range, ...]:
     """The networks in `10.244.0.0/16` or, for two families, `10.244.0.0/16,fd00:10:244::/56`. Refused if it is none."""
+    if not text.strip():
+        raise Refused(f"{what} is empty; name a range such as 10.244.0.0/16.")
     found = []
     for part in text.split(","):
         try:
@@ -199,9 +209,96 @@ def ranges(text: str, what: str) -> tuple[Range, ...]:
     return tuple(found)
 
 
+def known_ranges(text: str) -> tuple[Range, ...]:
+    """The networks in `10.244.0.0/16,fd00::/56`; what is none is left out."""
+    found = []
+    for part in text.split(","):
+        try:
+            found.append(ipaddress.ip_network(part.strip(), strict=False))
+        except ValueError:
+            continue
+    return tuple(found)
+
+
 def ipv4(networks: Iterable[Range]) -> tuple[ipaddress.IPv4Network, ...]:
     """Those of the IPv4 family."""
     return tuple(each for each in networks if isinstance(each, ipaddress.IPv4Network))
+
+
+TWO_FAMILIES_FROM: Final = 19041
+"""The first build whose HNS (11.10) has networks with IPv4 and IPv6, so not Windows Server 2019 (1809). Source: hcsshim
+v0.14.1 hcn/hcnglobals.go, IPv6DualStackVersion; that build 19041 is the first with it is unverified."""
+
+
+ONE_FAMILY = ("calico", "flannel")
+"""Networks that give pods of Windows nodes one family, by the names of their DaemonSets."""
+
+
+def has_two_families(text: str) -> bool:
+    """Whether both IPv4 and IPv6 are in it; another check reports what is not a range."""
+    try:
+        return len({each.version for each in ranges(text, "")}) > 1
+    except Refused:
+        return False
+
+
+def node_addresses(own: Management, cluster: str, given: str) -> tuple[str, ...]:
+    """The node's addresses as its kubelet is to report them: `given` (winkube_kubelet_node_ip), else the IPv4 address
+    and, where the pods have both families, the adapter's IPv6 address, in the order of the pods' ranges.
+
+    A kubelet that is told one address reports only that one: pods of the host's network and NodePorts then lack the
+    other family. Source: kubernetes v1.37.1 pkg/kubelet/nodestatus/setters.go, NodeAddress. Refused where two families
+    are wanted and one address is given, or the adapter has no IPv6 address, or several.
+    """
+    addresses = tuple(part.strip() for part in given.split(",")) if given else ()
+    if not has_two_families(cluster):
+        return addresses or (own.address,)
+    if addresses:
+        if len(addresses) == 1:
+            raise Refused(
+                f"winkube_kubelet_node_ip: {given} is one address, and winkube_cluster_cidr {cluster} has two "
+                "families; name an address of each, such as 10.0.0.5,fd00::5."
+            )
+        return addresses
+    found = [str(each.ip) for each in own.ipv6]
+    if len(found) != 1:
+        has = f"several IPv6 addresses ({', '.join(found)})" if found else "no IPv6 address"
+        raise Refused(
+            f"winkube_cluster_cidr: {cluster} has two families, and the adapter '{own.adapter.name}' has {has}; "
+            f"name the node's two addresses in winkube_kubelet_node_ip, such as {own.address},{[*found, 'fd00::5'][0]}."
+        )
+    first_is_ipv4 = ranges(cluster, "winkube_cluster_cidr")[0].version == 4
+    return (own.address, *found) if first_is_ipv4 else (*found, own.address)
+
+
+def own_networks(own: Management, cluster: str) -> tuple[Range, ...]:
+    """The networks that the node's own addresses lie in: of IPv6 too where the pods have both families."""
+    ipv6 = tuple(each.network for each in own.ipv6) if has_two_families(cluster) else ()
+    return (ipaddress.ip_network(own.subnet), *dict.fromkeys(ipv6))
+
+
+def two_families_problem(mode: str, cni: str, build: int | None) -> str:
+    """Why a node cannot have IPv4 and IPv6 ranges, the rest of a sentence; empty if it can. `cni` is `flannel`,
+    `calico`, or what the user brings, whose cni.conf is the user's: no ExceptionList of ours has IPv6 networks.
+
+    Sources: flannel Documentation/configuration.md (dual-stack: vxlan, extension and host-gw on Linux only); kubernetes
+    pkg/proxy/winkernel/proxier.go (overlay networks have one family); Calico's limitations of Windows (only IPv4).
+    """
+    if mode == "overlay":
+        return "which overlay networks on Windows do not support; write the IPv4 range alone."
+    if cni == "flannel":
+        return (
+            "which flannel does not support on Windows; write the IPv4 range alone, or bring another CNI for l2bridge "
+            "(winkube_cni_managed_by: cluster)."
+        )
+    if cni == "calico":
+        return "which Calico does not support on Windows; write the IPv4 range alone."
+    if build is not None and build < TWO_FAMILIES_FROM:
+        return (
+            f"which Windows of build {build} does not support; write the IPv4 range alone, or take Windows Server 2022 "
+            "or later."
+        )
+    return ""
 
 
 def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str) -> tuple[str, ...]:
@@ -211,11 +308,9 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
     for name, networks in (("winkube_cluster_cidr", pods), ("winkube_service_cidr", services)):
         if not ipv4(networks):
             problems.append(f"{name}: {_join(networks)} has no IPv4 network; Windows nodes cannot run with IPv6 alone.")
-    if mode == "overlay" and len({each.version for each in pods}) > 1:
-        problems.append(
-            f"winkube_cluster_cidr: {_join(pods)} has two families, which overlay networks on Windows do not support; "
-            "take winkube_network_mode l2bridge, or one family."
-        )
+    for name, networks in (("winkube_cluster_cidr", pods), ("winkube_service_cidr", services)):
+        if len({each.version for each in networks}) > 1 and (why := two_families_problem(mode, "flannel", None)):
+            problems.append(f"{name}: {_join(networks)} has two families, {why}")
     host = ipaddress.ip_network(subnet)
     named = [("winkube_cluster_cidr", each) for each in pods] + [("winkube_service_cidr", each) for each in services]
     named.append(("the subnet of the node's own address", host))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..engine import windows_path
+from ..engine.address import shown
 from ..engine.reading import Query, Reading, file_key
 from ..engine.resource import Change, Refused, Resource
 from ..engine.resources.directory import guarded_always
@@ -39,7 +40,7 @@ class NssmSource:
 class NssmVersion:
     """What is at `path` is nssm 2.24, as far as its version resource tells; nothing is changed for it.
 
-    `programs` brings nssm.exe in; None where that is somebody else's business.
+    `programs` brings nssm.exe in; None if another part does that.
     """
 
     path: str
@@ -59,7 +60,7 @@ class NssmVersion:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Never a change. Refused if nssm.exe is missing and nobody brings it, or if what stays there is not 2.24."""
+        """Never a change. Refused if nssm.exe is missing and not installed, or if the one that stays is not 2.24."""
         found = reading.file(self.path)
         if self.programs is None and not found.get("exists"):
             raise Refused(
@@ -81,7 +82,7 @@ def nssm_source(
 ) -> NssmSource | None:
     """The source that was asked for; None for an empty URL: nssm.exe is there already.
 
-    The checksum of nssm's own nssm-2.24.zip is known, under whatever host; for everything else it has to be given.
+    The checksum of nssm's own nssm-2.24.zip is known, for any host; everything else needs one.
     Refused for another version, and for a file that is neither nssm's zip by its name nor an .exe.
     """
     if not url:
@@ -90,12 +91,12 @@ def nssm_source(
     zipped = _ZIP.match(file)
     if zipped is None and not file.lower().endswith(".exe"):
         raise Refused(
-            f"{NAME}: '{url}' is neither nssm's own zip by its name (nssm-{facts.NSSM_VERSION}.zip) nor nssm.exe "
-            "itself."
+            f"{NAME}: '{shown(url)}' is neither nssm's own zip by its name (nssm-{facts.NSSM_VERSION}.zip) nor "
+            "nssm.exe itself."
         )
     version = zipped["version"] if zipped else facts.NSSM_VERSION
     if not _is_wanted(version):
-        raise Refused(f"{NAME}: '{url}' is version {version}, but {facts.NSSM_VERSION} is needed.")
+        raise Refused(f"{NAME}: '{shown(url)}' is version {version}, but {facts.NSSM_VERSION} is needed.")
     known = facts.known_sha256(file)
     made = source(
         component=NAME,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SECRET = "Secret. "
-"""How a line of the description begins of an option whose value nobody shows."""
+"""How a line of the description begins of an option whose value is never shown."""
 
 
 class _Same:
@@ -74,7 +74,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What a component's module and role are to whoever uses them.
+    """What a component's module and role are to their users.
 
     `module` is the module's name, `summary` the short description of both, `task` the title of the role's task.
     `shared` are the fragments winkube.node.<name> of options that modules share. `places` are its folders, files and
@@ -130,6 +130,93 @@ def service_seconds(
         Option("start_timeout", "int", text, default=start, variable=start_variable),
         Option("stop_timeout", "int", stopping, default=stop, variable=stop_variable),
     )
+
+
+KUBERNETES_VERSION = Option(
+    "version",
+    "str",
+    "The release of Kubernetes, such as V(1.37.1). Refused if it does not go with the cluster's API server.",
+    required=True,
+    variable="winkube_kubernetes_version",
+)
+
+NODE_ADDRESS = (
+    Option(
+        "interface_name",
+        "str",
+        "The adapter that the node's address is on.",
+        default="Ethernet",
+        variable="winkube_interface_name",
+    ),
+    Option(
+        "management_ip",
+        "str",
+        "The node's address. Empty for the first IPv4 address of O(interface_name). Refused if no adapter has it.",
+        default="",
+        variable="winkube_management_ip",
+    ),
+)
+
+
+def kubernetes_source(program: str, *, needed: str = "") -> tuple[Option, Option]:
+    """`source` of a program of Kubernetes, and `allow_unverified`; `needed` says when, if not always."""
+    prefix = f"winkube_{program.replace('-', '_')}"
+    text = "The program (C(.exe)), fetched by the node; V(http), V(https), or V(file:///C:/...) on the node."
+    base = Variable(
+        f"{prefix}_url",
+        f"{{{{ winkube_kubernetes_base_url }}}}/{program}.exe",
+        shown="below C(winkube_kubernetes_base_url)",
+    )
+    beside = f"({prefix}_url ~ '.sha256') if {prefix}_url.startswith('https://') else ''"
+    sums = Variable(
+        f"{prefix}_checksum",
+        f"{{{{ winkube_kubernetes_checksum or ({beside}) }}}}",
+        shown="the publisher's sum file",
+    )
+    where = Option("url", "str", text, default="" if needed else None, required=not needed, variable=base)
+    return (
+        Option(
+            "source",
+            "dict",
+            f"Where {program}.exe comes from.{f' {needed}' if needed else ''}",
+            required=not needed,
+            options=(where, checksum_option(program, sums), PROXY),
+        ),
+        unverified_option(program),
+    )
+
+
+def service_option(
+    managers: tuple[str, ...],
+    text: str | tuple[str, ...],
+    *others: Option,
+    manager: Variable | str = "",
+    variable: Variable | str = "",
+) -> Option:
+    """`service`, with its `manager`, of which the first is the default; `text` says what each is."""
+    chosen = Option("manager", "str", text, default=managers[0], choices=managers, variable=manager)
+    return Option("service", "dict", "How the service is made and run.", options=(chosen, *others), variable=variable)
+
+
+def extra_arguments(such: str, variable: str) -> Option:
+    """Arguments of a program besides ours."""
+    text = f"Further arguments, such as V({such}). Checked as the others are."
+    return Option("extra_arguments", "list", text, default=[], elements="str", variable=Variable(variable))
+
+
+def own_environment(variable: Variable | str = "", besides: str = "such as HTTPS_PROXY") -> Option:
+    """The environment that a service has for itself."""
+    text = f"{SECRET}Variables of the service's own environment, {besides}. A change restarts it."
+    return Option("environment", "dict", text, default={}, variable=variable)
+
+
+def depends_on(such: str, variable: Variable) -> Option:
+    """The services that Windows starts before one."""
+    text = (
+        f"Services that Windows has to start before, such as V({such}), and with which it stops this one.",
+        "None by default. If one of them does not come up at boot, this service stays down.",
+    )
+    return Option("depends_on", "list", text, default=[], elements="str", variable=variable)
 
 
 SHARED: Mapping[str, Mapping[str, Any]] = {
@@ -235,7 +322,7 @@ def _default(option: Option) -> Any:
 
 
 def _told(option: Option, names: Mapping[str, str]) -> str:
-    """The description for whoever knows the variables: other options are called by theirs."""
+    """The description for readers who know the variables: other options are called by theirs."""
     lines = (option.description,) if isinstance(option.description, str) else option.description
     text = " ".join(line.removeprefix(SECRET) for line in lines)
     return re.sub(r"\bO\(([\w.]+)", lambda found: f"C({names.get(found[1], found[1])}", text)

@@ -1,17 +1,20 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A component that is one program and its service, and nothing else: its declaration is all the code that it has.
+"""A component that is a program, its service and its configuration: its declaration is all the code that it has.
 
-source_action.py runs it, doc_fragments/components.py documents its options, `make generate` writes the files
+doc_fragments/components.py documents its options, `make generate` writes the files
 of its role that only repeat the declaration.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import yaml
 
 from ..engine import windows_path
 from ..engine.batch import Op
@@ -21,12 +24,26 @@ from ..engine.resources.directory import Directory, guarded
 from ..engine.resources.firewall_rule import FirewallRule, Network
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import RUNNING, Service
+from ..engine.resources.text_file import TextFile
 from ..engine.tools import wait_service
 from . import nssm
 from .declaration import Component, Daemon
 from .layout import Layout
-from .options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
+from .options import (
+    PROXY,
+    Interface,
+    Option,
+    Variable,
+    checksum_option,
+    own_environment,
+    service_option,
+    service_seconds,
+    unverified_option,
+)
 from .service import Managed, service_of
+from .shared_arguments import inbound_networks, service_options, source_of
+from .source import is_archive
+from .stage import Given, Resources, Stage
 
 Values = Mapping[str, Any]
 """The module's options, checked."""
@@ -40,26 +57,44 @@ def _accepted(_version: str, _values: Values) -> None:
     return None
 
 
+def answers(url: str) -> Callable[[Values, int], tuple[Op, ...]]:
+    """Ready when this address answers 200, with the option `port` for its `{}`."""
+
+    def ready(values: Values, seconds: int) -> tuple[Op, ...]:
+        return (Op("wait", {"for": "http", "url": url.format(values["port"]), "status": 200, "timeout_s": seconds}),)
+
+    return ready
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How one program becomes a service.
 
-    `summary` is the role's and the module's short description, `title` the service's display name. `version` is the
-    release that the role installs, from `url` and checked by `sums`, both templates of the role; `no_url` is what to do
-    where nobody publishes the program. `member` is the program's name in a release archive. `arguments` are the
-    program's; `log_arguments` say where it logs, where nssm does not keep what it prints. `check` refuses a version or
-    options that do not do. `ready` is waited for after a start, in so many seconds; the service has to stay up besides.
-    Each of `options` gets the variable `winkube_<role>_<name>`. `port` is the TCP port that others may reach, where
-    there is a firewall rule for it. `queries` are read besides.
+    `summary` is the role's and the module's short description, `description` what the module's documentation says
+    besides, `example` the options in it; `title` the service's display name. `version` is the release that the role
+    installs, from `url` and checked by `sums`, both templates of the role; `no_url` is what to do where no one
+    publishes the program. `members` are its files in a release archive, `{version}` for the release: the program,
+    and what comes beside it. `arguments` are the program's; `log_arguments` say where it logs, where nssm does not
+    keep what it prints. `config` is the role's template of its configuration (JSON or YAML by the name before
+    `.j2`), which is written beside the program and restarts the service; it gets one variable of the role's name:
+    the options, `node` with the places on the node, and `folder`, the program's. `leaves` are files that the
+    program itself makes in that folder. `check` refuses a version or options that do not do. `ready` is waited for
+    after a start, in so many seconds; the service has to stay up besides. Each of `options` that names no variable
+    gets `winkube_<role>_<name>`. `port` is the TCP port that others may reach, where there is a firewall rule for
+    it. `queries` are read besides.
     """
 
     summary: str
     title: str
     version: str
+    description: tuple[str, ...] = ()
+    example: Mapping[str, Any] = field(default_factory=dict)
     url: str = ""
     sums: str = ""
     no_url: str = ""
-    member: str = ""
+    members: tuple[str, ...] = ()
+    config: str = ""
+    leaves: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     arguments: Callable[[Layout, Values], tuple[str, ...]] = _no_arguments
     log_arguments: Callable[[str], tuple[str, ...]] = lambda _log: ()
@@ -73,14 +108,16 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Args(Managed):
-    """Arguments of such a module, checked. `archive` tells whether `source` is a release archive or the program alone;
-    `sources` may reach the port: nobody named is everybody, None leaves the firewall alone; `mark` is the id of the
+    """Arguments of such a module, checked. `archive` tells whether `source` is a release archive or only the program;
+    `config` is the text of its configuration;
+    `sources` may reach the port: an empty one is everyone, None leaves the firewall alone; `mark` is the id of the
     batch."""
 
     layout: Layout
     source: Source
     values: Values
     archive: bool = False
+    config: str = ""
     sources: tuple[Network, ...] | None = None
     mark: str = ""
 
@@ -99,12 +136,13 @@ class ProgramService:
         return next(iter(self.component.rules), "")
 
     def desired(self, args: Args) -> tuple[Resource, ...]:
-        """Folders, program, firewall rule, service. Refused for a version or options that do not do."""
+        """Folders, program, configuration, firewall rule, service. Refused for a version or options that do not do."""
         self.recipe.check(args.source.version or "", args.values)
         return (
             *self._folders(args.layout),
             *args.tools,
             self._programs(args.layout, args.source, archive=args.archive, mark=args.mark),
+            *self._config(args.layout, args.config, args.layout.backup(args.mark)),
             *self._firewall(args),
             self._service(args),
         )
@@ -114,6 +152,7 @@ class ProgramService:
         resources: tuple[Resource, ...] = (
             *self._folders(layout),
             self._programs(layout, Source("", None, ""), archive=True, mark=""),
+            *self._config(layout, "", ""),
             *((FirewallRule(self.rule, "TCP", 1, ()),) if self.rule else ()),
         )
         return (
@@ -127,10 +166,18 @@ class ProgramService:
         return guarded(windows_path.parent(self.daemon.program(layout)), layout.log_dir)
 
     def _programs(self, layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:
-        member = self.recipe.member if archive else ""
-        return Programs(
-            self.component.name, source, ((member, self.daemon.program(layout)),), layout.state_dir, mark[:8]
+        program = self.daemon.program(layout)
+        named = tuple(member.format(version=source.version.removeprefix("v")) for member in self.recipe.members)
+        if not archive and len(named) > 1:
+            raise Refused(f"{self.component.name}: source.url: its programs come in an archive; name that.")
+        beside = tuple(
+            (name, windows_path.join(windows_path.parent(program), name.rpartition("/")[2])) for name in named
         )
+        files = ((named[0], program), *beside[1:]) if archive and named else (("", program),)
+        return Programs(self.component.name, source, files, layout.state_dir, mark[:8])
+
+    def _config(self, layout: Layout, text: str, backup: str) -> tuple[TextFile, ...]:
+        return tuple(TextFile(path, text, backup) for path in _config_paths(self.daemon, self.recipe, layout))
 
     def _firewall(self, args: Args) -> tuple[FirewallRule, ...]:
         if self.recipe.port is None:
@@ -151,6 +198,7 @@ class ProgramService:
             arguments=self.recipe.arguments(args.layout, args.values),
             native_arguments=self.recipe.log_arguments(log),
             ready=(*self.recipe.ready(args.values, args.start_timeout_s), stays_up),
+            uses=_config_paths(self.daemon, self.recipe, args.layout),
             display_name=self.recipe.title,
         )
 
@@ -187,6 +235,9 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
     def reads(layout: Layout) -> tuple[Query, ...]:
         return made.reads(layout)
 
+    def wanted(given: Given) -> Resources:
+        return made.desired(_arguments(made, given))
+
     component = Component(
         name=name,
         role=role,
@@ -194,12 +245,66 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
         expected=lambda expected: role in expected.optional_components,
         interface=_interface(name, role, daemon, recipe),
         daemon=daemon,
+        settings=lambda layout: _config_paths(daemon, recipe, layout),
+        files=lambda layout: tuple(_beside(daemon, layout, name) for name in recipe.leaves),
         tools=lambda layout: (layout.nssm,),
         rules=(rule,) if rule else (),
         optional=True,
+        stages=(Stage(name, wanted),),
     )
     made = ProgramService(component, daemon, recipe)
     return made
+
+
+def _beside(daemon: Daemon, layout: Layout, name: str) -> str:
+    return windows_path.join(windows_path.parent(daemon.program(layout)), name)
+
+
+def _config_paths(daemon: Daemon, recipe: Recipe, layout: Layout) -> tuple[str, ...]:
+    return (_beside(daemon, layout, recipe.config.removesuffix(".j2")),) if recipe.config else ()
+
+
+def _config(made: ProgramService, given: Given) -> str:
+    """The text of its configuration; empty where it has none. Refused for what cannot be read as what it is."""
+    if not made.recipe.config:
+        return ""
+    template, role = str(given.options["config_template"]), made.component.role
+    folder = windows_path.parent(made.daemon.program(given.layout))
+    variables = {**given.options, "node": asdict(given.layout), "folder": folder}
+    text = given.asks.render(template, {role: variables}, role)
+    try:
+        json.loads(text) if made.recipe.config.endswith(".json.j2") else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        problem = " ".join(str(error).split())
+        raise Refused(
+            f"{given.name}: config_template: {template} yields a file that cannot be read: {problem}."
+        ) from None
+    return text
+
+
+def _arguments(made: ProgramService, given: Given) -> Args:
+    """Its arguments from the module's options. Refused without a source."""
+    url = given.options["source"]["url"]
+    if not url:
+        variable = f"winkube_{made.component.role}_url"
+        told = made.recipe.no_url or "Name an archive or the program"
+        raise Refused(f"{given.name}: no source. {told} in {variable}, with its checksum.")
+    return Args(
+        layout=given.layout,
+        source=source_of(given),
+        values=given.options,
+        archive=is_archive(given.name, url),
+        config=_config(made, given),
+        sources=inbound_networks(given) if made.recipe.port else None,
+        mark=given.mark,
+        **service_options(given, made.daemon),
+    )
+
+
+def _template(template: str, variable: Variable) -> Option:
+    name = template.removesuffix(".j2")
+    text = f"A Jinja2 template of C({name}), looked for in the role and then along the usual search path."
+    return Option("config_template", "path", text, default=template, variable=variable)
 
 
 def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interface:
@@ -255,22 +360,14 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
                 ),
             ),
             unverified_option(name),
-            *(replace(option, variable=own(option.name)) for option in recipe.options),
+            *(replace(option, variable=option.variable or own(option.name)) for option in recipe.options),
+            *((_template(recipe.config, own("config_template")),) if recipe.config else ()),
             *(_PORT if recipe.port else ()),
-            Option(
-                "service",
-                "dict",
-                "How the service is made and run.",
-                options=(
-                    Option(
-                        "manager",
-                        "str",
-                        "V(sc) for sc.exe and the program's own way to be a service, or V(nssm).",
-                        default=managers[0],
-                        choices=managers,
-                    ),
-                    *service_seconds("Seconds in which it has to work.", recipe.start_timeout_s, recipe.stop_timeout_s),
-                ),
+            service_option(
+                managers,
+                "V(sc) for sc.exe and the program's own way to be a service, or V(nssm).",
+                own_environment(),
+                *service_seconds("Seconds in which it has to work.", recipe.start_timeout_s, recipe.stop_timeout_s),
                 variable=own("service"),
             ),
         ),

@@ -6,19 +6,20 @@ What is read of a node follows from it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 
 from ..engine.reading import Query, file_query, merge_queries, system_query
 from . import layout, programs
-from .cni import cni
-from .containerd import containerd
+from .cni import component as cni
+from .containerd import component as containerd
 from .declaration import Component, Daemon
-from .flannel import flannel
-from .host import host
-from .join import join
-from .kube_proxy import kube_proxy
-from .kubelet import kubelet
+from .flannel import component as flannel
+from .host import component as host
+from .join import component as join
+from .kube_proxy import component as kube_proxy
+from .kubelet import component as kubelet
 from .layout import Layout
 from .program_service import ProgramService
 
@@ -26,7 +27,7 @@ PROGRAM_SERVICES: tuple[ProgramService, ...] = tuple(
     import_module(f"{programs.__name__}.{found.name}").DECLARATION
     for found in sorted(iter_modules(programs.__path__), key=lambda found: found.name)
 )
-"""Those that are a program and its service alone: every module in programs/."""
+"""Those that are only a program and its service: every module in programs/."""
 
 COMPONENTS: tuple[Component, ...] = (
     host.COMPONENT,
@@ -50,7 +51,7 @@ DAEMONS: dict[str, Daemon] = {each.name: each.daemon for each in COMPONENTS if e
 
 
 def start_order(*, of_cluster: bool = False) -> tuple[Daemon, ...]:
-    """The services in the order in which they are started; those alone that talk to the API server, if asked for."""
+    """The services in the order in which they are started; on request only those that talk to the API server."""
     return tuple(
         sorted((each for each in DAEMONS.values() if each.of_cluster or not of_cluster), key=lambda each: each.rank)
     )
@@ -66,16 +67,16 @@ def rules() -> tuple[str, ...]:
     return tuple(rule for each in COMPONENTS for rule in each.rules)
 
 
-# What is read of a node: everything that any component needs for its layout, in one remote call.
+# What is read of a node: everything that the components need for its layout, in one remote call.
 
 
-def read_plan(where: Layout) -> tuple[Query, ...]:
-    """All queries for a node with this layout, one per thing."""
+def read_plan(where: Layout, components: Iterable[Component] | None = None) -> tuple[Query, ...]:
+    """All queries of these components, or of all, for a node with this layout, one per thing."""
     return merge_queries(
         (
             system_query(),
             file_query(where.runner, sha256=True),
             file_query(where.changes, content_limit=CHANGES_LIMIT),
-            *(query for component in COMPONENTS for query in component.reads(where)),
+            *(query for component in components or COMPONENTS for query in component.reads(where)),
         )
     )

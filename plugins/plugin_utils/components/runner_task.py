@@ -8,16 +8,18 @@ from __future__ import annotations
 import base64
 
 from ..engine.batch import Op
+from ..engine.powershell import literal
 from ..engine.tools import SYSTEM32, run
 
 SCHTASKS = SYSTEM32 + r"\schtasks.exe"
 POWERSHELL = SYSTEM32 + r"\WindowsPowerShell\v1.0\powershell.exe"
+RUNNER = r"\runner.ps1"
 NO_TASK = 1
 """What schtasks ends with when there is no task of that name."""
 
 
 def create(path: str, file: str) -> Op:
-    """Make the task from the XML in `file`, or make it anew."""
+    """Make the task from the XML in `file`, or replace it."""
     return run(SCHTASKS, "/Create", "/TN", path, "/XML", file, "/F")
 
 
@@ -33,10 +35,10 @@ def xml(state_dir: str, about: str, *, since: str, every: str) -> bytes:
     Windows starts a missed task later (StartWhenAvailable) only if it is repeated for ever or has an end. Source:
     learn.microsoft.com, ITaskSettings::get_StartWhenAvailable.
     """
-    folder = state_dir.replace("'", "''")
     script = (
         "$ErrorActionPreference = 'Stop'; "
-        f"& ([ScriptBlock]::Create([IO.File]::ReadAllText('{folder}\\runner.ps1'))) -StateDir '{folder}'"
+        f"& ([ScriptBlock]::Create([IO.File]::ReadAllText({literal(state_dir + RUNNER)}))) "
+        f"-StateDir {literal(state_dir)}"
     )
     encoded = base64.b64encode(script.encode("utf-16-le")).decode()
     text = f"""<?xml version="1.0" encoding="UTF-16"?>

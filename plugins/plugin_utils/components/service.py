@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -16,7 +17,8 @@ from ..engine.resources.service import Service
 from ..engine.services.definition import Definition, Recovery
 from ..engine.services.native import Native
 from ..engine.services.nssm import Nssm
-from ..engine.tools import NOT_INSTALLED, sc
+from ..engine.tools import NOT_INSTALLED, WINDOWS_PATH, sc
+from ..facts import looked_up
 from .declaration import Daemon, ServiceKind
 from .layout import Layout
 from .log_runner import Rotation, wrapper
@@ -88,12 +90,13 @@ def service_of(
     log_file: str = "",
 ) -> Service:
     """The service of a component's daemon. `component` is its name in sentences and, unless `log_file` is given, of its
-    log; `uses` are files besides the program that it has to be restarted for. Refused for a manager that cannot run
+    log; `uses` are files besides the program whose change restarts it. Refused for a manager that cannot run
     the program."""
     kind, name, program = daemon.kind, daemon.service(layout), daemon.program(layout)
     manager = args.manager or kind.managers[0]
     wrapped = kind.wrapped and manager == "sc"
     runner = {"nssm": (layout.nssm,)}.get(manager, (layout.log_runner,) if wrapped else ())
+    _check_path(component, daemon, layout, manager, args.environment)
     return Service(
         name=name,
         definition=definition(
@@ -120,6 +123,37 @@ def service_of(
         stop_timeout_s=args.stop_timeout_s,
         rests=args.rests,
     )
+
+
+_REPLACED = {"%path%": ";".join(WINDOWS_PATH), "%systemroot%": r"C:\Windows", "%windir%": r"C:\Windows"}
+"""What nssm makes of these in a variable's value; the service control manager leaves them as they stand (unverified).
+Source: nssm env.cpp, set_environment_block."""
+
+
+def _path(declared: tuple[str, ...], manager: str, environment: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders of a service's Path: that in its environment takes the place of the machine's."""
+    for entry in environment:
+        name, _equals, value = entry.partition("=")
+        if name.casefold() == "path":
+            replaced = _REPLACED if manager == "nssm" else {}
+            words = (replaced.get(word.casefold(), word) for word in re.split("(%[^%;]+%)", value))
+            return tuple("".join(words).split(";"))
+    return declared
+
+
+def _check_path(component: str, daemon: Daemon, layout: Layout, manager: str, environment: tuple[str, ...]) -> None:
+    """Refused for a Path in which the program would not find what it starts by name."""
+    needs: dict[str, list[looked_up.Need]] = {}
+    path = _path(daemon.path(layout), manager, environment)
+    for need in looked_up.unmet(component, path, windows_path.parent(layout.kubelet_binary)):
+        needs.setdefault(need.folder, []).append(need)
+    if needs:
+        why = "; ".join(
+            f"it has no {folder}, where {component} looks {each[0].name} up ({', '.join(need.when for need in each)})"
+            for folder, each in needs.items()
+        )
+        written = "" if manager == "nssm" else ", written in full: %..% is not replaced there"
+        raise Refused(f"environment: Path of the service {daemon.service(layout)}: {why}. Add it to Path{written}.")
 
 
 def definition(args: ServiceArgs) -> Definition:
@@ -174,7 +208,7 @@ class Dependencies:
         return f"dependencies of the service {self.service.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """The service and those it shall depend on."""
+        """The service and those it must depend on."""
         return (services_query((self.service.name, *self.names)),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -182,7 +216,7 @@ class Dependencies:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Set the list if it differs. Refused for a name that is no service of the node."""
+        """Set the list if it differs. Refused for a name that is not a service of the node."""
         absent = [name for name in self.names if reading.service(name) is None]
         if absent:
             raise Refused(

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
+from ..engine.address import shown, shown_in
 from ..engine.resource import Refused
 from ..engine.resources.programs import Source
+from ..facts.pins import pinned
 
-_SHA256 = re.compile(r"^[0-9a-f]{64}$")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUM_LINE = re.compile(r"^([0-9a-fA-F]{64})(?:\s+\*?(\S+))?\s*$")
 
 ReadUrl = Callable[[str], str]
@@ -38,36 +41,57 @@ def source(
     `winkube_allow_unverified`.
 
     `checksum` is `sha256:<64 hex digits>`, the https address of a sum file, which the controller reads, or
-    a file SHA256SUMS on the controller.
+    a file SHA256SUMS on the controller. A file with a pin has that in place of none, and of a sum file on its own
+    server.
     """
     scheme = urlsplit(url).scheme.lower()
     if scheme not in {"http", "https", "file"}:
         raise Refused(
-            f"{component}: the source '{url}' has no scheme that can be fetched; use http, https or file:///C:/..."
+            f"{component}: the source '{shown(url)}' has no scheme that can be fetched; use http, https or file:///C:/..."
         )
+    if not checksum or _same_server(url, checksum):
+        checksum = f"sha256:{pin}" if (pin := pinned(url)) else checksum
     if not checksum:
         if component not in unverified:
             raise Refused(
-                f"{component}: the source {url} has no checksum. Give 'sha256:<64 hex digits>' or the https address "
-                "of the publisher's sum file; "
+                f"{component}: the source {shown(url)} has no checksum. Give 'sha256:<64 hex digits>' or the https "
+                "address of the publisher's sum file; "
                 f"to go without, say so by name: winkube_allow_unverified: [{component}]."
             )
         return Source(url, None, version, proxy)
     return Source(url, _sha256(component, url, checksum, read_url), version, proxy)
 
 
-def _sha256(component: str, url: str, checksum: str, read_url: ReadUrl) -> str:
+def trusts_server(url: str, checksum: str) -> bool:
+    """Whether the sum of a file comes from the server of the file, so that it vouches for itself."""
+    return _same_server(url, checksum) and pinned(url) is None
+
+
+def _same_server(url: str, checksum: str) -> bool:
+    said = as_meant(checksum)
+    return said.startswith("https://") and urlsplit(said).hostname == urlsplit(url).hostname
+
+
+def as_meant(checksum: str) -> str:
+    """Without the newline that YAML's blocks end with, the blanks that are copied along, and capitals in the digits."""
+    said = checksum.strip()
+    return "".join(said.split()).lower() if said[:6].lower() == "sha256" else said
+
+
+def _sha256(component: str, url: str, given: str, read_url: ReadUrl) -> str:
+    checksum = as_meant(given)
     if checksum.startswith("https://"):
-        return _from_sum_file(component, url, checksum, read_url)
+        return from_sum_file(component, url, checksum, read_url)
     if checksum.endswith(SUMS):
-        return _from_sum_file(component, url, checksum, _read_file)
+        return from_sum_file(component, url, checksum, _read_file)
     algorithm, colon, digest = checksum.partition(":")
-    if not colon or algorithm != "sha256" or not _SHA256.match(digest.lower()):
+    if not colon or algorithm != "sha256" or not _SHA256.fullmatch(digest):
+        said = checksum if algorithm == "sha256" else shown(checksum)
         raise Refused(
-            f"{component}: the checksum '{checksum}' is neither 'sha256:' and 64 hex digits nor an https address of "
-            "a sum file."
+            f"{component}: the checksum '{said}' is neither 'sha256:' and 64 hex digits nor an https "
+            "address of a sum file."
         )
-    return digest.lower()
+    return digest
 
 
 def _why(error: OSError) -> str:
@@ -76,15 +100,18 @@ def _why(error: OSError) -> str:
     return str(getattr(cause, "strerror", None) or cause)
 
 
-def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
+def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
+    """The sha256 that a sum file has of the file at `url`. Refused if it cannot be read, or does not list that file."""
     try:
         text = read_url(address)
     except OSError as error:
         raise Refused(
-            f"{component}: the controller could not read the sum file {address}: {_why(error)}. Give it a way there "
-            "(its own HTTPS_PROXY counts), or the file's checksum itself, 'sha256:...'."
+            f"{component}: the controller could not read the sum file {shown(address)}: "
+            f"{shown_in(_why(error), address)}. Give it a way there (its own HTTPS_PROXY counts), or "
+            "the file's checksum itself, 'sha256:...'."
         ) from error
-    name = url.rsplit("/", 1)[-1]
+    path_of_url = _without_query(url)
+    name = path_of_url.rsplit("/", 1)[-1]
     sums = [match.groups() for line in text.splitlines() if (match := _SUM_LINE.match(line.strip()))]
     if len(sums) == 1 and sums[0][1] is None:
         return str(sums[0][0]).lower()
@@ -92,29 +119,41 @@ def _from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) ->
     named = [(digest, path) for digest, path in listed if path.rsplit("/", 1)[-1] == name]
     # A list names a file by its path: the same name in another folder is another file, such as another release's. Only
     # a sum of this one file, which lies beside it (kubelet.exe.sha256), may tell the folder in which it was made.
-    beside = len(sums) == 1 and address.startswith(url)
-    found = {digest for digest, path in named if "/" in path and f"/{url}".endswith(f"/{path}")}
+    beside = len(sums) == 1 and _without_query(address).startswith(path_of_url)
+    found = {digest for digest, path in named if "/" in path and f"/{path_of_url}".endswith(f"/{path}")}
     found = found or {digest for digest, path in named if "/" not in path or beside}
     if len(found) == 1:
         return found.pop()
     if found:
         raise Refused(
-            f"{component}: the sum file {address} lists several files called {name}, and none of them as {url}; the "
-            "checksum is not guessed."
+            f"{component}: the sum file {shown(address)} lists several files called {shown(name)}, and none of "
+            f"them as {shown(url)}; the checksum is not guessed."
         )
     if named:
         raise Refused(
-            f"{component}: the sum file {address} has no line for {url}; the {name} that it lists is "
-            f"{' and '.join(path for _sum, path in named)}. Give this release's sum file, or the file's own checksum."
+            f"{component}: the sum file {shown(address)} has no line for {shown(url)}; the {shown(name)} that it "
+            f"lists is {' and '.join(path for _sum, path in named)}. Give this release's sum file, or "
+            "the file's own checksum."
         )
     raise Refused(
-        f"{component}: the sum file {address} holds no sha256 for {name}; its first line is "
+        f"{component}: the sum file {shown(address)} holds no sha256 for {shown(name)}; its first line is "
         f"'{text.strip().splitlines()[0][:80] if text.strip() else ''}'."
     )
 
 
+def _without_query(address: str) -> str:
+    """A signature, such as a store's ?sig=.., names no file."""
+    return re.split(r"[?#]", address, maxsplit=1)[0]
+
+
+def text_of(data: bytes) -> str:
+    """The text of a sum file, which Windows' own programs write with a byte order mark, or in UTF-16."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+
+
 def _read_file(path: str) -> str:
-    return Path(path).expanduser().read_text(encoding="utf-8", errors="replace")
+    return text_of(Path(path).expanduser().read_bytes())
 
 
 def is_archive(component: str, url: str) -> bool:
@@ -125,4 +164,6 @@ def is_archive(component: str, url: str) -> bool:
         return True
     if path.endswith(".exe"):
         return False
-    raise Refused(f"{component}: '{url}' is neither an archive (.tar.gz, .tgz, .zip) nor a program (.exe) by its name.")
+    raise Refused(
+        f"{component}: '{shown(url)}' is neither an archive (.tar.gz, .tgz, .zip) nor a program (.exe) by its name."
+    )

@@ -4,4 +4,6 @@
 """The container runtime as the controller sees it: a read-only CRI client, CPU readings from four sources, a verdict.
 
 Nothing of Ansible is imported here; grpc and protobuf are, only where a call is made.
+
+Private to the collection: playbooks use its modules.
 """

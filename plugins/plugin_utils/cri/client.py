@@ -50,7 +50,7 @@ class CriError(Exception):
 
 @cache
 def pool() -> Any:
-    """A protobuf DescriptorPool with CRI alone: a Kubernetes package that brings CRI's messages does not collide."""
+    """A protobuf DescriptorPool with only CRI: a Kubernetes package that brings CRI's messages does not collide."""
     from google.protobuf import descriptor_pb2, descriptor_pool
 
     made: Any = descriptor_pool.DescriptorPool()

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..cluster.client import Cluster, Object
+from ..cluster.answer import Object
+from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 
 

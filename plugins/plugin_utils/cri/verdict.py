@@ -60,7 +60,7 @@ def table(samples: Sequence[Sample]) -> dict[Subject, dict[str, Figures]]:
 def judge(found: Mapping[Subject, Mapping[str, Figures]], conditions: Conditions) -> list[Verdict]:
     """A verdict for each subject and each call that says something about it.
 
-    kubelet is compared with the call that it uses itself; the other call is judged alone.
+    kubelet is compared with the call that it uses itself; the other call is judged by itself.
     """
     verdicts: list[Verdict] = []
     for subject in found:
@@ -89,7 +89,7 @@ def _pod(subject: Subject) -> tuple[str, str]:
 
 
 def _busy(subject: Subject, all_figures: Sequence[Figures], conditions: Conditions) -> bool | None:
-    """None: nobody can tell."""
+    """None: no one can tell."""
     if {subject.pod, subject.container} & conditions.busy:
         return True
     least = conditions.busy_millicores * MILLICORE

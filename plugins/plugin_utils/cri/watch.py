@@ -38,7 +38,7 @@ def collect(
     each: Callable[[int, Sequence[Sample]], None] | None = None,
     gap: Callable[[int, Exception], None] | None = None,
 ) -> list[Sample]:
-    """`count` rounds, `interval_s` from the begin of one to the begin of the next, each asking everybody once.
+    """`count` rounds, `interval_s` from the begin of one to the begin of the next, each asking everyone once.
 
     None from one of them is no sample. A round that takes longer than the interval is followed at once by the next.
     `each` is told the number of a round, from 1, and its samples. Somebody who does not answer in the first round ends
@@ -207,7 +207,7 @@ def take(
     clock: Clock | None = None,
     each: Callable[[int, Sequence[Sample]], None] | None = None,
 ) -> Collected:
-    """Ask everybody. `second` is a connection of its own for the second caller, None for none; `each` is told a round's
+    """Ask everyone. `second` is a connection of its own for the second caller, None for none; `each` is told a round's
     samples, as far as they fit `wanted.names`, as soon as they are there. CriError if the runtime does not even answer
     ListContainerStats in the first round; a call that fails later is a gap and a note, and so are other calls that it
     does not have. VersionError if `wanted.containerd_version` is no version."""

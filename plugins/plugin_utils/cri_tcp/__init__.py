@@ -4,4 +4,6 @@
 """CRI over TCP: config.toml edited in place, the firewall's rule, the plan for a node, certificates, the proof.
 
 Nothing of Ansible is imported here. tomlkit and cryptography are, which the components do without.
+
+Private to the collection: playbooks use its modules.
 """

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Certificates for CRI over TCP, made on the controller for some days: the node's own and that of its one client.
 
-The authority's key signs these two and is never written: whoever holds none of the two keys gets no certificate.
+The authority's key signs these two and is never written: without one of the two keys there is no certificate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-except ImportError:  # ansible-core depends on it, but whoever only imports the file need not have it
+except ImportError:  # ansible-core depends on it, but a mere import of the file must not need it
     x509 = None  # type: ignore[assignment]
 
 NAMES = ("ca.crt", "server.crt", "server.key", "client.crt", "client.key")
@@ -100,7 +100,7 @@ def usable(folder: Path, addresses: Iterable[str], now: datetime.datetime) -> Ce
 
 
 def keep(folder: Path, certificates: Certificates) -> None:
-    """Write them on the controller, for its user alone. Refused if that cannot be done."""
+    """Write them on the controller, only for its user. Refused if that cannot be done."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in certificates.files.items():

@@ -33,7 +33,7 @@ _KEY_INDENT = re.compile(r"^[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where containerd shall listen: an IP address of the node and a port."""
+    """Where containerd listens: an IP address of the node and a port."""
 
     host: str
     port: int
@@ -298,7 +298,7 @@ def _passable(document: Document, places: list[Place], where: str) -> None:
 
 def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
     try:
-        import tomlkit.items  # the controller may do without this library as long as nobody wants this
+        import tomlkit.items  # the controller may do without this library as long as no one wants this
     except ImportError:
         raise Refused(MISSING_TOMLKIT) from None
     document = tomlkit.parse(text)

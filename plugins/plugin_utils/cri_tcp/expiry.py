@@ -9,7 +9,6 @@ config.toml is closed, if it is still the one that was written here; and contain
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
@@ -26,14 +25,13 @@ from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_quer
 from ..engine.resource import Change, Refused
 from ..engine.resources.firewall_rule import NETSH, NO_RULE
 from ..engine.resources.service import running_dependants
-from ..engine.tools import run, start_ops, stop_ops
+from ..engine.tools import run, start_ops, stop_ops, wait_pipe
 from ..facts import cri_tcp as facts
+from . import state_file
+from .edit import Address
 
 TASK = r"\winkube\expiry"
 ABOUT = "Closes CRI over TCP, which winkube.node opened for a limited time on this machine."
-
-LIMIT = 512 * 1024
-"""expiry.json holds the closed config.toml; up to so many bytes it is read."""
 
 REMEDY = "Run containerd_config_tcp with state: absent."
 
@@ -42,14 +40,19 @@ _LEAST_S, _MOST_S = 60, 30 * 86400
 
 
 def seconds(text: str) -> int:
-    """`90m`, `8h`, `2d` or a number of seconds; 0 for an empty text. Refused for others, and for less than a minute or
-    more than 30 days."""
-    if not text:
+    """`90m`, `8h`, `2d` or a number of seconds; 0 for `never`. Refused for others, and for less than a minute or more
+    than 30 days."""
+    if text.strip() == "never":
         return 0
+    if not text.strip():
+        raise Refused(
+            "expires_after is missing: give the time after which the node closes the port by itself, such as 8h, or "
+            "'never'."
+        )
     match = re.fullmatch(r"(\d{1,9})([smhd]?)", text.strip())
     found = int(match[1]) * _UNITS[match[2]] if match else 0
     if not _LEAST_S <= found <= _MOST_S:
-        raise Refused(f"expires_after '{text}' is no time from 1m to 30d; write it as 45m, 8h or 2d.")
+        raise Refused(f"expires_after '{text}' is no time from 1m to 30d; write it as 45m, 8h or 2d, or as 'never'.")
     return found
 
 
@@ -60,7 +63,7 @@ def task_file(layout: Layout) -> str:
 
 def _document(layout: Layout) -> Query:
     path = windows_path.join(layout.state_dir, "expiry.json")
-    return Query(f"{CONFIDENTIAL}expiry", "file", (("path", path), ("content_limit", LIMIT)))
+    return Query(f"{CONFIDENTIAL}expiry", "file", (("path", path), ("content_limit", state_file.LIMIT)))
 
 
 def _outcome(layout: Layout) -> Query:
@@ -83,7 +86,7 @@ def outcome_reads(layout: Layout) -> tuple[Query, ...]:
 
 def finding(layout: Layout, reading: Reading) -> str:
     """What is left to be done about a port whose time was over, a sentence; empty if nothing is."""
-    outcome = _json(reading, _outcome(layout))
+    outcome = state_file.document(reading, _outcome(layout))
     if outcome is None or not (outcome.get("error") or not outcome.get("same") or _still_open(layout, reading)):
         return ""
     at = f"The time of CRI over TCP was over at {outcome.get('at')}, and its firewall rule is disabled"
@@ -102,7 +105,7 @@ def finding(layout: Layout, reading: Reading) -> str:
 
 def _still_open(layout: Layout, reading: Reading) -> bool:
     """Whether containerd runs since before the time was over."""
-    outcome = _json(reading, _outcome(layout)) or {}
+    outcome = state_file.document(reading, _outcome(layout)) or {}
     listed = reading.parts.get(_processes(layout).key)
     name = windows_path.name(layout.containerd_binary).casefold()
     over = _time(outcome.get("at"))
@@ -115,15 +118,20 @@ def _still_open(layout: Layout, reading: Reading) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The service that has the port open, for the case that it may be restarted when the time is over."""
+    """The service that has `address` open, for the case that it may be restarted when the time is over."""
 
     service: str
     program: str
+    pipe: str
+    address: Address
     start_timeout_s: int
     stop_timeout_s: int
 
     def ops(self, reading: Reading) -> tuple[Op, ...]:
-        """Stop what runs and depends on it, then itself; start them again."""
+        """Stop what runs and depends on it, then itself; start them again. Then nothing may listen any more: a file
+        that config.toml imports can name the same address. containerd opens pipe and port right after each other.
+        Source: containerd cmd/containerd/command/main.go (1.7: TCP, then GRPC), cmd/containerd/server/server.go, Start
+        (2.3)."""
         names = (*running_dependants(self.service, reading), self.service)
         stop = (
             op
@@ -131,7 +139,8 @@ class Restart:
             for op in stop_ops(name, self.program if name == self.service else "", self.stop_timeout_s)
         )
         start = (op for name in reversed(names) for op in start_ops(name, self.start_timeout_s))
-        return (*stop, *start)
+        closed = {"for": "tcp_closed", "host": self.address.near, "port": self.address.port, "timeout_s": 5}
+        return (*stop, *start, wait_pipe(self.pipe, self.start_timeout_s), Op("wait", closed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +171,7 @@ class Expiry:
 
     def change(self, reading: Reading) -> Change | None:
         """Plan the end, or take a planned one away; forget one that is over, and do what it left to be done."""
-        planned = _json(reading, _document(self.layout))
+        planned = state_file.document(reading, _document(self.layout))
         task = bool((reading.parts.get(_task().key) or {}).get("exists")) if self.after_s else planned is not None
         outcome = bool(reading.parts[_outcome(self.layout).key].get("exists"))
         remedied = finding(self.layout, reading) != "" and _still_open(self.layout, reading)
@@ -236,29 +245,20 @@ class Expiry:
         again = (create,) if planned and task else ()
         return (
             Op("mkdir", {"path": self.backup}).undone_by(*again),
-            self._write("expiry.json", json.dumps(wanted, indent=1).encode(), planned),
-            self._write("expiry.xml", xml, planned),
+            state_file.write(
+                self._path("expiry.json"), json.dumps(wanted, indent=1).encode(), self.backup, there=planned
+            ),
+            state_file.write(self._path("expiry.xml"), xml, self.backup, there=planned),
             create.undone_by(_delete()),
         )
 
     def _without(self, planned: bool, task: bool) -> tuple[Op, ...]:
         create = runner_task.create(TASK, self._path("expiry.xml"))
-        ops = [_delete().undone_by(*([create] if planned and task else []))]
-        if planned:
-            backup = windows_path.join(self.backup, "expiry.json")
-            kept = Op("move", {"from": self._path("expiry.json"), "to": backup})
-            ops.append(kept.undone_by(Op("move", {"from": backup, "to": self._path("expiry.json")})))
-            xml = windows_path.join(self.backup, "expiry.xml")
-            kept = Op("move", {"from": self._path("expiry.xml"), "to": xml})
-            ops.insert(0, Op("mkdir", {"path": self.backup}))
-            ops.append(kept.undone_by(Op("move", {"from": xml, "to": self._path("expiry.xml")})))
-        return tuple(ops)
-
-    def _write(self, name: str, data: bytes, planned: bool) -> Op:
-        path, backup = self._path(name), windows_path.join(self.backup, name)
-        args = {"path": path, "content": as_base64(data)} | ({"backup": backup} if planned else {})
-        undo = Op("restore", {"path": path, "backup": backup}) if planned else Op("remove", {"path": path})
-        return Op("write", args, secrets=("content",)).undone_by(undo)
+        delete = _delete().undone_by(*([create] if planned and task else []))
+        if not planned:
+            return (delete,)
+        aside = (state_file.put_aside(self._path(name), self.backup) for name in ("expiry.json", "expiry.xml"))
+        return (Op("mkdir", {"path": self.backup}), delete, *aside)
 
     def _path(self, name: str) -> str:
         return windows_path.join(self.layout.state_dir, name)
@@ -278,15 +278,6 @@ def _same(planned: Mapping[str, Any] | None, wanted: Mapping[str, Any], now: dat
         return False
     at = _time(planned.get("at"))
     return at is not None and at > now
-
-
-def _json(reading: Reading, query: Query) -> dict[str, Any] | None:
-    found = reading.parts.get(query.key) or {}
-    try:
-        parsed = json.loads(base64.b64decode(found.get("content") or ""))
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, dict) else None
 
 
 def _now(reading: Reading) -> datetime:

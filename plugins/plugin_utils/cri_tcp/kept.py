@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The config.toml from before the port was opened, kept on the node: closing gives it back, byte for byte, where nobody
+"""The config.toml from before the port was opened, kept on the node: closing gives it back, byte for byte, where no one
 has changed the file since."""
 
 from __future__ import annotations
@@ -14,26 +14,24 @@ from typing import Any
 
 from ..components.layout import Layout
 from ..engine import windows_path
-from ..engine.batch import Op, as_base64
+from ..engine.batch import Op
 from ..engine.reading import CONFIDENTIAL, Query, Reading
 from ..engine.resource import Change
+from . import state_file
 from .edit import Listener, edited
-
-LIMIT = 512 * 1024
-
 
 NAME = "cri-tcp-before.json"
 
 
 def query(layout: Layout) -> Query:
-    """config.toml may hold what nobody else is to see, such as a registry's password: it gets into no fact."""
+    """config.toml may hold what no one else is to see, such as a registry's password: it gets into no fact."""
     path = windows_path.join(layout.state_dir, NAME)
-    return Query(f"{CONFIDENTIAL}cri-tcp-before", "file", (("path", path), ("content_limit", LIMIT)))
+    return Query(f"{CONFIDENTIAL}cri-tcp-before", "file", (("path", path), ("content_limit", state_file.LIMIT)))
 
 
 def before(layout: Layout, reading: Reading) -> str | None:
     """The text from before the port was opened; None if there is none, or the file has been changed since."""
-    found = _document(layout, reading)
+    found = state_file.document(reading, query(layout))
     present = reading.file(layout.containerd_config).get("sha256")
     if found is None or not present or found.get("opened") != present:
         return None
@@ -71,7 +69,7 @@ class Kept:
 
     def change(self, reading: Reading) -> Change | None:
         """Keep the present file, or the one that is kept, or forget it."""
-        there = _document(self.layout, reading)
+        there = state_file.document(reading, query(self.layout))
         wanted = self._wanted(reading)
         if wanted == there:
             return None
@@ -79,15 +77,9 @@ class Kept:
         if wanted is None:
             removed = {asked.key: {"exists": False, "kind": None}}
             return Change(text="", finish=(Op("remove", {"path": path}),), predicted=removed, state=(asked,))
-        backup = windows_path.join(self.backup, NAME)
         data = json.dumps(wanted).encode()
-        args: dict[str, Any] = {"path": path, "content": as_base64(data)}
-        undo = Op("remove", {"path": path})
-        if there is not None:
-            args["backup"] = backup
-            undo = Op("restore", {"path": path, "backup": backup})
-        write = Op("write", args, secrets=("content",)).undone_by(undo)
-        left = {"exists": True, "kind": "file", "size": len(data), "content": args["content"]}
+        write = state_file.write(path, data, self.backup, there=there is not None)
+        left = {"exists": True, "kind": "file", "size": len(data), "content": write.args["content"]}
         return Change(
             text="",
             prepare=(Op("mkdir", {"path": self.backup}), write),
@@ -100,7 +92,7 @@ class Kept:
             return None
         config = reading.file(self.layout.containerd_config)
         present = reading.text(self.layout.containerd_config)
-        there = _document(self.layout, reading)
+        there = state_file.document(reading, query(self.layout))
         valid = there is not None and there.get("opened") == config.get("sha256")
         if present == self.opened:
             return there if valid else None
@@ -111,15 +103,6 @@ class Kept:
             return None
         opened = hashlib.sha256(self.opened.encode()).hexdigest()
         return {"schema": 1, "opened": opened, "before": content}
-
-
-def _document(layout: Layout, reading: Reading) -> dict[str, Any] | None:
-    found = reading.parts.get(query(layout).key) or {}
-    try:
-        parsed = json.loads(base64.b64decode(found.get("content") or ""))
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, dict) else None
 
 
 def closed(text: str, listener: Listener | None, layout: Layout, reading: Reading, made: tuple[str, ...]) -> str:

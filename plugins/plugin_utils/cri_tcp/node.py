@@ -68,7 +68,7 @@ def drop_ins(layout: Layout) -> str:
 
 
 def certificate_folder(layout: Layout) -> str:
-    """Where the certificates lie that are made here; the folder above it is for administrators alone."""
+    """Where the certificates lie that are made here; the folder above it is only for administrators."""
     return windows_path.join(layout.state_dir, "cri-tcp")
 
 
@@ -164,7 +164,7 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """That the certificates are there which a config.toml names, and which nobody brings: without them containerd would
+    """That the certificates are there which a config.toml names, and which no one brings: without them containerd would
     not start again, whatever is put back."""
 
     config: str
@@ -275,8 +275,8 @@ def asks_for_certificates(args: CriTcpArgs) -> bool:
 
 
 def firewall_off(args: CriTcpArgs, reading: Reading) -> tuple[list[str], str]:
-    """The profiles in which the firewall lets everything in, and why, for a sentence. Nobody asks for a port that is
-    reached from the node alone."""
+    """The profiles in which the firewall lets everything in, and why, for a sentence. No one asks for a port that is
+    reached only from the node."""
     if not args.networks:
         return [], ""
     by_policy, off = [], []
@@ -310,8 +310,17 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
             "bytes)."
         )
     text = kept.closed(present, args.listener, args.layout, reading, _made(args.layout))
+    if args.listener is None and (gone := _gone(text, reading)):
+        text = edited(text, None, path, gone)
     same = equal_text if args.listener is None and text != present else equal
     return TextFile(path, text, backup=args.layout.backup(args.mark), equal=same)
+
+
+def _gone(text: str, reading: Reading) -> tuple[str, ...]:
+    """The certificates that it names and that are known not to be on the node: a closed file needs none, and
+    containerd would not start with it."""
+    files = certificate_files(text.removeprefix("\ufeff")).values()
+    return tuple(each for each in files if reading.parts.get(file_key(each), {"kind": "file"}).get("kind") != "file")
 
 
 def _made(layout: Layout) -> tuple[str, ...]:
@@ -328,7 +337,14 @@ def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], readin
     opened = (reading.text(config.path) or "") if stays else config.text
     restart = None
     if args.expires_restart:
-        restart = Restart(str(found["name"]), layout.containerd_binary, args.start_timeout_s, args.stop_timeout_s)
+        restart = Restart(
+            str(found["name"]),
+            layout.containerd_binary,
+            layout.containerd_pipe,
+            args.listener.address,
+            args.start_timeout_s,
+            args.stop_timeout_s,
+        )
     closed = _closed(opened, config, args, reading)
     return Expiry(layout, layout.backup(args.mark), args.expires_s, opened, closed, restart)
 
@@ -343,7 +359,7 @@ def _closed(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
-    """Folder and files, for administrators alone."""
+    """Folder and files, only for administrators."""
     if args.certificates is None:
         return ()
     folder = certificate_folder(args.layout)

@@ -10,13 +10,14 @@ CRI.
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ..components.containerd.containerd_toml import same_value
@@ -31,18 +32,20 @@ from ..engine.resources.text_file import READ_LIMIT, TextFile
 from ..engine.tools import ANY_EXIT, run
 from ..facts import cri_tcp as facts
 from .edit import Effective, effective, imports, not_effective
+from .expiry import Expiry
 from .node import ADMINS_ONLY_FILE, NAME, CriTcpArgs
 
-CANDIDATE = ".winkube-candidate"
+CANDIDATE, CLOSED = ".winkube-candidate", ".winkube-closed"
 _WITHOUT = frozenset({("imports",), ("version",), *(place for one in (facts.GRPC, facts.PLUGIN) for place in one.all)})
 """Of an effective configuration: what may differ. `imports` has the name of the file itself."""
 SHOWN = 5
 
 
 def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-    """Containerd itself reads the present config.toml, and the new one under another name, before anything is stopped.
-    The name is in the same folder, so that what it imports is the same. None if nothing changes and nothing else is
-    imported, which alone would say more than the file."""
+    """Containerd itself reads the present config.toml, and the new one under another name, before anything is stopped;
+    and, where the port is opened for a limited time, the one that closes it then. These names are in the same folder,
+    so that what they import is the same. None if nothing changes and nothing else is imported, since only an import
+    would say more than the file."""
     file = config_of(resources)
     changes = file.change(reading) is not None
     layout = args.layout
@@ -53,12 +56,17 @@ def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Readin
             f"{layout.containerd_binary} is not there, so that nobody can say what the new config.toml would do; "
             "winkube_containerd_binary (node.containerd_binary) names the program that the service runs."
         )
-    candidate = f"{layout.containerd_config}{CANDIDATE}"
-    away = Op("remove", {"path": candidate})
-    write = Op("write", {"path": candidate, "content": as_base64(file.text.encode()), "sddl": ADMINS_ONLY_FILE})
-    present = _dump(layout.containerd_binary, layout.containerd_config, ok_exit=ANY_EXIT)
-    ops = (present, write.undone_by(away), _dump(layout.containerd_binary, candidate), away) if changes else (present,)
-    return Batch(NAME, ops, pre=(Expectation(system_query(), (("machine", reading.machine),)),))
+    end = next((each for each in resources if isinstance(each, Expiry) and each.after_s), None)
+    tried = ({CANDIDATE: file.text} if changes else {}) | ({CLOSED: end.closed} if end else {})
+    ops = [_dump(layout.containerd_binary, layout.containerd_config, ok_exit=ANY_EXIT)]
+    for ending, text in tried.items():
+        path = f"{layout.containerd_config}{ending}"
+        away = Op("remove", {"path": path})
+        write = Op("write", {"path": path, "content": as_base64(text.encode()), "sddl": ADMINS_ONLY_FILE})
+        # Only the new file has to be read without an error: the other one counts when the time is over.
+        strict = ANY_EXIT if ending == CLOSED else (0,)
+        ops += (write.undone_by(away), _dump(layout.containerd_binary, path, ok_exit=strict), away)
+    return Batch(NAME, tuple(ops), pre=(Expectation(system_query(), (("machine", reading.machine),)),))
 
 
 def _dump(program: str, config: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
@@ -78,18 +86,23 @@ def is_rehearsal(batch: Batch) -> bool:
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
     """What containerd made of the file that will be there: its configuration, what of it is not as wanted (a clause,
-    empty if all is), and what else differs from the present one."""
+    empty if all is), and what else differs from the present one. `afterwards` is the address at which it would listen
+    still with the file that closes the port when the time is over."""
 
     found: Effective
     fault: str = ""
     others: tuple[str, ...] = ()
+    afterwards: str = ""
 
 
-def judge_rehearsal(args: CriTcpArgs, answer: Mapping[str, Any], text: str) -> Rehearsed:
+def judge_rehearsal(args: CriTcpArgs, batch: Batch, answer: Mapping[str, Any], text: str) -> Rehearsed:
     """Refused if containerd reads the new file `text` otherwise than wanted where the port is to be opened. To close it
-    the file is put in place in any case, and the rest is to be said. `answer` is the node's to `rehearsal`."""
-    outputs = [str(item.get("stdout") or "") for item in answer.get("results") or () if "stdout" in item]
+    the file is put in place in any case, and the rest is to be said. `answer` is the node's to `batch`, a
+    `rehearsal`."""
     where = args.layout.containerd_config
+    dumps = _dumps(batch, answer)
+    afterwards = dumps.pop(f"{where}{CLOSED}", "")
+    outputs = list(dumps.values())
     try:
         found = effective(outputs[-1] if outputs else "")
     except ValueError as error:
@@ -113,7 +126,16 @@ def judge_rehearsal(args: CriTcpArgs, answer: Mapping[str, Any], text: str) -> R
             "Nothing was changed. A file without a version, for one, is read otherwise as soon as it has one: put "
             "these settings right, or take them out, then run again."
         )
-    return Rehearsed(found)
+    address = ""
+    with suppress(ValueError):
+        address = effective(afterwards).address
+    return Rehearsed(found, afterwards=address)
+
+
+def _dumps(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
+    """What containerd printed, by the file that it read."""
+    printed = [str(item.get("stdout") or "") for item in answer.get("results") or () if "stdout" in item]
+    return dict(zip((str(op.args["args"][1]) for op in batch.ops if op.op == "run"), printed, strict=False))
 
 
 def differences(before: str, after: str) -> Iterator[str]:
@@ -174,6 +196,23 @@ def opened_by(files: Sequence[Query], reading: Reading) -> list[str]:
     return found
 
 
+def open_elsewhere(files: Sequence[str], afterwards: str = "") -> str:
+    """What to say before the port is closed, by someone or when its time is over; empty if nothing keeps it open.
+    `afterwards` is the address that containerd itself gave with the closed file."""
+    if not files and afterwards:
+        return (
+            f"closing config.toml leaves the port open: containerd would listen on {afterwards} all the same. Look "
+            "into what config.toml imports."
+        )
+    if not files:
+        return ""
+    one = len(files) == 1
+    return (
+        f"{' and '.join(files)}, which config.toml imports, {'opens' if one else 'open'} CRI over TCP as well: closing "
+        "config.toml leaves the port open. Take the address out there."
+    )
+
+
 def still_open(layout: Layout, found: Effective, fault: str, files: Sequence[str]) -> str:
     """What to say after `state: absent` where containerd goes on listening."""
     where = " and ".join(files) or "a file that it imports"
@@ -193,7 +232,19 @@ def _may_import(text: str, layout: Layout, reading: Reading) -> bool:
 
 
 def _matches(entry: str, pattern: str) -> bool:
-    return fnmatch(entry.casefold(), windows_path.name(pattern).casefold())
+    name = windows_path.name(pattern)
+    if "*" not in pattern:  # containerd takes such a one as it is. Source: cmd/containerd/server/config, resolveImports
+        return entry.casefold() == name.casefold()
+    return fnmatchcase(entry, _CLASS.sub(_as_fnmatch, name))  # Go's Glob minds case on Windows, too
+
+
+_CLASS = re.compile(r"\[([!^]?)([^]]*)\]")
+
+
+def _as_fnmatch(found: re.Match[str]) -> str:
+    """Go's classes of characters: `^` negates, `!` stands for itself. Source: path/filepath match.go."""
+    sign, members = found[1], found[2]
+    return f"[!{members}]" if sign == "^" else f"[{members}{sign}]"
 
 
 def _patterns(text: str, layout: Layout) -> list[str]:
@@ -214,7 +265,7 @@ Command = Callable[[Sequence[str]], Sequence[str | bytes]]
 
 
 class ProofError(Exception):
-    """The port is open, and CRI does not answer there, or not where somebody has to know. A sentence."""
+    """The port is open, and CRI does not answer there, or not where someone has to know. A sentence."""
 
 
 class UnreachableError(Exception):
@@ -247,7 +298,7 @@ def proof(address: str, tls: ClientTls | None, *, required: bool, ask: Ask = ask
 
 
 def unproven(why: str, *, required: bool) -> dict[str, Any]:
-    """The result where nobody answered. ProofError if somebody had to."""
+    """The result where no one answered. ProofError if someone had to."""
     if required:
         raise ProofError(f"The port is open on the node, but that CRI answers there could not be proven: {why}.")
     return not_asked(why)

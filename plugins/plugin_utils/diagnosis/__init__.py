@@ -12,6 +12,8 @@
 - `report.causes` are the roots, each with its consequences; `report.findings` all; `report.lines(host)` for a terminal.
 - Without a node: `Reading(parts={"hns": {"available": True, "networks": "<JSON>", ..}})` and `Expectations(layout)`.
 - A remedy is data: what carries it out (`Action`), on what, and what it cuts off. `Action.ADVICE` is for a person.
+
+Private to the collection: playbooks use its modules.
 """
 
 from __future__ import annotations

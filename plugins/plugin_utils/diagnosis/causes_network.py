@@ -292,6 +292,103 @@ CHECKS: tuple[Check, ...] = (
         "Mend what the line says; then start flanneld again.",
     ),
     said(
+        "hns.compartments",
+        "Windows makes no network compartment for a container",
+        "Each container has a compartment; those of containers that did not end are left until Windows has no more "
+        "resources for one.",
+        "Get-NetCompartment counts them; end containers that hang (hcsdiag list), else drain the node and restart the "
+        "machine; install the newest cumulative update.",
+    ),
+    said(
+        "hns.broken-state",
+        "HNS fails without a reason",
+        "Its own state is damaged: a network, a switch or an endpoint that was half removed, or an adapter that went "
+        "away (Unspecified error, 0x80004005).",
+        "Restart the service hns with the node drained, then what makes the network; if it stays: remove the network "
+        "(Remove-HnsNetwork), or move HNS.data away and restart the machine.",
+    ),
+    said(
+        "cni.plugin-crashed",
+        "A CNI plugin gave no answer",
+        "It ended without a word, crashed, or printed what is no JSON: a plugin of another architecture or release, a "
+        "missing DLL, an antivirus.",
+        "Run it by hand with CNI_COMMAND=VERSION; look into the Application event log and the plugin's own log.",
+    ),
+    said(
+        "cni.file-missing",
+        "A file that a CNI plugin needs is not there",
+        "The part of the network that runs on the node (its DaemonSet or service) has not written it yet, or was given"
+        " another folder.",
+        "See that the network's own pod or service runs on this node; compare its folders with containerd's and the "
+        "plugin's.",
+    ),
+    said(
+        "cni.plugin-denied",
+        "A CNI plugin's kubeconfig is not accepted",
+        "Its token has run out or was made for a cluster that is gone: the network's node program renews it, and does "
+        "not run.",
+        "Restart the network's node pod (calico-node, cilium, ovn), which writes the kubeconfig again; look at its "
+        "log.",
+    ),
+    said(
+        "cni.calico-not-ready",
+        "calico-node has not set the node up",
+        "The plugin looks for nodename, which calico-node writes when it has started: it does not run, waits for its "
+        "datastore, or has another CALICO_NODENAME_FILE.",
+        "kubectl -n calico-system logs of this node's calico-node-windows pod (or the service CalicoNode); mend the "
+        "first error there.",
+    ),
+    said(
+        "cni.calico-datastore",
+        "Calico does not reach or may not use its datastore",
+        "CALICO_DATASTORE_TYPE, KUBERNETES_SERVICE_HOST or the etcd settings are wrong, its CRDs are missing, or its "
+        "token has no role.",
+        "Compare config.ps1 or the ConfigMap with a Linux node's; kubectl get crd | findstr projectcalico; restart "
+        "calico-node.",
+    ),
+    said(
+        "cni.calico-addresses",
+        "Calico hands out no address",
+        "No pool selects this node, its blocks are full or bound to other nodes, or strictAffinity is off.",
+        "calicoctl ipam show --show-blocks; calicoctl ipam check; set strictAffinity; look at the pools' nodeSelector "
+        "and blockSize.",
+    ),
+    said(
+        "cni.calico-node-address",
+        "Calico finds no address of the node",
+        "Its autodetection sees no adapter that fits (IP_AUTODETECTION_METHOD), or the adapter has become a vEthernet.",
+        "Set IP or IP_AUTODETECTION_METHOD (interface=vEthernet.*, or can-reach=ADDRESS) for calico-node and restart "
+        "it.",
+    ),
+    said(
+        "cni.antrea-controller",
+        "antrea-agent does not reach antrea-controller",
+        "The controller's Service is not reached before rules of Services are there, or its CA has changed.",
+        "Set serviceAddress or ANTREA_SERVICE_HOST to an address that the node reaches; look at the controller's pod; "
+        "restart antrea-agent.",
+    ),
+    said(
+        "cni.antrea-ovs",
+        "Antrea does not reach Open vSwitch",
+        "ovsdb-server or ovs-vswitchd does not run, its driver is not signed or installed, or the bridge is missing.",
+        "Get-Service ovsdb-server, ovs-vswitchd; Get-VMSwitchExtension shows whether OVS is enabled; run Antrea's "
+        "Install-OVS.ps1 again.",
+    ),
+    said(
+        "cni.eks-adapter",
+        "The adapter of an ENI is not found",
+        "vpc-bridge looks for the ENI by its MAC address: it is not attached, or Windows has not brought it up.",
+        "Get-NetAdapter on the node; compare with the instance's ENIs; restart the machine if one is missing.",
+    ),
+    said(
+        "cni.azure-ipam",
+        "azure-cns has no address for the pod",
+        "Its pool has not grown yet: the subnet is full, the NodeNetworkConfig does not come, or Azure's host agent "
+        "does not answer.",
+        "kubectl get nodenetworkconfig -n kube-system NODE -o yaml; look at azure-cns' log and at the subnet's free "
+        "addresses.",
+    ),
+    said(
         "cni.plugin-failed",
         "A CNI plugin failed",
         "The plugin's own reason stands at the end of the line; without one it crashed, or printed something else than "

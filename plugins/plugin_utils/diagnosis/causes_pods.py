@@ -33,7 +33,8 @@ CHECKS: tuple[Check, ...] = (
     said(
         "container.exited",
         "A container ended while it started",
-        "Its image or Windows is damaged, an antivirus holds its files, memory is short, or the host's "
+        "Its image or Windows is damaged, an antivirus holds its files, memory is short, a volume lies "
+        "over a folder that has files, or the host's "
         "update needs a restart.",
         "Restart a machine that waits for it; exclude containerd's root from scans; try another image to "
         "tell which it is.",
@@ -89,6 +90,21 @@ CHECKS: tuple[Check, ...] = (
         "A registry cannot be reached",
         "DNS, firewall, proxy or its certificate.",
         "Try it on the node (curl.exe -v https://<registry>/v2/); set winkube_http_proxy or a mirror.",
+    ),
+    said(
+        "image.registry-certificate",
+        "A registry's certificate is not trusted",
+        "It is of a CA that Windows does not know (a registry of your own, a proxy that opens TLS), has run out, or is "
+        "for another name.",
+        "Add the CA to the machine's root certificates or to the registry's hosts.toml (ca); compare the name and the "
+        "clock.",
+    ),
+    said(
+        "image.missing",
+        "The registry has no such image",
+        "Name or tag are wrong, or the mirror has not copied it.",
+        "crictl pull <image> on the node; look for the tag in the registry.",
+        severity=WARNING,
     ),
     said(
         "image.registry-denied",
@@ -164,6 +180,16 @@ CHECKS: tuple[Check, ...] = (
         severity=WARNING,
     ),
     said(
+        "container.gmsa-domain",
+        "The domain of a gMSA is not reached",
+        "No domain controller answers the node or the container, the node has lost its trust, or the credential spec "
+        "names another domain.",
+        "nltest /sc_verify:DOMAIN and Test-ADServiceAccount on the node; look at the node's DNS and at the ports of "
+        "the "
+        "domain controllers.",
+        severity=WARNING,
+    ),
+    said(
         "container.dll-missing",
         "A program in an image lacks a DLL",
         "Exit status 0xC0000135: it needs a library that its base image does not have (Visual C++, or all that "
@@ -174,7 +200,8 @@ CHECKS: tuple[Check, ...] = (
     said(
         "container.pipe-mount",
         "containerd cannot mount a named pipe",
-        "It was given a pipe as hostPath; releases before 1.4.1 open it like a file.",
+        "It was given a pipe as hostPath; releases before 1.4.1 open it like a file; or it is mounted readOnly, which "
+        "a pipe cannot be.",
         "Install a newer containerd; look whether who serves the pipe runs.",
     ),
     said(
@@ -198,6 +225,164 @@ CHECKS: tuple[Check, ...] = (
         "is not served.",
         "Use the manifests for host process containers, or this collection's services, in place of wins.",
         severity=WARNING,
+    ),
+    said(
+        "image.damaged",
+        "What was pulled is not what the manifest says",
+        "A layer came shortened or changed: a proxy or a mirror that cuts downloads, a broken push, a disk that is "
+        "full, or content that containerd lost.",
+        "Remove the image and its content (crictl rmi IMAGE), pull again without the proxy or mirror; push the image "
+        "again if its digest stays wrong.",
+    ),
+    said(
+        "image.registry-error",
+        "A registry answers with an error of its own",
+        "It is overloaded, is being maintained, or has lost the image's content (5xx, unknown blob).",
+        "Pull later, or from another mirror; look at the registry's status and log.",
+        severity=WARNING,
+    ),
+    said(
+        "image.registry-http",
+        "A registry speaks HTTP, and containerd wants HTTPS",
+        "A registry without TLS is allowed in its hosts.toml only.",
+        'Write server = "http://REGISTRY" into hosts.toml below the certs.d of containerd, or give it a certificate.',
+        severity=WARNING,
+    ),
+    said(
+        "image.name",
+        "The name of an image is not valid",
+        "It has upper case, a blank, a template that was not filled in, or no form NAME[:TAG][@DIGEST].",
+        "Correct the image in the workload: kubectl describe pod shows it as kubelet got it.",
+        severity=WARNING,
+    ),
+    said(
+        "image.form",
+        "An image is of a form that containerd does not take",
+        "Its manifest is of schema 1, of an artifact that is no image, or compressed or encrypted in a way that this "
+        "release does not know.",
+        "Build and push it with a current tool, or take a newer containerd.",
+    ),
+    said(
+        "image.credentials",
+        "A credential provider does not give credentials",
+        "kubelet starts a program for this registry, which is missing, fails, or has no identity of the cloud.",
+        "Run the program of imageCredentialProviderBinDir by hand on the node; compare its name with the "
+        "CredentialProviderConfig.",
+    ),
+    said(
+        "container.in-use",
+        "A file or layer of a container is held by another program",
+        "An antivirus, a backup or a container that has not ended holds it: HCS says that the resource is in use.",
+        "Exclude containerd's root from scans (docs/endpoint-protection.md); look for containers that do not end "
+        "(hcsdiag list), end them; restart the machine if that does not help.",
+    ),
+    said(
+        "container.id-exists",
+        "A container of this id is left from before",
+        "HCS or the shim still has it, since its end was not seen: containerd or the machine went down meanwhile.",
+        "hcsdiag list shows it; hcsdiag kill ID ends it; then delete the pod.",
+    ),
+    said(
+        "container.parameter",
+        "HCS does not take the description of the container",
+        "The image is newer than the host or its Hyper-V, a mount or a device has a form that this build does not "
+        "know, or the runtime is too old for the host.",
+        "Compare the image's build with the host's; start it without mounts, devices and limits to find which it is; "
+        "install the newest cumulative update.",
+    ),
+    said(
+        "container.crashed",
+        "A program in a container crashed",
+        "Its exit status is one of Windows' exceptions (access violation, stack, heap, illegal instruction): a fault "
+        "of the program, of its base image, or of an antivirus inside of its process.",
+        "Look at the container's own log; run the image with another command; take the newest base image of the host's"
+        " build; exclude containerd's root from scans.",
+        severity=WARNING,
+    ),
+    said(
+        "container.shim",
+        "A container's shim ended or does not answer",
+        "containerd speaks with each pod by a shim process: it was killed (memory, antivirus, an update of containerd "
+        "in use), or crashed.",
+        "Look for containerd-shim-runhcs-v1.exe in the Application event log; delete the pod; after containerd was "
+        "replaced, drain the node and restart it.",
+    ),
+    said(
+        "container.scratch",
+        "The writable layer of a container cannot be made or grown",
+        "Its VHD was not created, attached or grown: the drive is full, the size asked for is too small, or another "
+        "program holds the file.",
+        "Look at the drive's free space and at the scratch size that is asked for (storage-opt size, containerd's "
+        "default_size); exclude containerd's root from scans.",
+    ),
+    said(
+        "container.utility-vm",
+        "The virtual machine of a Hyper-V isolated pod does not start",
+        "Its memory is not there, its image (UtilityVM) is missing in the base layer, or nested virtualization is off.",
+        "Look at the event log Microsoft-Windows-Hyper-V-Worker-Admin; pull the base image again; compare free memory "
+        "with the pod's limit.",
+    ),
+    said(
+        "container.memory",
+        "A container ran out of its memory",
+        "The limit is a job object's: the program got no more memory, or kubelet's status says OOMKilled. On Windows "
+        "the limit counts committed memory.",
+        "Raise resources.limits.memory, or limit the program's own heap (.NET, Java).",
+        severity=WARNING,
+    ),
+    said(
+        "pod.no-node",
+        "No node takes the pod",
+        "The scheduler names why: too little of a resource, a taint that is not tolerated, a nodeSelector or an "
+        "affinity that no node has, no free address of the cloud.",
+        "Compare the pod's requests, tolerations and nodeSelector (kubernetes.io/os: windows) with kubectl describe "
+        "node; node.taint and node.label say what this node lacks.",
+        severity=WARNING,
+    ),
+    said(
+        "pod.invalid",
+        "The API server does not take the manifest",
+        "A field has a value that is not allowed, or one that Windows pods must not have.",
+        "Mend the field that the message names; winkube-workload-lint finds such fields before they are sent.",
+        severity=WARNING,
+    ),
+    said(
+        "pod.probe",
+        "A probe of a container fails",
+        "Its program does not answer at that port or path in time: it has not started yet (large images on Windows "
+        "take long), listens elsewhere, or the node is short of CPU.",
+        "kubectl logs and kubectl exec show what the program does; give initialDelaySeconds, timeoutSeconds or a "
+        "startupProbe more time.",
+        severity=WARNING,
+    ),
+    said(
+        "pod.not-running",
+        "The container is not there any more",
+        "It has ended, or was restarted, while logs, exec or attach asked for it.",
+        "kubectl get pod shows its state; kubectl logs --previous has the log of the one before.",
+        severity=WARNING,
+    ),
+    said(
+        "pod.hook",
+        "A lifecycle hook of a container fails",
+        "The command or the address of postStart or preStop does not work in this container.",
+        "Run the same command with kubectl exec; on Windows name the shell (cmd, powershell) in the command.",
+        severity=WARNING,
+    ),
+    said(
+        "pod.not-admitted",
+        "kubelet does not admit the pod to its node",
+        "CPU or memory manager, topology, ports or the pod's own demands do not fit what the node has left.",
+        "kubectl describe pod has the reason; free what the line names, or let the pod go to another node.",
+        severity=WARNING,
+    ),
+    said(
+        "pod.stream",
+        "The stream of exec, attach, logs or port-forward broke",
+        "What stands between (a load balancer, a proxy, a tunnel) closes idle or upgraded connections, or kubelet and "
+        "the runtime do not speak the same protocol.",
+        "Try it on a control plane node; raise the idle timeout of the load balancer; let the proxy pass upgrades "
+        "(SPDY, WebSocket).",
     ),
     said(
         "image.pull",

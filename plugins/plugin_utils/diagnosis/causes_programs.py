@@ -66,10 +66,61 @@ CHECKS: tuple[Check, ...] = (
         REJOIN_IT,
     ),
     said(
+        "cluster.certificate-name",
+        "The API server's certificate is not for the address that is used",
+        "The kubeconfig names the API server by an address or a name that its certificate does not have: a load "
+        "balancer, a new address, an alias.",
+        "Write an address that the certificate has into the kubeconfig, or add this one to the API server's "
+        "certificate "
+        "(kubeadm: apiServer.certSANs).",
+    ),
+    said(
         "cluster.serving-certificate",
-        "kubelet has no certificate to serve with",
-        "With serverTLSBootstrap kubelet asks for one, and nobody has approved it: logs and exec fail.",
-        "kubectl get csr, then kubectl certificate approve <name> of those with signer kubelet-serving.",
+        "kubelet has no serving certificate that the cluster trusts",
+        "With serverTLSBootstrap kubelet asks for one, and nobody has approved it; without it kubelet serves with one "
+        "that it signed itself, without its address: logs, exec and metrics-server fail.",
+        "kubectl get csr, then kubectl certificate approve <name> of those with signer kubelet-serving; without "
+        "serverTLSBootstrap set it, or give metrics-server --kubelet-insecure-tls.",
+    ),
+    said(
+        "cluster.node-name",
+        "The cluster does not resolve the Node's name",
+        "The API server, or metrics-server, asks kubelet by the Node's name, which its DNS does not know, as the Node "
+        "has no address of another type.",
+        "kubectl get node -o wide: give the Node an InternalIP (--node-ip), or let the API server prefer it "
+        "(--kubelet-preferred-address-types=InternalIP); or add the name to the DNS.",
+    ),
+    said(
+        "cluster.tunnel",
+        "The tunnel to the node is not there",
+        "This API server reaches kubelet by a tunnel that an agent on the node, or in the cluster, opens "
+        "(konnectivity, "
+        "k3s, RKE2): no agent is connected, so logs and exec fail.",
+        "Look at the agent's pods or service and its log; restart it; let the node out to the server's tunnel port "
+        "(k3s and RKE2: 6443 and 9345; konnectivity: 8132).",
+    ),
+    said(
+        "cluster.webhook-certificate",
+        "A webhook's certificate is not trusted",
+        "The API server calls an admission webhook, and its certificate is not of the CA in the configuration's "
+        "caBundle, has run out, or has another name. No node is at fault.",
+        "Renew the webhook's certificate and its caBundle together (its installer does, or cert-manager).",
+    ),
+    said(
+        "cluster.webhook-unreachable",
+        "A webhook does not answer",
+        "The API server calls an admission webhook whose pods do not run or cannot be reached: often one that runs "
+        "on a "
+        "Windows node, or on nodes that the API server does not reach.",
+        "Look at the pods of the webhook's Service (kubectl get endpointslices); keep them on Linux nodes; set its "
+        "failurePolicy for as long as it is away.",
+    ),
+    said(
+        "cluster.webhook-denied",
+        "An admission webhook refuses the object",
+        "A policy of the cluster does not allow it as it is; the line has its reason.",
+        "Change what the line names, or exempt Windows workloads from the policy.",
+        severity=WARNING,
     ),
     said(
         "host.firewall-kubelet",
@@ -236,6 +287,143 @@ CHECKS: tuple[Check, ...] = (
         "Making the virtual switch took the route to 169.254.169.254, or the machine may not ask.",
         "Add the route again (New-NetRoute -DestinationPrefix 169.254.169.254/32 on the host's adapter) and start the "
         "service again.",
+    ),
+    said(
+        "start.config",
+        "A program's configuration cannot be used",
+        "A file, or a value in it, is missing, is no JSON, YAML or TOML, or is not allowed.",
+        "The line names the file and the key: mend it there, or run site.yml with the program's tag, which writes it "
+        "again.",
+    ),
+    said(
+        "start.kubeconfig",
+        "A kubeconfig cannot be used",
+        "The file is not there, names a user, a cluster or a certificate file that it does not have, or its credential"
+        " plugin fails.",
+        "kubectl --kubeconfig FILE get nodes shows it; for kubelet's run site.yml with the tag join.",
+    ),
+    said(
+        "start.key-pair",
+        "A certificate or a key cannot be used",
+        "The file is missing or empty, is no PEM, has a password, or the key is of another certificate.",
+        "The line names the file: write certificate and key together again (kubelet's: remove the broken "
+        "kubelet-client-current.pem and let the node join again).",
+    ),
+    said(
+        "start.state-file",
+        "A program's state file cannot be used",
+        "It is damaged, or of another policy or release: kubelet's cpu_manager_state and memory_manager_state after a "
+        "change of the policy, a checkpoint after a power loss.",
+        "Stop the service, remove the file that the line names, start the service again.",
+    ),
+    said(
+        "start.database",
+        "containerd's database is damaged",
+        "meta.db was cut by a power loss, a full disk or two programs at once.",
+        "Drain the node, stop containerd, move its root away, start it again: all images are pulled anew.",
+    ),
+    said(
+        "start.pipe",
+        "A program cannot open its own pipe or socket",
+        "Another program serves it already, an earlier one has not ended, or the account may not create it.",
+        "Look which process serves it (handle.exe, or Get-Process of the same name), end it; run the service as "
+        "LocalSystem.",
+    ),
+    said(
+        "start.instance",
+        "The cloud does not know this machine",
+        "kubelet or the cloud's controller looks the machine up by its Node's name, which is not the instance's, or "
+        "lacks the rights to ask.",
+        "Compare the Node's name with what the cloud calls the machine (AWS: the private DNS name); look at the "
+        "machine's role.",
+    ),
+    said(
+        "join.version",
+        "The releases of kubeadm, kubelet and the cluster do not fit",
+        "kubeadm joins clusters of its own minor and one older, and a kubelet that is not newer than the API server.",
+        "Install the release of the control plane (winkube_kubernetes_version), then join.",
+    ),
+    said(
+        "cluster.api-missing",
+        "The cluster does not serve what is asked for",
+        "The kind or its version is not there: a CustomResourceDefinition was not installed, or the API was removed in"
+        " this release of Kubernetes.",
+        "kubectl api-resources shows what there is; install the CRD, or a release of the program that fits the "
+        "cluster.",
+    ),
+    said(
+        "cluster.overloaded",
+        "The API server or etcd answers too slowly or with errors",
+        "It is starting, overloaded, or its etcd is slow or has lost its leader (429, 5xx, leader changed).",
+        "kubectl get --raw '/readyz?verbose'; look at the control plane's CPU and disk. No node is at fault.",
+        severity=WARNING,
+    ),
+    said(
+        "cluster.not-https",
+        "The other side does not speak TLS",
+        "The address leads to a port without TLS: http in place of https, or a proxy.",
+        "Compare scheme and port of the address with what listens there.",
+    ),
+    said(
+        "kubelet.request-denied",
+        "kubelet refuses a request to its port",
+        "Whoever asks shows a certificate or a token that kubelet's webhook or CA does not accept, or has no role on "
+        "nodes/proxy.",
+        "Give the API server --kubelet-client-certificate of the cluster's CA, the caller a role on nodes/metrics and "
+        "nodes/proxy; look at kubelet's authentication.",
+    ),
+    said(
+        "node.pressure",
+        "kubelet evicts pods, as memory or disk is short",
+        "A threshold of evictionHard was met: pods without limits, images, logs.",
+        "kubectl describe node shows the condition; free disk (crictl rmi --prune) or give pods limits.",
+        severity=WARNING,
+    ),
+    said(
+        "node.device",
+        "A device is not handed to a pod",
+        "The device plugin or the DRA driver does not run on this node, lost its registration when kubelet started, or"
+        " has no healthy device.",
+        "kubectl describe node shows what is allocatable; restart the plugin's pod, after kubelet.",
+    ),
+    said(
+        "host.counters",
+        "Windows' performance counters cannot be read",
+        "The counters are damaged, or their service is off: kubelet and exporters have no figures.",
+        "lodctr /R as administrator, twice, then winmgmt /resyncperf; restart the program.",
+    ),
+    said(
+        "host.time",
+        "The clocks of the machine and its peer differ",
+        "A token or a certificate is not valid yet, or not any more, at the machine's time.",
+        "w32tm /query /status and w32tm /resync; compare with a control plane node.",
+    ),
+    said(
+        "start.binary-held",
+        "A program's file cannot be replaced",
+        "The program runs, or an antivirus holds the file: Windows changes no image that is in use.",
+        "Stop its service and end what is left of it (Get-Process), then do it again; site.yml renames a file that "
+        "runs out of the way.",
+    ),
+    said(
+        "host.script-policy",
+        "Windows runs no scripts of this kind",
+        "The execution policy, mostly by a group policy, allows signed scripts only, or none.",
+        "Get-ExecutionPolicy -List shows who set it; sign the script, or let the policy allow it (Set-ExecutionPolicy "
+        "RemoteSigned).",
+    ),
+    said(
+        "host.cloud-denied",
+        "The cloud refuses a request",
+        "The identity of the machine or of the pod lacks the role for it, or there is none.",
+        "The line names who asked and for what: give that role or policy, or the pod the identity that has it.",
+    ),
+    said(
+        "cluster.extension-api",
+        "An API of an extension does not answer",
+        "What serves it (metrics-server, an adapter, a webhook's server) does not run, cannot be reached by the API "
+        "server, or is not ready, as it does not trust kubelet's certificates.",
+        "kubectl get apiservices shows which; read the log of the pods behind its Service. The node is not at fault.",
     ),
     said(
         "start.panic",

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..components.networks import Range
+from ..components.networks import known_ranges as ranges
 from .finding import Finding, Remedy
 from .scene import Object, Scene
 
 __all__ = ["Area", "Check", "Needs", "Object", "Seen", "inside", "listed", "ranges"]
 
 ISSUES = "https://github.com/"
-
-Range = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Area(StrEnum):
@@ -42,7 +42,7 @@ class Needs(StrEnum):
     CLUSTER = "cluster"
     """Services, EndpointSlices and the node's pods, too."""
     TRIED = "tried"
-    """What diagnose alone gathers: what pods, ports, registries and the cluster's objects say."""
+    """What only diagnose gathers: what pods, ports, registries and the cluster's objects say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Seen:
 class Check:
     """`look` yields what is wrong in a scene, nothing where it cannot tell. The texts are those of its findings.
     `issue` is `<owner>/<repository>#<number>`; `explains` are the ids of findings, or patterns of them, that follow
-    from this one."""
+    from this one; `role` is the component's that it looks at, if it is about one."""
 
     id: str
     severity: str
@@ -75,6 +75,7 @@ class Check:
     explains: tuple[str, ...] = ()
     needs: Needs = Needs.NOTHING
     area: Area = Area.NETWORK
+    role: str = ""
 
     @property
     def link(self) -> str:
@@ -110,17 +111,6 @@ class Check:
             source=self.link,
             explains=(*self.explains, *each.explains),
         )
-
-
-def ranges(text: str) -> tuple[Range, ...]:
-    """The networks in `10.244.0.0/16,fd00::/56`; what is none is left out."""
-    found = []
-    for part in text.split(","):
-        try:
-            found.append(ipaddress.ip_network(part.strip(), strict=False))
-        except ValueError:
-            continue
-    return tuple(found)
 
 
 def inside(address: str, networks: Iterable[Range]) -> bool:

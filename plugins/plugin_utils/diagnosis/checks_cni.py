@@ -1,52 +1,30 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of the CNI configuration that containerd takes: whether there is one, which, and what its linter finds."""
+"""Checks of the CNI configuration that containerd takes: whether there is one, which, and which rules it breaks."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
-from ..components.cni.cni_conf import FILE
+from ..components.cni.conf import ENDINGS, FILE
+from ..components.cni.judge import judge
+from ..components.cni.rules import RULES, Subject
 from ..engine import windows_path
-from ..network.conf import ENDINGS
+from ..engine.services.existing import argument
 from ..network.model import Endpoint
 from .check import Check, Seen, inside, listed, ranges
-from .cni_lint import FIXED, RULES, Subject, lint
+from .checks_services import arguments
 from .expectations import Expectations
 from .finding import ERROR
-from .remedies import FLANNEL_FILES, MEND_CNI_CONF, advice
+from .remedies import CNI, FLANNEL_FILES, MEND_CNI_CONF, advice
 from .scene import Scene
 
 PLACEHOLDER = "external"
-
-TITLES = {
-    "cni.key-twice": "A key stands twice in the CNI configuration",
-    "cni.ending": "The CNI configuration's ending does not fit what it holds",
-    "cni.version": "A plugin does not know the configuration's cniVersion",
-    "cni.dockershim-form": "cni.conf is of dockershim's form, the runtime is containerd",
-    "cni.old-form": "A policy is of the form that containerd's plugins pass over",
-    "cni.new-form": "A policy is of the form that dockershim's plugins do not know",
-    "cni.policy-without-settings": "A policy's settings are dropped",
-    "cni.policy-skipped": "A policy is passed over",
-    "cni.policy-case": "A policy is not found, as it is written",
-    "cni.policy-unknown": "A policy is of no type that HNS knows",
-    "cni.policy-level": "A policy is of a type that endpoints do not have",
-    "cni.policies-key": "The plugin reads its policies from another key",
-    "cni.exception-wrong": "An exception is no network",
-    "cni.exception-all": "An exception covers everything",
-    "cni.no-provider-address": "The plugin is not told the node's address",
-    "cni.value-unfilled": "A value in the CNI configuration was never filled in",
-    "cni.value-type": "A value in the CNI configuration is a text where a list belongs",
-    "cni.ignored-key": "Nobody reads a key of the CNI configuration",
-    "cni.dns-search": "The CNI configuration has more than one DNS suffix",
-    "cni.ipam": "The CNI configuration names another cloud's IPAM plugin",
-    "cni.plugin-rare": "The CNI configuration names a program that is not known here",
-}
-"""Of the linter's findings that no check of this package makes itself."""
-
 
 _ELSEWHERE = advice(
     "containerd's conf_dir is not winkube_cni_conf_dir, where flannel's configuration is written: run site.yml with "
@@ -110,8 +88,8 @@ def _is_pod(endpoint: Endpoint) -> bool:
     return not endpoint.remote and bool(endpoint.namespace) and bool(re.search(r"[0-9a-f]{8,}", endpoint.name))
 
 
-def subject_of(expect: Expectations, file: str = FILE, programs: tuple[str, ...] | None = None) -> Subject:
-    """What is known of the node that a CNI configuration is for."""
+def subject_of(expect: Expectations, file: str = FILE) -> Subject:
+    """What is expected of the node that a CNI configuration is for."""
     return Subject(
         file,
         network_name=expect.network_name,
@@ -119,32 +97,84 @@ def subject_of(expect: Expectations, file: str = FILE, programs: tuple[str, ...]
         cluster_cidr=expect.cluster_cidr,
         service_cidr=expect.service_cidr,
         management_ip=expect.management_ip,
-        programs=programs,
     )
 
 
-def _linted(identity: str, scene: Scene) -> Iterator[Seen]:
+def _subject(scene: Scene) -> Subject:
+    """The same, with what was seen of the node."""
+    network, adapters = scene.pod_network, scene.adapters or ()
+    mode = network.type if network else ""
+    return replace(
+        subject_of(scene.expect, scene.cni_file),
+        subnets=tuple(_host_subnets(scene)),
+        programs=scene.programs,
+        networks=tuple(each.name for each in scene.hns.networks) if scene.hns.knows("networks") else None,
+        mode=mode,
+        addresses=tuple(own for each in adapters for own, _length in each.addresses) if mode == "overlay" else None,
+        dsr=_uses_dsr(scene),
+    )
+
+
+def _host_subnets(scene: Scene) -> Iterator[str]:
+    """The networks of the address that is expected, else of the pod network's management address if the host has it."""
+    network = scene.pod_network
+    wanted = scene.expect.management_ip or (network.management_ip if network else "")
+    for adapter in scene.adapters or ():
+        for address, length in adapter.addresses:
+            if address == wanted and not ipaddress.IPv4Address(address).is_link_local:
+                yield str(ipaddress.IPv4Network(f"{address}/{length}", strict=False))
+
+
+def _uses_dsr(scene: Scene) -> bool:
+    """Whether kube-proxy's service was set up for direct server return."""
+    if "services" not in scene.second.parts:
+        return False
+    argv = arguments(scene, scene.layout.kube_proxy_service, scene.layout.kube_proxy_binary)
+    return (argument(" ".join(argv or ()), "enable-dsr") or "").lower() in {"true", "t", "1"}
+
+
+def _broken(identity: str, scene: Scene) -> Iterator[Seen]:
     if not scene.cni_text or scene.cni_conf is None:
         return
-    subject = subject_of(scene.expect, scene.cni_file, scene.programs)
-    for each in lint(scene.cni_text, subject):
+    for each in judge(scene.cni_text, _subject(scene)):
         if each.id == identity:
             yield Seen(each.subject, each.seen, each.wanted)
 
 
-def _of_lint(identity: str, title: str) -> Check:
+REMEDIES = {
+    "cni.unreadable": FLANNEL_FILES,
+    "cni.network-name": FLANNEL_FILES,
+    "cni.plugin-missing": CNI,
+    "cni.plugin-type": FLANNEL_FILES,
+    "cni.exceptions": FLANNEL_FILES,
+    "cni.provider-address": FLANNEL_FILES,
+}
+"""What mends a file on the node, where that is a role rather than the file's own mending."""
+
+EXPLAINS = {
+    "cni.unreadable": ("cni.absent", "node.not-ready", "node.taint", "pod.*"),
+    "cni.network-name": ("flannel.net-conf-name", "pod.*"),
+    "cni.plugin-missing": ("pod.*", "node.not-ready"),
+    "cni.plugin-type": ("pod.*",),
+    "cni.exceptions": ("hns.endpoint-translated", "traffic.*"),
+    "cni.provider-address": ("traffic.*", "pod.*"),
+}
+OF_POLICIES = ("cni.exceptions", "hns.endpoint-*", "hns.policy-refused", "hns.element-not-found", "traffic.*")
+"""What follows from the other rules: most are about policies."""
+
+
+def _of_rule(identity: str) -> Check:
     rule = RULES[identity]
+    by_hand = advice(f"{rule.remedy} site.yml with the tag flannel writes flannel's.")
     return Check(
         identity,
         rule.severity,
-        title,
+        rule.title,
         rule.cause,
-        MEND_CNI_CONF
-        if identity in FIXED
-        else advice(f"{rule.remedy} site.yml with the tag flannel writes flannel's."),
-        partial(_linted, identity),
+        REMEDIES.get(identity) or (MEND_CNI_CONF if rule.mended else by_hand),
+        _unreadable if identity == "cni.unreadable" else partial(_broken, identity),
         rule.issue,
-        explains=("cni.exceptions", "hns.endpoint-*", "hns.policy-refused", "hns.element-not-found", "traffic.*"),
+        explains=EXPLAINS.get(identity, OF_POLICIES),
     )
 
 
@@ -157,15 +187,6 @@ CHECKS = (
         FLANNEL_FILES,
         _absent,
         explains=("node.not-ready", "node.taint", "pod.*"),
-    ),
-    Check(
-        "cni.unreadable",
-        ERROR,
-        "The CNI configuration cannot be read",
-        "Somebody has edited it: Go's decoder takes strict JSON in UTF-8 without a byte order mark.",
-        FLANNEL_FILES,
-        _unreadable,
-        explains=("cni.absent", "node.not-ready", "node.taint", "pod.*"),
     ),
     Check(
         "cni.not-first",
@@ -191,5 +212,5 @@ CHECKS = (
         "kubernetes/kubernetes#101680",
         explains=("hns.pod-without-endpoint", "traffic.*", "pod.*"),
     ),
-    *(_of_lint(identity, title) for identity, title in TITLES.items()),
+    *map(_of_rule, RULES),
 )

@@ -17,8 +17,8 @@ from .remedies import REMOVE_ENDPOINTS, advice
 from .scene import Scene
 
 _CONTAINER = re.compile(r"[0-9a-f]{8,}", re.IGNORECASE)
-"""What a pod's endpoint has in its name, whichever CNI made it: its container's id. One without it may be somebody's
-own, which nobody should be told to delete."""
+"""What a pod's endpoint has in its name, whichever CNI made it: its container's id. One without it may be someone's
+own, which no one should be told to delete."""
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 

@@ -1,63 +1,22 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of files and arguments that have to fit each other: cni.conf, net-conf.json, subnet.env, services."""
+"""Checks of files and arguments that have to fit each other: net-conf.json, subnet.env, services."""
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..components.flannel import subnet_env
-from ..components.networks import Adapter, uncovered
-from ..facts.cni import TRANSLATES_NODES
+from ..components.networks import Adapter
 from ..facts.flannel import BACKENDS, PORT, VNI
 from .check import Check, Needs, Seen, inside, listed, ranges
 from .finding import ERROR
-from .remedies import CNI, FLANNEL_FILES, KUBE_PROXY, LAUNCH_FLANNELD, RESTART_FLANNELD, advice
+from .remedies import FLANNEL_FILES, KUBE_PROXY, LAUNCH_FLANNELD, RESTART_FLANNELD, advice
 from .scene import Scene, argument
 
 NET_CONF, SUBNET_ENV = "net-conf.json", "subnet.env"
-
-DELEGATES = {
-    "win-bridge": "l2bridge",
-    "sdnbridge": "l2bridge",
-    "win-overlay": "overlay",
-    "sdnoverlay": "overlay",
-}
-"""The type of network that a plugin needs. Sources: containernetworking/plugins plugins/main/windows,
-microsoft/windows-container-networking README."""
-
-
-def _conf_network(scene: Scene) -> Iterator[Seen]:
-    conf = scene.cni_conf
-    if conf is None or not scene.hns.knows("networks"):
-        return
-    if scene.hns.network(conf.name) is None:
-        there = listed(each.name for each in scene.hns.networks)
-        yield Seen(
-            scene.cni_file,
-            f"its name is {conf.name or 'missing'}, HNS has the networks {there}",
-            "an HNS network's name",
-        )
-    elif scene.expect.network_name and conf.name.casefold() != scene.expect.network_name.casefold():
-        yield Seen(scene.cni_file, f"its name is {conf.name}", scene.expect.network_name)
-
-
-def _plugin_missing(scene: Scene) -> Iterator[Seen]:
-    if scene.programs is None or scene.cni_conf is None:
-        return
-    there = {each.casefold() for each in scene.programs}
-    wanted = [one.type for each in scene.cni_conf.plugins for one in (each, each.worker)]
-    for kind in dict.fromkeys(each for each in wanted if each):
-        if f"{kind}.exe".casefold() not in there:
-            folder = scene.expect.layout.cni_bin_dir
-            yield Seen(
-                scene.cni_file,
-                f"there is no {kind}.exe in {folder}, which has: {listed(scene.programs)}",
-                f"{kind}.exe",
-            )
 
 
 def _bridge_endpoint(scene: Scene) -> Iterator[Seen]:
@@ -81,62 +40,8 @@ def _bridge_endpoint(scene: Scene) -> Iterator[Seen]:
         yield Seen(f"endpoint {name}", f"the host has no adapter vEthernet ({name})", "attached to the host")
 
 
-def _conf_delegate(scene: Scene) -> Iterator[Seen]:
-    network = scene.pod_network
-    if network is None or scene.cni_conf is None:
-        return
-    for worker in scene.cni_conf.workers:
-        needs = DELEGATES.get(worker.type)
-        if needs and needs != network.type:
-            yield Seen(scene.cni_file, f"the plugin {worker.type} needs an {needs} network", f"one for {network.type}")
-
-
-def _conf_exceptions(scene: Scene) -> Iterator[Seen]:
-    conf = scene.cni_conf
-    if conf is None or not conf.workers or any(each.type not in DELEGATES for each in conf.workers):
-        return
-    own = () if all(DELEGATES[each.type] in TRANSLATES_NODES for each in conf.workers) else _host_subnet(scene)
-    needed = [*ranges(scene.expect.cluster_cidr), *ranges(scene.expect.service_cidr), *own]
-    found = [str(each) for one in conf.exceptions() for each in ranges(one)]
-    missing = uncovered(found, [str(each) for each in needed if each.version == 4])
-    if missing:
-        yield Seen(
-            scene.cni_file,
-            f"its exceptions are {listed(found)}: traffic from pods to {listed(missing)} is translated",
-            "exceptions that cover pods, services and, but for overlay, the host's own network",
-        )
-
-
-def _host_subnet(scene: Scene) -> Iterator[ipaddress.IPv4Network]:
-    own = _host_address(scene)
-    for adapter in scene.adapters or ():
-        for address, prefix in adapter.addresses:
-            if address == own and not ipaddress.IPv4Address(address).is_link_local:
-                yield ipaddress.IPv4Network(f"{address}/{prefix}", strict=False)
-
-
-def _host_address(scene: Scene) -> str:
-    """The expected one, else the pod network's management address if the host has it."""
-    network = scene.pod_network
-    wanted = scene.expect.management_ip or (network.management_ip if network else "")
-    return wanted if any(wanted == own for own in _own(scene.adapters)) else ""
-
-
 def _own(adapters: tuple[Adapter, ...] | None) -> list[str]:
     return [address for each in adapters or () for address, _length in each.addresses]
-
-
-def _conf_provider(scene: Scene) -> Iterator[Seen]:
-    network = scene.pod_network
-    if network is None or network.type != "overlay" or scene.cni_conf is None or not scene.adapters:
-        return
-    for address in scene.cni_conf.provider_addresses():
-        if address not in _own(scene.adapters):
-            yield Seen(
-                scene.cni_file,
-                f"ProviderAddress is {address}, the host has {listed(_own(scene.adapters))}",
-                "the host's own address",
-            )
 
 
 def _backend(scene: Scene) -> Mapping[str, Any]:
@@ -306,26 +211,6 @@ def _flanneld_iface(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "cni.network-name",
-        ERROR,
-        "cni.conf names another network",
-        "net-conf.json, cni.conf and HNS have to use one name; flannel's default was mixed with a given name.",
-        FLANNEL_FILES,
-        _conf_network,
-        "MicrosoftDocs/Virtualization-Documentation#1013",
-        explains=("flannel.net-conf-name", "pod.*"),
-    ),
-    Check(
-        "cni.plugin-missing",
-        ERROR,
-        "A program that cni.conf names is not there",
-        "The folders of containerd, of the plugins and of cni.conf differ, or the type is misspelt.",
-        CNI,
-        _plugin_missing,
-        "microsoft/windows-container-networking#70",
-        explains=("pod.*", "node.not-ready"),
-    ),
-    Check(
         "flannel.bridge-endpoint",
         ERROR,
         "The host has no endpoint in its own pod network",
@@ -334,34 +219,6 @@ CHECKS = (
         _bridge_endpoint,
         "flannel-io/flannel#1391",
         explains=("traffic.*",),
-    ),
-    Check(
-        "cni.plugin-type",
-        ERROR,
-        "cni.conf's plugin is for another type of network",
-        "The node was switched between l2bridge and overlay.",
-        FLANNEL_FILES,
-        _conf_delegate,
-        explains=("pod.*",),
-    ),
-    Check(
-        "cni.exceptions",
-        ERROR,
-        "Traffic inside the cluster is translated",
-        "A network is missing among OutBoundNAT's exceptions (ExceptionList; Settings.Exceptions under apiVersion 2).",
-        FLANNEL_FILES,
-        _conf_exceptions,
-        "projectcalico/node#954",
-        explains=("hns.endpoint-translated", "traffic.*"),
-    ),
-    Check(
-        "cni.provider-address",
-        ERROR,
-        "cni.conf has an address that is not the host's",
-        "The host's address has changed, or the file comes from another node.",
-        FLANNEL_FILES,
-        _conf_provider,
-        explains=("traffic.*", "pod.*"),
     ),
     Check(
         "flannel.net-conf-name",

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from ..components.host.node_fit import Machine
 from ..components.networks import Adapter
+from ..facts.windows_revisions import known_bad, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
 from .check import Check, Seen, listed
@@ -76,7 +78,7 @@ _WIRELESS = re.compile(r"wi-?fi|wlan|wireless|drahtlos|sans fil|无线", re.IGNO
 
 
 def _wireless(scene: Scene) -> Iterator[Seen]:
-    """Only where the network is missing: an access point takes frames of one MAC address alone, so that HNS makes no
+    """Only where the network is missing: an access point only takes frames of one MAC address, so that HNS makes no
     bridge on it."""
     if scene.adapters is None or not scene.expect.flannel or not scene.hns.knows("networks") or scene.pod_network:
         return
@@ -203,6 +205,21 @@ def _mac_spoofing(scene: Scene) -> Iterator[Seen]:
                 "on",
                 advice(f"On the Hyper-V host: Set-VMNetworkAdapter -VMName {each.machine} -MacAddressSpoofing On."),
             )
+
+
+def _bad_revision(scene: Scene) -> Iterator[Seen]:
+    """One finding for all that is known to be wrong with this Windows."""
+    machine = Machine.of(scene.first.parts.get("system") or {})
+    mode, own = scene.expect.network_mode, scene.expected.windows_revisions if scene.expected else ()
+    known = known_bad(machine.build, machine.revision, own, mode)
+    if known:
+        good = next_good(machine.build, machine.revision, own, mode)
+        yield Seen(
+            machine.name,
+            f"{len(known)} {'thing is' if len(known) == 1 else 'things are'} known to be wrong with it",
+            f"{good.name} or later" if good else "",
+            evidence=tuple(each.told for each in known),
+        )
 
 
 LOW_BLOCKS = 10
@@ -356,5 +373,13 @@ CHECKS = (
         _port_blocks,
         "Azure/AKS#1375",
         explains=("hns.endpoint-*", "kube-proxy.*", "pod.*"),
+    ),
+    Check(
+        "host.bad-revision",
+        WARNING,
+        "This revision of Windows is known to be bad",
+        "An update broke something, or the update that mends it is missing.",
+        advice("Install the update that is named, by patch.yml; docs/windows-support.md has the sources."),
+        _bad_revision,
     ),
 )

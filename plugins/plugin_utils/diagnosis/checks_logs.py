@@ -16,10 +16,12 @@ from dataclasses import replace
 from .check import Area, Check, Seen
 from .finding import ERROR, Finding, Remedy
 from .messages import Hit, search
+from .places import is_drastic, look_next
 from .remedies import advice
 from .scene import Scene
 
-AREAS = {"image": Area.WORKLOADS, "container": Area.WORKLOADS, "start": Area.PROGRAMS, "cluster": Area.PROGRAMS,
+AREAS = {"image": Area.WORKLOADS, "container": Area.WORKLOADS, "pod": Area.WORKLOADS,
+         "volume": Area.WORKLOADS, "node": Area.NODE, "start": Area.PROGRAMS, "cluster": Area.PROGRAMS,
          "join": Area.PROGRAMS, "host": Area.PROGRAMS, "kubelet": Area.PROGRAMS}  # fmt: skip
 """By the first part of an id; the network for the others."""
 
@@ -33,8 +35,11 @@ FOLLOWS = {
     "join": ("node.absent", "node.not-ready", "pod.*"),
     "host": ("pod.*", "container.*"),
     "kubelet": ("node.not-ready", "pod.*", "container.*"),
+    "node": ("pod.*",),
+    "pod": ("pod.stuck",),
     "image": ("pod.*",),
     "container": ("pod.*",),
+    "volume": ("container.volume", "pod.*"),
 }
 """What follows from a cause, by the first part of its id."""
 
@@ -72,14 +77,29 @@ def _nothing(scene: Scene) -> Iterator[Seen]:
     return iter(())
 
 
+_LOG = "log of "
+
+
+def from_log(finding: Finding) -> bool:
+    """Whether a log alone shows it."""
+    return finding.subject.startswith(_LOG)
+
+
 def _seen(hit: Hit) -> Seen:
     times = f" ({hit.count} times)" if hit.count > 1 else ""
     return Seen(
-        f"log of {hit.program}",
+        f"{_LOG}{hit.program}",
         f"it says: {hit.lines[-1]}{times}",
         evidence=(*hit.lines, f"Known from {hit.source}."),
         explains=_breaks(hit),
     )
+
+
+def _careful(check: Check, hit: Hit) -> Remedy | None:
+    """What drains, rejoins or restarts comes after a look where one line is all that speaks for it."""
+    if hit.count > 1 or not is_drastic(check.remedy):
+        return None
+    return advice(f"{look_next(check.id)} If it shows the same: {check.remedy.text}")
 
 
 def _breaks(hit: Hit) -> tuple[str, ...]:
@@ -97,7 +117,7 @@ def with_logs(found: Iterable[Finding], scene: Scene, known: Mapping[str, Check]
             continue
         at = next((number for number, each in enumerate(findings) if each.id == hit.finding), None)
         if at is None or only_logs(check):
-            findings.append(check.finding(_seen(hit)))
+            findings.append(check.finding(replace(_seen(hit), remedy=_careful(check, hit))))
         else:
             one = findings[at].with_evidence(*hit.lines)
             findings[at] = replace(one, explains=(*one.explains, *_breaks(hit)))

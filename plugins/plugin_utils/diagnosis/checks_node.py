@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..components import networks
@@ -26,6 +27,13 @@ NOT_READY_TAINTS = (
 """Taints that the cluster itself puts on a node that pods should not come to.
 
 Source: kubernetes.io/docs/reference/labels-annotations-taints.
+"""
+
+
+PROBLEM = re.compile("Unhealthy$|Problem$|Deadlock$|^Frequent|^Readonly|^Corrupt")
+"""Conditions that node-problem-detector sets, each True while there is a problem.
+
+Source: kubernetes/node-problem-detector v1.36.0 config/*.json, `conditions`.
 """
 
 
@@ -51,6 +59,14 @@ def _not_ready(scene: Scene) -> Iterator[Seen]:
             said = ready or {}
             why = f"{said.get('reason') or 'no condition'}: {said.get('message') or 'nothing was said'}"
             yield Seen(_subject(scene), f"it is not Ready ({why.rstrip('.')})", "Ready")
+
+
+def _problems(scene: Scene) -> Iterator[Seen]:
+    for node in _nodes(scene):
+        for each in (node.get("status") or {}).get("conditions") or ():
+            if each.get("status") == "True" and PROBLEM.search(str(each.get("type"))):
+                said = f"{each.get('reason')}: {each.get('message')}".rstrip(".")
+                yield Seen(_subject(scene), f"its condition {each['type']} is True ({said})", "False")
 
 
 def _labels(scene: Scene) -> Iterator[Seen]:
@@ -136,6 +152,16 @@ CHECKS = (
         advice("Read the kubelet's log, and the condition's message above."),
         _not_ready,
         explains=("node.taint", "pod.*"),
+        needs=Needs.NODE,
+        area=Area.NODE,
+    ),
+    Check(
+        "node.problem",
+        WARNING,
+        "node-problem-detector has found a problem of the node",
+        "One of its checks failed; the condition says which.",
+        advice("Look at the program that the condition names, and at its log."),
+        _problems,
         needs=Needs.NODE,
         area=Area.NODE,
     ),

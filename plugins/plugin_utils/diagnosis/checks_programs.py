@@ -165,8 +165,7 @@ def _other_version(component: Component, scene: Scene) -> Iterator[Seen]:
     wanted = str(scene.expected.versions.get(component.role) or "").removeprefix("v")
     if not wanted:
         return
-    receipt = receipt_of(scene.layout.state_dir, RECEIPTS.get(component.name, component.name))
-    recorded = recorded_version(scene.first, receipt)
+    receipt, recorded = _recorded(component, scene)
     runs = _version_of_node(component, scene) or recorded
     if runs and _release(runs) != wanted:
         origin = f"{receipt}: {recorded}" if recorded else f"{receipt} is not about the program that is there"
@@ -175,6 +174,27 @@ def _other_version(component: Component, scene: Scene) -> Iterator[Seen]:
 
 RECEIPTS = {cni.NAME: cni.PLUGINS, flannel.NAME: flannel.PROGRAM}
 """Where the receipt is not called as its component."""
+
+_VERSIONED = tuple(each for each in registry.COMPONENTS if each.daemon is not None or each.name in RECEIPTS)
+"""The components that have a release of their own on the node."""
+
+
+def _recorded(component: Component, scene: Scene) -> tuple[str, str]:
+    """A component's receipt, and the release that it has of the files that are there; empty if it is not about them."""
+    receipt = receipt_of(scene.layout.state_dir, RECEIPTS.get(component.name, component.name))
+    return receipt, recorded_version(scene.first, receipt)
+
+
+def components_seen(scene: Scene) -> dict[str, str]:
+    """What the node has to have, in the order of the components: role -> name and release, `containerd 2.3.7`; only the
+    name where nothing says which release runs."""
+    if scene.expected is None:
+        return {}
+    return {
+        each.role: f"{each.name} {_version_of_node(each, scene) or _recorded(each, scene)[1]}".rstrip()
+        for each in _VERSIONED
+        if each.expected(scene.expected)
+    }
 
 
 def _version_of_node(component: Component, scene: Scene) -> str:
@@ -246,6 +266,7 @@ def checks_of(component: Component) -> tuple[Check, ...]:
             partial(look, component),
             explains=own,
             area=Area.PROGRAMS,
+            role=role,
         )
 
     daemon = component.daemon
@@ -310,12 +331,13 @@ def _version_check(component: Component) -> Check:
         converge(component.role, text="Install the release that is wanted."),
         partial(_other_version, component),
         area=Area.PROGRAMS,
+        role=component.role,
     )
 
 
 CHECKS = (
     *(check for each in registry.COMPONENTS if each.daemon is not None for check in checks_of(each)),
-    *(_version_check(each) for each in registry.COMPONENTS if each.daemon is not None or each.name in RECEIPTS),
+    *(_version_check(each) for each in _VERSIONED),
     Check(
         "containerd.other-shim",
         WARNING,

@@ -114,7 +114,7 @@ def _cni_folders(scene: Scene) -> Iterator[Seen]:
 
 
 def _hypervisor(scene: Scene) -> Iterator[Seen]:
-    """A virtual machine of which no Hyper-V host told: nobody sees from inside what its host lets through."""
+    """A virtual machine of which no Hyper-V host told: no one sees from inside what its host lets through."""
     if not _kubernetes(scene) or any(each.mac in scene.macs for each in scene.vm_adapters):
         return
     maker = _of_registry(scene, BIOS, "SystemManufacturer")

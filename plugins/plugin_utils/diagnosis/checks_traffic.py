@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks of where pods' traffic goes: outside, NodePorts, service addresses, names, proxies, registries.
 
-Never by ping: Windows pods have no outbound rules for ICMP. What Windows cannot do, and what nobody tried, are notes.
+Never by ping: Windows pods have no outbound rules for ICMP. What Windows cannot do, and what no one tried, are notes.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from ..components import networks
+from ..components import healthz, networks
+from ..components.layout import Layout
+from ..engine.address import shown
 from ..engine.environment import fingerprint
-from ..engine.reading import VARIABLE
+from ..engine.powershell import literal
+from ..engine.reading import VARIABLE, Reading
 from ..facts.flags import KUBELET
 from .check import Area, Check, Needs, Seen, ranges
 from .checks_services import arguments, line_of
-from .cluster_view import SERVICE_NAME
+from .cluster_view import is_ready, slices_of
 from .finding import ERROR, NOTE
 from .remedies import advice
 from .scene import Object, Scene
@@ -108,7 +111,7 @@ def _why(tried: Tried) -> str:
 
 
 def node_port_list(objects: Objects | None) -> list[tuple[str, int]]:
-    """Namespace, name and port of the services with a TCP NodePort and somebody behind it; at most five."""
+    """Namespace, name and port of the services with a TCP NodePort and someone behind it; at most five."""
     found = []
     for service in objects.services if objects else ():
         spec = service.get("spec") or {}
@@ -118,6 +121,38 @@ def node_port_list(objects: Objects | None) -> list[tuple[str, int]]:
             if port.get("nodePort") and port.get("protocol", "TCP") == "TCP":
                 found.append((named(service), int(port["nodePort"])))
     return found[:5]
+
+
+def health_port_list(objects: Objects | None, url: str) -> list[tuple[str, int]]:
+    """What load balancers ask of a node, with the port: kube-proxy, which answers on the node itself at `url` (empty:
+    nowhere), and the healthCheckNodePorts of five services at most."""
+    port = urlsplit(url).port if url else None
+    found = [("kube-proxy", port)] if port else []
+    for service in objects.services if objects else ():
+        if asked := (service.get("spec") or {}).get("healthCheckNodePort"):
+            found.append((f"service {named(service)}", int(asked)))
+    return found[:6]
+
+
+def _health_checks(scene: Scene) -> Iterator[Seen]:
+    """Ports at which kube-proxy answers the node itself, but not the controller, which reaches the kubelet."""
+    tried = _of(scene)
+    if tried is None or not tried.ports.get((address_of(tried.node), KUBELET_PORT)):
+        return
+    host, url = address_of(tried.node), kube_proxy_url(scene.layout, scene.first)
+    if (scene.second.parts.get(f"http:{url}") or {}).get("status") not in (200, 503):
+        return
+    for name, port in health_port_list(tried.objects, url):
+        if tried.ports.get((host, port)) is False:
+            seen = f"{host}:{port} does not answer the controller, though kube-proxy runs: load balancers pass it over"
+            yield Seen(name, seen, "an answer", evidence=(f"{url} answers on the node itself",))
+
+
+def kube_proxy_url(layout: Layout, reading: Reading) -> str:
+    """Where kube-proxy answers on the node itself; its usual place where the service is the cluster's."""
+    found = reading.service(layout.kube_proxy_service)
+    argv = None if found is None else healthz.started_with(found, layout.kube_proxy_binary)
+    return healthz.url_of(healthz.kube_proxy(argv or ()))
 
 
 def _node_ports(scene: Scene) -> Iterator[Seen]:
@@ -186,7 +221,7 @@ def _names(scene: Scene) -> Iterator[Seen]:
     for name, command in commands(tried, tried.in_pod.pod.partition("/")[0]).items():
         said = tried.in_pod.said.get(name)
         if name in (FQDN, SHORT) and said is not None and said.failed:
-            what = command[-1].split()[1]
+            what = command[-1].split()[1].strip("'")
             yield Seen(
                 f"pod {tried.in_pod.pod}",
                 f"the {name} {what} does not resolve in it",
@@ -254,16 +289,16 @@ def _proxy(scene: Scene) -> Iterator[Seen]:
         if found is None:
             continue
         if not found.get("exists"):
-            seen = f"it is not set, though this node is behind {plain_url(value)}"
-            yield Seen(f"the machine's variable {name}", seen, plain_url(value), machine)
+            seen = f"it is not set, though this node is behind {shown(value)}"
+            yield Seen(f"the machine's variable {name}", seen, shown(value), machine)
         elif found.get("fingerprint") != fingerprint(f"{name}={value}"):
-            yield Seen(f"the machine's variable {name}", "it has another value", plain_url(value), machine)
-    through = f" through {plain_url(wanted.get('HTTPS_PROXY') or wanted['HTTP_PROXY'])}" if wanted else ""
+            yield Seen(f"the machine's variable {name}", "it has another value", shown(value), machine)
+    through = f" through {shown(wanted.get('HTTPS_PROXY') or wanted['HTTP_PROXY'])}" if wanted else ""
     for address, said in tried.reached.items():
         if said.failed:
             yield Seen(
                 "registry",
-                f"the node does not reach {plain_url(address)}{through} ({said.first})",
+                f"the node does not reach {shown(address)}{through} ({said.first})",
                 remedy=advice(
                     "Look at the proxy, the firewall and DNS."
                     if wanted
@@ -278,7 +313,7 @@ def _proxy_untried(scene: Scene) -> Iterator[Seen]:
     tried = scene.tried
     if tried is None or any(said.exit_code is not None for said in tried.reached.values()):
         return
-    proxy = plain_url(tried.wanted.https_proxy or tried.wanted.http_proxy)
+    proxy = shown(tried.wanted.https_proxy or tried.wanted.http_proxy)
     hand = f"curl.exe -v {f'-x {proxy} ' if proxy else ''}https://registry.k8s.io/v2/"
     why = next((f": {said.first}" for said in tried.reached.values()), "")
     yield Seen(
@@ -286,12 +321,6 @@ def _proxy_untried(scene: Scene) -> Iterator[Seen]:
         f"none was asked from the node{why}",
         remedy=advice(f"Set winkube_diagnose_registries, or run on the node: {hand}"),
     )
-
-
-def plain_url(text: str) -> str:
-    """A URL without user and password."""
-    parts = urlsplit(text)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else text
 
 
 def address_of(node: Object | None) -> str:
@@ -316,17 +345,11 @@ def _service_address(objects: Objects | None) -> str:
 
 
 def _backed(objects: Objects | None, service: Object) -> bool | None:
-    """Whether an EndpointSlice has somebody ready for the service; None where there is no slice for it: a cluster makes
+    """Whether an EndpointSlice has someone ready for the service; None where there is no slice for it: a cluster makes
     one for each service with a selector, even an empty one."""
     metadata = service.get("metadata") or {}
-    own = [
-        one
-        for one in (objects.slices if objects else ())
-        if ((one.get("metadata") or {}).get("labels") or {}).get(SERVICE_NAME) == metadata.get("name")
-        and (one.get("metadata") or {}).get("namespace") == metadata.get("namespace")
-    ]
-    ends = [end for one in own for end in one.get("endpoints") or ()]
-    return any((end.get("conditions") or {}).get("ready") is not False for end in ends) if own else None
+    own = slices_of(objects.slices if objects else (), metadata.get("namespace"), metadata.get("name"))
+    return any(is_ready(end) for one in own for end in one.get("endpoints") or ()) if own else None
 
 
 def _without_proxy(scene: Scene) -> Iterator[str]:
@@ -340,7 +363,7 @@ def _without_proxy(scene: Scene) -> Iterator[str]:
 
 
 def _resolve(name: str) -> tuple[str, ...]:
-    return ("powershell.exe", "-NoProfile", "-Command", f"Resolve-DnsName {name} -ErrorAction Stop")
+    return ("powershell.exe", "-NoProfile", "-Command", f"Resolve-DnsName {literal(name)} -ErrorAction Stop")
 
 
 def _addresses(target: str) -> Iterator[str]:
@@ -379,6 +402,19 @@ CHECKS = (
         "kube-proxy has no rule for it, or something on the way keeps it back.",
         advice("Look at kube-proxy, and whether TCP 30000-32767 is open on the node and on the way to it."),
         _node_ports,
+        needs=Needs.TRIED,
+        area=Area.WORKLOADS,
+    ),
+    Check(
+        "traffic.health-check",
+        ERROR,
+        "Load balancers count the node as dead",
+        "Windows' firewall or the cloud's keeps their health checks from kube-proxy.",
+        advice(
+            "Run site.yml: its rule winkube-kube-proxy lets in whom winkube_health_check_sources names. Elsewhere open "
+            "TCP 10256 and the node ports to the load balancer."
+        ),
+        _health_checks,
         needs=Needs.TRIED,
         area=Area.WORKLOADS,
     ),

@@ -95,10 +95,8 @@ def _ports(service: Object, slices: list[Object]) -> Iterator[ServicePort]:
         return
     own = [
         each
-        for each in slices
-        if (each.get("metadata") or {}).get("namespace") == metadata.get("namespace")
-        and ((each.get("metadata") or {}).get("labels") or {}).get(SERVICE_NAME) == metadata.get("name")
-        and each.get("addressType", "IPv4") == "IPv4"
+        for each in slices_of(slices, metadata.get("namespace"), metadata.get("name"))
+        if each.get("addressType", "IPv4") == "IPv4"
     ]
     for port in spec.get("ports") or ():
         protocol = str(port.get("protocol") or "TCP")
@@ -107,7 +105,7 @@ def _ports(service: Object, slices: list[Object]) -> Iterator[ServicePort]:
             for each in own
             if _serves(each, port)
             for end in _ends(each)
-            if _ready(end)
+            if is_ready(end)
             for address in _ipv4(end)
         ]
         yield ServicePort(
@@ -121,6 +119,16 @@ def _ports(service: Object, slices: list[Object]) -> Iterator[ServicePort]:
         )
 
 
+def slices_of(slices: Iterable[Object], namespace: object, name: object) -> list[Object]:
+    """The EndpointSlices of a Service."""
+    return [
+        each
+        for each in slices
+        if (metadata := each.get("metadata") or {}).get("namespace") == namespace
+        and (metadata.get("labels") or {}).get(SERVICE_NAME) == name
+    ]
+
+
 def _serves(endpoint_slice: Object, port: Object) -> bool:
     """Whether a slice has the Service's port: ports go by name, the only one has none."""
     names = [str(each.get("name") or "") for each in endpoint_slice.get("ports") or ()]
@@ -131,8 +139,8 @@ def _ends(endpoint_slice: Object) -> list[Object]:
     return [each for each in endpoint_slice.get("endpoints") or () if isinstance(each, Mapping)]
 
 
-def _ready(end: Object) -> bool:
-    """Not said means ready. Source: discovery/v1 types.go EndpointConditions."""
+def is_ready(end: Object) -> bool:
+    """Whether an endpoint is; not said means ready. Source: discovery/v1 types.go EndpointConditions."""
     return (end.get("conditions") or {}).get("ready") is not False
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node's CNI configuration mended: what of it would be written, for hns_check to show and win_k8s_repair to write.
 
-A file of its own: it reads and writes a node's file, cni_fix.py knows texts alone.
+A file of its own: it reads and writes a node's file, components/cni/mend.py knows only texts.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..components.cni.cni_conf import FILE
+from ..components.cni.conf import FILE, ConfError, chosen, decode, load
+from ..components.cni.mend import mend
+from ..components.cni.rules import Subject
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
 from ..engine.resources.text_file import TextFile
-from ..network.conf import ConfError, chosen, decode, load
 from .checks_cni import subject_of
-from .cni_fix import fix
-from .cni_lint import Subject
 from .expectations import Expectations, network_name
 from .scene import cni_folder
 
@@ -72,7 +71,7 @@ def mended(reading: Reading, layout: Layout, subject: Subject) -> Mended | None:
         return None
     text, encoding = _decoded(base64.b64decode(content))
     name = windows_path.name(path)
-    after = fix(text, replace(subject, file=name))
+    after = mend(text, replace(subject, file=name))
     try:
         load(name, after)
     except ConfError as error:

@@ -14,7 +14,7 @@ ERROR, WARNING, NOTE, NEVER = "error", "warning", "note", "never"
 
 SEVERITIES = (ERROR, WARNING)
 """Most severe first. An error: what should work does not, or will not. A warning: it may. A note is neither: what
-Windows cannot do, and what nobody could look at; it stands apart from the findings."""
+Windows cannot do, and what no one could look at; it stands apart from the findings."""
 
 
 class Action(StrEnum):

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..cluster.exec import exec_in_pod
+from ..cluster.rights import allowed
 from ..components import networks
 from ..components.expected import Expected
 from ..components.host import node_fit
@@ -42,10 +43,19 @@ from ..facts.version import VersionError
 from ..network.virtual_machine import VmAdapter, VmAdaptersError
 from ..network.virtual_machine import parse as parse_adapters
 from ..repair import rejoin
-from . import programs
+from . import checks_certificates, checks_disk, programs
 from .check import Area
+from .checks_calico import calico_problems
+from .checks_gmsa import ask_gmsa, gmsa_reads
 from .checks_setup import BIOS, GUEST
-from .checks_traffic import KUBELET_PORT, address_of, commands, node_port_list
+from .checks_traffic import (
+    KUBELET_PORT,
+    address_of,
+    commands,
+    health_port_list,
+    kube_proxy_url,
+    node_port_list,
+)
 from .checks_workloads import judged
 from .cluster_view import ClusterView, ask, view_of
 from .expectations import Expectations, network_name
@@ -67,7 +77,7 @@ Connect = Callable[[str, int, float], bool]
 
 
 class Seen(Protocol):
-    """A node that is looked at: `read_of` may answer from what the run has read already, `probe` asks anew."""
+    """A node that is looked at: `read_of` may answer from what the run has read already, `probe` asks again."""
 
     def read_of(self, queries: tuple[Query, ...]) -> Reading: ...
 
@@ -87,7 +97,7 @@ class NotRunError(Exception):
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked: `host` is the inventory's name, `watch_s` the seconds between two looks, `adapters` what Hyper-V
-    hosts told (None: nobody was asked); the last three are about what is tried."""
+    hosts told (None: no one was asked); the last three are about what is tried."""
 
     host: str
     layout: Layout
@@ -149,7 +159,7 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     """Two looks at the machine, one at the Node object, and with `services` at Services and the node's pods.
     ClusterError if the cluster does not answer."""
     layout, expected, expect = question.layout, question.expected, question.expect
-    watched = programs.reads(layout, expected)
+    watched = (*programs.reads(layout, expected), *checks_certificates.reads(layout))
     network = reads(expect) if expected.kubernetes else ()
     first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expect)
     view = ask(cluster, expected.node_name) if services and cluster is not None else None
@@ -158,6 +168,16 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
     second = first.merged(machine.probe(again), again)
     return scene_of(first, expect, view, second=second, expected=expected, node=node, asked=cluster is not None)
+
+
+NO_EXEC = (
+    "the user of winkube_cluster.kubeconfig may not create pods/exec in a namespace of the node's pods "
+    "(examples/rbac/diagnose-exec.yml grants it for one)"
+)
+NO_KUBELET = (
+    "The user of winkube_cluster.kubeconfig may not get nodes/proxy of this node (examples/rbac/diagnose-kubelet.yml "
+    "grants it, and says what that amounts to)."
+)
 
 
 def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
@@ -170,7 +190,7 @@ def full(
 ) -> tuple[Scene, tuple[Finding, ...]]:
     """Two looks at the machine, one at the cluster, then what can be tried; and what is wrong in both looks."""
     layout, expected, expect, wanted = question.layout, question.expected, question.expect, question.wanted
-    watched = programs.reads(layout, expected)
+    watched = (*programs.reads(layout, expected), *checks_certificates.reads(layout), *checks_disk.reads())
     proxy = wanted.https_proxy or wanted.http_proxy
     urls = [registry_url(name) for name in wanted.registries]
     queries = (
@@ -186,12 +206,14 @@ def full(
     )
     first = _read(machine, queries, expect)
     objects, why = _asked(cluster, expected.node_name, no_cluster)
+    gmsa = ask_gmsa(cluster, objects)
     time.sleep(question.watch_s)
     again = merge_queries(
         (
             *watched,
             *programs.logs(layout, expected, first),
             *tails(layout, expected, first),
+            *gmsa_reads(gmsa),
             *programs.health(layout, expected, first),
             *(() if proxy else direct(urls)),
             networks.hns_query(*HNS_OBJECTS),
@@ -203,6 +225,7 @@ def full(
         wanted=wanted,
         objects=objects,
         no_cluster=why,
+        gmsa=gmsa,
         in_pod=InPod(why=why),
         stats=Stats(why=why),
         reached=_through(machine, urls, proxy, first) if proxy else of_probe(urls, second),
@@ -210,7 +233,7 @@ def full(
         now=_clock(first),
     )
     if cluster is not None and objects is not None:
-        tried = _tried(tried, question, cluster, objects)
+        tried = _tried(tried, question, cluster, objects, first)
     logs = log_texts(layout, expected, first, second)
     return diagnosed(first, second, question, tried, logs)
 
@@ -230,19 +253,44 @@ def _asked(cluster: Cluster | None, name: str, why: str) -> tuple[Objects | None
         return None, str(error)
 
 
-def _tried(tried: Tried, question: Question, cluster: Cluster, objects: Objects) -> Tried:
+def _tried(tried: Tried, question: Question, cluster: Cluster, objects: Objects, reading: Reading) -> Tried:
     """With what a pod, the kubelet and the node's ports say."""
     host = address_of(objects.node)
-    ports = [(host, KUBELET_PORT), *((host, port) for _name, port in node_port_list(objects))]
+    asked = (*node_port_list(objects), *health_port_list(objects, kube_proxy_url(question.layout, reading)))
+    ports = [(host, KUBELET_PORT), *((host, port) for _name, port in asked)]
+    name = question.expected.node_name
     in_pod = InPod(why="winkube_diagnose_exec is false")
     if question.exec_in_pods:
-        in_pod = ask_pod(cluster, objects, lambda namespace: commands(tried, namespace))
+        within, why = _with_exec(cluster, objects)
+        in_pod = InPod(why=why) if why else ask_pod(cluster, within, lambda namespace: commands(tried, namespace))
+    figures = Stats(why=NO_KUBELET)
+    if question.samples < 1 or _may(cluster, "get", "nodes/proxy", name=name):
+        figures = stats(cluster, name, question.samples, question.interval_s)
     return replace(
         tried,
+        calico=calico_problems(cluster, question.expected, question.layout),
         in_pod=in_pod,
-        stats=stats(cluster, question.expected.node_name, question.samples, question.interval_s),
+        stats=figures,
         ports=try_ports(ports) if len(ports) > 1 else {},
     )
+
+
+def _may(cluster: Cluster, verb: str, resource: str, namespace: str = "", name: str = "") -> bool:
+    """Whether the user may; a cluster that does not say is tried."""
+    try:
+        return allowed(cluster, verb, "", resource, namespace, name)
+    except ClusterError:
+        return True
+
+
+def _with_exec(cluster: Cluster, objects: Objects) -> tuple[Objects, str]:
+    """The objects with the pods alone in which commands may be run; the reason if that is none of several."""
+    spaces = {str((pod.get("metadata") or {}).get("namespace")) for pod in objects.pods}
+    granted = {space for space in spaces if _may(cluster, "create", "pods/exec", space)}
+    if spaces and not granted:
+        return objects, NO_EXEC
+    pods = [pod for pod in objects.pods if str((pod.get("metadata") or {}).get("namespace")) in granted]
+    return replace(objects, pods=tuple(pods)), ""
 
 
 def _through(machine: Machine, urls: list[str], proxy: str, reading: Reading) -> dict[str, Said]:
@@ -258,7 +306,7 @@ def _through(machine: Machine, urls: list[str], proxy: str, reading: Reading) ->
 def diagnosed(
     first: Reading, second: Reading, question: Question, tried: Tried, logs: Mapping[str, str]
 ) -> tuple[Scene, tuple[Finding, ...]]:
-    """What the checks find in both looks: pods come and go, and between the two nobody holds the cluster still.
+    """What the checks find in both looks: pods come and go, and between the two no one holds the cluster still.
 
     Logs explain what is wrong, and raise no alarm by themselves: their ends may be of a time that is over. So they are
     read where something else is wrong; the kubelet of a Ready node has reached its cluster, whatever it said before.

@@ -7,7 +7,8 @@
         print(hit.finding, hit.lines)
     about("hcnCreateEndpoint failed in Win32: ... (0x803b000d)")     # ("hns.policy-refused",)
 
-A log tells of earlier times as well. A line counts if the program has not said since that the thing works, nobody
+Each line stands for itself, with the lines that continue it.
+A log tells of earlier times as well. A line counts if the program has not said since that the thing works, no one
 sees that it works now, and it is not much older than the log's last line; of a program that runs, and of what it tries
 again and again, the node's clock decides instead of the last line.
 """
@@ -15,23 +16,42 @@ again and again, the node's clock decides instead of the last line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ..facts import messages_containers, messages_general, messages_pasted, messages_programs, messages_windows
-from ..facts.message import Message
+from ..facts import (
+    messages_containers,
+    messages_families,
+    messages_general,
+    messages_pasted,
+    messages_programs,
+    messages_reasons,
+    messages_volumes,
+    messages_windows,
+)
+from ..facts.literals import caused
+from ..facts.message import Message, Rule
+from ..messages.line import Line, parse
+from ..messages.records import Record, moment, paragraphs, plain, records
+from ..messages.scan import Scanner
 
-MESSAGES: tuple[Message, ...] = (
+MESSAGES: tuple[Message | Rule, ...] = (
+    *messages_volumes.MESSAGES,
+    *messages_reasons.PEERS,
     *messages_windows.MESSAGES,
     *messages_containers.MESSAGES,
     *messages_programs.MESSAGES,
+    *messages_reasons.GENERAL,
+    *messages_families.FAMILIES,
     *messages_general.MESSAGES,
 )
 """The first one that fits a line is taken: what is particular stands before what is general."""
 
 GENERAL = frozenset(each for each in messages_general.MESSAGES if not each.finding.startswith("start."))
 """Not said where another line of the same text names a reason. That a program ended is said in any case."""
+PLACES = GENERAL | {each for each in messages_general.MESSAGES if each.finding == "start.failed"}
+"""Those that say where something failed, and not why."""
 
 LINES = 3
 """So many lines are kept of a hit: the last ones."""
@@ -61,10 +81,12 @@ REACHED = re.compile(
 """After such a line of any program it has reached the API server: that it did not before is over. Sources: client-go
 tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
 
-_KLOG = re.compile(r"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
-_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")
-
-_COMPILED = tuple((re.compile(each.pattern, re.IGNORECASE), each) for each in MESSAGES)
+_ORDER = {each: number for number, each in enumerate(MESSAGES)}
+_SCANNER = Scanner(each.pattern for each in MESSAGES)
+_OVER_SCANNER = Scanner(each.pattern for each in OVER.values())
+_REACHED_SCANNER = Scanner([REACHED.pattern])
+_PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL)
+_PASTED_SCANNER = Scanner(each.pattern for each in _PASTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,40 +100,148 @@ class Hit:
     source: str
 
 
-def known(text: str) -> Message | None:
-    """The first message of the table that fits."""
-    said = plain(text)
-    return next((message for pattern, message in _COMPILED if pattern.search(said)), None)
+def known(texts: Sequence[str]) -> list[Message | Rule | None]:
+    """For each text the first message of the table that fits, as far as who speaks of what lets it."""
+    unique = {text: _bare(text) for text in texts}
+    said = list(dict.fromkeys(unique.values()))
+    parsed: dict[int, Line] = {}
+
+    def may(message: int, text: int) -> bool:
+        if MESSAGES[message].anywhere:
+            return True
+        if text not in parsed:
+            parsed[text] = parse(said[text])
+        return MESSAGES[message].fits(parsed[text].operations)
+
+    numbers = dict(zip(said, _SCANNER.first(said, may), strict=True))
+    return [None if (number := numbers[unique[text]]) is None else MESSAGES[number] for text in texts]
 
 
-def plain(text: str) -> str:
-    """Without the quoting of a log inside of a log, and without the zeros of UTF-16."""
-    text = text.replace("\x00", "")
-    while '\\"' in text or "\\\\" in text:
-        text = text.replace('\\"', '"').replace("\\\\", "\\")
-    return text
+_HEAD = re.compile(
+    r'^([IWEF])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ |^(?:time="?)?\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?"? '
+)
 
 
-def _particular(found: Iterable[Message]) -> tuple[Message, ...]:
+def _bare(text: str) -> str:
+    """As it is looked at."""
+    return _HEAD.sub(_same_time, plain(text), count=1)
+
+
+def _first(scanner: Scanner, texts: Sequence[str]) -> list[int | None]:
+    """For each text the first pattern; what is said again is looked at once."""
+    bare = [_bare(text) for text in texts]
+    said = list(dict.fromkeys(bare))
+    numbers = dict(zip(said, scanner.first(said), strict=True))
+    return [numbers[text] for text in bare]
+
+
+def _same_time(head: re.Match[str]) -> str:
+    """A log says the same again and again; without its times and processes it is looked at once."""
+    return f"{head[1]}0101 00:00:00.0 1 " if head[1] else ""
+
+
+def _particular(found: Iterable[Message | Rule]) -> tuple[Message | Rule, ...]:
     """Those that name a reason, if there is one: what is said in general is then the same fault once more."""
     all_found = tuple(found)
     return tuple(each for each in all_found if each not in GENERAL) or all_found
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a pasted text says: the finding that a message of it leads to, and the record in which it stands."""
+
+    finding: str
+    message: Message | Rule
+    record: Record
+
+
 def about(text: str) -> tuple[str, ...]:
-    """The findings that a pasted message leads to, the most particular first; none for a message that is not known. A
-    message of several lines may have been broken anywhere."""
-    parts = [each for each in (text, " ".join(text.split()), *text.splitlines()) if each.strip()]
-    known_ones = _particular(message for part in parts if (message := known(part)) is not None)
-    found = sorted(known_ones, key=MESSAGES.index)
-    ranked = (*_pasted(messages_pasted.PARTICULAR, text), *found, *_pasted(messages_pasted.GENERAL, text))
-    return tuple(dict.fromkeys(each.finding for each in ranked))
+    """The findings that a pasted message leads to, the most particular first; none for a message that is not known."""
+    return tuple(dict.fromkeys(each.finding for each in told(text)))
 
 
-def _pasted(table: tuple[Message, ...], text: str) -> Iterator[Message]:
-    """What a person pastes and no log is searched for."""
-    said = " ".join(plain(text).split())
-    return (each for each in table if re.search(each.pattern, said, re.IGNORECASE))
+def told(text: str) -> tuple[Told, ...]:
+    """The same with the records. Each record of a text stands for itself; where none of a paragraph is known, it may
+    be one message that was broken anywhere."""
+    found = records(text)
+    hits = _known_of(found)
+    known_ones = {each.record.number for each in hits if each.message not in PLACES}
+    broken = [each for each in paragraphs(found) if known_ones.isdisjoint(range(each.number, each.last + 1))]
+    broken += [replace(each, text=each.tight) for each in found if each.tight and each.number not in known_ones]
+    hits += _known_of(broken)
+    works, reached = _ends(found) if hits else ({}, None)
+    counted = [each for each in hits if not _is_over(each, works, reached)]
+    kept = frozenset(_particular(dict.fromkeys(each.message for each in counted)))
+    ranked = sorted((each for each in counted if each.message in kept), key=lambda each: _ORDER[each.message])
+    if all(each.message in PLACES for each in ranked):
+        ranked = [*_caused(found), *ranked]
+    pasted = _pasted(found, broken)
+    first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
+    return (*first, *ranked, *(each for each in pasted if each not in first))
+
+
+def _caused(found: Sequence[Record]) -> list[Told]:
+    """What the functions that print the lines mean by themselves, where no line names a reason."""
+    hits = []
+    for each in found:
+        line = parse(each.text)
+        if line.level in {"info", "warning"}:
+            continue
+        place = caused(each.text)
+        if place is not None and (place.own or line.speaker or line.form == "klog"):
+            hits.append(Told(place.cause, Message(place.cause, place.literal, place.source), each))
+    return hits
+
+
+def _known_of(found: Sequence[Record]) -> list[Told]:
+    messages = known([" ".join(each.text.split()) for each in found])
+    return [
+        Told(message.finding, message, each)
+        for each, message in zip(found, messages, strict=True)
+        if message is not None
+    ]
+
+
+def _pasted(found: Sequence[Record], broken: Sequence[Record]) -> list[Told]:
+    """What a person pastes and no log is searched for, in the order of its table."""
+    every = (*found, *broken)
+    numbers = _first(_PASTED_SCANNER, [each.text for each in every])
+    hits = [
+        (number, each)
+        for number, each in zip(numbers, every, strict=True)
+        if number is not None and parse(each.text).level != "info"
+    ]
+    return [
+        Told(_PASTED[number].finding, _PASTED[number], each) for number, each in sorted(hits, key=lambda hit: hit[0])
+    ]
+
+
+def _ends(found: Sequence[Record]) -> tuple[dict[str, datetime], datetime | None]:
+    """When each program said last that it works, and when the API server was reached last. A program that no line
+    names is the empty one."""
+    texts = [each.text for each in found]
+    works: dict[str, datetime] = {}
+    for number, each in zip(_OVER_SCANNER.first(texts), found, strict=True):
+        if number is not None and each.moment is not None:
+            works[tuple(OVER)[number]] = each.moment
+            works[_program(parse(each.text).program)] = each.moment
+    reached = [
+        each.moment
+        for number, each in zip(_REACHED_SCANNER.first(texts), found, strict=True)
+        if number is not None and each.moment is not None
+    ]
+    return works, reached[-1] if reached else None
+
+
+def _is_over(one: Told, works: Mapping[str, datetime], reached: datetime | None) -> bool:
+    """Whether the same program says later in the text, on the same day, that it works."""
+    at = one.record.moment
+    if at is None:
+        return False
+    ends = [reached] if one.finding.startswith("cluster.") else []
+    if _of_start(one.message) and works:
+        ends.append(works.get(_program(parse(one.record.text).program)))
+    return any(end is not None and timedelta() <= end - at <= timedelta(days=1) for end in ends)
 
 
 def search(
@@ -132,20 +262,19 @@ def search(
 
 def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[Hit]:
     lines = [line.strip() for line in text.replace("\x00", "").splitlines() if line.strip()]
-    last = next((moment for line in reversed(lines) if (moment := _moment(line))), None)
+    last = next((written for line in reversed(lines) if (written := moment(line))), None)
     started = len(lines) if works else _last(lines, OVER.get(_program(program)))
     reached = len(lines) if works else _last(lines, REACHED)
-    found: dict[str, tuple[Message, list[str]]] = {}
-    for number, line in enumerate(lines):
-        message = known(line)
+    found: dict[str, tuple[Message | Rule, list[str]]] = {}
+    for number, (line, message) in enumerate(zip(lines, known(lines), strict=True)):
         if message is None or (number < started and _of_start(message)):
             continue
         if message.early and number < len(lines) - 1 - _NEAR:
             continue
         if number < reached and message.finding.startswith("cluster."):
             continue
-        moment = _moment(line)
-        before = last - moment if last is not None and moment is not None and moment <= last else timedelta()
+        written = moment(line)
+        before = last - written if last is not None and written is not None and written <= last else timedelta()
         if before + (quiet if message.finding.startswith(_TRIED_AGAIN) else timedelta()) > RECENT:
             continue
         found.setdefault(message.finding, (message, []))[1].append(line)
@@ -168,7 +297,7 @@ _TRIED_AGAIN = (*_RUNNING, "cluster.")
 """Findings that a program speaks of again and again while they hold; of those of its start it speaks once."""
 
 
-def _of_start(message: Message) -> bool:
+def _of_start(message: Message | Rule) -> bool:
     return message.early or not message.finding.startswith(_RUNNING)
 
 
@@ -181,20 +310,3 @@ def _program(service: str) -> str:
 def _last(lines: Iterable[str], pattern: re.Pattern[str] | None) -> int:
     found = [number for number, line in enumerate(lines) if pattern is not None and pattern.search(line)]
     return found[-1] if found else -1
-
-
-def _moment(line: str) -> datetime | None:
-    """When a line was written: klog's (which knows no year) or an ISO time anywhere in its beginning."""
-    if found := _KLOG.match(line):
-        month, day, hour, minute, second = (int(each) for each in found.groups())
-        return _at(2000, month, day, hour, minute, second)
-    if found := _STAMP.search(line[:80]):
-        return _at(*(int(each) for each in found.groups()))
-    return None
-
-
-def _at(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:
-    try:
-        return datetime(year, month, day, hour, minute, second)
-    except ValueError:
-        return None

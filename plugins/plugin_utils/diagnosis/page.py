@@ -5,7 +5,7 @@
 
 Shape of a node's part, as win_k8s_diagnose returns it: `{host, windows, message, message_means, counts: {errors: n,
 warnings: n, notes: n}, services: [line], facts: [line], picture, causes: [finding with consequences], notes: [finding],
-said: [line]}`; a node that was not reached has `{host, error}` alone.
+said: [line]}`; a node that was not reached has only `{host, error}`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,42 @@ def as_json(nodes: Sequence[Node]) -> str:
 
 
 def headline(node: Node) -> str:
-    """One line about a node."""
+    """One line about a node: its causes, the worst first, or why it was not reached."""
     if node.get("error"):
         return f"not reached: {node['error']}"
+    causes = [str(each["title"]) for each in node.get("causes") or ()]
+    return "; ".join(causes) or "nothing found"
+
+
+def tally(node: Node) -> str:
+    """How many errors, warnings and notes a node has; "" for one that was not reached."""
     number = node.get("counts") or {}
-    return ", ".join(f"{number.get(name, 0)} {name}" for name in COUNTED)
+    return ", ".join(_count(int(number.get(name, 0)), name) for name in COUNTED) if not node.get("error") else ""
+
+
+def lines(nodes: Sequence[Node]) -> list[str]:
+    """What a terminal shows: each node with the sentences about it, or why it was not reached."""
+    return [
+        line
+        for node in nodes
+        for line in (
+            f"{node['host']}: {tally(node) or headline(node)}",
+            *(f"  {sentence}" for sentence in node.get("said") or ()),
+        )
+    ]
+
+
+def verdict(nodes: Sequence[Node]) -> str:
+    """One sentence about all nodes: which are broken and by what, which were not reached; "" if all of them work."""
+    wrong = [node for node in nodes if node.get("error") or (node.get("counts") or {}).get("errors")]
+    if not wrong:
+        return ""
+    told = "; ".join(f"{node['host']} ({headline(node)})" for node in wrong)
+    return f"{len(wrong)} of {_count(len(nodes), 'nodes')} {'does' if len(wrong) == 1 else 'do'} not work: {told}."
+
+
+def _count(number: int, plural: str) -> str:
+    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"
 
 
 def meanings(node: Node) -> list[str]:
@@ -63,22 +94,23 @@ def meanings(node: Node) -> list[str]:
 
 def as_markdown(nodes: Sequence[Node]) -> str:
     """For people, and for an issue."""
-    lines = ["# Diagnosis", "", _GENERAL, "", "| Node | |", "|---|---|"]
-    lines += [f"| {_cell(node['host'])} | {_cell(headline(node))} |" for node in nodes]
+    text = ["# Diagnosis", "", "| Node | Cause | |", "|---|---|---|"]
+    text += [f"| {_cell(node['host'])} | {_cell(headline(node))} | {tally(node)} |" for node in nodes]
+    text += ["", _GENERAL]
     for node in nodes:
-        lines += ["", f"## {node['host']}", ""]
+        text += ["", f"## {node['host']}", ""]
         if node.get("error"):
-            lines += [f"Not reached: {node['error']}"]
+            text += [f"Not reached: {node['error']}"]
             continue
-        lines += [f"Windows: {node.get('windows')}", ""]
+        text += [f"Windows: {node.get('windows')}", ""]
         if node.get("message"):
-            lines += [f"Your message: `{node['message']}`", "", *(f"- {_cell(each)}" for each in meanings(node)), ""]
-        lines += [line for each in node.get("causes") or () for line in _cause_markdown(each)]
-        lines += [f"- {_cell(each)}" for each in (node.get("said") or [])[-1:] if not each.startswith(" ")]
-        lines += ["", "What cannot be, and what nobody could look at:", ""] if node.get("notes") else []
-        lines += [f"- {_cell(_note(each))}" for each in node.get("notes") or ()]
-        lines += ["", "What a report of a bug has to say, and services with their exit codes as Windows has them:", ""]
-        lines += [
+            text += [f"Your message: `{node['message']}`", "", *(f"- {_cell(each)}" for each in meanings(node)), ""]
+        text += [line for each in node.get("causes") or () for line in _cause_markdown(each)]
+        text += [f"- {_cell(each)}" for each in (node.get("said") or [])[-1:] if not each.startswith(" ")]
+        text += ["", "What cannot be, and what nobody could look at:", ""] if node.get("notes") else []
+        text += [f"- {_cell(_note(each))}" for each in node.get("notes") or ()]
+        text += ["", "What a report of a bug has to say, and services with their exit codes as Windows has them:", ""]
+        text += [
             "```text",
             *(str(line) for line in (*(node.get("facts") or ()), *(node.get("services") or ()))),
             "```",
@@ -86,8 +118,8 @@ def as_markdown(nodes: Sequence[Node]) -> str:
         for one in node.get("causes") or ():
             if one["evidence"]:
                 evidence = (str(line) for line in one["evidence"])
-                lines += ["", f"### {node['host']}, {one['title']}: what was seen", "", "```text", *evidence, "```"]
-    return "\n".join([*lines, "", _HELP, ""])
+                text += ["", f"### {node['host']}, {one['title']}: what was seen", "", "```text", *evidence, "```"]
+    return "\n".join([*text, "", _HELP, ""])
 
 
 def as_html(nodes: Sequence[Node]) -> str:
@@ -109,11 +141,12 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 def _shown(node: Node) -> dict[str, Any]:
     """A node as the page's template has it."""
     if node.get("error"):
-        return {"host": node["host"], "headline": headline(node), "error": node["error"]}
+        return {"host": node["host"], "headline": headline(node), "tally": "", "error": node["error"]}
     last = [str(said) for said in (node.get("said") or [])[-1:] if not str(said).startswith(" ")]
     return {
         "host": node["host"],
         "headline": headline(node),
+        "tally": tally(node),
         "error": "",
         "windows": node.get("windows"),
         "message": node.get("message") or "",

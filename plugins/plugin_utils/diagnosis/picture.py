@@ -111,7 +111,7 @@ def _more(before: Box | None, ends: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def draw(picture: Picture, title: str) -> str:
-    """The picture as an SVG element that stands alone: no script, no font, nothing from elsewhere."""
+    """The picture as a self-contained SVG element: no script, no font, nothing from elsewhere."""
     shown = {name: list(picture.get(name) or ())[:ROWS] for name in _COLUMNS}
     rows = max((len(boxes) + (len(picture.get(name) or ()) > ROWS) for name, boxes in shown.items()), default=0)
     width, height = 4 * _WIDTH + 3 * _GAP + 20, _TOP + max(rows, 1) * _STEP + 10

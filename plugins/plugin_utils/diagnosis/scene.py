@@ -15,7 +15,7 @@ from tomllib import TOMLDecodeError
 from typing import Any
 
 from ..components import networks
-from ..components.cni.cni_conf import FILE
+from ..components.cni.conf import FILE, Conf, ConfError, chosen, decode, load
 from ..components.containerd.containerd_toml import Document
 from ..components.expected import Expected
 from ..components.flannel import subnet_env
@@ -30,7 +30,6 @@ from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
 from ..facts.containerd import RELEASE_LINES, Place, Places
 from ..facts.flannel import NET_CONF
-from ..network.conf import Conf, ConfError, chosen, decode, load
 from ..network.model import Endpoint, Hns, Network
 from ..network.parse import KINDS, parse
 from ..network.port_blocks import Ports
@@ -55,7 +54,7 @@ Sources: sig-windows-tools (Install-Containerd.ps1, hostprocess/flannel, hostpro
 antrea build/yamls/windows, Azure/AgentBaker, awslabs/amazon-eks-ami, containerd script/setup/install-cni-windows."""
 
 Probe = Callable[[tuple[Query, ...]], Mapping[str, Any]]
-"""Asks the node anew."""
+"""Asks the node again."""
 
 Object = Mapping[str, Any]
 """A JSON object as the API or HNS returns it."""
@@ -74,7 +73,7 @@ class Scene:
     `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
     which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service; `quiet`
     and `working` as in messages.search. `node` is the Node object, `asked` whether the cluster was asked for it;
-    `cluster` also has Services, EndpointSlices and pods. `tried` is what diagnose alone asks; None elsewhere.
+    `cluster` also has Services, EndpointSlices and pods. `tried` is what only diagnose asks; None elsewhere.
     """
 
     expect: Expectations
@@ -426,7 +425,7 @@ def _started(
 
 
 def recorded_reading(dump: Mapping[str, Any], layout: Layout) -> Reading:
-    """What somebody recorded in place of what the node says; a kind that is not in it was listed as empty."""
+    """What someone recorded in place of what the node says; a kind that is not in it was listed as empty."""
     answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
     parts: dict[str, Any] = {networks.HNS: {"available": True, **answers}} if answers else {}
     if dump.get("cni_conf"):

@@ -24,15 +24,22 @@ from typing import Any
 
 from ..engine.reading import Reading
 from ..engine.resource import Refused
+from ..messages.line import parse
+from ..messages.records import Record, records
 from ..network.model import Hns
 from . import (
     causes_network,
     causes_pods,
     causes_programs,
+    causes_volumes,
     checks_balancers,
+    checks_calico,
+    checks_certificates,
     checks_cni,
+    checks_disk,
     checks_endpoints,
     checks_files,
+    checks_gmsa,
     checks_host,
     checks_network,
     checks_node,
@@ -43,11 +50,13 @@ from . import (
     checks_workloads,
 )
 from .check import Area, Check, Needs, Seen
-from .checks_logs import with_logs
+from .checks_logs import from_log, with_logs
+from .checks_programs import components_seen
 from .cluster_view import ClusterView
 from .expectations import Expectations
 from .finding import ERROR, NOTE, SEVERITIES, Action, Finding, Remedy
-from .messages import about
+from .messages import PLACES, told
+from .places import is_drastic, look_next, place_sentence
 from .remedies import advice
 from .scene import Scene, scene_of
 
@@ -67,7 +76,7 @@ PROVEN = frozenset(
     }
 )
 """The findings whose remedy's command tests/integration/test_remedies.py runs on a node that was broken so. The remedy
-of any other is advice: what it says may mend it, and nobody has tried."""
+of any other is advice: what it says may mend it, and no one has tried."""
 
 
 def _as_tried(check: Check) -> Check:
@@ -88,14 +97,19 @@ STUMBLED = Check(
 
 _ALL: tuple[Check, ...] = (
     *causes_programs.CHECKS,
+    *checks_certificates.CHECKS,
     *checks_programs.CHECKS,
     *checks_host.CHECKS,
+    *checks_disk.CHECKS,
     *causes_network.CHECKS,
+    *checks_calico.CHECKS,
     *checks_network.CHECKS,
     *checks_cni.CHECKS,
     *checks_files.CHECKS,
     *checks_endpoints.CHECKS,
     *checks_balancers.CHECKS,
+    *causes_volumes.CHECKS,
+    *checks_gmsa.CHECKS,
     *causes_pods.CHECKS,
     *checks_node.CHECKS,
     *checks_setup.CHECKS,
@@ -165,18 +179,67 @@ def check_ids(patterns: Iterable[str]) -> None:
 
 
 def meanings(message: str, host: str) -> list[dict[str, str]]:
-    """What a pasted message is known for, the most particular first, with the command for a host of the inventory; none
-    for one that is not known, or none at all."""
+    """What a pasted message is known for, the most particular first, with the command for a host of the inventory. Of a
+    line of which only place or code is known it says that; none for one that is not known, or none at all."""
+    said = told(message)
+    lines: dict[str, dict[str, str]] = {}
+    for each in said:
+        lines.setdefault(each.finding, {})[each.record.text] = ""
+    known = []
+    for identity, own in lines.items():
+        check, first = KNOWN[identity], next(iter(own))
+        if any(each.finding == identity and each.message in PLACES for each in said):
+            known.append(_place_only(first, identity))
+            continue
+        careful = len(own) == 1 and is_drastic(check.remedy)
+        known.append(
+            {
+                "id": identity,
+                "title": check.title,
+                "cause": check.cause,
+                "remedy": f"{look_next(identity)} If it shows the same: {check.remedy.text}"
+                if careful
+                else check.remedy.text,
+                "command": "" if careful else check.remedy.command(host),
+            }
+        )
+    return known or [_place_only(each.text, NOT_KNOWN) for each in _placed(message)]
+
+
+def message_lines(message: str, host: str = "<host>") -> list[str]:
+    """The same for a terminal; nothing without a message."""
+    if not message.strip():
+        return []
+    found = meanings(message, host)
     return [
-        {
-            "id": one.id,
-            "title": one.title,
-            "cause": one.cause,
-            "remedy": one.remedy.text,
-            "command": one.remedy.command(host),
-        }
-        for one in (KNOWN[identity] for identity in about(message))
-    ]
+        "Your message: " + " ".join(each[key] for key in ("title", "cause", "remedy", "command") if each[key]).strip()
+        for each in found
+    ] or ["Your message is not known, neither its place nor a code in it."]
+
+
+NOT_KNOWN = "not-known"
+"""The id of an answer that names the place or the code, and no cause."""
+_MOST = 5
+
+
+def _placed(message: str) -> tuple[Record, ...]:
+    """The records of which place or code is known, each place once, but for what is said without a fault."""
+    found: dict[str, Record] = {}
+    for each in records(message):
+        line = parse(each.text)
+        if line.known and line.level != "info":
+            found.setdefault(place_sentence(line), each)
+    return tuple(found.values())[:_MOST]
+
+
+def _place_only(raw: str, identity: str) -> dict[str, str]:
+    return {
+        "id": identity,
+        "title": raw[:400],
+        "cause": place_sentence(parse(raw)),
+        "remedy": look_next(identity, raw),
+        "command": "",
+    }
 
 
 Selection = frozenset[Area]
@@ -204,7 +267,7 @@ class Cause:
 @dataclass(frozen=True, slots=True)
 class Report:
     """`causes` are the roots, errors first; `fine` is one sentence about what was looked at without a finding; `notes`
-    say what Windows cannot do, and what nobody could look at."""
+    say what Windows cannot do, and what no one could look at."""
 
     causes: tuple[Cause, ...]
     fine: str
@@ -257,6 +320,19 @@ def diagnose(scene: Scene, selection: Selection = DIAGNOSE) -> Report:
     """What is wrong with the node, by the checks of the selection."""
     looked = _looked_at(scene, selection)
     return report_of(findings_in(scene, looked), looked)
+
+
+def looked_at(scene: Scene, selection: Selection) -> str:
+    """What a look consists of, one sentence for a person: components with their releases, the number of checks."""
+    components, area = components_seen(scene), _looked_at(scene, selection)
+    about = [each for each in CHECKS if each.area in area and (not each.role or each.role in components)]
+    made = sum(each.can(scene) for each in about)
+    left = 0 if scene.asked else sum(each.needs == Needs.NODE for each in about)
+    what = [*components.values(), *(FINE[each] for each in FINE if each in area and each != Area.PROGRAMS)]
+    if Area.NODE in area and not scene.asked:
+        what.remove(FINE[Area.NODE])
+    rest = f"; {left} more need the Node object (winkube_cluster.kubeconfig)" if left else ""
+    return f"Looked at {', '.join(what)}: {made} checks{rest}."
 
 
 def _looked_at(scene: Scene, selection: Selection) -> Selection:
@@ -332,7 +408,11 @@ def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding,
     order = {identity: number for number, identity in enumerate(chosen)}
     everything = with_logs(found, scene, chosen)
     ranks = (*SEVERITIES, NOTE)
-    return tuple(sorted(everything, key=lambda each: (ranks.index(each.severity), order[each.id])))
+    seen = any(each.id.startswith("hns.") and each.severity == ERROR and not from_log(each) for each in everything)
+    # What HNS shows now stands before what a program said of it, and of the way to the cluster that broke with it.
+    return tuple(
+        sorted(everything, key=lambda each: (ranks.index(each.severity), seen and from_log(each), order[each.id]))
+    )
 
 
 def _asked(check: Check, scene: Scene) -> list[Finding]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from ..calico.judge import Problem
 from ..facts.version import Version, VersionError
 
 Object = Mapping[str, Any]
@@ -47,7 +48,7 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Objects:
     """The cluster's objects that concern the node: its Node (None: there is none), its pods, warnings about them, and
-    everybody's Nodes, Services and EndpointSlices."""
+    everyone's Nodes, Services and EndpointSlices."""
 
     node: Object | None = None
     pods: tuple[Object, ...] = ()
@@ -109,10 +110,22 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class Gmsa:
+    """What the cluster has of gMSA. `served`: it knows GMSACredentialSpecs. `webhooks` are the entries of the webhook's
+    name, each with `kind`; `denied` are (account of a pod, spec) that its rights do not allow."""
+
+    served: bool = False
+    specs: tuple[Object, ...] = ()
+    webhooks: tuple[Object, ...] = ()
+    denied: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tried:
     """`host` is the inventory's name. `objects` is None without a way to the cluster, and `no_cluster` says why.
     `ports` are (host, port) that the controller tried: whether something answered. `reached` says how programs and
-    probes fared that asked registries, by URL. `hypervisor_asked` is whether a Hyper-V host told of its adapters."""
+    probes fared that asked registries, by URL. `calico` is what the cluster's objects say of Calico, where the node's
+    network is its. `hypervisor_asked` is whether a Hyper-V host told of its adapters."""
 
     host: str
     wanted: Wanted
@@ -123,6 +136,8 @@ class Tried:
     ports: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     reached: Mapping[str, Said] = field(default_factory=dict)
     hypervisor_asked: bool = False
+    calico: tuple[Problem, ...] = ()
+    gmsa: Gmsa | None = None
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 
     @property

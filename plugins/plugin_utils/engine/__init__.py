@@ -7,4 +7,6 @@
 what
 goes over the wire (docs/protocol.md). Everything here is a pure function of its arguments: no Ansible, no
 Kubernetes, no IO.
+
+Private to the collection: playbooks use its modules.
 """

@@ -42,7 +42,8 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one component wants done, in order, and the readiness check (`gate`) that decides whether it worked."""
+    """What one component wants done, in order, and the readiness check (`gate`) that decides whether it worked. `was`:
+    the fingerprint of what it replaces, which the node notes."""
 
     component: str
     ops: tuple[Op, ...]
@@ -50,6 +51,7 @@ class Batch:
     pre: tuple[Expectation, ...] = ()
     state: tuple[Query, ...] = field(default=())
     deadline_s: int = 900
+    was: str = ""
 
     def wire(self, batch_id: str) -> dict[str, Any]:
         """The batch as it is written to the node."""
@@ -57,6 +59,7 @@ class Batch:
             "schema": SCHEMA,
             "id": batch_id,
             "component": self.component,
+            "was": self.was,
             "deadline_s": self.deadline_s,
             "pre": [expectation.wire() for expectation in self.pre],
             "ops": [op.wire(n) for n, op in enumerate(self.ops)],

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Environment variables of services: their values may be secrets, a proxy's password among them.
 
-A node gives only a fingerprint of each value, since a reading becomes a fact, facts are cached on disk, and what a node
-answers is printed at -vvv. The values themselves are read by a query of their own, into a part of the reading that is
-never handed on, by the one task that changes them and needs them for the undo.
+A node gives only a fingerprint of each value: readings become facts, facts are cached on disk, and answers are printed
+at -vvv. Only the task that changes the values reads them, for the undo, by a separate query whose answer never becomes
+a fact.
 """
 
 from __future__ import annotations

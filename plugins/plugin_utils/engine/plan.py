@@ -1,16 +1,18 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares what is wanted with what was read, and orders what has to be done into one batch.
+"""Compares what is wanted with what was read, and orders the steps into one batch.
 
-The order is the same for every component: bring new things in beside the old (services run), stop dependants and
-then the service, swap, define,
-start the service, wait until it is ready, start the dependants, note what was installed, gate.
+The order is the same for every component: place new files beside the old (services run), stop dependants and then the
+service, swap, define, start the service, wait until it is ready, start the dependants, write the receipt, check
+readiness.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +35,12 @@ class Step:
     after: str = ""
 
 
+def fingerprint(parts: Iterable[tuple[str, str]]) -> str:
+    """16 hex digits of labels and texts in any order; "" for none."""
+    found = sorted(parts)
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16] if found else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one component has to do: nothing (`batch` is None) or one batch; and the reading as it will be.
@@ -50,8 +58,13 @@ class Plan:
     waits: bool = False
 
     @property
+    def becomes(self) -> str:
+        """The fingerprint of what it brings about; that of the batch which takes it back has it as `was`."""
+        return fingerprint((step.label, step.after) for step in self.steps if step.before != step.after)
+
+    @property
     def changed(self) -> bool:
-        """Whether anything has to be done, a restart of the machine apart."""
+        """Whether anything is to be done, apart from a restart of the machine."""
         return self.batch is not None
 
 
@@ -73,7 +86,7 @@ def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
 
 
 def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ...]:
-    """What has to be read besides, and kept in the task, before these resources are changed: normally nothing."""
+    """What else is read, and kept in the task, before these resources are changed: normally nothing."""
     return merge_queries(query for resource in resources for query in resource.confides(reading))
 
 
@@ -125,6 +138,7 @@ def make_plan(
             (*(query for change in changes for query in change.state), *_services_again(services, reading))
         ),
         deadline_s=deadline_s,
+        was=fingerprint((step.label, step.before) for step in steps if step.before != step.after),
     )
     waits = any(restart.waits for restart in restarts)
     return Plan(component, steps, batch, _predict(changes, services, restarts, reading), reboot, waits)
@@ -150,7 +164,7 @@ def _restart(
     restart_unready: bool,
 ) -> _Restart:
     """A service restarts if and only if its definition, as far as that takes a restart, or a file it uses changes; one
-    that should run and does not is started unless it rests, one that is nobody's to start yet is at most stopped. If
+    that should run and does not is started unless it rests, one that must not start yet is at most stopped. If
     `more` services are started behind it, it has to be ready first."""
     affected = redefined or bool(service.uses & touched)
     unready = service.unready(reading) if service.run and service.is_running(reading) and not affected else ""
@@ -204,7 +218,7 @@ def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) 
 
 
 def _relied_on(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
-    """Everything the plan was made from, also what it left alone: a batch is only right for the node that was read."""
+    """Everything the plan was made from, also what it leaves alone: a batch only fits the node that was read."""
     files = [expectation for query in reads(resources) if (expectation := as_read(query, reading)) is not None]
     return (
         *files,

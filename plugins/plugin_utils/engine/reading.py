@@ -12,7 +12,9 @@ Shape of a reading as it travels in facts:
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,7 +49,7 @@ class Query:
 _IDENTITY = {"file": ("exists", "kind"), "registry": ("exists", "value")}
 """What tells whether a thing is still the one that was read, by the probe's op."""
 
-_IF_ASKED = ("sha256", "sddl")
+_IF_ASKED = ("sha256", "sddl", "inside")
 """The same, where the query asks for it: the reading may hold it because another component did."""
 
 
@@ -68,7 +70,7 @@ class Expectation:
 
 
 def as_read(query: Query, reading: Reading) -> Expectation | None:
-    """That a file, folder or registry value still is as it was read; None for what is no single thing, such as a
+    """That a file, folder or registry value is still as it was read; None for what is not a single thing, such as a
     list of services."""
     if query.op not in _IDENTITY:
         return None
@@ -78,10 +80,18 @@ def as_read(query: Query, reading: Reading) -> Expectation | None:
 
 
 def file_query(
-    path: str, *, sha256: bool = False, content_limit: int = 0, sddl: bool = False, entries: bool = False
+    path: str,
+    *,
+    sha256: bool = False,
+    content_limit: int = 0,
+    sddl: bool = False,
+    entries: bool = False,
+    inside: tuple[str, ...] = (),
 ) -> Query:
-    """Read the file or folder at `path`: existence and kind, and what is asked for."""
-    asked = {"sha256": sha256, "content_limit": content_limit, "sddl": sddl, "entries": entries}
+    """Read the file or folder at `path`: existence and kind, and what is asked for. `inside` are
+    endings of file names: of a folder's files with one of them, links and those with an owner or access list of their
+    own are listed."""
+    asked = {"sha256": sha256, "content_limit": content_limit, "sddl": sddl, "entries": entries, "inside": inside}
     return Query(file_key(path), "file", (("path", path), *((name, value) for name, value in asked.items() if value)))
 
 
@@ -101,7 +111,7 @@ def pipe_query(name: str) -> Query:
 
 
 def http_query(url: str, service: str = "") -> Query:
-    """What the node itself gets at a URL; with `service` only while that runs, since a port at which nobody listens
+    """What the node itself gets at a URL; with `service` only while that runs, since a port without a listener
     costs the whole time limit."""
     return Query(f"http:{url}", "http", (("url", url), *((("service", service),) if service else ())))
 
@@ -187,13 +197,13 @@ class Reading:
             return True
         asked = dict(query.args)
         if known.get("kind") == "directory":
-            return all(name in known for name in ("sddl", "entries") if asked.get(name))
+            return all(name in known for name in ("sddl", "entries", "inside") if asked.get(name))
         needs = [name for name in ("sha256", "sddl") if asked.get(name)]
         needs += ["content"] if asked.get("content_limit", 0) else []
         return all(name in known for name in needs)
 
     def file(self, path: str) -> Mapping[str, Value]:
-        """What was read of `path`; `{"exists": False}` if it is not there. KeyError if nobody asked."""
+        """What was read of `path`; `{"exists": False}` if it is not there. KeyError if it was not asked for."""
         value: Mapping[str, Value] = self.parts[file_key(path)]
         return value
 
@@ -237,6 +247,16 @@ class Reading:
                 parts[part] = value
         return replace(self, parts=parts, predicted=self.predicted if predicted is None else predicted)
 
+    def completed(self, queries: Iterable[Query], probe: Callable[[tuple[Query, ...]], Mapping[str, Value]]) -> Reading:
+        """With the answers that it lacks; `probe` is not called if it has all. What is only planned stays so, services
+        too, of which an answer replaces all."""
+        missing = self.missing(queries)
+        if not missing:
+            return self
+        found = self.merged(probe(missing), missing)
+        planned = {part: value for part, value in self.parts.items() if part.startswith(service_key(""))}
+        return replace(found, parts={**found.parts, **planned}) if self.predicted else found
+
     def errors(self) -> dict[str, str]:
         """The parts that could not be read, with the node's sentence."""
         return {
@@ -258,19 +278,33 @@ class Reading:
         }
 
 
-def usable(fact: object, *, run: str, now: float, max_age: float, check: bool) -> Reading | None:
-    """The reading in `fact` if it may still be believed, else None.
+def packed(fact: Mapping[str, Value]) -> dict[str, Value]:
+    """The fact with its parts as base64 of zlib of JSON: an eighth of the size. Ansible keeps facts of every host."""
+    text = json.dumps(fact["parts"], separators=(",", ":")).encode()
+    return {**fact, "parts": base64.b64encode(zlib.compress(text)).decode()}
 
-    It may if it was taken in this run of ansible-playbook (a fact cache can hold another run's), is not older than
-    `max_age` seconds (0 = read always),
-    and predicts nothing unless this is check mode as well.
+
+def _unpacked(parts: object) -> object:
+    if not isinstance(parts, str):
+        return parts
+    try:
+        return json.loads(zlib.decompress(base64.b64decode(parts)))
+    except (ValueError, zlib.error):
+        return None
+
+
+def usable(fact: object, *, run: str, now: float, max_age: float, check: bool) -> Reading | None:
+    """The reading in `fact` if it is still valid, else None.
+
+    Valid is one of this run of ansible-playbook (a fact cache can hold another run's) that is at most `max_age` seconds
+    old (0 = always read). A prediction is only valid in check mode.
     """
     if not isinstance(fact, Mapping) or fact.get("schema") != SCHEMA or fact.get("run") != run:
         return None
     taken_at = fact.get("taken_at")
-    parts = fact.get("parts")
-    if not isinstance(taken_at, int | float) or not isinstance(parts, Mapping):
+    if not isinstance(taken_at, int | float) or not 0 <= now - taken_at < max_age:
         return None
-    if not 0 <= now - taken_at < max_age or bool(fact.get("predicted")) != check:
+    parts = _unpacked(fact.get("parts"))
+    if not isinstance(parts, Mapping) or bool(fact.get("predicted")) != check:
         return None
     return Reading(parts=parts, run=run, taken_at=float(taken_at), predicted=bool(fact.get("predicted")))

@@ -22,14 +22,14 @@ class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What has to be done so that one resource is as wanted.
+    """The steps that make one resource as wanted.
 
     `prepare` may run while services run, `commit` only while the services that use the resource are stopped, `define`
     right before they start again. `touches` are the files (path keys) that will differ: a service that uses one of
     them is restarted, and so is one whose own definition changes, unless all of that is in force `at_once`.
     `predicted` are the parts of the reading afterwards, `state` what to read again.
 
-    `reboot` is why the machine has to be restarted before this is in force, for example "the feature Containers comes
+    `reboot` is why only a restart of the machine makes this effective, for example "the feature Containers comes
     into force"; a change that only waits for that has neither text nor ops.
     """
 
@@ -61,7 +61,7 @@ class Resource(Protocol):
         """What must be known besides, only by the task that changes this resource: values that may be secret."""
 
     def change(self, reading: Reading) -> Change | None:
-        """What has to be done, or None if it is as wanted. Refused if it cannot be done."""
+        """The change, or None if it is as wanted. Refused if it cannot be made."""
 
 
 # What a person should know beside the other steps of a plan, such as what was left out and why.
@@ -83,11 +83,11 @@ class Notice:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """The sentence alone."""
+        """Only the sentence."""
         return Change(text=self.text)
 
 
-# What somebody else has put on the node and a plan was made from.
+# What others have put on the node and a plan was made from.
 
 
 def whole_file(path: str, content_limit: int = 0) -> Query:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may do what to a file, as SDDL; read only as far as the engine has to decide something.
+"""Who may do what to a file, as SDDL; parsed only as far as the engine needs it.
 
 Source: learn.microsoft.com, "Security Descriptor String Format", "ACE Strings", "SID Strings".
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 SYSTEM = "SY"
 ADMINISTRATORS = "BA"
 ADMINS_ONLY = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
-"""Owner Administrators; SYSTEM and Administrators full control, nobody else; nothing inherited."""
+"""Owner Administrators; SYSTEM and Administrators full control, no one else; nothing inherited."""
 ADMINS_WRITE = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
 """As ADMINS_ONLY, and Users may read and execute: for folders that services run programs from."""
 

@@ -11,6 +11,9 @@ from .batch import Op
 
 SYSTEM32 = r"C:\Windows\System32"
 SC = SYSTEM32 + r"\sc.exe"
+POWERSHELL = SYSTEM32 + r"\WindowsPowerShell\v1.0"
+WINDOWS_PATH = (SYSTEM32, r"C:\Windows", SYSTEM32 + r"\Wbem", POWERSHELL)
+"""The folders that every Windows Server has in its Path, in its order: what a Path of our own ends with."""
 
 ALREADY_RUNNING = 1056
 CANNOT_ACCEPT = 1061
@@ -99,7 +102,7 @@ def start_ops(name: str, timeout_s: int) -> tuple[Op, ...]:
 def remove_ops(name: str, program: str, timeout_s: int = 120) -> tuple[Op, ...]:
     """Stop and delete a service, and wait until both it and its process are gone. Harmless if it is not there.
 
-    A new service starts by itself when the machine boots in the middle of a batch, so it has to be stopped first.
+    A new service starts by itself when the machine boots in the middle of a batch, so stop it first.
     """
     return (
         halt(name, timeout_s),

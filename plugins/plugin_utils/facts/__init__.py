@@ -1,4 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is true per version: tables with their sources, and lookups in them; no decisions about a node."""
+"""What is true per version: tables with their sources, and lookups in them; no decisions about a node.
+
+Private to the collection: playbooks use its modules.
+"""

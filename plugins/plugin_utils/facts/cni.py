@@ -73,7 +73,7 @@ def cni_versions(plugins: Version) -> tuple[str, ...]:
 
 
 def default_cni_version(plugins: Version) -> str:
-    """`cniVersion` where nobody says one."""
+    """`cniVersion` where no one says one."""
     return PREFERRED if PREFERRED in cni_versions(plugins) else DEFAULT_CNI_VERSION
 
 
@@ -114,7 +114,7 @@ PLUGINS: tuple[CniPlugin, ...] = (
 """By the name of the program without `.exe`."""
 
 TRANSLATES_NODES = frozenset({"overlay"})
-"""Types of networks whose pods reach nodes with the node's address: nobody outside an overlay can answer a pod's own.
+"""Types of networks whose pods reach nodes with the node's address: no one outside an overlay can answer a pod's own.
 So the exceptions of OutBoundNAT are pods and services there, and the node's network as well elsewhere. Source:
 microsoft/SDN Kubernetes/windows/helper.psm1 (Update-CNIConfig) and start.ps1, rancher/rke2 pkg/windows."""
 
@@ -133,7 +133,7 @@ Source: microsoft/windows-container-networking example/l2bridge.conf, whose type
 IGNORED_KEYS = {
     "dnscapabilities": "containerd passes dns only to 'capabilities': {'dns': true}",
 }
-"""Keys that nobody reads, in lower case. Source: containerd internal/cri/server/sandbox_run.go (capabilities that are
+"""Keys that no one reads, in lower case. Source: containerd internal/cri/server/sandbox_run.go (capabilities that are
 passed), microsoft/windows-container-networking example/."""
 
 ENDPOINT_POLICIES = (

@@ -36,6 +36,12 @@ TASKS = (r"io.containerd.runtime.v2.task\k8s.io", r"io.containerd.runtime.v2.tas
 Source: containerd v2.3.4 core/runtime/v2/bundle.go (NewBundle) and task_manager.go; v1.7.20 runtime/v2/manager.go.
 """
 
+SNAPSHOTS = r"io.containerd.snapshotter.v1.windows\snapshots"
+"""Below the root, a folder for each layer and each scratch disk.
+
+Source: containerd v1.7.35 snapshots/windows/windows.go, v2.4.2 plugins/snapshots/windows/common.go (getSnapshotDir).
+"""
+
 DEFAULT_ADDRESS = r"\\.\pipe\containerd-containerd"
 """Source: v2.3.7 defaults/defaults_windows.go, DefaultAddress (same in v1.4.13 to v2.4.2)."""
 

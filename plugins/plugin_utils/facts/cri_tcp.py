@@ -75,7 +75,7 @@ CLOSED: Mapping[Place, object] = {
 its being there means something."""
 
 PLAIN_PORT_OWNER = "SYSTEM"
-"""Whom containerd runs as, and so whoever can ask it for a container with the host's files."""
+"""Whom containerd runs as, and so anyone who can ask it for a container with the host's files."""
 
 RULE = "winkube-cri-tcp"
 """The name of the one inbound rule of the Windows firewall that is made here."""

@@ -62,6 +62,10 @@ class NoBackend:
 
 
 OTHER_MODES: dict[str, NoBackend] = {
+    "calico": NoBackend(
+        "Calico's operator brings it",
+        "tigera/operator pkg/render/windows.go",
+    ),
     "l2tunnel": NoBackend(
         "Azure's own CNI plugin makes it",
         "kubernetes.io, Networking on Windows, table of network modes: l2tunnel is used by Azure-CNI",
@@ -75,7 +79,7 @@ OTHER_MODES: dict[str, NoBackend] = {
         "kubernetes.io, Networking on Windows, table of network modes: nat is not used in Kubernetes",
     ),
 }
-"""The other drivers that kubernetes.io names."""
+"""The other drivers that kubernetes.io names, and Calico, which has a mode of its own here."""
 
 
 LOCAL_PODS_FROM = Version.parse("0.12.0")

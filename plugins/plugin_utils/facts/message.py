@@ -1,17 +1,24 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of what programs of a Windows node print when something is wrong, and the finding that it leads to.
+"""The shapes of what programs of a Windows node print when something is wrong, and the finding that it leads to.
 
-A file of its own: both tables of messages are made of it. A pattern is taken from the program's own format string, with
-whatever fills it left open, so that it fits other names, numbers and releases than those of the thread that it was seen
-in. It has to fit no line that a healthy node prints: tests/judge holds all of them against the logs of such nodes. HNS
-and HCS answer with a code, in whatever language Windows speaks: those are patterns over windows_codes.
+A file of its own: the tables of messages are made of both. A `Rule` is about a reason that anybody may give, such as a
+code of Windows or a certificate that is not trusted: what was being done decides what it means. A `Message` is about
+words that only one program prints. Its pattern is taken from the program's own format string, with whatever fills it
+left open, so that it fits other names, numbers and releases than those of the thread that it was seen in. Neither may
+fit a line that a healthy node prints: tests/judge holds all of them against the logs of such nodes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+
+from . import windows_codes
+
+Reasons = tuple[int | str, ...]
+"""Codes of Windows, in whatever form and language, and patterns of the words that libraries give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +31,58 @@ class Message:
     pattern: str
     source: str
     early: bool = False
+
+    @property
+    def shown(self) -> str:
+        """For a person's eyes."""
+        return self.pattern
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether it counts whatever was being done."""
+        return True
+
+    def fits(self, operations: Collection[str]) -> bool:
+        """Whether it counts where these things were being done."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`doing`: one of the operations, or groups of them, of message_places that it has to come from, any without one;
+    `never` those that it says nothing of. The rest is a Message's."""
+
+    finding: str
+    reasons: Reasons
+    source: str
+    doing: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    early: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """Of its reasons."""
+        codes = tuple(each for each in self.reasons if isinstance(each, int))
+        return "|".join(
+            [
+                *([windows_codes.pattern(*codes)] if codes else []),
+                *(each for each in self.reasons if isinstance(each, str)),
+            ]
+        )
+
+    @property
+    def shown(self) -> str:
+        """For a person's eyes."""
+        said = "|".join(windows_codes.shown(each) if isinstance(each, int) else each for each in self.reasons)
+        where = " or ".join(self.doing) or (f"not {', '.join(self.never)}" if self.never else "")
+        return f"{said} ({where})" if where else said
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether it counts whatever was being done."""
+        return not self.doing and not self.never
+
+    def fits(self, operations: Collection[str]) -> bool:
+        """Whether it counts where these things were being done."""
+        done = set(operations)
+        return (not self.doing or not done.isdisjoint(self.doing)) and done.isdisjoint(self.never)

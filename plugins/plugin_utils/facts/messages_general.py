@@ -61,17 +61,19 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "start.panic",
-        r"^panic: |^fatal error: |\bruntime\.(?:gopanic|fatalpanic)\b",
+        r"^panic: |\bObserved a panic: |\bruntime\.(?:gopanic|fatalpanic)\b|"
+        r"^fatal error: (?:all goroutines|thread exhaustion|out of memory|"
+        r"concurrent map|stack overflow|runtime|unexpected signal|fault|checkmark|schedule)",
         "Go runtime/panic.go",
     ),
     Message(
         "start.failed",
         r'"command failed" err=|^error: \w+Configuration\.\S+: (?:Invalid|Required|Unsupported) value|'
         "[Ff]ailed to (?:run|start) [Kk]ubelet|Error running ProxyServer|"
-        r"^containerd: |Error running agent: |level=(?:fatal|panic) |\[FATAL\]|^F\d{4} \d\d:\d\d:\d\d",
-        "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go "
-        "and k8s.io/klog/v2 klog.go, Fatal",
+        r"^containerd: |Error running agent: |level=(?:fatal|panic) |\[FATAL\]",
+        "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go",
     ),
+    Message("start.failed", r"^F\d{4} \d\d:\d\d:\d\d", "k8s.io/klog/v2 klog.go, Fatal"),
     Message(
         "host.no-listener",
         r"dial tcp (?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+: conn\w+: .*refused",

@@ -13,7 +13,11 @@ from .message import Message
 _PAGE = "kubernetes.io, Windows containers in Kubernetes, v1.22, Getting help and troubleshooting"
 
 PARTICULAR: tuple[Message, ...] = (
-    Message("pod.port-forward", r"wincat(\.exe)?\b.*not found|do port forwarding: wincat", _PAGE),
+    Message(
+        "pod.port-forward",
+        r"(?:wincat(?:\.exe)?|socat)\b.*(?:not found|cannot find)|do port forwarding: wincat|CommandLine\W+wincat",
+        _PAGE,
+    ),
     Message("host.proxy", r"proxyconnect tcp|407 Proxy Authentication", "net/http transport.go, dialConn"),
     Message("pod.cpu-zero", r"usageNanoCores", "https://github.com/containerd/containerd/issues/9531"),
 )
@@ -23,7 +27,17 @@ GENERAL: tuple[Message, ...] = (
     Message("hns.no-management-address", r"waiting for the network to be created", _PAGE),
     Message("flannel.no-subnet-env", r"subnet\.env", _PAGE),
     Message("host.no-adapter", r"no network adapter|virtual network creation", _PAGE),
-    Message("traffic.names", r"DNS name does not exist|could not resolve host", _PAGE),
+    Message(
+        "traffic.names-limits",
+        r"resolve-dnsname : [\w-]+\.[\w-]+(?:\.svc)? : DNS name does not exist",
+        "aws/containers-roadmap#606; kubernetes.io, Windows, DNS limitations",
+    ),
+    Message(
+        "traffic.names",
+        r"DNS name does not exist|could not resolve host|remote name could not be resolved|getaddrinfo|"
+        r"Non-existent domain|DNS request timed out|No such host is known",
+        _PAGE,
+    ),
     Message(
         "host.connection-cut",
         r"connection was aborted by the software in your host machine",

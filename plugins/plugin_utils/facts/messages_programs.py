@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from .message import Message
+from . import windows_codes as win
+from .message import Message, Rule
+from .message_places import OWN_PIPE
 
-_NOT_HERE = r"(?!(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):(?!6443|6444|7443|7445|8443|9345))"
-"""Not the machine itself, but for the ports of an agent's own load balancer before the API server. Sources:
-rancher/rke2 (6443, 6444, 9345), k0s (7443), siderolabs/talos (7445)."""
-
-MESSAGES: tuple[Message, ...] = (
+MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "node.no-pod-cidr",
-        r"node \S+ pod cidr not assigned",
+        "pod cidr not assigned",
         "flannel-io/flannel pkg/subnet/kube/kube.go; kubernetes-sigs/sig-windows-tools#345",
     ),
     Message(
@@ -54,11 +52,6 @@ MESSAGES: tuple[Message, ...] = (
         "env variables POD_NAME and POD_NAMESPACE must be set|error retrieving pod spec for|node "
         "name not present in pod spec",
         "flannel-io/flannel pkg/subnet/kube/kube.go",
-    ),
-    Message(
-        "flannel.etcd",
-        r"Couldn't fetch network config|dial tcp 127\.0\.0\.1:(?:2379|4001)",
-        "flannel-io/flannel main.go",
     ),
     Message(
         "flannel.public-ip",
@@ -106,7 +99,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "cni.addresses-used-up",
-        "no IP addresses available in (?:range set|network)|no IP addresses available",
+        r"no IP addresses available|out of subnets\b|[Nn]o available address(?:es| pools)\b",
         "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
     ),
     Message(
@@ -127,7 +120,8 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "cni.eks-address",
-        r"vpc\.amazonaws\.com/PrivateIPv4Address",
+        r"(?:label|Insufficient|create resource|no capacity\S*|does not have) vpc\.amazonaws\.com/PrivateIPv4Address|"
+        r"vpc\.amazonaws\.com/PrivateIPv4Address.{0,80}(?:not found|fail|missing|unavailable)",
         "aws/containers-roadmap#240",
     ),
     Message(
@@ -139,12 +133,6 @@ MESSAGES: tuple[Message, ...] = (
         "cni.azure-lock",
         "timed out (?:on )?locking store|Store is locked|Failed to (?:initialize key-value store|lock store)",
         "Azure/azure-container-networking#774",
-    ),
-    Message(
-        "cni.azure-cns",
-        r"from CNS\b.{0,200}(?:dial tcp|http request failed|timeout|EOF)|"
-        r"localhost:10090\b.{0,120}(?:dial tcp|refused|EOF)",
-        "Azure/AKS#4342; Azure/azure-container-networking cns/client/client.go",
     ),
     Message(
         "cni.calico-api",
@@ -195,25 +183,89 @@ MESSAGES: tuple[Message, ...] = (
         "kubernetes/component-base featuregate/feature_gate.go",
     ),
     Message(
+        "start.kubeconfig",
+        r"unable to read (?:certificate-authority|client-cert|client-key)|invalid kubeconfig|"
+        r"context \S+ does not exist|error loading config file|no context exists with the name|"
+        r"no server found for cluster|cluster \S+ does not exist",
+        "kubernetes/client-go tools/clientcmd/validation.go, loader.go",
+    ),
+    Message(
+        "start.binary-held",
+        r"(?:rename|remove|replac|copy|overwrit|delet)\w* .{0,160}\.exe\b.{0,120}(?:Access is denied|"
+        r"being used by another)",
+        "rancher/windows#138; learn.microsoft.com ERROR_ACCESS_DENIED of an image that runs",
+    ),
+    Message(
+        "node.address",
+        "unable to upgrade connection: pod does not exist",
+        "kubernetes/kubernetes#63702: another kubelet answers at the Node's address",
+    ),
+    Message(
+        "host.script-policy",
+        "running scripts is disabled on this system|is not digitally signed",
+        "learn.microsoft.com about_Execution_Policies",
+    ),
+    Message(
+        "cluster.extension-api",
+        r"unable to handle the request \(\w+ \S+\.\w+\.k8s\.io\)|failing or missing response from https?://|"
+        r"FailedDiscoveryCheck|unable to retrieve the complete list of server APIs",
+        "kubernetes/kube-aggregator pkg/controllers/status; kubernetes-sigs/metrics-server#1025",
+    ),
+    Message(
+        "cni.calico-addresses",
+        r"no configured Calico pools|Failed to (?:request|auto-?assign) .{0,20}IPv[46]|no affine block|"
+        r"could not claim .{0,20}block|"
+        r"unable to (?:assign|find) .{0,20}(?:block|address) .{0,40}(?:affinity|pool)",
+        "projectcalico/calico libcalico-go/lib/ipam",
+    ),
+    Message(
+        "cni.calico-datastore",
+        r"[Dd]atastore (?:is )?not ready|[Ff]ailed to (?:create|reach|connect to) .{0,20}datastore|"
+        r"resource does not exist: (?:ClusterInformation|Node)|[Ee]rror querying (?:node|datastore)",
+        "projectcalico/calico libcalico-go/lib/errors, node/pkg/lifecycle/startup",
+    ),
+    Message(
+        "cni.calico-node-address",
+        r"[Uu]nable to auto-?detect|[Cc]ouldn't autodetect|no valid (?:host )?interfaces? found|"
+        r"[Ff]ailed to auto-?detect",
+        "projectcalico/calico node/pkg/lifecycle/startup/autodetection",
+    ),
+    Message(
+        "cni.antrea-ovs",
+        r"ovs-vsctl.{0,200}(?:fail|connection|error)|[Ff]ailed to connect to OVSDB|"
+        r"openvswitch\S*db\.sock.{0,80}(?:cannot find|refused|denied)|"
+        r"OVS (?:bridge|datapath)\b.{0,60}(?:fail|not)",
+        "antrea-io/antrea pkg/ovs",
+    ),
+    Message(
+        "cni.azure-ipam",
+        r"NodeNetworkConfig\b.{0,120}(?:not found|fail|error)|IPAM (?:pool|is not)\b.{0,60}(?:not|fail)|"
+        r"waiting on Azure CNS",
+        "Azure/azure-container-networking cns",
+    ),
+    Message(
+        "cni.eks-adapter",
+        r"failed to find (?:the )?(?:ENI|network interface|interface) .{0,60}(?:MAC|eni-)",
+        "aws/amazon-vpc-cni-plugins network/eni",
+    ),
+    Message(
+        "host.not-elevated",
+        r"must be run with elevated privileges|(?:Open(?:SCManager|Service) FAILED|[Ss]ystem error) 5\b|"
+        r"Cannot open .{0,60}service on computer|"
+        r"requires elevation|run as administrator",
+        "moby/moby client/errors.go; learn.microsoft.com sc.exe",
+    ),
+    Message(
         "start.client-ca",
         r"unable to load client CA (?:file|provider)|open \S*ca\.crt: The system cannot find",
         "kubernetes-sigs/sig-windows-tools#72",
     ),
     Message(
-        "start.cloud-metadata",
-        r"could not init cloud provider|169\.254\.169\.254\S* ?.*(?:dial tcp|timeout|connectex|refused)",
-        "aws-ia/terraform-aws-eks-blueprints#193; rancher/rancher#20156",
-    ),
-    Message(
         "start.no-kubeconfig",
-        "no configuration has been provided, try setting KUBERNETES_MASTER|unable to load in-cluster configuration",
+        "no configuration has been provided, try setting KUBERNETES_MASTER|unable to load in-cluster configuration|"
+        r"(?:[Uu]nable to connect to the server|http: proxy error|connection to the server).{0,40}"
+        r"(?:\[::1\]|127\.0\.0\.1|localhost):8080\b",
         "kubernetes/client-go rest/config.go, tools/clientcmd/client_config.go; kubernetes-sigs/sig-windows-tools#343",
-    ),
-    Message(
-        "cluster.proxy",
-        r"\b(?:Get|Post|Put|Patch|Head|Delete) \"?https://[^\"\s]+\"?: (?:Forbidden|Proxy Authentication Required|"
-        r"Bad Gateway|Service Unavailable|Gateway Timeout)\s*$",
-        "Go net/http transport.go, dialConn: the proxy's answer to CONNECT; kubernetes/kubernetes#96171",
     ),
     Message(
         "start.no-login",
@@ -231,7 +283,7 @@ MESSAGES: tuple[Message, ...] = (
         "start.kubelet-config",
         "failed to load kubelet config file|failed to (?:validate|set) kubelet configuration|"
         "invalid configuration: .*(?:cgroups|EnforceNodeAllocatable|enforce-node-allocatable)|"
-        "strict decoding error|failed to decode.*KubeletConfiguration",
+        "strict decoding error|failed to decode.*KubeletConfiguration|failed to create kubelet: misconfiguration",
         "kubernetes/kubernetes cmd/kubelet/app/server.go",
     ),
     Message(
@@ -241,8 +293,15 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "start.runtime-api",
-        r"unknown service runtime\.v1|CRI v1 runtime API is not implemented",
+        r"unknown service (?:runtime\.|\S*(?:CRIPlugin|ImageService|RuntimeService))|"
+        r"CRI v1 runtime API is not implemented",
         "kubernetes/kubernetes cri-client pkg/remote_runtime.go; containerd/containerd docs/cri",
+    ),
+    Rule(
+        "start.pipe",
+        (win.ERROR_ACCESS_DENIED, win.ERROR_PIPE_BUSY, "in use|busy|already exists"),
+        "moby/moby cmd/dockerd; microsoft/go-winio pipe.go",
+        doing=(OWN_PIPE,),
     ),
     Message(
         "start.runtime-pipe",
@@ -250,17 +309,6 @@ MESSAGES: tuple[Message, ...] = (
         "file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|container runtime is "
         "(?:down|not running)|Cannot connect to the Docker daemon",
         "containerd/containerd#9437",
-    ),
-    Message(
-        "start.port-in-use",
-        "bind: Only one usage of each socket address|bind: An attempt was made to access a "
-        r"socket in a way forbidden|Port \d+ is in use",
-        "learn.microsoft.com WSAEADDRINUSE (10048), WSAEACCES (10013)",
-    ),
-    Message(
-        "start.socket-left",
-        r"(?:kubelet|csi)\S*\.sock\b.*cannot be accessed by the system",
-        "kubernetes/kubernetes#107258",
     ),
     Message(
         "kubelet.pleg",
@@ -273,38 +321,11 @@ MESSAGES: tuple[Message, ...] = (
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
     ),
     Message(
-        "cluster.certificate-time",
-        "x509: certificate has expired or is not yet valid",
-        "Go crypto/x509 verify.go (CertificateInvalidError)",
-    ),
-    Message(
-        "cluster.serving-certificate",
-        "remote error: tls: internal error|no serving certificate available for the kubelet",
-        "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go",
-    ),
-    Message(
-        "host.firewall-kubelet",
-        r":10250\b.*(?:i/o timeout|timed out|connectex|refused|no route|reset by peer)",
-        "kubernetes/kubernetes#71130; Azure/ACS#108; microsoft/SDN#264",
-    ),
-    Message(
-        "cluster.wrong-ca",
-        "x509: certificate signed by unknown authority|x509: certificate is valid for .*, not ",
-        "Go crypto/x509 verify.go",
-    ),
-    Message(
         "node.absent",
         r"Failed to retrieve node info: nodes|Error from server \(NotFound\): nodes|"
         r"Unable to (?:update|retrieve) node status.*nodes? "
         r"\S+ not found|failed to (?:get|patch) node \S+.*not found",
         "kubernetes/kubernetes pkg/util/node/node.go",
-    ),
-    Message(
-        "cluster.denied",
-        r"is forbidden: (?:User|node) |is not allowed to modify node|: Unauthorized\b|the server "
-        "has asked for the client to provide credentials|You must be logged in to the server|"
-        "connection is unauthorized",
-        "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
     ),
     Message(
         "kube-proxy.network-name",
@@ -333,28 +354,6 @@ MESSAGES: tuple[Message, ...] = (
         "nssm service.cpp (SERVICE_PAUSED)",
     ),
     Message(
-        "start.timeout",
-        r"StartService FAILED 1053|%%1053|did not respond to the start or control request in a timely fashion|"
-        r"timeout was reached \(\d+ milliseconds\) while waiting for the \S+ service",
-        "kubernetes/kubernetes#125119; Azure/aks-engine#351",
-    ),
-    Message(
-        "start.account",
-        r"(?:StartService FAILED |%%|error )(?:1069|1057|1385)\b|did not start due to a logon failure",
-        "learn.microsoft.com ERROR_SERVICE_LOGON_FAILED (1069), ERROR_INVALID_SERVICE_ACCOUNT (1057)",
-    ),
-    Message(
-        "start.dependency",
-        r"(?:StartService FAILED |%%|error )(?:1068|1075)\b|dependency service or group failed to start|service "
-        r"depends on the \S+ service which failed to start",
-        "learn.microsoft.com ERROR_SERVICE_DEPENDENCY_FAIL (1068), event 7001 of the Service Control Manager",
-    ),
-    Message(
-        "services.deleting",
-        r"\[SC\] \w+ FAILED 1072\b|specified service has been marked for deletion",
-        "learn.microsoft.com ERROR_SERVICE_MARKED_FOR_DELETE (1072)",
-    ),
-    Message(
         "start.service-state",
         r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073)\b|"
         r"service cannot be started, either because it is disabled|does not exist as an installed service|"
@@ -367,15 +366,14 @@ MESSAGES: tuple[Message, ...] = (
         "learn.microsoft.com event 7000 of the Service Control Manager, ERROR_FILE_NOT_FOUND (2)",
     ),
     Message(
-        "start.ended",
-        r"(?:StartService FAILED |%%|error )1067\b|process terminated unexpectedly|service terminated "
-        r"(?:unexpectedly|with the following)",
-        "learn.microsoft.com ERROR_PROCESS_ABORTED (1067), events 7023, 7031 and 7034 of the Service Control Manager",
+        "start.program-missing",
+        "is not recognized as (?:the name of a cmdlet|an internal or external command)",
+        "learn.microsoft.com about_Command_Precedence, CommandNotFoundException; cmd.exe",
     ),
     Message(
         "start.containerd-config",
         "failed to load TOML|toml: |expected containerd config version|containerd: (?:invalid|"
-        "unsupported) config|unsupported config version",
+        "unsupported) config|unsupported config version|invalid plugin config: ",
         "containerd/containerd cmd/containerd/server/config/config.go",
     ),
     Message(
@@ -393,6 +391,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "join.ca-hash",
+        r"CA hash does not match|encoding/hex: (?:invalid|odd)|"
         r"none of the public keys \S+ are pinned|cluster CA found in cluster-info ConfigMap is "
         "invalid",
         "kubernetes/kubernetes cmd/kubeadm/app/discovery/token/token.go",
@@ -406,12 +405,5 @@ MESSAGES: tuple[Message, ...] = (
         "join.leftovers",
         "ERROR (?:FileAvailable|DirAvailable|Port)-?|already exists in the cluster|Node password rejected",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
-    ),
-    Message(
-        "cluster.unreachable",
-        rf"dial tcp {_NOT_HERE}\S+: (?:i/o timeout|connectex: .*|connect: .*refused)|dial tcp: lookup \S+: no "
-        "such host|net/http: TLS handshake timeout|no route to host|context deadline exceeded "
-        r"\(Client\.Timeout|http2: (?:no cached connection was available|client connection lost)",
-        "Go net/dial.go",
     ),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 _SUFFIXES = {
@@ -30,9 +31,12 @@ management: "system reserved memory of at least 2GiB"."""
 
 def quantity(value: Any) -> Fraction | None:
     """`800Mi`, `0.5`, `1e3` or 2 in bytes or cores; None for what is no quantity."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    match = _QUANTITY.fullmatch(str(value))
+    return None if isinstance(value, bool) or not isinstance(value, int | float | str) else _quantity(str(value))
+
+
+@lru_cache(maxsize=1024)
+def _quantity(text: str) -> Fraction | None:
+    match = _QUANTITY.fullmatch(text)
     if match is None or (match[3] or "") not in _SUFFIXES:
         return None
     return Fraction(match[1]) * (Fraction(10) ** int(match[2][1:]) if match[2] else _SUFFIXES[match[3] or ""])

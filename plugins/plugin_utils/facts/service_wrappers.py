@@ -62,3 +62,26 @@ LOG_RUNNER_ROTATES = Line(1, 34)
 
 Source: k8s.io/component-base v0.33.0 and v0.34.0 logs/kube-log-runner/kube-log-runner.go (unchanged in v0.37.1).
 """
+
+# Which of them the machine's preshutdown gets through, which the kubelet's graceful node shutdown needs.
+#
+# nssm is the service itself, and its kubelet has no --windows-service: "kubelet is NOT running as a Windows service"
+# (nodeshutdown_manager_windows.go, start). kube-log-runner is no service: it starts the kubelet and waits
+# (kube-log-runner.go, configureAndRun), and the kubelet connects to the service control manager itself (svc.Run in
+# pkg/windows/service/service.go, initService). Windows takes the process that connects for the service's (event 7039,
+# "process .. connected instead") and sends all controls over that connection (learn.microsoft.com,
+# StartServiceCtrlDispatcher), stop as well as preshutdown. That is read from source: unverified on a real Windows is a
+# preshutdown behind kube-log-runner. Sources: kubernetes v1.32.0, v1.34.2, v1.37.1; component-base v0.37.1.
+
+GRACEFUL_SHUTDOWN_SINCE = Line(1, 32)
+"""The first line whose kubelet on Windows has a shutdown manager and accepts preshutdown.
+
+Source: kubernetes v1.31.14 (no nodeshutdown_manager_windows.go; InitService), v1.32.0 (InitServiceWithShutdown)
+cmd/kubelet/app/init_windows.go."""
+
+GRACEFUL_SHUTDOWN_GATE = "WindowsGracefulNodeShutdown"
+"""On by default from 1.34 on (feature_gates.txt)."""
+
+GRACEFUL_SHUTDOWN_SERVICE = "kubelet"
+"""The name under which the kubelet looks for its own service. Source: kubernetes v1.37.1
+pkg/kubelet/nodeshutdown/nodeshutdown_manager_windows.go, serviceKubelet."""

@@ -145,6 +145,9 @@ class FeatureFloor:
 
 _LOAD_BALANCING = "kubernetes.io, Windows containers in Kubernetes, v1.22, load balancing and services"
 
+_DUAL_STACK = "hcsshim v0.14.1 hcn/hcnglobals.go, IPv6DualStackVersion (HNS 11.10); the build is unverified"
+"""kubernetes.io v1.22 says Windows Server 2019, whose HNS is 9."""
+
 FEATURE_FLOORS: tuple[FeatureFloor, ...] = (
     FeatureFloor(
         "session affinity by client address",
@@ -155,7 +158,7 @@ FEATURE_FLOORS: tuple[FeatureFloor, ...] = (
     ),
     FeatureFloor("direct server return (DSR)", 17763, "Windows Server 2019", Line(1, 20), _LOAD_BALANCING),
     FeatureFloor("preserve-destination", 18362, "Windows Server, version 1903", Line(1, 20), _LOAD_BALANCING),
-    FeatureFloor("IPv4 and IPv6 side by side", 17763, "Windows Server 2019", Line(1, 19), _LOAD_BALANCING),
+    FeatureFloor("IPv4 and IPv6 side by side", 19041, "Windows Server, version 2004", Line(1, 19), _DUAL_STACK),
     FeatureFloor("the client's address preserved", 17763, "Windows Server 2019", Line(1, 20), _LOAD_BALANCING),
 )
 
@@ -248,12 +251,12 @@ GMSA_FLOORS: tuple[GmsaFloor, ...] = (
 )
 
 GMSA_ENOUGH_FROM = 20348
-"""Newer Windows has the change from its first release. Concluded: it is named for older ones alone, and none of the
+"""Newer Windows has the change from its first release. Concluded: it is named only for older ones, and none of the
 sources names an update for Windows Server 2022. unverified"""
 
 COMPARTMENT_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\hns\State"
 COMPARTMENT_NAMESPACE = "EnableCompartmentNamespace"
-"""A dword; 1 lets a container reach a share by its name, not by its address alone.
+"""A dword; 1 lets a container reach a share by its name, not only by its address.
 
 Source: kubernetes-sigs/windows-gmsa#30; kubernetes.io, the same page; Azure/AgentBaker#710.
 """
@@ -334,6 +337,13 @@ KUBELET_RULE = "winkube-kubelet"
 KUBELET_PORT = 10250
 """Logs, exec and metrics. Source: rancher/rke2#1762; kubernetes-sigs/sig-windows-tools PrepareNode.ps1 and
 image-builder's kubelet tasks open it."""
+
+KUBE_PROXY_RULE = "winkube-kube-proxy"
+"""kube-proxy's 10256 and the healthCheckNodePorts, which load balancers ask from outside. Source: kubernetes v1.37.1
+pkg/proxy/healthcheck (proxy_health.go, service_health.go); kubernetes.io, Create an External Load Balancer."""
+NODE_PORTS = "30000-32767"
+"""Where the API server takes node ports from. Source: kubernetes v1.37.1 pkg/controlplane/apiserver/options,
+--service-node-port-range."""
 
 VXLAN_RULE = "winkube-vxlan"
 """flannel's UDP port in overlay. Source: microsoft/SDN Kubernetes/windows/helper.psm1 and start.ps1

@@ -4,7 +4,7 @@
 """What of a machine would be the same on every node that is made of its image, and must not be.
 
 One table: CHECKS. Where things lie is said by the components (`Component.bound`, `settings`), whose own values are
-looked for in whatever stays. Nothing is removed here: somebody has put it there, and each sentence says how it goes.
+looked for in whatever stays. Nothing is removed here: someone has put it there, and each sentence says how it goes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Bound:
 
     @property
     def sentence(self) -> str:
-        """For whoever makes the image."""
+        """For the maker of the image."""
         return f"{self.what}. {self.remedy}."
 
 
@@ -117,12 +117,12 @@ def receipt_folder(layout: Layout) -> str:
 
 
 def entries(folder: str, reading: Reading) -> tuple[str, ...]:
-    """What lies in a folder; nothing if it is not there, or nobody looked."""
+    """What lies in a folder; nothing if it is not there, or no one looked."""
     return tuple(str(each) for each in (reading.parts.get(file_key(folder)) or {}).get("entries") or ())
 
 
 def left_to_do(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """What is in nobody's way and should be known, a sentence each: what has to stay as long as somebody is connected
+    """What is in no one's way and should be known, a sentence each: what has to stay as long as someone is connected
     and goes right before sysprep, and credentials that are meant for every node."""
     found = [
         f"{path} has credentials of a registry: whoever gets the image has them. Leave them out of winkube_registries "
@@ -236,7 +236,7 @@ CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _unfinished, _cri_tc
 
 
 def own_values(reading: Reading) -> Mapping[str, str]:
-    """What is this machine's alone: the value, and what it is."""
+    """What only this machine has: the value, and what it is."""
     system = reading.parts.get("system") or {}
     found = {str(system.get("computer_name") or ""): "the machine's name", reading.machine: "the machine's id"}
     for adapter in networks.adapters(reading):
@@ -248,7 +248,7 @@ def own_values(reading: Reading) -> Mapping[str, str]:
 
 def _of_one_machine(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tuple[str, ...]:
     """What in a service's command line is of one machine: arguments that say so, whatever their value, since it may be
-    an address of before; and the machine's own values."""
+    a former address; and the machine's own values."""
     nssm = service.get("nssm") or {}
     line = " ".join(str(text) for text in (service.get("image_path") or "", *nssm.values()))
     flags = [found[0] for found in _FLAGS.finditer(line)]

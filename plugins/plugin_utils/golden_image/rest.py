@@ -121,7 +121,7 @@ class Cleared:
         text = reading.text(self._receipt) if file_key(self._receipt) in reading.parts else None
         try:
             return str(json.loads(text or "{}").get("source", {}).get("journal") or "")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             return ""
 
     def _notes(self, reading: Reading) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Cleared:
         text = reading.text(path) if file_key(path) in reading.parts else None
         try:
             return set(json.loads(text or "{}").get("components") or ())
-        except (ValueError, AttributeError, TypeError):
+        except (ValueError, AttributeError, TypeError, RecursionError):
             return {path}
 
     def _logs(self, reading: Reading) -> tuple[str, ...]:

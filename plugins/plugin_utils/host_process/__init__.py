@@ -4,4 +4,6 @@
 """A HostProcess pod as the way to a node: the pod, who takes it away, and what is run in it.
 
 Of Ansible only the connection plugin knows.
+
+Private to the collection: playbooks use its modules.
 """

@@ -28,15 +28,26 @@ LINE_LIMIT = 8000
 """Characters of a command line: where it can bind folders, hcsshim starts programs by `cmd /c`, which takes 8191.
 Source: hcsshim internal/jobcontainers/jobcontainer.go, CreateProcess."""
 SCRIPT = Path(__file__).resolve().parents[1] / "node" / "host_process.ps1"
-_START = """$source = [System.Console]::OpenStandardInput()
-$bytes = New-Object byte[] {count}
-$have = 0
-while ($have -lt $bytes.Length) {{
- $got = $source.Read($bytes, $have, $bytes.Length - $have)
- if ($got -le 0) {{ throw 'Standard input ended before the script.' }}
- $have += $got
+_START = """$ErrorActionPreference = 'Stop'
+try {{
+ $source = [System.Console]::OpenStandardInput()
+ [byte[]]$bytes = New-Object byte[] {count}
+ $have = 0
+ while ($have -lt $bytes.Length) {{
+  $reading = $source.ReadAsync($bytes, $have, $bytes.Length - $have)
+  $got = 0
+  try {{ if ($reading.Wait(120000)) {{ $got = $reading.Result }} else {{ $got = -1 }} }} catch {{ $null = $_ }}
+  if ($got -lt 0) {{ throw 'Standard input stayed open for 120 s and brought nothing.' }}
+  if ($got -eq 0) {{ throw 'Standard input ended before the script.' }}
+  $have += $got
+ }}
+ $script = [ScriptBlock]::Create([System.Text.Encoding]::ASCII.GetString($bytes))
+}} catch {{
+ [System.Console]::Error.WriteLine($_.Exception.Message)
+ [System.Environment]::Exit(1)
 }}
-. ([ScriptBlock]::Create([System.Text.Encoding]::ASCII.GetString($bytes)))"""
+. $script"""
+"""What PowerShell itself says of an error, among redirected errors, is CLIXML: this is a sentence."""
 LOOK_S = 1.0
 QUIET_S = 5.0
 """A pod whose image is there runs by then: nothing is said before."""
@@ -72,8 +83,9 @@ class Access:
 
     # -- the pod -------------------------------------------------------------------------------------------------
 
-    def ensure(self, about_to_make: Callable[[], object] = lambda: None) -> bool:
-        """See that the pod runs; whether it had to be made, which `about_to_make` is told beforehand."""
+    def ensure(self, keep: Callable[[Callable[[Access], object]], object] = lambda removal: None) -> bool:
+        """See that the pod runs; whether it had to be made. Before anything is made, `keep` gets what takes it away
+        again when the run is over."""
         found = self.cluster.get(self.wanted.path)
         if found is not None and pod.state(found).ready:
             return False
@@ -83,13 +95,13 @@ class Access:
             found = None
         if found is None:
             self._sweep()
-            about_to_make()
-            self._make()
+            keep(Access.remove)
+            self._make(keep)
             made = True
         self._wait()
         return made
 
-    def _make(self) -> None:
+    def _make(self, keep: Callable[[Callable[[Access], object]], object]) -> None:
         body = pod.body(self.wanted, datetime.now(UTC))
         try:
             try:
@@ -97,14 +109,14 @@ class Access:
             except ClusterError as error:
                 if error.status != 404:
                     raise
-                self._make_namespace()
+                self._make_namespace(keep)
                 self.cluster.create(self.wanted.collection, body)
         except ClusterError as error:
             if error.status == 409:  # another task of this run was quicker
                 return
             raise ClusterError(pod.refusal(error, self.wanted), error.status) from error
 
-    def _make_namespace(self) -> None:
+    def _make_namespace(self, keep: Callable[[Callable[[Access], object]], object]) -> None:
         self.say(f"making the namespace {self.wanted.namespace}, which lets HostProcess pods run")
         labels = {"app.kubernetes.io/managed-by": "winkube.node", "pod-security.kubernetes.io/enforce": "privileged"}
         body = {
@@ -119,6 +131,8 @@ class Access:
                 raise ClusterError(
                     f"The namespace {self.wanted.namespace} is missing and cannot be made. {error}", error.status
                 ) from error
+        else:
+            keep(Access.remove_namespace)
 
     def _wait(self) -> None:
         end = self.clock.now() + self.start_s
@@ -166,6 +180,13 @@ class Access:
     def remove(self) -> bool:
         """Delete this run's pod; False if there is none."""
         return self._delete(self.wanted.name)
+
+    def remove_namespace(self) -> None:
+        """Delete the namespace, which this run has made. ClusterError while a pod is in it."""
+        found = self.cluster.items(self.wanted.collection)
+        if any("deletionTimestamp" not in each["metadata"] for each in found):
+            raise ClusterError(f"The namespace {self.wanted.namespace} is in use.")
+        self.cluster.delete(f"/api/v1/namespaces/{self.wanted.namespace}")
 
     def _delete(self, name: str) -> bool:
         return self.cluster.delete(f"{self.wanted.collection}/{name}?gracePeriodSeconds=0")

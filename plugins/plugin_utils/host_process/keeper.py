@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Takes a pod away when the run that made it is over, however it ended.
 
-Ansible tells a connection plugin of the end of a task, not of the end of a run. So whoever makes a pod leaves a process
+Ansible tells a connection plugin of the end of a task, not of the end of a run. So the maker of a pod leaves a process
 behind, as ssh does for ControlPersist: it waits for the end of ansible-playbook, deletes the pod and ends.
 
 A file of its own: it forks, and nothing else here does.
@@ -60,12 +60,12 @@ def _insist(work: Callable[[], object]) -> None:
         try:
             work()
             return
-        except Exception:  # nobody is there to be told: the pod ends by its own time limit
+        except Exception:  # no one is left to tell: the pod ends by its own time limit
             time.sleep(PAUSE_S)
 
 
 def _close_all() -> None:
-    """Nobody shall wait for this process: ansible-playbook's output ends when all that have it open have closed it."""
+    """Nothing waits for this process: ansible-playbook's output ends when all that have it open have closed it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)

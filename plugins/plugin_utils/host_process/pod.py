@@ -17,17 +17,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..cluster.client import Object
+from ..cluster.answer import Object
 from ..cluster.error import ClusterError
+from ..engine import tools
 
 LABEL = "winkube.node/host-process"
 """Its value is the run that made the pod."""
 OWNER, UNTIL = "winkube.node/owner", "winkube.node/until"
-"""Annotations: who runs Ansible, and from when on the pod is a leftover, whoever made it."""
+"""Annotations: who runs Ansible, and from when on the pod is a leftover, no matter who made it."""
 CONTAINER = "host"
-POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
+POWERSHELL = tools.POWERSHELL + "\\powershell.exe"
 """The host's: C: is the host's drive in a HostProcess container, with bind mounts (containerd 1.7) or without (1.6)."""
-PATH = "C:\\Windows\\System32;C:\\Windows;C:\\Windows\\System32\\Wbem;C:\\Windows\\System32\\WindowsPowerShell\\v1.0"
+PATH = ";".join(tools.WINDOWS_PATH)
 """The base image leaves it empty. Source: microsoft/windows-host-process-containers-base-image, README."""
 SYSTEM = "NT AUTHORITY\\SYSTEM"
 BASE_IMAGE = "mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-base-image:v1.0.0"

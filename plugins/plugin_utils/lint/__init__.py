@@ -16,4 +16,6 @@ The way of a manifest through this package::
     fix, edits what is safe to change, as edits of the text that leave everything else as it was
 
 The package knows nothing of Ansible. `python -m` on it is the command for pre-commit and CI (see cli).
+
+Private to the collection: playbooks use its modules.
 """

@@ -180,6 +180,15 @@ class Catalog:
         return found
 
     @cached_property
+    def secret_users(self) -> Mapping[tuple[str, str], list[PodCase]]:
+        """Windows pods by namespace and name of the Secrets that they mount."""
+        found: defaultdict[tuple[str, str], list[PodCase]] = defaultdict(list)
+        for case in self.pods:
+            for name in sorted(_secrets(case.pod)) if case.target.windows else ():
+                found[case.pod.object.namespace, name].append(case)
+        return found
+
+    @cached_property
     def default_class(self) -> str:
         """The StorageClass of claims that name none; empty if the input has none that says so."""
         named = (each for each in self.of_kind("StorageClass") if _is_default(each))
@@ -238,6 +247,16 @@ class Catalog:
 def _is_default(storage_class: KubeObject) -> bool:
     annotations = as_map(storage_class.metadata.get("annotations"))
     return annotations.get("storageclass.kubernetes.io/is-default-class") in ("true", True)
+
+
+def _secrets(pod: Pod) -> set[str]:
+    """The names of the Secrets that a pod mounts."""
+    found = set()
+    for volume in map(as_map, as_list(pod.spec.get("volumes"))):
+        found.add(as_map(volume.get("secret")).get("secretName"))
+        for source in map(as_map, as_list(as_map(volume.get("projected")).get("sources"))):
+            found.add(as_map(source.get("secret")).get("name"))
+    return {name for name in found if isinstance(name, str)}
 
 
 def _config_maps(pod: Pod) -> set[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from ..facts.evidence import evidence_of
 from .config import DEFAULT_FILE, Config, ConfigError, read_config
 from .engine import Report, lint, with_unreadable
 from .fix import after_fix, fix
@@ -52,7 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, patterns; - is standard input")
     parser.add_argument("--config", metavar="FILE", help=f"configuration, else {DEFAULT_FILE} of the working folder")
     parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report")
-    parser.add_argument("--output", metavar="FILE", help="write the report there, not to standard output")
+    parser.add_argument(
+        "--output",
+        metavar="[FORMAT=]FILE",
+        action="append",
+        default=[],
+        help="write the report there, not to standard output; several times for several formats",
+    )
+    parser.add_argument("--strict", action="store_true", help="show hygiene (limits, os.name) as well, not as one line")
     parser.add_argument(
         "--level", choices=(*LEVELS, "never"), default="error", help="findings from here on make it fail"
     )
@@ -149,14 +157,15 @@ def _fix(
 
 
 def _print(report: Report, profile: Profile, options: argparse.Namespace, out: TextIO) -> None:
-    if options.output:
-        with Path(options.output).open("w", encoding="utf-8") as file:
-            file.writelines(render(report, profile, options.format))
+    for output in options.output:
+        form, _equals, name = output.partition("=") if output.partition("=")[0] in FORMATS else ("", "", output)
+        with Path(name).open("w", encoding="utf-8") as file:
+            file.writelines(render(report, profile, form or options.format, options.strict))
         worst = report.findings[0] if report.findings else None
-        out.write(f"{len(report.findings)} findings written to {options.output}")
+        out.write(f"{len(report.findings)} findings written to {name}")
         out.write(f"; the first: {place(worst)}: {worst.rule}\n" if worst else "\n")
-    else:
-        out.writelines(render(report, profile, options.format))
+    if not options.output:
+        out.writelines(render(report, profile, options.format, options.strict))
 
 
 # The rules in words, made from the table: for --list-rules, --explain and the pages in docs/rules.
@@ -184,6 +193,8 @@ def _explained(rule: Rule) -> Iterator[str]:
     if rule.fix is not None:
         yield f"  --fix:         {fix_of(rule)}"
     yield f"  known from:    {rule.source}"
+    for each in evidence_of(rule.id):
+        yield f"  {each.outcome + ':':<14} {each}"
     yield f'  accepted by:   the annotation lint.winkube.node/{rule.id}: "the reason", or ignore in .workload-lint.yml'
 
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
-from .manifest import Document, KubeObject, UnreadableError, no_garbage_collection, objects_of
+from .manifest import Document, KubeObject, Tagged, UnreadableError, no_garbage_collection, objects_of
 from .model import Finding, Hit, Path, Severity, masked, names_secret, show_path
 from .profile import Profile
-from .rule import Case, Rule
-from .rulebook import POD_RULES, RULES, UNREADABLE, rule_id
+from .rule import Case, Rule, keys_of
+from .rulebook import HYGIENE, POD_RULES, RULES, UNREADABLE, rule_id
 from .silence import Ignore, annotated
 
 _REJECTED = "The API server rejects the pod."
@@ -52,6 +52,15 @@ class Report:
     @property
     def findings(self) -> list[Finding]:
         return [*self.unreadable, *(each.finding for each in self.found if not each.finding.silenced)]
+
+    def shown(self, strict: bool = False) -> list[Finding]:
+        """The findings for people: without hygiene, which `folded` counts."""
+        return [each for each in self.findings if strict or each.rule not in HYGIENE]
+
+    @property
+    def folded(self) -> Counter[str]:
+        """How often each rule of hygiene has found something."""
+        return Counter(each.rule for each in self.findings if each.rule in HYGIENE)
 
     @property
     def silenced(self) -> list[Finding]:
@@ -122,13 +131,13 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
 
 
 def _unrendered(value: Any, path: Path) -> bool:
-    """Is what the finding is about a template that nobody has filled in, as "{{ .Values.image }}" or "<your name>"?"""
+    """Is what the finding is about still to be filled in, as "{{ .Values.image }}", "<your name>" or `!Ref Image`?"""
     for part in path:
         try:
             value = value[part]
         except (LookupError, TypeError):
             return False
-    return isinstance(value, str) and _UNFILLED.search(value) is not None
+    return isinstance(value, Tagged) or (isinstance(value, str) and _UNFILLED.search(value) is not None)
 
 
 # Helm and Jinja2; envsubst; what a page leaves to its reader.
@@ -137,8 +146,9 @@ _UNFILLED = re.compile(r"\{\{|\$\{\w+\}|<[ ]?[A-Za-z][\w -]*>")
 
 def _hits(thing: KubeObject, pods: Sequence[PodCase], catalog: Catalog) -> Iterator[tuple[Rule, Hit, Path, Case]]:
     for pod in pods:
-        for rule in POD_RULES:
-            if pod.target.windows or rule.all_pods:
+        there = keys_of(pod)
+        for rule, keys in _RULES_OF_WINDOWS if pod.target.windows else _RULES_OF_ALL:
+            if not keys or not keys.isdisjoint(there):
                 for hit in rule.find(pod):
                     yield rule, hit, pod.pod.locate(hit.path), pod
     rules = _RULES_BY_KIND.get(thing.sort)
@@ -150,12 +160,14 @@ def _hits(thing: KubeObject, pods: Sequence[PodCase], catalog: Catalog) -> Itera
                     yield rule, hit, (*thing.prefix, *hit.path), case
 
 
+_RULES_OF_WINDOWS = tuple((rule, rule.keys) for rule in POD_RULES)
+_RULES_OF_ALL = tuple((rule, keys) for rule, keys in _RULES_OF_WINDOWS if rule.all_pods)
 _RULES_BY_KIND: Mapping[str, tuple[Rule, ...]] = {
     kind: tuple(rule for rule in RULES if kind in rule.kinds)
     for kind in {kind for rule in RULES for kind in rule.kinds} - {"pod"}
 }
 # Objects that serve Linux pods as well: what Windows cannot do matters only where Windows pods use them.
-_USED_BY_PODS = ("Service", "ConfigMap", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+_USED_BY_PODS = ("Service", "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
 
 def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
@@ -172,6 +184,8 @@ def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
         return catalog.class_users.get(thing.name, [])
     if thing.kind == "ConfigMap":
         return catalog.config_users.get((thing.namespace, thing.name), [])
+    if thing.kind == "Secret":
+        return catalog.secret_users.get((thing.namespace, thing.name), [])
     return []
 
 
@@ -188,7 +202,8 @@ def _found(
     used: set[int],
 ) -> Found:
     document = thing.document
-    line, column = document.position(path)
+    source = document.origin if document.origin is not None and _same(document, document.origin, path) else document
+    line, column = source.position(path)
     silenced = reasons.get(rule.id, "")
     at_object = bool(silenced)
     for number, entry in enumerate(ignore):
@@ -201,21 +216,42 @@ def _found(
     finding = Finding(
         rule=rule.id,
         severity=severity,
-        file=document.file,
-        line=0 if document.rendered else line,
-        column=0 if document.rendered else column,
+        file=source.file,
+        line=0 if source.rendered else line,
+        column=0 if source.rendered else column,
         path=sys.intern(show_path(path)),
         object=sys.intern(thing.label),
         container=hit.container,
         message=_sentence(rule.message, tuple(values)),
         remedy=_sentence(rule.remedy, tuple(values)),
         source=rule.source,
-        excerpt=_excerpt(document, line, path),
+        excerpt=_excerpt(source, line, path),
         fixable=rule.fix is not None and document.editable and (pod is None or pod.pod.whole),
         silenced=silenced,
         external=bool(silenced) and not at_object,
     )
     return Found(finding, rule, document, path, pod)
+
+
+def _same(document: Document, origin: Document, path: Path) -> bool:
+    """Does what was rendered stand in the base as it is? Of a field that is missing, its holder counts."""
+    made: Any = document.value
+    base: Any = origin.value
+    for number, part in enumerate(path):
+        made, base = _part(made, part), _part(base, part)
+        if made is _NOTHING or base is _NOTHING:
+            return number > 1 and made is base
+    return bool(made == base)
+
+
+_NOTHING = object()
+
+
+def _part(value: Any, part: str | int) -> Any:
+    try:
+        return value[part]
+    except (LookupError, TypeError):
+        return _NOTHING
 
 
 def _excerpt(document: Document, line: int, path: Path) -> str:

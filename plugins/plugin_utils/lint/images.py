@@ -174,6 +174,8 @@ _LINUX_REPOSITORIES = frozenset(
         "xwiki",
         "mcr.microsoft.com/playwright",
         "rancher/k3s",
+        "kiwigrid/k8s-sidecar",
+        "quay.io/kiwigrid/k8s-sidecar",
     ]
 )
 # All that stands below these.
@@ -214,6 +216,7 @@ _LINUX_NAMESPACES = (
     "mcr.microsoft.com/cbl-mariner/",
     "mcr.microsoft.com/azurelinux/",
     "mcr.microsoft.com/mirror/docker/library/",
+    "mcr.microsoft.com/azure-functions/",
     "quay.io/centos/",
     "alpine/",
     "curlimages/",
@@ -258,7 +261,8 @@ _MIRRORS_WITH_WINDOWS = (
 _PUBLIC_REGISTRIES = ("mcr.microsoft.com/", "quay.io/", "gcr.io/", "ghcr.io/", "public.ecr.aws/", "registry.k8s.io/")
 
 
-def _split(image: str) -> tuple[str, str]:
+def split_image(image: str) -> tuple[str, str]:
+    """(repository, tag) of an image's name; names of Docker Hub without their host, the tag empty if there is none."""
     name = image.partition("@")[0]
     repository, _colon, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
     for prefix in ("index.docker.io/", "docker.io/", "public.ecr.aws/docker/", "mirror.gcr.io/", "library/"):
@@ -273,7 +277,7 @@ def _linux_repository(repository: str) -> bool:
 @lru_cache(maxsize=4096)
 def image_os(image: str) -> str:
     """`windows`, `linux`, or empty if the name does not tell."""
-    repository, tag = _split(image)
+    repository, tag = split_image(image)
     if repository.startswith(_MIRRORS_WITH_WINDOWS):
         return ""
     if _WINDOWS_REPOSITORY.match(repository) or _WINDOWS_TAG.search(tag):
@@ -285,17 +289,22 @@ def image_os(image: str) -> str:
 
 def linux_for_sure(image: str) -> bool:
     """Is it a publisher's own image for Linux? A private mirror may hold anything behind its tags."""
-    repository = _split(image)[0]
+    repository = split_image(image)[0]
     host = repository.partition("/")[0]
     on_docker_hub = "/" not in repository or not re.search(r"[.:]|^localhost$", host)
     known = _linux_repository(repository) or on_docker_hub or repository.startswith(_PUBLIC_REGISTRIES)
     return image_os(image) == "linux" and known
 
 
+def windows_for_sure(image: str) -> bool:
+    """Is it one of Microsoft's base images for Windows?"""
+    return _WINDOWS_REPOSITORY.match(split_image(image)[0]) is not None
+
+
 @lru_cache(maxsize=4096)
 def image_build(image: str) -> int | None:
     """The Windows build that the tag names, None if it names none (several systems, a digest, a plain version)."""
-    repository, tag = _split(image)
+    repository, tag = split_image(image)
     match = _BUILD_TAG.search(tag)
     if match is None or (match["bare"] and not _WINDOWS_REPOSITORY.match(repository)):
         return None

@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from .as_yaml import as_yaml
 from .model import Path, as_list, as_map, as_text
 
 
@@ -71,6 +72,53 @@ _Loader.add_implicit_resolver(
 )
 
 
+class Tagged:
+    """A value whose tag only some other program knows (`!Ref` of CloudFormation, `!vault`): there, and not known."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+
+    def __repr__(self) -> str:
+        return self.tag
+
+
+def _tagged(_loader: Any, node: yaml.Node) -> Tagged:
+    return Tagged(node.tag)
+
+
+def _mapping(loader: Any, node: yaml.MappingNode) -> Iterator[dict[Any, Any]]:
+    """A key may be anything in YAML; one that is no scalar stands for itself, and names no field.
+
+    `{{ name }}` is such a key, too, and no manifest yet.
+    """
+    made: dict[Any, Any] = {}
+    yield made
+    loader.flatten_mapping(node)
+    for key, value in node.value:
+        if isinstance(key, yaml.MappingNode) and key.flow_style and node.flow_style:
+            raise yaml.constructor.ConstructorError(None, None, "found unhashable key", key.start_mark)
+        known = loader.construct_object(key, deep=True) if isinstance(key, yaml.ScalarNode) else Tagged(key.tag)
+        made[known] = loader.construct_object(value)
+
+
+_Loader.add_constructor(None, _tagged)
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_scalar)
+
+
+class _PlaceLoader(_Loader):
+    """For places alone: what kind of scalar each is takes a third of the time, and nobody asks."""
+
+    def resolve(self, *_: Any) -> str:
+        return _STR
+
+    def descend_resolver(self, *_: Any) -> None:
+        return
+
+    def ascend_resolver(self) -> None:
+        return
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
     """One YAML document: `text[start:end]` of a file, whose first line has `first_line` before it in the file.
@@ -91,6 +139,8 @@ class Document:
     inside: tuple[Document, Path] | None = None
     # `file` is what it was made of by a program, and says the same in other lines.
     rendered: bool = False
+    # Of a rendered one: the document of a base that it was made of, where one is known.
+    origin: Document | None = None
 
     @property
     def editable(self) -> bool:
@@ -152,7 +202,7 @@ def _lines(text: str) -> list[str]:
 def _tree(document: Document) -> yaml.Node | None:
     """The node tree of a document's own piece; None where the piece says nothing without the rest (a %TAG)."""
     text = document.own_text
-    loader = _Loader(_as_yaml(document.file, text))
+    loader = (_Loader if "<<" in text else _PlaceLoader)(as_yaml(document.file, text))
     try:
         node: yaml.Node | None = _merged(loader, loader.get_single_node(), text)
         return node
@@ -171,7 +221,7 @@ def _merged(loader: Any, node: Any, text: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _trees(file: str, text: str) -> dict[int, yaml.Node]:
-    loader = _Loader(_as_yaml(file, text))
+    loader = _Loader(as_yaml(file, text))
     try:
         nodes: dict[int, yaml.Node] = {}
         while loader.check_node():
@@ -277,7 +327,7 @@ _BLANK = re.compile(r"[\ufeff\s]*")
 
 def _read(file: str, text: str) -> list[Document]:
     documents: list[Document] = []
-    loader = _Loader(_as_yaml(file, text))
+    loader = _Loader(as_yaml(file, text))
     # Without an anchor nothing is there twice, and no value holds itself.
     make = loader.construct_document if _ANCHOR.search(text) else _Maker(loader).value
     try:
@@ -362,32 +412,39 @@ class _UnusualError(Exception):
 _SHARED = 64
 
 
-def _as_yaml(file: str, text: str) -> str:
-    return _json_as_yaml(text) if file.endswith(".json") else text
-
-
-_JSON_ESCAPE = re.compile(r"\\(u[dD][89a-fA-F][0-9a-fA-F]{2}|.)")
-
-
-def _json_as_yaml(text: str) -> str:
-    """What JSON may say and YAML refuses, as something of the same length, so that places stay right.
-
-    A raw tab is legal between tokens and cannot stand inside a string. An escaped UTF-16 surrogate becomes U+FFFD,
-    which is what encoding/json of Go makes of one that has no partner.
-    """
-    return _JSON_ESCAPE.sub(lambda m: r"\uFFFD" if len(m[1]) > 1 else m[0], text.replace("\t", " "))
+_TEMPLATE = re.compile(r"\{\{|\{%|<%")
 
 
 def _is_template(text: str) -> bool:
-    return "{{" in text
+    """Does it hold what Helm, Jinja2 or ERB fills in?"""
+    return _TEMPLATE.search(text) is not None
+
+
+# `kind: ` or `"kind": ` at the beginning of a line: only such a file says that it is for Kubernetes.
+_SAYS_KIND = re.compile(r"""^[ \t{-]*["']?kind["']?\s*:""", re.MULTILINE)
+_SAYS_VERSION = re.compile(r"""^[ \t{-]*["']?apiVersion["']?\s*:""", re.MULTILINE)
+
+
+def says_that_it_is_a_manifest(text: str) -> bool:
+    """Does a text name apiVersion and kind, whether it can be read or not?"""
+    return bool(_SAYS_KIND.search(text) and _SAYS_VERSION.search(text))
 
 
 def _hint(text: str, mark: yaml.Mark | None = None) -> str:
     if mark is not None and text[mark.index : mark.index + 1] == "\t":
         return " A tab stands there; YAML is indented with blanks."
-    if _is_template(text):
-        return " It holds '{{', so it looks like an unrendered Helm or Jinja2 template: render it first."
+    if found := _TEMPLATE.search(text):
+        return f" It holds '{found.group()}', so it looks like an unrendered template: render it first."
+    if mark is not None and _BACKSLASH.search(_line_at(text, mark.index)):
+        return " In double quotes a backslash begins an escape: write single quotes, or each backslash twice."
     return ""
+
+
+_BACKSLASH = re.compile(r'"[^"]*\\')
+
+
+def _line_at(text: str, index: int) -> str:
+    return text[text.rfind("\n", 0, index) + 1 :].partition("\n")[0]
 
 
 def live_documents(objects: Sequence[Any], source: str = "cluster") -> list[Document]:

@@ -35,8 +35,9 @@ def show_path(path: Path) -> str:
     return text
 
 
+# Fields of pods that name an object, whose name is no secret.
 _SECRET_KEY = (
-    r"(?:[\w.-]*(?:pass(?:word|wd)?|pwd|secret|token|credential"
+    r"(?:(?![\w.-]*(?:gmsaCredentialSpecName|secretName)\b)[\w.-]*(?:pass(?:word|wd)?|pwd|secret|token|credential"
     r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]*)"
 )
 _IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^:/@\s\"']*:)[^@/\s\"']+(?=@)", re.IGNORECASE)

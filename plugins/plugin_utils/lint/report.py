@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 from .engine import Report
 from .model import Finding, Severity
@@ -20,7 +22,7 @@ from .rulebook import RULES, UNREADABLE
 VERSION = "0.1.0"
 
 
-FORMATS = ("text", "json", "sarif", "github")
+FORMATS = ("text", "line", "json", "junit", "sarif", "github")
 SCHEMA = 1
 
 
@@ -36,9 +38,42 @@ def headline(finding: Finding) -> str:
     return f"{place(finding)}: {finding.severity.name.lower()}: {finding.message} [{finding.rule}]"
 
 
-def as_text(report: Report) -> Iterator[str]:
+def as_lines(report: Report, strict: bool = False) -> Iterator[str]:
+    """One line for each finding, and nothing else."""
+    yield from (f"{headline(finding)}\n" for finding in report.shown(strict))
+
+
+def as_junit(report: Report, strict: bool = False) -> Iterator[str]:
+    """JUnit's XML, which CI servers show as tests: a suite for each file, a case for each finding."""
+    root = ElementTree.Element("testsuites", name="workload_lint")
+    suites: dict[str, ElementTree.Element] = {}
+    for finding in report.shown(strict):
+        suite = suites.get(finding.file)
+        if suite is None:
+            suite = suites[finding.file] = ElementTree.SubElement(root, "testsuite", name=finding.file)
+        name = f"{finding.rule} {finding.object} {finding.path}".strip()
+        case = ElementTree.SubElement(suite, "testcase", name=name, classname=finding.rule, file=finding.file)
+        text = f"{headline(finding)}\n{finding.remedy}"
+        fault = ElementTree.SubElement(case, "failure", type=finding.severity.name.lower(), message=finding.message)
+        fault.text = _NOT_IN_XML.sub("?", text)
+    for suite in suites.values():
+        suite.set("tests", str(len(suite)))
+        suite.set("failures", str(len(suite)))
+    yield ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+_NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def folded(report: Report, how: str = "--strict") -> str:
+    """What hygiene would say, as one line; empty where there is nothing. `how`: what shows each."""
+    counted = ", ".join(f"{rule} {count}" for rule, count in sorted(report.folded.items()))
+    return f"Hygiene, shown by {how}: {counted}." if counted else ""
+
+
+def as_text(report: Report, strict: bool = False) -> Iterator[str]:
     """A finding as compilers write it; then the line it is about, where that is, and what to do."""
-    for finding in report.findings:
+    for finding in report.shown(strict):
         yield f"{headline(finding)}\n"
         if finding.excerpt:
             yield f"    | {finding.excerpt}\n"
@@ -46,6 +81,8 @@ def as_text(report: Report) -> Iterator[str]:
         if finding.object:
             yield f"    in {finding.object}{container}: {finding.path}\n"
         yield f"    do {finding.remedy}\n"
+    if not strict and (line := folded(report)):
+        yield f"{line}\n"
     yield f"{summary(report)}\n"
 
 
@@ -122,9 +159,9 @@ def _escape(text: str, in_property: bool = False) -> str:
     return text.replace(":", "%3A").replace(",", "%2C") if in_property else text
 
 
-def as_github(report: Report) -> Iterator[str]:
+def as_github(report: Report, strict: bool = False) -> Iterator[str]:
     """Workflow commands; GitHub shows them beside the changed lines of a pull request."""
-    for finding in report.findings:
+    for finding in report.shown(strict):
         where = {"file": finding.file, "title": finding.rule}
         if finding.line:
             where = {"file": finding.file, "line": str(finding.line), "col": str(finding.column), "title": finding.rule}
@@ -133,13 +170,16 @@ def as_github(report: Report) -> Iterator[str]:
         yield f"::{_GITHUB_COMMANDS[finding.severity]} {properties}::{_escape(message)}\n"
 
 
-def render(report: Report, profile: Profile, form: str) -> Iterator[str]:
-    """The report in one of FORMATS, piece by piece: that of a big repository is larger than what it is about."""
+def render(report: Report, profile: Profile, form: str, strict: bool = False) -> Iterator[str]:
+    """The report in one of FORMATS, piece by piece: that of a big repository is larger than what it is about.
+
+    `strict`: with hygiene, which JSON always has.
+    """
     if form == "json":
         return _dumped(as_dict(report, profile))
     if form == "sarif":
-        return _dumped(as_sarif(report, VERSION))
-    return as_github(report) if form == "github" else as_text(report)
+        return _dumped(as_sarif(report, VERSION, strict))
+    return {"text": as_text, "line": as_lines, "junit": as_junit, "github": as_github}[form](report, strict)
 
 
 # Findings as SARIF 2.1.0 (OASIS standard), which GitHub code scanning, Azure DevOps and editors read.
@@ -149,10 +189,10 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs"
 
 
-def as_sarif(report: Report, version: str) -> dict[str, Any]:
+def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, Any]:
     """One run. Silenced findings are in it with a suppression, as the standard has it."""
     ids = sorted({rule.id for rule in RULES})
-    found = [*report.findings, *report.silenced]
+    found = [*report.shown(strict), *report.silenced]
     if report.unreadable:
         ids.append(UNREADABLE)
     driver = {

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .catalog import PodCase
-from .model import Hit, Path, Severity, as_list, as_map
+from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .profile import NEWEST_MINOR, OLDEST_MINOR, Profile
 from .workload import Container
 
@@ -136,6 +137,36 @@ class Rule:
     fix: Remove | Complete | None = None
     all_pods: bool = False
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """It finds nothing in a pod that has none of these keys, wherever they stand; empty: it has to be asked."""
+        return getattr(self.find, "keys", frozenset())
+
+
+def needing(*keys: str) -> Callable[[Find], Find]:
+    """Says of a way to find places which keys a pod has to have one of."""
+
+    def mark(find: Find) -> Find:
+        find.keys = frozenset(keys)  # type: ignore[attr-defined]
+        return find
+
+    return mark
+
+
+@lru_cache(maxsize=1)
+def keys_of(case: PodCase) -> frozenset[str]:
+    """All keys of a pod, at any depth."""
+    found: set[str] = set()
+    waiting: list[Any] = [case.pod.root]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            found.update(value)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return frozenset(found)
+
 
 def is_set(value: Any) -> bool:
     """Presence counts, whatever the value: fields of pointer type. null is absence to the API server."""
@@ -169,6 +200,7 @@ def fields(*names: str, test: Test = is_set, unless: Callable[[PodCase], bool] |
         tuple(name.removeprefix(ALL_CONTAINERS + ".").split(".")) for name in names if name.startswith(ALL_CONTAINERS)
     ]
 
+    @needing(*(path[-1] for path in (*of_pod, *of_container)))
     def find(case: PodCase) -> Iterator[Hit]:
         if unless is not None and unless(case):
             return
@@ -198,52 +230,77 @@ def is_pipe(path: str) -> bool:
     return path.replace("/", "\\").lower().startswith("\\\\.\\pipe\\")
 
 
-def volumes(case: PodCase) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for number, volume in enumerate(as_list(case.pod.spec.get("volumes"))):
-        if isinstance(volume, dict):
-            yield ("spec", "volumes", number), volume
+# Many rules ask one pod for the same: what is cached is of the pod that is looked at.
+@lru_cache(maxsize=1)
+def volumes(case: PodCase) -> tuple[tuple[Path, dict[str, Any]], ...]:
+    return tuple(
+        (("spec", "volumes", number), volume)
+        for number, volume in enumerate(as_list(case.pod.spec.get("volumes")))
+        if isinstance(volume, dict)
+    )
 
 
-def mounts(case: PodCase) -> Iterator[tuple[Path, dict[str, Any], str]]:
+@lru_cache(maxsize=1)
+def mounts(case: PodCase) -> tuple[tuple[Path, dict[str, Any], str], ...]:
     """(path, mount, container name) of every volume mount."""
-    for container in case.pod.containers:
-        for number, mount in enumerate(as_list(container.value.get("volumeMounts"))):
-            if isinstance(mount, dict):
-                yield (*container.path, "volumeMounts", number), mount, container.name
+    return tuple(
+        ((*container.path, "volumeMounts", number), mount, container.name)
+        for container in case.pod.containers
+        for number, mount in enumerate(as_list(container.value.get("volumeMounts")))
+        if isinstance(mount, dict)
+    )
+
+
+def projected_files(path: Path, volume: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """(path, name of the file) of every item that a volume projects, of all its sources."""
+    parts = [((*path, kind), as_map(volume.get(kind))) for kind in ("configMap", "secret", "downwardAPI")]
+    for number, source in enumerate(as_list(as_map(volume.get("projected")).get("sources"))):
+        here = (*path, "projected", "sources", number)
+        parts += [((*here, str(kind)), as_map(each)) for kind, each in as_map(source).items()]
+    for root, source in parts:
+        for number, item in enumerate(as_list(source.get("items"))):
+            if name := as_text(as_map(item).get("path")):
+                yield (*root, "items", number, "path"), name
 
 
 # Their images for Windows bring tools of Unix. Source: kubernetes/kubernetes test/images busybox, agnhost.
 BRINGS_TOOLS = re.compile(r"(^|/)(busybox|agnhost)([:@]|$)")
 
 
-def word_lists(case: PodCase) -> Iterator[tuple[Path, list[str], Container]]:
+_COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("command",),
+    ("args",),
+    *((probe, "exec", "command") for probe in ("livenessProbe", "readinessProbe", "startupProbe")),
+    *(("lifecycle", hook, "exec", "command") for hook in ("postStart", "preStop")),
+)
+
+
+@lru_cache(maxsize=1)
+def word_lists(case: PodCase) -> tuple[tuple[Path, list[str], Container], ...]:
     """(path, words, container) of whatever a container runs: command, args, probes and lifecycle hooks."""
-    places = (
-        ("command",),
-        ("args",),
-        *((probe, "exec", "command") for probe in ("livenessProbe", "readinessProbe", "startupProbe")),
-        *(("lifecycle", hook, "exec", "command") for hook in ("postStart", "preStop")),
+    return tuple(
+        ((*container.path, *place), list(map(str, words)), container)
+        for container in case.pod.containers
+        for place in _COMMANDS
+        if isinstance(words := dig(container.value, place), list) and words
     )
-    for container in case.pod.containers:
-        for place in places:
-            words = dig(container.value, place)
-            if isinstance(words, list) and words:
-                yield (*container.path, *place), list(map(str, words)), container
 
 
-def commands(case: PodCase) -> Iterator[tuple[Path, str, str]]:
+@lru_cache(maxsize=1)
+def commands(case: PodCase) -> tuple[tuple[Path, str, str], ...]:
     """(path, text, container name) of the same."""
-    for path, words, container in word_lists(case):
-        yield path, " ".join(words), container.name
+    return tuple((path, " ".join(words), container.name) for path, words, container in word_lists(case))
 
 
-def environment(case: PodCase) -> Iterator[tuple[Path, str, str, str]]:
+@lru_cache(maxsize=1)
+def environment(case: PodCase) -> tuple[tuple[Path, str, str, str], ...]:
     """(path, name, value, container name) of every literal environment variable."""
-    for container in case.pod.containers:
-        for number, entry in enumerate(as_list(container.value.get("env"))):
-            value = as_map(entry).get("value")
-            if isinstance(value, str):
-                yield (*container.path, "env", number, "value"), str(as_map(entry).get("name")), value, container.name
+    return tuple(
+        ((*container.path, "env", number, "value"), str(entry.get("name")), entry["value"], container.name)
+        for container in case.pod.containers
+        for number, entry in enumerate(map(as_map, as_list(container.value.get("env"))))
+        if isinstance(entry.get("value"), str)
+    )
 
 
 _VALUE = re.compile(r"\{([a-z]+)\}")

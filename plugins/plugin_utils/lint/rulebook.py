@@ -8,15 +8,20 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from . import (
+    rules_accounts,
     rules_admission,
     rules_commands,
+    rules_fields,
     rules_host,
+    rules_images,
     rules_mounts,
+    rules_names,
     rules_namespace,
     rules_network,
     rules_nodes,
     rules_pod,
     rules_processes,
+    rules_programs,
     rules_resources,
     rules_scheduling,
     rules_storage,
@@ -29,16 +34,23 @@ RULES: tuple[Rule, ...] = (
     *rules_scheduling.RULES,
     *rules_nodes.RULES,
     *rules_host.RULES,
+    *rules_accounts.RULES,
     *rules_resources.RULES,
     *rules_mounts.RULES,
+    *rules_names.RULES,
+    *rules_images.RULES,
     *rules_storage.RULES,
     *rules_network.RULES,
     *rules_commands.RULES,
     *rules_processes.RULES,
+    *rules_programs.RULES,
     *rules_namespace.RULES,
+    *rules_fields.RULES,
 )
 POD_RULES = tuple(rule for rule in RULES if "pod" in rule.kinds)
 IDS: tuple[str, ...] = tuple(sorted({rule.id for rule in RULES}))
+# Good housekeeping: each pod runs without it. Reports for people fold it into one line, --strict shows it.
+HYGIENE = frozenset(["missing-memory-limit", "missing-cpu-request", "missing-os-name", "unequal-memory-request"])
 # What is said of files that are no manifests; no rule, since there is no object to ask.
 UNREADABLE = "unreadable-file"
 

@@ -10,12 +10,12 @@ by presence, so `privileged: false` too; `hostPID` and `hostIPC` are plain boole
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .catalog import PodCase
 from .model import Hit, Severity, as_map
-from .rule import DOC, KEP, Level, Remove, Rule, Test, by_minor, fields, is_set, is_true, rejected
+from .rule import DOC, KEP, Level, Remove, Rule, Test, by_minor, fields, is_set, is_true, needing, rejected
 
 _CODE = "k8s.io/kubernetes pkg/apis/core/validation validateWindows"
 
@@ -38,12 +38,13 @@ def _field(
     test: Test = is_set,
     level: Level | None = None,
     fix: Remove | None = None,
+    unless: Callable[[PodCase], bool] | None = None,
 ) -> Rule:
     return Rule(
         id=rule,
         title=f"`{field}` on a Windows pod",
         level=level or rejected(),
-        find=fields(field, test=test),
+        find=fields(field, test=test, unless=unless),
         message="{field} is {set}. " + why + " {consequence}",
         remedy=remedy,
         source=source,
@@ -67,6 +68,7 @@ _HOST_PROCESS = (
 _WORKING = frozenset({"runAsNonRoot", "windowsOptions"})
 
 
+@needing("securityContext")
 def _other_pod_fields(case: PodCase) -> Iterator[Hit]:
     """Pod securityContext fields that no rule of their own names. runAsNonRoot works since 1.24."""
     allowed = _WORKING if case.profile.minor >= 24 else frozenset({"windowsOptions"})
@@ -78,12 +80,14 @@ def _other_pod_fields(case: PodCase) -> Iterator[Hit]:
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
+@needing("annotations")
 def _apparmor_annotations(case: PodCase) -> Iterator[Hit]:
     for key in case.pod.annotations:
         if isinstance(key, str) and key.startswith(_APPARMOR):
             yield Hit(("metadata", "annotations", key), {"value": key}, key.removeprefix(_APPARMOR))
 
 
+@needing("windowsOptions")
 def _options_of_linux(case: PodCase) -> Iterator[Hit]:
     """Source: k8s.io/kubernetes pkg/apis/core/validation validateLinux, 1.24 on."""
     if case.pod.declared != "linux":
@@ -93,6 +97,38 @@ def _options_of_linux(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         if container.security.get("windowsOptions") is not None:
             yield Hit((*container.path, "securityContext", "windowsOptions"), {}, container.name)
+
+
+# The kubelet of 1.29 and later passes over the owner of a token's file on Windows. Source: k8s.io/kubernetes
+# pkg/volume/util atomic_writer.go of v1.28.15 (os.Chown), atomic_writer_unsupported.go of v1.29.14;
+# kubernetes/kubernetes#102849.
+_PASSES_OVER_OWNERS = 29
+_REFUSES_DECLARED = 24
+
+
+def _owns_its_token(case: PodCase) -> bool:
+    """Does the kubelet try to give the service account's token to a Linux user, which fails on Windows?
+
+    It does where all containers have the same one. Source: k8s.io/kubernetes pkg/volume/util FsUserFrom.
+    """
+    refused = case.declared and case.profile.minor >= _REFUSES_DECLARED
+    if case.profile.minor >= _PASSES_OVER_OWNERS or refused:
+        return False
+    at_pod = case.pod.security.get("runAsUser")
+    users = {str(each.security.get("runAsUser", at_pod)) for each in case.pod.containers}
+    return len(users) == 1 and users != {"None"} and case.pod.spec.get("automountServiceAccountToken") is not False
+
+
+@needing("runAsUser")
+def _owners_of_tokens(case: PodCase) -> Iterator[Hit]:
+    if not _owns_its_token(case):
+        return
+    if case.pod.security.get("runAsUser") is not None:
+        yield Hit(("spec", "securityContext", "runAsUser"), {"value": str(case.pod.security["runAsUser"])})
+    for each in case.pod.containers:
+        if each.security.get("runAsUser") is not None:
+            path = (*each.path, "securityContext", "runAsUser")
+            yield Hit(path, {"value": str(each.security["runAsUser"])}, each.name)
 
 
 RULES: tuple[Rule, ...] = (
@@ -168,6 +204,7 @@ RULES: tuple[Rule, ...] = (
         _USER_NAME,
         DOC + "; " + KEP,
         fix=Remove(),
+        unless=_owns_its_token,
     ),
     _field("run-as-group", _POD + "runAsGroup", "Windows has no group ids.", _TAKE_AWAY, DOC, fix=Remove()),
     _field(
@@ -242,6 +279,7 @@ RULES: tuple[Rule, ...] = (
         _USER_NAME,
         DOC,
         fix=Remove(),
+        unless=_owns_its_token,
     ),
     _field(
         "run-as-group",
@@ -298,6 +336,18 @@ RULES: tuple[Rule, ...] = (
         "Remove the field and set resources.limits of each container.",
         "k8s.io/kubernetes pkg/apis/core/validation validatePodResources, since v1.34.0",
         level=rejected(since=34, exists=32),
+    ),
+    Rule(
+        id="run-as-user",
+        title="`runAsUser` of all containers of a pod with a token",
+        level=by_minor((22, Severity.ERROR), (_PASSES_OVER_OWNERS, None)),
+        find=_owners_of_tokens,
+        message="runAsUser is {value} in all containers: the kubelet of 1.28 and earlier wants to give the service"
+        " account's token to that user, Windows has no such owner, and the pod does not start.",
+        remedy=_USER_NAME,
+        source="k8s.io/kubernetes pkg/volume/util FsUserFrom, atomic_writer.go; kubernetes/kubernetes#102849",
+        paths=(_POD + "runAsUser", _CONTAINER + "runAsUser"),
+        fix=Remove(),
     ),
     Rule(
         id="windows-options",

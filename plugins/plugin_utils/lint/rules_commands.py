@@ -12,7 +12,7 @@ from typing import Any
 
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, volumes
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, volumes
 
 # Ends of names that are of the world, of a company, or of a file: no namespaces.
 _PUBLIC_OR_FILE = frozenset(
@@ -133,6 +133,7 @@ _HALF_NAME_IN_TEXT = re.compile(
 _SHORTEST_PORT = len(":80")
 
 
+@needing("env", "command", "args", "host")
 def _half_names(case: PodCase) -> Iterator[Hit]:
     """Values that name a Service by more than its short name and less than its full one."""
     domains = _domains(case)
@@ -232,6 +233,7 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+@needing("command", "args")
 def _dns_tools(case: PodCase) -> Iterator[Hit]:
     for path, text, container in commands(case):
         tools = {match.group(1).lower() for match in _DNS_TOOL.finditer(text)}
@@ -241,6 +243,7 @@ def _dns_tools(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": tool}, container)
 
 
+@needing("command", "args")
 def _external_pings(case: PodCase) -> Iterator[Hit]:
     for path, text, container in commands(case):
         for match in _PING.finditer(text):
@@ -264,6 +267,7 @@ _TOOL_IN_CMD = re.compile(rf"(?:/[cks]\s+\"?\s*|[&|(]\s*)(?P<path>export|source|
 _LINUX_SIGNAL = re.compile(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
 
 
+@needing("command", "args", "workingDir")
 def _linux_commands(case: PodCase) -> Iterator[Hit]:
     images = {container.path: container.image for container in case.pod.containers}
     for path, text, container in commands(case):
@@ -293,23 +297,10 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
             )
 
 
-# Nano Server has had no PowerShell since version 1709. Source: learn.microsoft.com, Windows container base images.
-_NANO_SERVER = re.compile(r"^mcr\.microsoft\.com/windows/nanoserver[:@]")
-_WINDOWS_POWERSHELL = re.compile(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?(?=\s|$)", re.IGNORECASE)
-
-
-def _powershell_of_nano_server(case: PodCase) -> Iterator[Hit]:
-    """Host processes have the host's."""
-    images = {container.path: container.image for container in case.pod.containers}
-    for path, text, container in () if case.pod.host_process else commands(case):
-        nano = _NANO_SERVER.match(images.get(path[:3], ""))
-        if nano and path[-1] == "command" and _WINDOWS_POWERSHELL.match(text):
-            yield Hit(path, {"value": images[path[:3]]}, container)
-
-
 _RESOLVER_FILES = re.compile(r"(/etc/(?:resolv\.conf|hosts)|[Ss]ystem32[\\/]drivers[\\/]etc[\\/]hosts)\b")
 
 
+@needing("mountPath", "hostPath", "env")
 def _resolver_files(case: PodCase) -> Iterator[Hit]:
     for path, mount, container in mounts(case):
         if match := _RESOLVER_FILES.search(as_text(mount.get("mountPath"))):
@@ -383,7 +374,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="linux-command",
         title="Linux paths and signals in commands",
-        level=always(Severity.INFO),
+        level=always(Severity.WARNING),
         find=_linux_commands,
         message="the {what} {value}{where} is of Linux: Windows paths have drives and backslashes, and"
         " processes end by"
@@ -393,20 +384,6 @@ RULES: tuple[Rule, ...] = (
         paths=(
             f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.args",
-            f"{ALL_CONTAINERS}.*Probe.exec",
-            f"{ALL_CONTAINERS}.lifecycle",
-        ),
-    ),
-    Rule(
-        id="missing-powershell",
-        title="PowerShell in Nano Server",
-        level=always(Severity.ERROR),
-        find=_powershell_of_nano_server,
-        message="{value} holds no PowerShell: Nano Server has had none since version 1709, and the command fails.",
-        remedy="Use cmd.exe, an image of Server Core, or one that brings pwsh (mcr.microsoft.com/powershell).",
-        source="learn.microsoft.com, Windows container base images",
-        paths=(
-            f"{ALL_CONTAINERS}.command",
             f"{ALL_CONTAINERS}.*Probe.exec",
             f"{ALL_CONTAINERS}.lifecycle",
         ),

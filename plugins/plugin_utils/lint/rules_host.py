@@ -10,14 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from .catalog import ObjectCase, PodCase
-from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, is_pipe, mounts, short, volumes
+from .model import Hit, Path, Severity, as_map, as_text
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, is_pipe, mounts, needing, short, volumes
 
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
 _LONGEST_NAME = 253
 _PLACEHOLDER_HANDLER = "example-container-runtime-handler"
 
 
+@needing("annotations")
 def _hyperv_annotation(case: PodCase) -> Iterator[Hit]:
     if str(case.pod.annotations.get(_HYPERV_ANNOTATION)).lower() == "hyperv":
         yield Hit(
@@ -25,6 +26,7 @@ def _hyperv_annotation(case: PodCase) -> Iterator[Hit]:
         )
 
 
+@needing("runtimeClassName")
 def _hyperv_pod(case: PodCase) -> Iterator[Hit]:
     name = as_text(case.pod.spec.get("runtimeClassName"))
     handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler"))
@@ -46,6 +48,7 @@ def _placeholder_handler(case: ObjectCase) -> Iterator[Hit]:
         yield Hit(("handler",), {"value": _PLACEHOLDER_HANDLER})
 
 
+@needing("hostProcess")
 def _host_process_without_network(case: PodCase) -> Iterator[Hit]:
     if case.pod.host_process and case.pod.spec.get("hostNetwork") is not True:
         yield Hit(("spec", "hostNetwork"))
@@ -59,6 +62,7 @@ def _host_process_of(case: PodCase) -> Iterator[tuple[Any, bool | None, bool]]:
         yield container, own, (at_pod if own is None else own) is True
 
 
+@needing("hostProcess")
 def _host_process_mixed(case: PodCase) -> Iterator[Hit]:
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("hostProcess")
     mixed = case.pod.host_process and not all(in_force for _container, _own, in_force in _host_process_of(case))
@@ -70,6 +74,7 @@ def _host_process_mixed(case: PodCase) -> Iterator[Hit]:
             yield Hit(container.path, {"what": container.name}, container.name)
 
 
+@needing("hostProcess")
 def _host_process_without_user(case: PodCase) -> Iterator[Hit]:
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
     for container, _own, in_force in _host_process_of(case):
@@ -77,15 +82,33 @@ def _host_process_without_user(case: PodCase) -> Iterator[Hit]:
             yield Hit(container.path, {"what": container.name}, container.name)
 
 
+@needing("hostProcess")
 def _host_process_user_unknown(case: PodCase) -> Iterator[Hit]:
     """Accounts that every container has and no host."""
-    at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
-    for container, _own, in_force in _host_process_of(case):
-        user = as_text(as_map(container.security.get("windowsOptions")).get("runAsUserName") or at_pod)
-        if in_force and user.rpartition("\\")[2].lower() in ("containeradministrator", "containeruser"):
-            yield Hit(container.path, {"value": user}, container.name)
+    for path, user, container, of_host in user_names(case):
+        if of_host and user.rpartition("\\")[2].lower() in ("containeradministrator", "containeruser"):
+            yield Hit(path, {"value": user}, container)
 
 
+_USER: Path = ("securityContext", "windowsOptions", "runAsUserName")
+
+
+def user_names(case: PodCase) -> Iterator[tuple[Path, str, str, bool]]:
+    """(path, runAsUserName, container name, is it of a HostProcess container) where one is written."""
+    yield from (
+        (path, name, container, of_host)
+        for path, security, container, of_host in (
+            (("spec", *_USER), case.pod.security, "", case.pod.host_process),
+            *(
+                ((*each.path, *_USER), each.security, each.name, in_force)
+                for each, _own, in_force in _host_process_of(case)
+            ),
+        )
+        if (name := as_text(as_map(security.get("windowsOptions")).get("runAsUserName")))
+    )
+
+
+@needing("hostProcess")
 def _host_process_pipes(case: PodCase) -> Iterator[Hit]:
     pipes = {
         as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
@@ -97,6 +120,13 @@ def _host_process_pipes(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": pipes[as_text(mount["name"])]}, container)
 
 
+@needing("hostAliases")
+def _host_aliases(case: PodCase) -> Iterator[Hit]:
+    if case.pod.host_process and case.pod.spec.get("hostAliases"):
+        yield Hit(("spec", "hostAliases"))
+
+
+@needing("hostProcess")
 def _host_process_on_docker(case: PodCase) -> Iterator[Hit]:
     if case.pod.host_process and case.profile.runtime == "docker":
         yield Hit(("spec",), {"what": "Docker does not run them: they need containerd 1.6 or later"})
@@ -118,6 +148,7 @@ def _gmsa(case: PodCase) -> Iterator[tuple[Any, str, str]]:
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
+@needing("gmsaCredentialSpecName")
 def _gmsa_misnamed(case: PodCase) -> Iterator[Hit]:
     places = [
         (("spec",), case.pod.security, ""),
@@ -130,6 +161,7 @@ def _gmsa_misnamed(case: PodCase) -> Iterator[Hit]:
             yield Hit(hit, {"value": short(name) or "empty"}, container)
 
 
+@needing("gmsaCredentialSpecName")
 def _gmsa_unknown(case: PodCase) -> Iterator[Hit]:
     """Only where credential specs are among the input."""
     known = {each.name for each in case.catalog.of_kind("GMSACredentialSpec")}
@@ -138,6 +170,7 @@ def _gmsa_unknown(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": name, "known": ", ".join(sorted(known))}, container)
 
 
+@needing("gmsaCredentialSpecName")
 def _gmsa_on_containerd(case: PodCase) -> Iterator[Hit]:
     for path, name, container in _gmsa(case):
         if case.profile.runtime == "containerd":
@@ -148,7 +181,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="hyperv-isolation",
         title="Hyper-V isolation",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_hyperv_annotation,
         message="{value} asks for Hyper-V isolation, which Kubernetes does not support.",
         remedy="Use process isolation: a handler runhcs-wcow-process and images of the node's build.",
@@ -242,6 +275,16 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.volumeMounts[*]",),
     ),
     Rule(
+        id="host-aliases",
+        title="hostAliases of a HostProcess pod",
+        level=always(Severity.WARNING),
+        find=_host_aliases,
+        message="hostAliases are set; the kubelet gives HostProcess pods no hosts file, they use the host's own.",
+        remedy="Remove the field, or let DNS know the names.",
+        source="k8s.io/kubernetes pkg/kubelet shouldMountHostsFile",
+        paths=("spec.hostAliases",),
+    ),
+    Rule(
         id="host-process-unsupported",
         title="HostProcess where it does not run",
         level=Level(((22, Severity.WARNING),), docker=Severity.ERROR),
@@ -267,7 +310,9 @@ RULES: tuple[Rule, ...] = (
         title="gMSA credential spec that is not there",
         level=always(Severity.ERROR),
         find=_gmsa_unknown,
-        message="gmsaCredentialSpecName {value} is not among the GMSACredentialSpecs of the input ({known}).",
+        message="gmsaCredentialSpecName {value} is not among the GMSACredentialSpecs of the input ({known}):"
+        " the webhook"
+        " refuses the pod.",
         remedy="Correct the name, or create the GMSACredentialSpec.",
         source=GUIDE,
         paths=("spec.securityContext.windowsOptions.gmsaCredentialSpecName",),

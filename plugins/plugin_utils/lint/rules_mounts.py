@@ -11,7 +11,21 @@ from pathlib import PurePosixPath
 
 from .catalog import PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Find, Rule, always, by_minor, is_pipe, mounts, on_docker, volumes
+from .rule import (
+    ALL_CONTAINERS,
+    DOC,
+    KEP,
+    Find,
+    Rule,
+    always,
+    by_minor,
+    is_pipe,
+    mounts,
+    needing,
+    on_docker,
+    projected_files,
+    volumes,
+)
 
 _MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
 
@@ -33,6 +47,7 @@ def _secret_volumes(case: PodCase) -> set[str]:
 _OF_FILES = ("configMap", "projected", "downwardAPI")
 
 
+@needing("subPath", "subPathExpr")
 def _sub_paths(case: PodCase) -> Iterator[Hit]:
     """With Docker every part of a volume, with containerd what looks like a file: folders work.
 
@@ -52,6 +67,7 @@ def _sub_paths(case: PodCase) -> Iterator[Hit]:
                 yield Hit((*path, field), {"value": str(mount[field]), "runtime": case.profile.runtime}, container)
 
 
+@needing("subPath", "subPathExpr")
 def _secret_sub_paths(case: PodCase) -> Iterator[Hit]:
     secrets = _secret_volumes(case)
     for path, mount, container in mounts(case):
@@ -60,6 +76,7 @@ def _secret_sub_paths(case: PodCase) -> Iterator[Hit]:
                 yield Hit((*path, field), {"value": str(mount[field])}, container)
 
 
+@needing("volumeMounts")
 def _single_files(case: PodCase) -> Iterator[Hit]:
     if case.profile.runtime != "docker":
         return
@@ -74,6 +91,7 @@ def _single_files(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": target}, container)
 
 
+@needing("hostPath")
 def _host_writes(case: PodCase) -> Iterator[Hit]:
     """hostPath that a container may write; pipes are no files, host processes see the host's own files.
 
@@ -101,6 +119,7 @@ _LINUX_HOST_PATH = re.compile(
 )
 
 
+@needing("hostPath")
 def _linux_host_paths(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         source = as_text(as_map(volume.get("hostPath")).get("path"))
@@ -111,6 +130,7 @@ def _linux_host_paths(case: PodCase) -> Iterator[Hit]:
 _DOCKER_PIPE = re.compile(r"[\\/]{2}\.[\\/]pipe[\\/]docker_engine", re.IGNORECASE)
 
 
+@needing("hostPath")
 def _docker_pipes(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case) if case.profile.runtime != "docker" else ():
         source = as_text(as_map(volume.get("hostPath")).get("path"))
@@ -121,6 +141,7 @@ def _docker_pipes(case: PodCase) -> Iterator[Hit]:
 _SYSTEM_DRIVE = re.compile(r"(?:[cC]:)?[\\/]?")
 
 
+@needing("volumeMounts")
 def _mounts_at_the_root(case: PodCase) -> Iterator[Hit]:
     for path, mount, container in mounts(case) if not case.pod.host_process else ():
         target = as_text(mount.get("mountPath"))
@@ -128,6 +149,7 @@ def _mounts_at_the_root(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": target}, container)
 
 
+@needing("volumeMounts")
 def _mounts_at_one_folder(case: PodCase) -> Iterator[Hit]:
     """The API server compares them letter by letter, Windows neither by case nor by the kind of slash."""
     seen: dict[tuple[str, str], str] = {}
@@ -139,22 +161,33 @@ def _mounts_at_one_folder(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": target, "other": first}, container)
 
 
-_NO_FILE_NAME = re.compile(r'[<>:"|?*]|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.[^/]*)?(?:/|$)', re.IGNORECASE)
+_NO_FILE_NAME = re.compile(
+    r'[<>:"|?*]|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.[^/]*)?(?:/|$)|[. ](?:/|$)', re.IGNORECASE
+)
 
 
+@needing("items")
 def _no_file_names(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
-        parts = [((*path, kind), as_map(volume.get(kind))) for kind in ("configMap", "secret", "downwardAPI")]
-        for number, source in enumerate(as_list(as_map(volume.get("projected")).get("sources"))):
-            here = (*path, "projected", "sources", number)
-            parts += [((*here, str(kind)), as_map(each)) for kind, each in as_map(source).items()]
-        for root, source in parts:
-            for number, item in enumerate(as_list(source.get("items"))):
-                name = as_text(as_map(item).get("path"))
-                if _NO_FILE_NAME.search(name):
-                    yield Hit((*root, "items", number, "path"), {"value": name})
+        for place, name in projected_files(path, volume):
+            if _NO_FILE_NAME.search(name):
+                yield Hit(place, {"value": name})
 
 
+@needing("workingDir")
+def _other_drives(case: PodCase) -> Iterator[Hit]:
+    """A container has C:, and each drive that a volume is mounted as."""
+    mounted: dict[str, set[str]] = {}
+    for _path, mount, name in mounts(case):
+        mounted.setdefault(name, set()).add(as_text(mount.get("mountPath"))[:2].upper())
+    for container in case.pod.containers if not case.pod.host_process else ():
+        folder = as_text(container.value.get("workingDir"))
+        drive = folder[:2].upper()
+        if re.match(r"[A-Z]:", drive) and drive != "C:" and drive not in mounted.get(container.name, ()):
+            yield Hit((*container.path, "workingDir"), {"value": folder, "drive": drive}, container.name)
+
+
+@needing("recursiveReadOnly")
 def _recursive_read_only(case: PodCase) -> Iterator[Hit]:
     for path, mount, container in mounts(case):
         if mount.get("recursiveReadOnly") == "Enabled":
@@ -164,6 +197,7 @@ def _recursive_read_only(case: PodCase) -> Iterator[Hit]:
 def _propagation(rejected: bool) -> Find:
     """Bidirectional is for privileged containers alone; the rest containerd passes over on Windows."""
 
+    @needing("mountPropagation")
     def find(case: PodCase) -> Iterator[Hit]:
         privileged = {each.path for each in case.pod.containers if each.security.get("privileged") is True}
         for path, mount, container in mounts(case):
@@ -191,7 +225,7 @@ RULES: tuple[Rule, ...] = (
         title="Mount at the root of the system drive",
         level=always(Severity.ERROR),
         find=_mounts_at_the_root,
-        message="mountPath is {value}, the root of the container's system drive: nothing can be mounted there.",
+        message="mountPath is {value}, the root of the container's system drive: the container does not start with it.",
         remedy="Mount into a folder.",
         source="moby/moby volume/mounts windows_parser.go; microsoft/hcsshim internal/hcsoci",
         paths=(f"{_MOUNTS}.mountPath",),
@@ -201,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         title="Two mounts at one folder",
         level=always(Severity.WARNING),
         find=_mounts_at_one_folder,
-        message="mountPath {value} is the folder of mountPath {other}: Windows knows no case, and C: is the drive.",
+        message="mountPath {value} is the same folder as mountPath {other}: Windows knows no case, C: is the drive.",
         remedy="Mount into two folders.",
         source="learn.microsoft.com, Naming files; k8s.io/kubernetes pkg/volume/util MakeAbsolutePath",
         paths=(f"{_MOUNTS}.mountPath",),
@@ -209,12 +243,24 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="invalid-file-name",
         title="Names that no file of Windows can have",
-        level=always(Severity.WARNING),
+        level=always(Severity.ERROR),
         find=_no_file_names,
-        message="the projected file {value} has a name that Windows does not allow: the kubelet cannot write it.",
+        message="the projected file {value} has a name that Windows does not allow (a device, a colon and"
+        " the like, a dot or blank"
+        " at the end): the kubelet cannot write it, and the pod does not start.",
         remedy="Use another path for the key.",
         source="learn.microsoft.com, Naming files, paths and namespaces",
         paths=("spec.volumes[*].*.items[*].path",),
+    ),
+    Rule(
+        id="absent-drive",
+        title="workingDir on a drive that the container does not have",
+        level=always(Severity.ERROR),
+        find=_other_drives,
+        message="workingDir is {value}: the container has no drive {drive}, and does not start.",
+        remedy="Name a folder of C:, or mount a volume as this drive (mountPath: '{drive}').",
+        source="rancher/rke2#2203; microsoft/hcsshim internal/hcs CreateProcess",
+        paths=(f"{ALL_CONTAINERS}.workingDir",),
     ),
     Rule(
         id="recursive-read-only",
@@ -284,7 +330,7 @@ RULES: tuple[Rule, ...] = (
         title="Folder of a Linux host",
         level=always(Severity.WARNING),
         find=_linux_host_paths,
-        message="hostPath {value} is of Linux: no Windows node has it.",
+        message="hostPath {value} is of Linux, and Windows does not have it.",
         remedy=r"Name a folder of the Windows node (C:\...), or a pipe such as \\.\pipe\containerd-containerd.",
         source=DOC + "; kubernetes-sigs/sig-windows-tools, paths that nodes have",
         paths=("spec.volumes[*].hostPath.path",),

@@ -116,7 +116,8 @@ RULES: tuple[Rule, ...] = (
         title="Containers for Linux that a webhook adds",
         level=always(Severity.WARNING),
         find=_sidecars,
-        message="{value}: {who} adds containers whose images are for Linux alone, and the pod does not start.",
+        message="{value}: if {who} is in the cluster, it adds containers whose images are for Linux alone,"
+        " and the pod does not start.",
         remedy="Ask for no injection into Windows pods.",
         source="the projects' documentation of injection; knative.dev, Serving",
         paths=("metadata.annotations", "metadata.labels"),

@@ -14,7 +14,7 @@ from ..facts.version import Line
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import build_title
-from .rule import DOC, Level, Rule, always
+from .rule import DOC, Find, Level, Rule, always, needing
 
 _SERVICE = ("Service",)
 _MOST_BACKENDS = 64
@@ -146,11 +146,16 @@ def _families(case: ObjectCase) -> tuple[list[str], str]:
     ) or "SingleStack"
 
 
-def _single_ipv6(case: ObjectCase) -> Iterator[Hit]:
-    """Single-family Services work in a dual-stack cluster, also those of IPv6."""
-    families, policy = _families(case)
-    if families == ["IPv6"] and policy == "SingleStack" and len(case.profile.ip_families) < 2:
-        yield Hit(("spec", "ipFamilies"))
+def _single_ipv6(told: bool) -> Find:
+    """Single-family Services work in a dual-stack cluster, also those of IPv6. `told`: the cluster is known."""
+
+    def find(case: ObjectCase) -> Iterator[Hit]:
+        families, policy = _families(case)
+        cluster = case.profile.ip_families
+        if families == ["IPv6"] and policy == "SingleStack" and len(cluster) < 2 and bool(cluster) is told:
+            yield Hit(("spec", "ipFamilies"))
+
+    return find
 
 
 def _dual_stack(case: ObjectCase) -> Iterator[Hit]:
@@ -169,6 +174,20 @@ def _ipv6_on_overlay(case: ObjectCase) -> Iterator[Hit]:
     families, policy = _families(case)
     if case.profile.mode == "overlay" and families == ["IPv6"] and policy == "SingleStack":
         yield Hit(("spec", "ipFamilies"))
+
+
+# What kube-proxy in winkernel mode does not read. Source: k8s.io/kubernetes pkg/proxy/winkernel proxier.go, 1.22 to
+# 1.37: no use of LoadBalancerSourceRanges and of the hints behind trafficDistribution; #107019, #120033.
+_NOT_READ = {
+    "loadBalancerSourceRanges": "packets of all sources reach the pods through Windows nodes",
+    "trafficDistribution": "Windows nodes send to all endpoints alike",
+}
+
+
+def _fields_not_read(case: ObjectCase) -> Iterator[Hit]:
+    for field, effect in _NOT_READ.items() if not _headless(case) else ():
+        if case.spec.get(field):
+            yield Hit(("spec", field), {"value": field, "effect": effect})
 
 
 def _unknown_type(case: ObjectCase) -> Iterator[Hit]:
@@ -211,6 +230,7 @@ def _sctp(case: ObjectCase) -> Iterator[Hit]:
             yield Hit(("spec", "ports", number, "protocol"), {"what": "a port of the Service"})
 
 
+@needing("protocol")
 def _sctp_of_containers(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         for number, port in enumerate(as_list(container.value.get("ports"))):
@@ -223,7 +243,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="sctp",
         title="SCTP",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_sctp,
         message="{what} is for SCTP, which Windows nodes do not have.",
         remedy="Use TCP or UDP, or run the program on Linux.",
@@ -234,7 +254,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="sctp",
         title="SCTP of a container",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_sctp_of_containers,
         message="{what} is for SCTP, which Windows nodes do not have.",
         remedy="Use TCP or UDP, or run the program on Linux.",
@@ -246,7 +266,8 @@ RULES: tuple[Rule, ...] = (
         title="Type of the Service",
         level=always(Severity.ERROR),
         find=_unknown_type,
-        message="type is {value}; there are ClusterIP, NodePort, LoadBalancer and ExternalName.",
+        message="type is {value}; there are ClusterIP, NodePort, LoadBalancer and ExternalName. The API"
+        " server rejects it.",
         remedy="Correct the type.",
         source=DOC,
         kinds=_SERVICE,
@@ -288,7 +309,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="local-traffic-policy",
         title="Traffic policy Local without DSR",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_local_policy,
         message="externalTrafficPolicy is Local, which needs kube-proxy with DSR on Windows nodes; this profile"
         " has it off.",
@@ -344,9 +365,20 @@ RULES: tuple[Rule, ...] = (
         paths=("spec.sessionAffinityConfig.clientIP.timeoutSeconds",),
     ),
     Rule(
+        id="service-field",
+        title="Fields of a Service that kube-proxy on Windows does not read",
+        level=always(Severity.WARNING),
+        find=_fields_not_read,
+        message="{value} is set, and kube-proxy on Windows does not look at it: {effect}.",
+        remedy="Filter in the network or in a NetworkPolicy; do not rely on it.",
+        source="k8s.io/kubernetes pkg/proxy/winkernel proxier.go; kubernetes/kubernetes#107019, #120033",
+        kinds=_SERVICE,
+        paths=("spec.loadBalancerSourceRanges", "spec.trafficDistribution"),
+    ),
+    Rule(
         id="preserve-destination",
         title="preserve-destination",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_preserve_destination,
         message="the annotation preserve-destination needs DSR and Windows Server 1903 or later, but {what}.",
         remedy="Turn DSR on and use newer nodes, or remove the annotation.",
@@ -356,11 +388,23 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="ipv6-only-service",
+        title="IPv6 alone in a cluster that may have one family",
+        level=always(Severity.WARNING),
+        find=_single_ipv6(told=False),
+        message="the Service is IPv6 alone; only dual-stack clusters serve it to Windows nodes, and nobody has said"
+        " whether this is one.",
+        remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
+        source=DOC,
+        kinds=_SERVICE,
+        paths=("spec.ipFamilies",),
+    ),
+    Rule(
+        id="ipv6-only-service",
         title="IPv6 alone",
         level=always(Severity.ERROR),
-        find=_single_ipv6,
+        find=_single_ipv6(told=True),
         message="the Service is IPv6 alone; Windows nodes have no single-stack IPv6, only dual-stack clusters"
-        " serve it.",
+        " serve it, and in one of IPv4 the API server refuses it.",
         remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
         source=DOC,
         kinds=_SERVICE,
@@ -380,7 +424,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="dual-stack-on-overlay",
         title="Dual-stack on overlay",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_dual_stack_on_overlay,
         message="the Service is dual-stack ({value}) and the network mode overlay, which has no dual-stack on Windows.",
         remedy="Use IPv4 alone, or the network mode l2bridge.",
@@ -391,7 +435,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="outdated-cni-policy",
         title="Old policy keys in a CNI configuration of apiVersion 2",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_old_policies,
         message="{what} has ExceptionList beside Type under apiVersion 2: it decodes to a policy without"
         " settings, and all pod traffic"

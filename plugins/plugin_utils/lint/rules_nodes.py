@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
-from .rule import DOC, Rule, always, short
+from .rule import DOC, Find, Rule, always, needing, short
 from .target import BUILD_LABEL, required_terms
 
 _BUILD = re.compile(r"\d+\.\d+\.\d{5}")
@@ -30,6 +30,7 @@ def _required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]
         )
 
 
+@needing("nodeSelector", "affinity")
 def _misformed_builds(case: PodCase) -> Iterator[Hit]:
     """Source: k8s.io/kubernetes pkg/kubelet nodestatus: the label has major, minor and build."""
     for path, asked in _required(case):
@@ -51,6 +52,7 @@ def _on_no_windows_node(key: str, values: list[str]) -> bool:
     return key in ("kubernetes.io/arch", "beta.kubernetes.io/arch") and bool(values) and "amd64" not in values
 
 
+@needing("nodeSelector", "affinity")
 def _no_such_node(case: PodCase) -> Iterator[Hit]:
     """Terms of an affinity are alternatives: each has to ask for what no Windows node has."""
     terms = []
@@ -70,11 +72,16 @@ def _no_such_node(case: PodCase) -> Iterator[Hit]:
 _LINUX_HANDLER = re.compile(r"(?:kata|runsc|gvisor|runc|crun|youki|nvidia|firecracker|sysbox|spin|wasm)(?:[-_.].*)?")
 
 
-def _runtime_class_of_linux(case: PodCase) -> Iterator[Hit]:
-    name = as_text(case.pod.spec.get("runtimeClassName"))
-    handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler")) or name
-    if _LINUX_HANDLER.fullmatch(handler):
-        yield Hit(("spec", "runtimeClassName"), {"value": name, "handler": handler})
+def _runtime_class_of_linux(seen: bool) -> Find:
+    """`seen`: the RuntimeClass is among the input; without it, its name is all that there is."""
+
+    def find(case: PodCase) -> Iterator[Hit]:
+        name = as_text(case.pod.spec.get("runtimeClassName"))
+        handler = as_text(as_map(case.catalog.runtime_classes.get(name)).get("handler"))
+        if bool(handler) is seen and _LINUX_HANDLER.fullmatch(handler or name):
+            yield Hit(("spec", "runtimeClassName"), {"value": name, "handler": handler})
+
+    return find
 
 
 RULES: tuple[Rule, ...] = (
@@ -101,9 +108,21 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="runtime-class",
+        title="RuntimeClass that sounds like one of Linux",
+        level=always(Severity.WARNING),
+        find=_runtime_class_of_linux(seen=False),
+        message="RuntimeClass {value} has the name of a runtime for Linux. This is a guess: the RuntimeClass"
+        " is not among"
+        " the input.",
+        remedy="Use a RuntimeClass with the handler runhcs-wcow-process, or none.",
+        source="Kubernetes documentation, RuntimeClass; gvisor.dev, katacontainers.io",
+        paths=("spec.runtimeClassName",),
+    ),
+    Rule(
+        id="runtime-class",
         title="RuntimeClass of a runtime for Linux",
         level=always(Severity.ERROR),
-        find=_runtime_class_of_linux,
+        find=_runtime_class_of_linux(seen=True),
         message="RuntimeClass {value} has the handler {handler}, which runs on Linux alone.",
         remedy="Use a RuntimeClass with the handler runhcs-wcow-process, or none.",
         source="Kubernetes documentation, RuntimeClass; gvisor.dev, katacontainers.io",

@@ -12,7 +12,7 @@ from typing import Any
 from .catalog import PodCase
 from .images import image_os, linux_for_sure
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Find, Level, Remove, Rule, always, by_minor, fields, on_docker, short
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Remove, Rule, always, by_minor, fields, needing, on_docker, short
 
 
 def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]:
@@ -54,6 +54,7 @@ def user_name_fault(name: str) -> str:
     return next((fault for broken, fault in tests if broken), "")
 
 
+@needing("runAsUserName")
 def _bad_user_names(case: PodCase) -> Iterator[Hit]:
     for path, options, container in _windows_options(case):
         name = options.get("runAsUserName")
@@ -62,6 +63,7 @@ def _bad_user_names(case: PodCase) -> Iterator[Hit]:
             yield Hit(hit, {"value": short(name), "fault": fault}, container)
 
 
+@needing("runAsNonRoot")
 def _administrator_as_non_root(case: PodCase) -> Iterator[Hit]:
     """Container settings win over the pod's, each by itself, as in the kubelet's effective security context."""
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
@@ -74,6 +76,7 @@ def _administrator_as_non_root(case: PodCase) -> Iterator[Hit]:
             yield Hit((*root, "securityContext", "windowsOptions", "runAsUserName"), {}, container.name)
 
 
+@needing("terminationGracePeriodSeconds")
 def _grace_period(case: PodCase) -> Iterator[Hit]:
     period = case.pod.spec.get("terminationGracePeriodSeconds")
     # 30 is the API server's default: in a live object it says nothing of the author's will. 0 asks for no grace.
@@ -113,6 +116,7 @@ def _without_log_monitor(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "image"), {"value": container.image}, container.name)
 
 
+@needing("stopSignal")
 def _stop_signals(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         signal = as_map(container.value.get("lifecycle")).get("stopSignal")
@@ -120,15 +124,17 @@ def _stop_signals(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "lifecycle", "stopSignal"), {"value": signal}, container.name)
 
 
+@needing("dnsConfig")
 def _more_than_one_search(case: PodCase) -> Iterator[Hit]:
     searches = as_list(as_map(case.pod.spec.get("dnsConfig")).get("searches"))
     if len(searches) > 1:
         yield Hit(("spec", "dnsConfig", "searches"), {"value": ", ".join(map(str, searches))})
 
 
-_HOST_NETWORK = Level(((22, Severity.ERROR), (26, Severity.WARNING), (33, Severity.ERROR)))
+_HOST_NETWORK = always(Severity.WARNING)
 
 
+@needing("hostNetwork")
 def _host_network(case: PodCase) -> Iterator[Hit]:
     """HostProcess pods need it. The gate WindowsHostNetwork (alpha 1.26, deprecated 1.33) makes it a choice."""
     gate = case.profile.host_network_gate and 26 <= case.profile.minor <= 32
@@ -140,12 +146,14 @@ def _is_host_process(case: PodCase) -> bool:
     return case.pod.host_process
 
 
+@needing("dnsPolicy")
 def _dns_without_servers(case: PodCase) -> Iterator[Hit]:
     servers = as_list(as_map(case.pod.spec.get("dnsConfig")).get("nameservers"))
     if case.pod.spec.get("dnsPolicy") == "None" and not servers:
         yield Hit(("spec", "dnsPolicy"))
 
 
+@needing("hostPort")
 def _host_ports(case: PodCase) -> Iterator[Hit]:
     """On the host's network the two are one port."""
     if case.pod.spec.get("hostNetwork") is not True:
@@ -158,6 +166,7 @@ def _host_ports(case: PodCase) -> Iterator[Hit]:
                 yield Hit((*container.path, "ports", number, "hostPort"), values, container.name)
 
 
+@needing("procMount")
 def _unmasked(case: PodCase) -> Iterator[Hit]:
     """For pods of any system; beside os.name windows another rule says that the field must not be there."""
     for container in case.pod.containers:
@@ -175,7 +184,33 @@ def _unmasked(case: PodCase) -> Iterator[Hit]:
 _DEFAULT_MESSAGE_PATH = "/dev/termination-log"
 
 
+_OF_THE_NODE = ("localhost", "127.0.0.1", "::1")
+
+
+@needing("host")
+def _probes_of_the_node(case: PodCase) -> Iterator[Hit]:
+    if case.pod.spec.get("hostNetwork") is True:
+        return
+    for container in case.pod.containers:
+        for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+            for way in ("httpGet", "tcpSocket"):
+                host = as_map(as_map(container.value.get(probe)).get(way)).get("host")
+                if host in _OF_THE_NODE:
+                    yield Hit((*container.path, probe, way, "host"), {"value": str(host)}, container.name)
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="probe-of-the-node",
+        title="Probes that ask the node itself",
+        level=always(Severity.ERROR),
+        find=_probes_of_the_node,
+        message="host is {value}: the kubelet asks from the node, so it asks the node itself, and the pod"
+        " counts as dead.",
+        remedy="Leave host out: then the kubelet asks the pod.",
+        source="k8s.io/kubernetes pkg/kubelet/prober, pkg/probe/http; Kubernetes documentation, Configure probes",
+        paths=(f"{ALL_CONTAINERS}.*Probe.httpGet.host", f"{ALL_CONTAINERS}.*Probe.tcpSocket.host"),
+    ),
     Rule(
         id="dns-without-server",
         title="dnsPolicy None without a name server",
@@ -262,7 +297,8 @@ RULES: tuple[Rule, ...] = (
         title="hostNetwork",
         level=_HOST_NETWORK,
         find=_host_network,
-        message="hostNetwork is true; Windows pods cannot share the network of the host. 1.26 to 1.32 had it as"
+        message="hostNetwork is true; only HostProcess pods share the network of a Windows host, this one"
+        " gets its own. 1.26 to 1.32 had it as"
         " an alpha feature"
         " behind the gate WindowsHostNetwork, deprecated in 1.33.",
         remedy="Remove the field and use a Service or hostPort; what needs the host's network runs as a"
@@ -305,7 +341,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="dns-options",
         title="Options of the resolver",
-        level=always(Severity.INFO),
+        level=always(Severity.WARNING),
         find=fields("spec.dnsConfig.options", test=bool),
         message="dnsConfig.options are set; the resolver of Windows knows none of them, ndots neither.",
         remedy="Remove the field, and write names short or in full.",
@@ -341,7 +377,7 @@ RULES: tuple[Rule, ...] = (
         title="Linux image in a Windows pod",
         level=always(Severity.ERROR),
         find=_linux_images(for_sure=True),
-        message="{value} is an image for Linux, but the pod is for Windows ({why}). One pod runs on one node.",
+        message="{value} is an image for Linux, but the pod is for Windows ({why}). The container does not start.",
         remedy="Use an image for Windows, or move the container to a pod of its own on Linux nodes.",
         source=DOC,
         paths=(f"{ALL_CONTAINERS}.image",),

@@ -8,70 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..facts.base_images import WORDS_OF_CMD
 from .catalog import PodCase
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, word_lists
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, word_lists
 
 _EXECUTED = (f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.*Probe.exec", f"{ALL_CONTAINERS}.lifecycle")
 
-# What cmd.exe does itself. Source: learn.microsoft.com, Windows commands, cmd.
-_WORDS_OF_CMD = frozenset(
-    [
-        "assoc",
-        "call",
-        "cd",
-        "chdir",
-        "cls",
-        "copy",
-        "date",
-        "del",
-        "dir",
-        "echo",
-        "erase",
-        "exit",
-        "for",
-        "ftype",
-        "goto",
-        "if",
-        "md",
-        "mkdir",
-        "mklink",
-        "move",
-        "path",
-        "pause",
-        "popd",
-        "prompt",
-        "pushd",
-        "rd",
-        "rem",
-        "ren",
-        "rename",
-        "rmdir",
-        "set",
-        "setlocal",
-        "shift",
-        "start",
-        "time",
-        "title",
-        "type",
-        "ver",
-        "verify",
-        "vol",
-    ]
-)
 _CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z]\w+")
 _LINE_IN_ONE_WORD = re.compile(
     r"(?:[^\s\"]*[\\/])?(?:(?:powershell|pwsh|cmd)(?:\.exe)?|[^\s\"]+\.exe)\s", re.IGNORECASE
 )
 
 
+@needing("command")
 def _no_programs(case: PodCase) -> Iterator[Hit]:
     """The first word has to be a file: Windows starts it by CreateProcess, no shell reads it."""
     for path, words, container in word_lists(case):
         if path[-1] != "command":
             continue
         first = words[0].strip()
-        if (first.lower() in _WORDS_OF_CMD or first == "export") and not BRINGS_TOOLS.search(container.image):
+        if (first.lower() in WORDS_OF_CMD or first == "export") and not BRINGS_TOOLS.search(container.image):
             yield Hit(path, {"value": first, "what": "a word of cmd.exe"}, container.name)
         elif _CMDLET.fullmatch(first):
             yield Hit(path, {"value": first, "what": "a cmdlet of PowerShell"}, container.name)
@@ -85,6 +42,7 @@ _TIMEOUT = re.compile(
 )
 
 
+@needing("command", "args")
 def _waits_at_the_console(case: PodCase) -> Iterator[Hit]:
     """Probes and hooks have no console input, containers only if they ask for it."""
     interactive = {each.path for each in case.pod.containers if each.value.get("stdin") or each.value.get("tty")}
@@ -99,6 +57,7 @@ _POWERSHELL = re.compile(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?", re.IGNOR
 _DEFAULT_SECONDS = 1
 
 
+@needing("exec")
 def _hasty_probes(case: PodCase) -> Iterator[Hit]:
     for path, words, container in word_lists(case):
         probe = as_map(container.value.get(str(path[3])))
@@ -108,23 +67,61 @@ def _hasty_probes(case: PodCase) -> Iterator[Hit]:
                 yield Hit(path, {"value": words[0]}, container.name)
 
 
+# Seconds that a Windows container takes to start at least. Source: learn.microsoft.com, Optimize Windows containers.
+_LEAST_SECONDS = 10
+
+
+@needing("livenessProbe")
+def _impatient_probes(case: PodCase) -> Iterator[Hit]:
+    """Numbers that somebody wrote; the defaults give a container thirty seconds."""
+    for container in case.pod.containers:
+        probe = as_map(container.value.get("livenessProbe"))
+        numbers = [probe.get(name, default) for name, default in _DEFAULTS.items()]
+        if not probe or container.value.get("startupProbe") or not all(isinstance(each, int) for each in numbers):
+            continue
+        delay, period, failures = numbers
+        seconds = delay + period * failures
+        if seconds < _LEAST_SECONDS:
+            yield Hit((*container.path, "livenessProbe"), {"value": str(seconds)}, container.name)
+
+
+# Source: k8s.io/kubernetes pkg/apis/core/v1 SetDefaults_Probe.
+_DEFAULTS = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
 _UNIX_FOLDER = re.compile(r"/(?:etc|usr|root|proc|sys|dev|lib)/[\w./-]+")
 _OF_A_WEBSITE = re.compile(r"URL|URI|ROUTE|PREFIX|CONTEXT|BASE", re.IGNORECASE)
 _OF_THE_LINUX_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 _IANA_ZONE = re.compile(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/\S+")
 
 
-def _linux_search_path(case: PodCase) -> Iterator[Hit]:
-    for path, name, value, container in environment(case):
-        if name.upper() == "PATH" and value.startswith("/") and ";" not in value:
-            yield Hit(path, {"value": value[:60]}, container)
-
-
-def _linux_variables(case: PodCase) -> Iterator[Hit]:
-    """Folders that a volume is mounted at are there, on C:."""
-    mounted: dict[str, list[str]] = {}
+def _mounted(case: PodCase) -> dict[str, list[str]]:
+    """Folders that a volume is mounted at, by container: they are there, on C:."""
+    found: dict[str, list[str]] = {}
     for _path, mount, container in mounts(case):
-        mounted.setdefault(container, []).append(as_text(mount.get("mountPath")).rstrip("/"))
+        found.setdefault(container, []).append(as_text(mount.get("mountPath")).rstrip("/"))
+    return found
+
+
+@needing("env")
+def _linux_folders(case: PodCase) -> Iterator[Hit]:
+    mounted = _mounted(case)
+    for path, name, value, container in environment(case):
+        what = _OF_WINDOWS.get(name.upper())
+        if what and value.startswith("/") and ";" not in value and value.rstrip("/") not in mounted.get(container, ()):
+            yield Hit(path, {"name": name.upper(), "value": value[:60], "what": what}, container)
+
+
+_NO_FOLDER = "images for Windows have no such folder, and what writes temporary files fails"
+_OF_WINDOWS = {
+    "PATH": "names of variables know no case on Windows, so it replaces the image's Path, and neither cmd.exe nor the"
+    " image's programs are found",
+    "TEMP": _NO_FOLDER,
+    "TMP": _NO_FOLDER,
+}
+
+
+@needing("env")
+def _linux_variables(case: PodCase) -> Iterator[Hit]:
+    mounted = _mounted(case)
     for path, name, value, container in environment(case):
         brought = any(value == each or value.startswith(f"{each}/") for each in mounted.get(container, ()) if each)
         if name in _OF_THE_LINUX_LOADER:
@@ -142,9 +139,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="not-a-program",
         title="What is no program",
-        level=always(Severity.WARNING),
+        level=always(Severity.ERROR),
         find=_no_programs,
-        message="{value} is {what}, no program: Windows starts the first word as a file and does not find it.",
+        message="{value} is {what}, no program: Windows starts the first word as a file and does not find"
+        " it; the command fails.",
         remedy="Name the shell and give it the rest as words of their own: [cmd.exe, /c, dir],"
         " [powershell.exe, -Command, Get-Date].",
         source="Azure/AKS#1836; containerd pkg/cri/opts spec_windows.go; microsoft/hcsshim internal/cmd escapeArgs",
@@ -163,7 +161,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="slow-probe",
         title="PowerShell in a probe that waits one second",
-        level=always(Severity.INFO),
+        level=always(Severity.WARNING),
         find=_hasty_probes,
         message="the probe starts {value} and waits one second, timeoutSeconds' default: PowerShell often takes"
         " longer to start on a busy node, and the container counts as dead.",
@@ -172,12 +170,22 @@ RULES: tuple[Rule, ...] = (
         paths=(f"{ALL_CONTAINERS}.*Probe.exec",),
     ),
     Rule(
-        id="linux-variable",
-        title="PATH of Linux",
+        id="slow-probe",
+        title="Liveness probes that do not wait for a Windows container",
         level=always(Severity.WARNING),
-        find=_linux_search_path,
-        message="PATH is {value}: names of variables know no case on Windows, so it replaces the image's Path, and"
-        " neither cmd.exe nor the image's programs are found.",
+        find=_impatient_probes,
+        message="a container that does not answer {value} seconds after its start counts as dead: one of Windows often"
+        " takes longer to start.",
+        remedy="Add a startupProbe, or raise initialDelaySeconds or failureThreshold.",
+        source="k8s.io/kubernetes pkg/kubelet/prober; learn.microsoft.com, Optimize Windows containers",
+        paths=(f"{ALL_CONTAINERS}.livenessProbe",),
+    ),
+    Rule(
+        id="linux-variable",
+        title="Variables of Windows with paths of Linux",
+        level=always(Severity.WARNING),
+        find=_linux_folders,
+        message="{name} is {value}: {what}.",
         remedy="Remove the variable, or set it in the image.",
         source="learn.microsoft.com, Environment variables",
         paths=(f"{ALL_CONTAINERS}.env[*].value",),

@@ -12,11 +12,12 @@ from typing import Any
 from ..facts.quantity import quantity
 from .catalog import PodCase
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, Rule, always, by_minor, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, always, by_minor, needing, volumes
 
 _RESOURCES = f"{ALL_CONTAINERS}.resources"
 
 
+@needing("resources", "emptyDir")
 def _huge_pages(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         resources = as_map(container.value.get("resources"))
@@ -63,6 +64,7 @@ def _no_requests(case: PodCase) -> Iterator[Hit]:
 _SMALLEST_CONTAINER = 40 * 1024**2
 
 
+@needing("limits")
 def _too_little_memory(case: PodCase) -> Iterator[Hit]:
     """A host process brings no system of its own along."""
     for container, _requests, limits in _sized(case) if not case.pod.host_process else ():
@@ -72,6 +74,35 @@ def _too_little_memory(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "resources", "limits", "memory"), values, container.name)
 
 
+# No Windows node has as many: Windows Server gives a machine up to 2,048 logical processors, clouds rent 416.
+_MOST_PROCESSORS = 256
+
+
+@needing("cpu")
+def _too_many_processors(case: PodCase) -> Iterator[Hit]:
+    for container, requests, limits in _sized(case):
+        part = "requests" if "cpu" in requests else "limits"
+        asked = quantity((requests or limits).get("cpu", limits.get("cpu")))
+        if asked is not None and asked > _MOST_PROCESSORS:
+            value = str(requests.get("cpu", limits.get("cpu")))
+            yield Hit((*container.path, "resources", part, "cpu"), {"value": value}, container.name)
+
+
+# A container with a hundredth of a processor takes minutes to start. Source: kubernetes/kubernetes#93945; kubelet
+# calculateCPUMaximum: the limit is a hard share of the job object's time.
+_SMALLEST_SHARE = 0.01
+
+
+@needing("limits")
+def _too_little_processor(case: PodCase) -> Iterator[Hit]:
+    for container, _requests, limits in _sized(case):
+        limit = quantity(limits.get("cpu"))
+        if limit is not None and 0 < limit <= _SMALLEST_SHARE:
+            values = {"value": str(limits["cpu"])}
+            yield Hit((*container.path, "resources", "limits", "cpu"), values, container.name)
+
+
+@needing("resizePolicy")
 def _resized(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         if container.value.get("resizePolicy"):
@@ -85,6 +116,7 @@ _LINUX_DEVICES = re.compile(
 )
 
 
+@needing("resources")
 def _linux_devices(case: PodCase) -> Iterator[Hit]:
     for container, requests, limits in _sized(case):
         for part, amounts in (("limits", limits), ("requests", {k: v for k, v in requests.items() if k not in limits})):
@@ -98,13 +130,34 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="too-little-memory",
         title="Less memory than a Windows container takes",
-        level=always(Severity.WARNING),
+        level=always(Severity.ERROR),
         find=_too_little_memory,
         message="memory limit {value} is less than an empty Windows container takes (40Mi for Nano Server, more for"
         " Server Core): it does not start, or ends soon.",
         remedy="Raise the limit; mind the unit, 300m are 0.3 bytes.",
         source="learn.microsoft.com, Windows container requirements",
         paths=(f"{_RESOURCES}.limits.memory",),
+    ),
+    Rule(
+        id="too-many-processors",
+        title="More processors than a node has",
+        level=always(Severity.WARNING),
+        find=_too_many_processors,
+        message="{value} processors are asked for: if no node has so many, the pod stays Pending.",
+        remedy="Mind the unit: 500m are half a processor.",
+        source="k8s.io/kubernetes pkg/scheduler/framework/plugins/noderesources",
+        paths=(f"{_RESOURCES}.requests.cpu",),
+    ),
+    Rule(
+        id="too-little-processor",
+        title="Less processor than a container needs to start",
+        level=always(Severity.WARNING),
+        find=_too_little_processor,
+        message="processor limit {value} is a hard share on Windows: starting the container's own system processes"
+        " takes minutes with it, and probes may kill it first.",
+        remedy="Raise the limit to 100m and more, or set a request alone.",
+        source="kubernetes/kubernetes#93945; k8s.io/kubernetes pkg/kubelet/kuberuntime calculateCPUMaximum",
+        paths=(f"{_RESOURCES}.limits.cpu",),
     ),
     Rule(
         id="resize-policy",
@@ -119,7 +172,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="linux-device",
         title="Devices that Linux nodes alone offer",
-        level=always(Severity.WARNING),
+        level=always(Severity.ERROR),
         find=_linux_devices,
         message="{value} comes from a device plugin that runs on Linux alone: no Windows node offers it.",
         remedy="Ask for what a plugin for Windows offers: microsoft.com/directx, directx.microsoft.com/display.",
@@ -139,7 +192,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="unequal-memory-request",
         title="Memory request and limit differ",
-        level=always(Severity.WARNING),
+        level=always(Severity.INFO),
         find=_unequal_memory,
         message="memory request {request} and limit {limit} differ. Windows does not kill for memory, it pages:"
         " an overcommitted node gets slow.",
@@ -150,7 +203,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="missing-memory-limit",
         title="No memory limit",
-        level=always(Severity.WARNING),
+        level=always(Severity.INFO),
         find=_no_memory_limit,
         message="container {what} has no memory limit: the scheduler counts nothing for it, and the node pages"
         " when it grows.",
@@ -161,7 +214,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="missing-cpu-request",
         title="No CPU request",
-        level=always(Severity.WARNING),
+        level=always(Severity.INFO),
         find=_no_requests,
         message="container {what} has neither a CPU request nor a CPU limit: the scheduler cannot keep the node"
         " from being overcommitted.",

@@ -15,7 +15,7 @@ from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, short
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, needing, short
 from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, other_systems, required_terms, selector_os
 
 
@@ -123,6 +123,7 @@ def _taint_not_tolerated(case: PodCase) -> Iterator[Hit]:
             yield Hit(("spec", "tolerations"), {"value": str(taint)})
 
 
+@needing("runtimeClassName")
 def _runtime_class_unknown(case: PodCase) -> Iterator[Hit]:
     """Only where RuntimeClasses are among the input: a chart need not bring the cluster's."""
     name = as_text(case.pod.spec.get("runtimeClassName"))
@@ -131,6 +132,7 @@ def _runtime_class_unknown(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec", "runtimeClassName"), {"value": name, "known": known})
 
 
+@needing("runtimeClassName")
 def _runtime_class_conflict(case: PodCase) -> Iterator[Hit]:
     """Source: k8s.io/kubernetes plugin/pkg/admission/runtimeclass setScheduling: equal keys must have equal values."""
     runtime_class = as_map(case.catalog.runtime_classes.get(as_text(case.pod.spec.get("runtimeClassName"))))
@@ -198,6 +200,7 @@ def _builds_that_no_node_runs_together(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "image"), values, container.name)
 
 
+@needing("nodeSelector")
 def _labels_no_strings(case: PodCase) -> Iterator[Hit]:
     for key, value in as_map(case.pod.spec.get("nodeSelector")).items():
         if not isinstance(value, str):
@@ -232,7 +235,7 @@ def _mebibytes(amount: Fraction | int) -> str:
     return f"{float(amount / 1024**2):.0f}Mi"
 
 
-_OS_NAME = Level(((24, Severity.WARNING),))
+_OS_NAME = Level(((24, Severity.INFO),))
 _SELECTOR = Complete(("selector", "toleration"))
 
 
@@ -319,7 +322,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="os-name-too-early",
         title="os.name before Kubernetes 1.24",
-        level=by_minor((22, Severity.ERROR), (23, Severity.WARNING), (24, None)),
+        level=by_minor((22, Severity.WARNING), (24, None)),
         find=fields("spec.os.name"),
         message="spec.os.name is {value}: Kubernetes 1.22 does not know the field, 1.23 only with the feature"
         " gate IdentifyPodOS.",
@@ -407,7 +410,9 @@ RULES: tuple[Rule, ...] = (
         title="Name of a system that there is not",
         level=always(Severity.ERROR),
         find=_misnamed_systems,
-        message="{field} is {value}; the systems are named windows and linux, in small letters. {what}",
+        message="{field} is {value}; the systems are named windows and linux, in small letters; no node has"
+        " this label, and the API server refuses it as os.name."
+        " {what}",
         remedy="Write windows or linux.",
         source="k8s.io/kubernetes pkg/apis/core/validation validateOS (os.name); the kubelet labels its node with Go's"
         " runtime.GOOS",
@@ -419,7 +424,8 @@ RULES: tuple[Rule, ...] = (
         title="Image that the selected build does not run",
         level=always(Severity.ERROR),
         find=_selected_build_differs,
-        message="{value} is made for {image}, the pod selects {node}, which runs images of {runs} only.",
+        message="{value} is made for {image}, the pod selects {node}, which runs images of {runs} only: the container"
+        " does not start.",
         remedy="Use an image of such a build, or select nodes of the image's.",
         source=DOC + "; microsoft/hcsshim osversion/platform_compat_windows.go",
         paths=(f"{ALL_CONTAINERS}.image", f"spec.nodeSelector[{BUILD_LABEL}]"),
@@ -459,7 +465,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="missing-node-label",
         title="Node without its default labels",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_node_labels,
         message="the Node has no label {value}: selectors of pods do not find it.",
         remedy="Restart its kubelet, which sets the label, or set it with kubectl label.",

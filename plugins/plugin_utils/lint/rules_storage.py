@@ -11,7 +11,7 @@ from typing import Any
 
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, always, is_pipe, volumes
+from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, always, is_pipe, needing, volumes
 
 # In-tree volume types that are not for Windows. Those that are: awsElasticBlockStore, azureDisk, azureFile,
 # gcePersistentDisk, vsphereVolume (kubernetes/website, Windows storage), and those without a storage system
@@ -23,7 +23,6 @@ _NOT_FOR_WINDOWS = frozenset(
         "cinder",
         "fc",
         "flocker",
-        "gitRepo",
         "glusterfs",
         "iscsi",
         "photonPersistentDisk",
@@ -74,12 +73,14 @@ def _used_block(case: ObjectCase) -> Iterator[Hit]:
         )
 
 
+@needing("emptyDir")
 def _memory_media(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         if as_map(volume.get("emptyDir")).get("medium") == "Memory":
             yield Hit((*path, "emptyDir", "medium"))
 
 
+@needing("defaultMode", "mode")
 def _modes(case: PodCase) -> Iterator[Hit]:
     """0644 is what the API server fills in, so it says nothing of the author's will."""
     for path, volume in volumes(case):
@@ -157,6 +158,7 @@ def _asks_for_nfs(parameters: dict[str, Any]) -> bool:
 _PROTOCOL = re.compile(r"(^|/)(protocol|nasType)$", re.IGNORECASE)
 
 
+@needing("volumes")
 def _nfs_volumes(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         if "nfs" in volume:
@@ -182,12 +184,22 @@ def _nfs_object(case: ObjectCase) -> Iterator[Hit]:
         yield Hit(path, {"what": f"{provisioner} serves {served} and is used by {user}", "served": served})
 
 
+@needing("volumes")
 def _foreign_types(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         for kind in sorted(_NOT_FOR_WINDOWS & volume.keys()):
-            yield Hit(
-                (*path, kind), {"what": f"volume {volume.get('name')} is of type {kind}, which has no Windows support"}
-            )
+            yield Hit((*path, kind), {"what": f"volume {volume.get('name')}", "kind": kind})
+
+
+@needing("volumes")
+def _doubtful_types(case: PodCase) -> Iterator[Hit]:
+    for path, volume in volumes(case):
+        if "image" in volume:
+            what = f"volume {volume.get('name')} is an image: containerd's code for it is written for Linux"
+            yield Hit((*path, "image"), {"what": what})
+        if "gitRepo" in volume:
+            what = f"volume {volume.get('name')} is a gitRepo: the kubelet runs git, which Windows nodes do not have"
+            yield Hit((*path, "gitRepo"), {"what": what})
         driver = as_text(as_map(volume.get("flexVolume")).get("driver"))
         if driver and not _FLEX_OF_WINDOWS.search(driver):
             yield Hit(
@@ -200,9 +212,7 @@ def _foreign_types_of_volume(case: ObjectCase) -> Iterator[Hit]:
     if case.pods:
         for kind in sorted((_NOT_FOR_WINDOWS | {"local"}) & case.spec.keys()):
             if kind != "local" or case.spec.get("volumeMode") == "Block":
-                yield Hit(
-                    ("spec", kind), {"what": f"the PersistentVolume is of type {kind}, which has no Windows support"}
-                )
+                yield Hit(("spec", kind), {"what": "the PersistentVolume", "kind": kind})
 
 
 def _unix_mount_options(case: ObjectCase) -> Iterator[Hit]:
@@ -215,6 +225,7 @@ def _unix_mount_options(case: ObjectCase) -> Iterator[Hit]:
             yield Hit((*path, number), {"value": option})
 
 
+@needing("volumes")
 def _inline_mount_options(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         given = as_text(as_map(as_map(volume.get("csi")).get("volumeAttributes")).get("mountOptions"))
@@ -226,6 +237,7 @@ _LINUX_FILE_SYSTEM = re.compile(r"(?:ext[234]|xfs|btrfs|zfs)", re.IGNORECASE)
 _FILE_SYSTEM_KEY = re.compile(r"(?:csi\.storage\.k8s\.io/)?fstype", re.IGNORECASE)
 
 
+@needing("volumes")
 def _linux_file_systems(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         for kind, source in volume.items():
@@ -288,7 +300,43 @@ def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "image"), {"what": container.name}, container.name)
 
 
+def _volumes_of_linux_nodes(case: ObjectCase) -> Iterator[Hit]:
+    """A volume that only Linux nodes can reach, or whose folder is one of theirs."""
+    if not case.pods:
+        return
+    user = case.pods[0].pod.object.label
+    required = as_map(as_map(case.spec.get("nodeAffinity")).get("required"))
+    terms = [as_list(as_map(term).get("matchExpressions")) for term in as_list(required.get("nodeSelectorTerms"))]
+    if terms and all(any(map(_selects_linux, map(as_map, term))) for term in terms):
+        what = "its nodeAffinity requires Linux nodes"
+        yield Hit(("spec", "nodeAffinity"), {"user": user, "what": what})
+    folder = as_text(as_map(case.spec.get("local")).get("path"))
+    if folder.startswith("/mnt/"):
+        yield Hit(("spec", "local", "path"), {"user": user, "what": f"{folder} is a mount of Linux"})
+
+
+def _selects_linux(expression: dict[str, Any]) -> bool:
+    values = as_list(expression.get("values"))
+    of_system = str(expression.get("key")).endswith("kubernetes.io/os")
+    return of_system and expression.get("operator") == "In" and "windows" not in values
+
+
+_NOT_MOUNTED = "{what} is of type {kind}: the kubelet on Windows cannot mount it, and the pod does not start."
+_PLUGINS = "k8s.io/kubernetes cmd/kubelet/app ProbeVolumePlugins, pkg/volume/fc, pkg/volume/iscsi"
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="volume-of-linux-nodes",
+        title="PersistentVolumes of Linux nodes",
+        level=always(Severity.ERROR),
+        find=_volumes_of_linux_nodes,
+        message="{user} is for Windows and uses this volume, and {what}: the pod is not scheduled, or does not start.",
+        remedy="Use a volume that Windows nodes reach.",
+        source="k8s.io/kubernetes pkg/scheduler/framework/plugins/volumebinding; pkg/volume/local",
+        kinds=("PersistentVolume",),
+        paths=("spec.nodeAffinity", "spec.local.path"),
+    ),
     Rule(
         id="raw-block-volume",
         title="Raw block devices",
@@ -313,11 +361,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="memory-volume",
         title="emptyDir in memory",
-        level=always(Severity.ERROR),
+        level=always(Severity.WARNING),
         find=_memory_media,
-        message="emptyDir.medium is Memory; Windows has no memory file system for pods.",
+        message="emptyDir.medium is Memory; Windows has no memory file system for pods, it is a plain folder"
+        " on the disk.",
         remedy="Remove medium; the volume is then on the node's disk.",
-        source=DOC,
+        source=DOC + "; k8s.io/kubernetes pkg/volume/emptydir empty_dir_unsupported.go",
         paths=("spec.volumes[*].emptyDir.medium",),
     ),
     Rule(
@@ -423,22 +472,32 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="unsupported-volume-type",
         title="Volume types without Windows support",
-        level=always(Severity.WARNING),
+        level=always(Severity.ERROR),
         find=_foreign_types,
-        message="{what}.",
+        message=_NOT_MOUNTED,
         remedy="Use azureFile, azureDisk, awsElasticBlockStore, gcePersistentDisk, vsphereVolume, or a CSI driver"
         " for Windows.",
-        source=DOC + "; " + KEP,
-        paths=("spec.volumes[*]", "spec.volumes[*].flexVolume.driver"),
+        source=f"{DOC}; {_PLUGINS}",
+        paths=("spec.volumes[*]",),
+    ),
+    Rule(
+        id="unsupported-volume-type",
+        title="Volume types that Windows nodes may not mount",
+        level=always(Severity.WARNING),
+        find=_doubtful_types,
+        message="{what}.",
+        remedy="Use a CSI driver for Windows, or put the files into the container's image.",
+        source=f"{DOC}; containerd internal/cri/server container_image_mount_other.go",
+        paths=("spec.volumes[*].image", "spec.volumes[*].flexVolume.driver"),
     ),
     Rule(
         id="unsupported-volume-type",
         title="PersistentVolume types without Windows support",
-        level=always(Severity.WARNING),
+        level=always(Severity.ERROR),
         find=_foreign_types_of_volume,
-        message="{what}.",
+        message=_NOT_MOUNTED,
         remedy="Use a CSI driver for Windows.",
-        source=DOC,
+        source=f"{DOC}; {_PLUGINS}",
         kinds=("PersistentVolume",),
         paths=("spec",),
     ),

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
-from .manifest import Document, UnreadableError, read_documents
+from .manifest import Document, UnreadableError, read_documents, says_that_it_is_a_manifest
 from .model import as_list, as_map
 
 _CHART = "Chart.yaml"
@@ -44,15 +45,24 @@ def to_render(folder: Path) -> list[Path]:
 
 def _taken_in(kustomization: Path) -> Iterator[Path]:
     """What a kustomization is made of, and itself where it is a Component, which is rendered by others alone."""
-    try:
-        values = [document.value for document in read_documents(str(kustomization), kustomization.read_text("utf-8"))]
-    except (OSError, ValueError, UnreadableError):
-        return
-    for value in map(as_map, values):
-        if value.get("kind") == "Component":
-            yield kustomization.parent.resolve()
+    if any(value.get("kind") == "Component" for value in _values(kustomization)):
+        yield kustomization.parent.resolve()
+    yield from (each.resolve() for each in _named_by(kustomization))
+
+
+def _named_by(kustomization: Path) -> Iterator[Path]:
+    """The files and folders that a kustomization names."""
+    for value in _values(kustomization):
         for key in ("resources", "bases", "components"):
-            yield from ((kustomization.parent / str(each)).resolve() for each in as_list(value.get(key)))
+            yield from (kustomization.parent / str(each) for each in as_list(value.get(key)))
+
+
+def _values(kustomization: Path) -> list[dict[str, Any]]:
+    try:
+        documents = read_documents(str(kustomization), kustomization.read_text("utf-8"))
+    except (OSError, ValueError, UnreadableError):
+        return []
+    return [as_map(document.value) for document in documents]
 
 
 def _kustomize() -> list[str]:
@@ -70,8 +80,9 @@ def documents_of(folder: Path) -> list[Document]:
     chart = folder / _CHART
     if not chart.is_file():
         file = next(folder / name for name in _KUSTOMIZATIONS if (folder / name).is_file())
-        text = _output(file, [*_kustomize(), str(folder)])
-        return [replace(each, file=str(file), rendered=True) for each in read_documents(f"{file}", text)]
+        made = read_documents(f"{file}", _output(file, [*_kustomize(), str(folder)], template=True))
+        bases = list(_bases(file, set()))
+        return [replace(each, file=str(file), rendered=True, origin=_origin(each, bases)) for each in made]
     helm = shutil.which("helm")
     if helm is None:
         raise UnreadableError(
@@ -92,15 +103,44 @@ def _by_template(chart: Path, documents: list[Document], text: str) -> Iterator[
         end = document.start
 
 
-def _output(file: Path, command: list[str]) -> str:
+def _bases(kustomization: Path, seen: set[Path]) -> Iterator[Document]:
+    """Documents of the files that a kustomization names, and of the folders it takes in."""
+    seen.add(kustomization.resolve())
+    for part in _named_by(kustomization):
+        if part.is_file() and part.suffix in SUFFIXES:
+            try:
+                yield from read_documents(str(part), read_text(part))
+            except UnreadableError:
+                continue
+        for name in _KUSTOMIZATIONS if part.is_dir() else ():
+            if (part / name).is_file() and (part / name).resolve() not in seen:
+                yield from _bases(part / name, seen)
+
+
+def _origin(made: Document, bases: list[Document]) -> Document | None:
+    """The one base of this kind whose name is in the rendered one's: prefixes and suffixes come beside it."""
+
+    def identity(document: Document) -> tuple[object, str]:
+        value = as_map(document.value)
+        return value.get("kind"), str(as_map(value.get("metadata")).get("name"))
+
+    kind, name = identity(made)
+    alike = [each for each in bases if identity(each)[0] == kind and identity(each)[1] in name]
+    exact = [each for each in alike if identity(each)[1] == name]
+    return (exact or alike)[0] if len(exact or alike) == 1 else None
+
+
+def _output(file: Path, command: list[str], template: bool = False) -> str:
+    """`template`: where it fails, what it lacks may be fetched or generated later, so it is no manifest yet."""
     shown = f"{Path(command[0]).name} {' '.join(command[1:])}"
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnreadableError(f"{file}: it cannot be rendered by {shown}: {error}.", str(file)) from error
+        sentence = f"{file}: it cannot be rendered by {shown}: {error}."
+        raise UnreadableError(sentence, str(file), template=template) from error
     if done.returncode:
         said = " ".join(done.stderr.split())[:300]
-        raise UnreadableError(f"{file}: it cannot be rendered: {shown} said: {said}", str(file))
+        raise UnreadableError(f"{file}: it cannot be rendered: {shown} said: {said}", str(file), template=template)
     return done.stdout
 
 
@@ -118,8 +158,9 @@ class Inputs:
 def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
     """Documents of all files but the excluded, each file once.
 
-    Folders with a Chart.yaml or a kustomization are rendered where `helm`, `kustomize` or `kubectl` is at hand. Raises
-    UnreadableError for a name that is not there, and where nothing of all could be read.
+    Folders with a Chart.yaml or a kustomization are rendered where `helm`, `kustomize` or `kubectl` is at hand. A file
+    of a folder that cannot be read and does not say that it is a manifest is left to those it is for. Raises
+    UnreadableError for a name that is not there, and where nothing of all could be read and not all are templates.
     """
     inputs = Inputs()
     seen: set[str] = set()
@@ -127,9 +168,10 @@ def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
         for file in _files(name, exclude):
             if file not in seen:
                 seen.add(file)
-                _read(file, inputs)
-    if inputs.unreadable and len(seen) == len(inputs.unreadable):
-        raise inputs.unreadable[0]
+                _read(file, inputs, named=file == name)
+    faults = [each for each in inputs.unreadable if not each.template]
+    if faults and len(seen) == len(inputs.unreadable):
+        raise faults[0]
     return inputs
 
 
@@ -141,7 +183,7 @@ def read_paths(names: Sequence[str]) -> list[Document]:
     return inputs.documents
 
 
-def _read(file: str, inputs: Inputs) -> None:
+def _read(file: str, inputs: Inputs, named: bool) -> None:
     try:
         if Path(file).is_dir():
             inputs.documents += documents_of(Path(file))
@@ -150,7 +192,16 @@ def _read(file: str, inputs: Inputs) -> None:
             inputs.documents += read_documents(file, text)
     except UnreadableError as error:
         error.file = error.file or file
-        inputs.unreadable.append(error)
+        if named or Path(file).is_dir() or says_that_it_is_a_manifest(_anyhow(Path(file))):
+            inputs.unreadable.append(error)
+
+
+def _anyhow(path: Path) -> str:
+    """The text of a file, whatever its encoding may be."""
+    try:
+        return path.read_bytes().decode("utf-8", "replace").replace("\0", "")
+    except OSError:
+        return ""
 
 
 def _standard_input() -> str:

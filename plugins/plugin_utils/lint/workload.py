@@ -63,6 +63,8 @@ class Pod:
     containers: tuple[Container, ...]
     # Where parts of a pod that stands in pieces really are: path of the pod -> path of the object.
     places: Mapping[Path, Path] = field(default_factory=dict)
+    # Does any container run as a process of the host? Source: k8s.io/kubernetes validateWindowsHostProcessPod.
+    host_process: bool = field(init=False)
 
     @property
     def whole(self) -> bool:
@@ -93,13 +95,10 @@ class Pod:
         """`spec.os.name`, empty if absent."""
         return as_text(as_map(self.spec.get("os")).get("name"))
 
-    @property
-    def host_process(self) -> bool:
-        """Does any container run as a process of the host? Source: k8s.io/kubernetes validateWindowsHostProcessPod."""
-        at_pod = as_map(self.security.get("windowsOptions")).get("hostProcess") is True
-        return at_pod or any(
-            as_map(each.security.get("windowsOptions")).get("hostProcess") is True for each in self.containers
-        )
+    def __post_init__(self) -> None:
+        securities = (self.security, *(each.security for each in self.containers))
+        of_host = any(as_map(each.get("windowsOptions")).get("hostProcess") is True for each in securities)
+        object.__setattr__(self, "host_process", of_host)
 
 
 # Kinds whose pods stand elsewhere, or whose `containers` are no containers of a pod.
@@ -147,9 +146,33 @@ def _search(thing: KubeObject, value: Any, path: Path) -> Iterator[Pod]:
             if pod is not None:
                 yield pod
             return
+        if path[-1:] == ("template",) and (pod := _flat_pod(thing, value, path)) is not None:
+            yield pod
+            return
         for key, inner in value.items():
             if isinstance(inner, dict | list) and key not in ("status", "ownerReferences"):
                 yield from _search(thing, inner, (*path, key))
+
+
+_OF_CONTAINER = frozenset(
+    ["image", "imagePullPolicy", "command", "args", "env", "envFrom", "resources", "volumeMounts", "workingDir"]
+)
+
+
+def _flat_pod(thing: KubeObject, template: dict[str, Any], path: Path) -> Pod | None:
+    """A template whose one container stands flat in its spec, beside the pod's fields: RunnerDeployment and the like.
+
+    Source: actions/actions-runner-controller apis RunnerPodSpec.
+    """
+    given = as_map(template.get("spec"))
+    if not isinstance(given.get("image"), str) or not ({"nodeSelector", "tolerations", "affinity"} & given.keys()):
+        return None
+    container = {key: value for key, value in given.items() if key in _OF_CONTAINER}
+    spec = {key: value for key, value in given.items() if key not in _OF_CONTAINER} | {"containers": [container]}
+    here: Path = (*path, "spec")
+    places = {("spec",): here, ("spec", "containers", 0): here, (): path}
+    root = {"metadata": as_map(template.get("metadata")), "spec": spec}
+    return Pod(thing, thing.prefix, root, spec, tuple(_containers(spec)), places)
 
 
 def _argo(thing: KubeObject) -> Iterator[Pod]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .conf import Conf
+from ..components.cni.conf import Conf
 from .model import Hns
 
 UNKNOWN = "unknown"
@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A name that one CNI alone gives. `what` is `network`, `endpoint`, `type` (of a network) or `plugin` (in
+    """A name that only one CNI gives. `what` is `network`, `endpoint`, `type` (of a network) or `plugin` (in
     cni.conf)."""
 
     cni: str

@@ -139,7 +139,7 @@ class PolicyList:
 class Hns:
     """All of it. `available` is false where there is no HNS; `errors` are the sentences about what it did not answer,
     by kind of object, and such a kind is then empty here without being empty there. `cut` are the keys whose values a
-    listing left out, by kind; `unasked` the kinds that nobody asked for."""
+    listing left out, by kind; `unasked` the kinds that no one asked for."""
 
     available: bool = True
     networks: tuple[Network, ...] = ()

@@ -73,7 +73,7 @@ def parse(answer: object) -> Hns:
 
 
 def _at_home(found: Endpoint, networks: tuple[Network, ...]) -> Endpoint:
-    """With its network's id where a listing has the name alone."""
+    """With its network's id where a listing has only the name."""
     named = [each.id for each in networks if each.name.casefold() == found.network_name.casefold()]
     return replace(found, network=named[0]) if not found.network and len(named) == 1 else found
 

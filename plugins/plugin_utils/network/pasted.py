@@ -8,7 +8,7 @@
     read("Name ID\n---- --\ncbr0 1\n")          # Get-HnsNetwork | Format-Table Name, ID
 
 PowerShell cuts what lies too deep: ConvertTo-Json without -Depth, and every listing on a screen. What is left of such a
-value is read, and what was cut is counted (`Pasted.cut`), so that nobody takes it for nothing. Forms: public threads
+value is read, and what was cut is counted (`Pasted.cut`), so that no one takes it for nothing. Forms: public threads
 microsoft/SDN#582, kubernetes-sigs/sig-windows-tools#103 and #168, projectcalico/calico#6996 and #8465.
 """
 

@@ -8,8 +8,8 @@ Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 
 function Get-NodeHnsLibrary {
-$path = [System.IO.Path]::Combine([System.Environment]::GetFolderPath('System'), 'vmcompute.dll')
-if ([System.IO.Path]::IsPathRooted($path) -and [System.IO.File]::Exists($path)) {
+$path = [IO.Path]::Combine([Environment]::GetFolderPath('System'), 'vmcompute.dll')
+if ([IO.Path]::IsPathRooted($path) -and [IO.File]::Exists($path)) {
 return [string]$path
 }
 return ''
@@ -18,40 +18,40 @@ return ''
 function Get-NodeHnsType {
 param([string]$Library)
 $name = 'winkube_hns_1'
-foreach ($loaded in [System.AppDomain]::CurrentDomain.GetAssemblies()) {
-if (([string]$loaded.FullName).StartsWith($name + ',', [System.StringComparison]::Ordinal)) {
+foreach ($loaded in [AppDomain]::CurrentDomain.GetAssemblies()) {
+if (([string]$loaded.FullName).StartsWith($name + ',', [StringComparison]::Ordinal)) {
 $found = $loaded.GetType('WinkubeHns')
 if ($null -ne $found) {
 return $found
 }
 }
 }
-$title = New-Object System.Reflection.AssemblyName($name)
-$access = [System.Reflection.Emit.AssemblyBuilderAccess]::Run
+$title = New-Object Reflection.AssemblyName($name)
+$access = [Reflection.Emit.AssemblyBuilderAccess]::Run
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$assembly = [System.Reflection.Emit.AssemblyBuilder]::DefineDynamicAssembly($title, $access)
+$assembly = [Reflection.Emit.AssemblyBuilder]::DefineDynamicAssembly($title, $access)
 }
 else {
-$assembly = [System.AppDomain]::CurrentDomain.DefineDynamicAssembly($title, $access)
+$assembly = [AppDomain]::CurrentDomain.DefineDynamicAssembly($title, $access)
 }
-$builder = $assembly.DefineDynamicModule($name).DefineType('WinkubeHns', [System.Reflection.TypeAttributes]::Public)
-$public = [System.Reflection.MethodAttributes]'Public, Static'
-[System.Type[]]$pointers = @([System.IntPtr], [System.IntPtr], [System.IntPtr], [System.IntPtr])
-$native = $builder.DefinePInvokeMethod('HNSCall', $Library, ($public -bor [System.Reflection.MethodAttributes]::PinvokeImpl),
-[System.Reflection.CallingConventions]::Standard, [System.Int32], $pointers,
-[System.Runtime.InteropServices.CallingConvention]::Winapi, [System.Runtime.InteropServices.CharSet]::Unicode)
-$native.SetImplementationFlags([System.Reflection.MethodImplAttributes]::PreserveSig)
-[System.Type[]]$one = @([System.Object])
-$run = $builder.DefineMethod('Run', $public, [System.Int32], $one)
+$builder = $assembly.DefineDynamicModule($name).DefineType('WinkubeHns', [Reflection.TypeAttributes]::Public)
+$public = [Reflection.MethodAttributes]'Public, Static'
+[Type[]]$pointers = @([IntPtr], [IntPtr], [IntPtr], [IntPtr])
+$native = $builder.DefinePInvokeMethod('HNSCall', $Library, ($public -bor [Reflection.MethodAttributes]::PinvokeImpl),
+[Reflection.CallingConventions]::Standard, [Int32], $pointers,
+[Runtime.InteropServices.CallingConvention]::Winapi, [Runtime.InteropServices.CharSet]::Unicode)
+$native.SetImplementationFlags([Reflection.MethodImplAttributes]::PreserveSig)
+[Type[]]$one = @([Object])
+$run = $builder.DefineMethod('Run', $public, [Int32], $one)
 $code = $run.GetILGenerator()
 foreach ($index in @(0, 1, 2, 3)) {
-$code.Emit([System.Reflection.Emit.OpCodes]::Ldarg_0)
-$code.Emit([System.Reflection.Emit.OpCodes]::Castclass, [System.IntPtr[]])
-$code.Emit([System.Reflection.Emit.OpCodes]::Ldc_I4, [int]$index)
-$code.Emit([System.Reflection.Emit.OpCodes]::Ldelem_I)
+$code.Emit([Reflection.Emit.OpCodes]::Ldarg_0)
+$code.Emit([Reflection.Emit.OpCodes]::Castclass, [IntPtr[]])
+$code.Emit([Reflection.Emit.OpCodes]::Ldc_I4, [int]$index)
+$code.Emit([Reflection.Emit.OpCodes]::Ldelem_I)
 }
-$code.Emit([System.Reflection.Emit.OpCodes]::Call, $native)
-$code.Emit([System.Reflection.Emit.OpCodes]::Ret)
+$code.Emit([Reflection.Emit.OpCodes]::Call, $native)
+$code.Emit([Reflection.Emit.OpCodes]::Ret)
 return $builder.CreateType()
 }
 
@@ -62,38 +62,38 @@ if ($library -eq '') {
 throw 'There is no Host Network Service; install the Windows feature Containers and restart.'
 }
 $task = $null
-$slot = [System.Runtime.InteropServices.Marshal]::AllocHGlobal([System.IntPtr]::Size)
-[System.Runtime.InteropServices.Marshal]::WriteIntPtr($slot, [System.IntPtr]::Zero)
-[System.IntPtr[]]$pointers = @(
-[System.Runtime.InteropServices.Marshal]::StringToHGlobalUni($Method),
-[System.Runtime.InteropServices.Marshal]::StringToHGlobalUni($Path),
-[System.Runtime.InteropServices.Marshal]::StringToHGlobalUni($Request),
+$slot = [Runtime.InteropServices.Marshal]::AllocHGlobal([IntPtr]::Size)
+[Runtime.InteropServices.Marshal]::WriteIntPtr($slot, [IntPtr]::Zero)
+[IntPtr[]]$pointers = @(
+[Runtime.InteropServices.Marshal]::StringToHGlobalUni($Method),
+[Runtime.InteropServices.Marshal]::StringToHGlobalUni($Path),
+[Runtime.InteropServices.Marshal]::StringToHGlobalUni($Request),
 $slot)
 try {
 $type = Get-NodeHnsType -Library $library
-$run = [System.Delegate]::CreateDelegate([System.Func[System.Object, System.Int32]], $type.GetMethod('Run'))
-$task = [System.Threading.Tasks.Task[System.Int32]]::Factory.StartNew($run, $pointers)
+$run = [Delegate]::CreateDelegate([Func[Object, System.Int32]], $type.GetMethod('Run'))
+$task = [Threading.Tasks.Task[Int32]]::Factory.StartNew($run, $pointers)
 if (-not $task.Wait($TimeoutMs)) {
-throw (New-Object System.TimeoutException("${Failure}: it gave no answer within $TimeoutMs ms"))
+throw (New-Object TimeoutException("${Failure}: it gave no answer within $TimeoutMs ms"))
 }
 $result = [int]$task.Result
 $text = ''
-$answer = [System.Runtime.InteropServices.Marshal]::ReadIntPtr($slot)
-if ($answer -ne [System.IntPtr]::Zero) {
-$text = [string][System.Runtime.InteropServices.Marshal]::PtrToStringUni($answer)
-[System.Runtime.InteropServices.Marshal]::FreeCoTaskMem($answer)
+$answer = [Runtime.InteropServices.Marshal]::ReadIntPtr($slot)
+if ($answer -ne [IntPtr]::Zero) {
+$text = [string][Runtime.InteropServices.Marshal]::PtrToStringUni($answer)
+[Runtime.InteropServices.Marshal]::FreeCoTaskMem($answer)
 }
 }
 finally {
 if ($null -eq $task -or $task.IsCompleted) {
 foreach ($pointer in $pointers) {
-[System.Runtime.InteropServices.Marshal]::FreeHGlobal($pointer)
+[Runtime.InteropServices.Marshal]::FreeHGlobal($pointer)
 }
 }
 }
 if ($result -lt 0) {
-$reason = New-Object System.ComponentModel.Win32Exception($result)
-$number = $result.ToString('x8', [System.Globalization.CultureInfo]::InvariantCulture)
+$reason = New-Object ComponentModel.Win32Exception($result)
+$number = $result.ToString('x8', [Globalization.CultureInfo]::InvariantCulture)
 throw "${Failure}: $($reason.Message.Trim()) (0x$number)"
 }
 if ($text -eq '') {
@@ -142,7 +142,7 @@ throw "${Failure}: its answer is no JSON: $(Get-NodeErrorText -Record $_)"
 if (-not [bool](Get-NodeArgument -Map $answer -Name 'Success' -Default $false)) {
 $said = ([string](Get-NodeArgument -Map $answer -Name 'Error' -Default 'no reason given')).Trim()
 $code = [int64](Get-NodeArgument -Map $answer -Name 'ErrorCode' -Default 0) -band [int64]4294967295
-$number = $code.ToString('x8', [System.Globalization.CultureInfo]::InvariantCulture)
+$number = $code.ToString('x8', [Globalization.CultureInfo]::InvariantCulture)
 throw "${Failure}: $said (0x$number)"
 }
 return , (Get-NodeArgument -Map $answer -Name 'Output')
@@ -170,7 +170,7 @@ $state = Get-NodeServiceState -Name 'hns'
 if (@('running', 'absent') -ccontains $state) {
 return
 }
-$controller = New-Object System.ServiceProcess.ServiceController
+$controller = New-Object ServiceProcess.ServiceController
 try {
 $controller.ServiceName = 'hns'
 if ($state -ceq 'stopped') {
@@ -186,18 +186,18 @@ throw "The service hns could not be started: $(Get-NodeErrorText -Record $failur
 finally {
 $controller.Dispose()
 }
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ((Get-NodeServiceState -Name 'hns') -cne 'running') {
 if ($watch.Elapsed.TotalSeconds -ge 30) {
 throw "The service hns did not get to running within 30 s of its start; it is $(Get-NodeServiceState -Name 'hns')."
 }
-[System.Threading.Thread]::Sleep(200)
+[Threading.Thread]::Sleep(200)
 }
 }
 
 function Read-NodeNetworkTable {
 param([hashtable]$Run)
-$table = @{}
+$table = New-NodeMap
 $document = Read-NodeDocument -Path (Join-NodePath -Folder $Run['state_dir'] -Name 'networks.json')
 $networks = Get-NodeArgument -Map $document -Name 'networks' -Default @{}
 foreach ($entry in $networks.GetEnumerator()) {
@@ -250,7 +250,7 @@ $made = Get-NodeHnsOutput @call -Failure "HNS did not make the network $name"
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.TimeoutException]) {
+if ((Get-NodeException -Record $failure) -isnot [TimeoutException]) {
 try {
 Set-NodeNetworkEntry -Run $Run -Name $name
 }
@@ -260,7 +260,7 @@ $null = $_
 }
 throw $failure
 }
-if ($made -isnot [System.Collections.IDictionary]) {
+if ($made -isnot [Collections.IDictionary]) {
 $made = Find-NodeHnsNetwork -Name $name
 }
 $id = [string](Get-NodeArgument -Map $made -Name 'ID' -Default '')
@@ -283,7 +283,7 @@ $ours = ($Given -ne '' -and $Given -eq $id) -or ($table.ContainsKey($key) -and @
 if (-not $ours) {
 throw "The HNS network $Name ($id) was not made here, nor was its id given; it is left."
 }
-$users = New-Object System.Collections.ArrayList
+$users = New-Object Collections.ArrayList
 foreach ($endpoint in (Get-NodeHnsOutput -Method 'GET' -Path '/endpoints/' -Failure 'HNS did not list its endpoints')) {
 $title = [string](Get-NodeArgument -Map $endpoint -Name 'Name' -Default '')
 if ([string](Get-NodeArgument -Map $endpoint -Name 'VirtualNetwork' -Default '') -eq $id -and $title -ne ($Name + '_ep')) {
@@ -326,7 +326,7 @@ if (-not (Test-NodeHns)) {
 return @{ changed = $false }
 }
 Start-NodeHns
-$there = @{}
+$there = New-NodeMap
 foreach ($item in (Get-NodeHnsOutput -Method 'GET' -Path "/$objects/" -Failure "HNS did not list its $objects")) {
 $there[([string](Get-NodeArgument -Map $item -Name 'ID' -Default '')).ToLowerInvariant()] = $true
 }

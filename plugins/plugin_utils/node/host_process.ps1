@@ -5,25 +5,26 @@
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+[Threading.Thread]::CurrentThread.CurrentCulture = [Globalization.CultureInfo]::InvariantCulture
 $ProgressPreference = 'SilentlyContinue'
 try {
-[System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
+[Console]::InputEncoding = New-Object Text.UTF8Encoding($false)
 }
 catch {
 $null = $_
 }
 
 function Get-NodeStreamHash {
-param([System.IO.Stream]$Stream)
+param([IO.Stream]$Stream)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$sha = [System.Security.Cryptography.SHA256]::Create()
+$sha = [Security.Cryptography.SHA256]::Create()
 }
 else {
-$sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+$sha = New-Object Security.Cryptography.SHA256CryptoServiceProvider
 }
 try {
 [byte[]]$digest = $sha.ComputeHash($Stream)
-return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+return [string][BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
 }
 finally {
 $sha.Dispose()
@@ -32,8 +33,8 @@ $sha.Dispose()
 
 function Open-NodeFile {
 param([string]$Path, [int]$Buffer = 4096)
-return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+return New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Read,
+[IO.FileShare]'ReadWrite, Delete', $Buffer)
 }
 
 function Get-NodeFileHash {
@@ -47,20 +48,128 @@ $stream.Dispose()
 }
 }
 
+function Invoke-NodeRetry {
+param([scriptblock]$Block, [int]$WaitMs = 5000)
+$watch = [Diagnostics.Stopwatch]::StartNew()
+while ($true) {
+try {
+$null = $Block.Invoke()
+return
+}
+catch {
+$failure = Get-NodeException -Record $_
+$code = Get-NodeErrorCode -Record $failure
+if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge $WaitMs) {
+throw $failure
+}
+}
+[Threading.Thread]::Sleep(200)
+}
+}
+
+function Clear-NodeReadOnly {
+param([string]$Path)
+$attributes = [IO.File]::GetAttributes($Path)
+if (($attributes -band [IO.FileAttributes]::ReadOnly) -ne 0) {
+[IO.File]::SetAttributes($Path, ($attributes -bxor [IO.FileAttributes]::ReadOnly))
+}
+}
+
+function Remove-NodeFileQuietly {
+param([string]$Path)
+try {
+if ([IO.File]::Exists($Path)) {
+[IO.File]::Delete($Path)
+}
+}
+catch {
+$null = $_
+}
+}
+
+function Clear-NodeReplaced {
+param([string]$Path)
+$old = $Path + '.winkube-old'
+if (-not [IO.File]::Exists($old)) {
+return
+}
+if ([IO.File]::Exists($Path)) {
+Remove-NodeFileQuietly -Path $old
+}
+else {
+$back = { [IO.File]::Move($old, $Path) }
+Invoke-NodeRetry -Block $back
+}
+}
+
+function Move-NodeFileIn {
+param([string]$Source, [string]$Path)
+Clear-NodeReplaced -Path $Path
+$old = $Path + '.winkube-old'
+$block = {
+if ([IO.File]::Exists($Path)) {
+Clear-NodeReadOnly -Path $Path
+[IO.File]::Replace($Source, $Path, $old)
+}
+else {
+[IO.File]::Move($Source, $Path)
+}
+}
+try {
+Invoke-NodeRetry -Block $block
+}
+catch {
+$failure = $_
+try {
+Clear-NodeReplaced -Path $Path
+}
+catch {
+$null = $_
+}
+throw $failure
+}
+Clear-NodeReplaced -Path $Path
+}
+
+function Close-NodeFileQuietly {
+param([IO.FileStream]$File)
+try {
+$File.Dispose()
+}
+catch {
+$null = $_
+}
+}
+
 function Get-NodeException {
 param([object]$Record)
 $exception = $Record
-if ($Record -is [System.Management.Automation.ErrorRecord]) {
+if ($Record -is [Management.Automation.ErrorRecord]) {
 $exception = $Record.Exception
 }
 while ($null -ne $exception.InnerException -and
-($exception -is [System.Management.Automation.RuntimeException] -or
-$exception -is [System.AggregateException] -or
-$exception -is [System.Reflection.TargetInvocationException] -or
+($exception -is [Management.Automation.RuntimeException] -or
+$exception -is [AggregateException] -or
+$exception -is [Reflection.TargetInvocationException] -or
 @('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
 $exception = $exception.InnerException
 }
 return $exception
+}
+
+function Get-NodeErrorCode {
+param([object]$Record)
+$exception = Get-NodeException -Record $Record
+if ($exception -is [ComponentModel.Win32Exception]) {
+return [int]$exception.NativeErrorCode
+}
+if ($null -ne $exception.InnerException -and $exception.InnerException -is [ComponentModel.Win32Exception]) {
+return [int]$exception.InnerException.NativeErrorCode
+}
+if (($exception.HResult -shr 16) -eq ([int]0x8007 - 0x10000)) {
+return [int]($exception.HResult -band 0xFFFF)
+}
+return 0
 }
 
 function Get-NodeErrorText {
@@ -70,20 +179,35 @@ $text = [string]$exception.Message
 return [string]($text -replace '\s+', ' ').Trim()
 }
 
+function Read-NodeInput {
+param([IO.Stream]$Source, [byte[]]$Buffer, [int]$Count)
+$reading = $Source.ReadAsync($Buffer, 0, $Count)
+try {
+$came = $reading.Wait(120000)
+}
+catch {
+return 0
+}
+if (-not $came) {
+throw 'Standard input stayed open for 120 s and brought nothing.'
+}
+return [int]$reading.Result
+}
+
 function Read-NodeOrder {
-param([System.IO.Stream]$Source)
+param([IO.Stream]$Source)
 $line = New-Object 'System.Collections.Generic.List[byte]'
+[byte[]]$one = New-Object 'byte[]' 1
 while ($true) {
-$byte = $Source.ReadByte()
-if ($byte -lt 0) {
+if ((Read-NodeInput -Source $Source -Buffer $one -Count 1) -le 0) {
 throw 'Standard input ended before the line that says what to do.'
 }
-if ($byte -eq 10) {
+if ($one[0] -eq 10) {
 break
 }
-$null = $line.Add([byte]$byte)
+$null = $line.Add([byte]$one[0])
 }
-[string[]]$fields = [System.Text.Encoding]::UTF8.GetString($line.ToArray()).Split([char]9)
+[string[]]$fields = [Text.Encoding]::UTF8.GetString($line.ToArray()).Split([char]9)
 if ($fields.Length -ne 4) {
 throw 'The line that says what to do has not four fields.'
 }
@@ -91,16 +215,11 @@ return @{ verb = $fields[0]; bytes = [long]$fields[1]; path = $fields[2]; argume
 }
 
 function Copy-NodeBytes {
-param([System.IO.Stream]$Source, [System.IO.Stream]$Target, [long]$Count)
-$buffer = New-Object byte[] 65536
+param([IO.Stream]$Source, [IO.Stream]$Target, [long]$Count)
+[byte[]]$buffer = New-Object 'byte[]' 65536
 $left = $Count
 while ($left -gt 0) {
-try {
-$got = $Source.Read($buffer, 0, [int][System.Math]::Min($left, [long]$buffer.Length))
-}
-catch [System.IO.IOException] {
-$got = 0
-}
+$got = Read-NodeInput -Source $Source -Buffer $buffer -Count ([int][Math]::Min([long]$left, [long]$buffer.Length))
 if ($got -le 0) {
 throw "Standard input ended $left bytes too early."
 }
@@ -110,7 +229,7 @@ $left -= $got
 }
 
 function Stop-NodeProgram {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $Process.Kill()
 }
@@ -120,41 +239,49 @@ $null = $_
 }
 
 function Invoke-NodeProgram {
-param([string]$Program, [string]$Arguments, [System.IO.Stream]$Source, [long]$Count)
-$start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
+param([string]$Program, [string]$Arguments, [IO.Stream]$Source, [long]$Count)
+$start = New-Object Diagnostics.ProcessStartInfo($Program, $Arguments)
 $start.UseShellExecute = $false
 $start.CreateNoWindow = $true
 $start.RedirectStandardInput = $true
 $start.RedirectStandardOutput = $true
 $start.RedirectStandardError = $true
-$process = [System.Diagnostics.Process]::Start($start)
-$said = $process.StandardOutput.BaseStream.CopyToAsync([System.Console]::OpenStandardOutput())
-$failed = $process.StandardError.BaseStream.CopyToAsync([System.Console]::OpenStandardError())
+$process = [Diagnostics.Process]::Start($start)
+$said = $process.StandardOutput.BaseStream.CopyToAsync([Console]::OpenStandardOutput())
+$failed = $process.StandardError.BaseStream.CopyToAsync([Console]::OpenStandardError())
 try {
 Copy-NodeBytes -Source $Source -Target $process.StandardInput.BaseStream -Count $Count
 $process.StandardInput.Close()
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.IO.IOException]) {
+if ((Get-NodeException -Record $failure) -isnot [IO.IOException]) {
 Stop-NodeProgram -Process $process
 throw $failure
 }
 }
 $null = $process.WaitForExit()
-$null = [System.Threading.Tasks.Task]::WaitAll([System.Threading.Tasks.Task[]]@($said, $failed), 5000)
+$null = [Threading.Tasks.Task]::WaitAll([Threading.Tasks.Task[]]@($said, $failed), 5000)
 return $process.ExitCode
 }
 
 function Write-NodeFileFrom {
-param([string]$Path, [System.IO.Stream]$Source, [long]$Count)
-$file = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
+param([string]$Path, [IO.Stream]$Source, [long]$Count)
+$fresh = $Path + '.winkube-new'
+Remove-NodeFileQuietly -Path $fresh
+$file = New-Object IO.FileStream($fresh, [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None)
 try {
 Copy-NodeBytes -Source $Source -Target $file -Count $Count
-}
-finally {
+$file.Flush($true)
 $file.Dispose()
+Move-NodeFileIn -Source $fresh -Path $Path
+}
+catch {
+$failure = $_
+Close-NodeFileQuietly -File $file
+Remove-NodeFileQuietly -Path $fresh
+throw $failure
 }
 }
 
@@ -162,7 +289,7 @@ function Read-NodeFileTo {
 param([string]$Path)
 $file = Open-NodeFile -Path $Path
 try {
-$target = [System.Console]::OpenStandardOutput()
+$target = [Console]::OpenStandardOutput()
 $file.CopyTo($target)
 $target.Flush()
 }
@@ -173,7 +300,7 @@ $file.Dispose()
 
 $code = 0
 try {
-$source = [System.Console]::OpenStandardInput()
+$source = [Console]::OpenStandardInput()
 $order = Read-NodeOrder -Source $source
 $verb = [string]$order['verb']
 $path = [string]$order['path']
@@ -183,7 +310,7 @@ $code = Invoke-NodeProgram -Program $path -Arguments $order['arguments'] -Source
 }
 elseif ($verb -ceq 'put') {
 Write-NodeFileFrom -Path $path -Source $source -Count $count
-[System.Console]::Out.WriteLine((Get-NodeFileHash -Path $path))
+[Console]::Out.WriteLine((Get-NodeFileHash -Path $path))
 }
 elseif ($verb -ceq 'fetch') {
 Read-NodeFileTo -Path $path
@@ -193,8 +320,8 @@ throw "There is nothing called '$verb' here."
 }
 }
 catch {
-[byte[]]$text = [System.Text.Encoding]::UTF8.GetBytes((Get-NodeErrorText -Record $_) + "`r`n")
-[System.Console]::OpenStandardError().Write($text, 0, $text.Length)
+[byte[]]$text = [Text.Encoding]::UTF8.GetBytes((Get-NodeErrorText -Record $_) + "`r`n")
+[Console]::OpenStandardError().Write($text, 0, $text.Length)
 $code = 1
 }
-$null = [System.Environment]::Exit($code)
+$null = [Environment]::Exit($code)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -121,7 +122,7 @@ Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 class NodeError(Exception):
-    """The node answered, but not what was asked for. The text is a sentence."""
+    """The node's answer does not match the question. The text is a sentence."""
 
 
 class NeverArrivedError(NodeError):
@@ -177,7 +178,7 @@ class Link:
     noted: Callable[[Mapping[str, Any], Sequence[Query]], None] = lambda parts, queries: None
     calls: int = 0
     recovered: list[dict[str, Any]] = field(default_factory=list)
-    """Batches of before that the node has finished or rolled back on this task's behalf: `{id, outcome}`."""
+    """Earlier batches that the node has finished or rolled back on this task's behalf: `{id, outcome}`."""
 
     def probe(self, queries: Sequence[Query], *, again: bool = True) -> dict[str, Any]:
         """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
@@ -191,7 +192,7 @@ class Link:
                 raise
             answer = self._read_again(args, silence)
         if answer.get("failed") or "parts" not in answer:
-            raise NodeError(f"The node could not be read: {answer.get('msg', 'the probe gave no parts')}")
+            raise NodeError(f"The node could not be read: {_said(answer, 'the probe gave no parts')}")
         parts: dict[str, Any] = answer["parts"]
         self.noted(parts, queries)
         return parts
@@ -240,7 +241,7 @@ class Link:
         return self._ask(batch, batch_id, _failure(answer))
 
     def acknowledge(self, batch_id: str) -> dict[str, Any]:
-        """Tell the node that somebody has looked at a failed undo."""
+        """Tell the node that a failed undo has been looked at."""
         answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))}, self.answer_s)
         if not _is_answer(answer):
             raise NodeError(f"The node could not be asked: {_failure(answer)}")
@@ -387,7 +388,7 @@ def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
 
 
 def recovered_sentence(recovered: Mapping[str, Any]) -> str:
-    """What the node did about a batch of before, `{id, outcome}`."""
+    """What the node did about an earlier batch, `{id, outcome}`."""
     did = {
         "done": "finished batch {id}, which an earlier run had begun",
         "undone": "rolled back batch {id}, which an earlier run had begun: what ran before that runs again",
@@ -399,8 +400,32 @@ def recovered_sentence(recovered: Mapping[str, Any]) -> str:
 def _failure(answer: Mapping[str, Any]) -> NodeError:
     """Why there is no answer. Where Ansible could make nothing of what came back (it then hands on `module_stdout`),
     the connection may have ended in its middle."""
-    text = str(answer.get("msg", answer))
+    text = _said(answer, str(answer))
     return NodeError(text) if "module_stdout" in answer else ModuleError(text)
+
+
+_HELD_BACK = (
+    (
+        re.compile(r"ConstrainedLanguage|core types in this language mode|Constrained Language"),
+        "PowerShell runs in Constrained Language Mode on the node, as AppLocker and App Control (WDAC) make it: "
+        "nothing of this collection works in it. Have the policy leave scripts alone on nodes, see "
+        "docs/endpoint-protection.md.",
+    ),
+    (
+        re.compile(r"ScriptContainedMaliciousContent|malicious content"),
+        "The node's antivirus held the script back: docs/endpoint-protection.md says what to allow.",
+    ),
+)
+"""What stops the first call already. Sources: ansible-core 2.21 executor/powershell/module_wrapper.ps1, whose sentence
+is the same in every language; MethodInvocationNotSupportedInConstrainedLanguage and ScriptContainedMaliciousContent are
+ids of PowerShell's own errors (unverified on a machine under such a policy)."""
+
+
+def _said(answer: Mapping[str, Any], nothing: str) -> str:
+    """The message of a failed module, and what holds it back where that can be told."""
+    said = str(answer.get("msg") or nothing)
+    all_said = " ".join(str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))
+    return next((f"{_ended(said)} {why}" for pattern, why in _HELD_BACK if pattern.search(all_said)), said)
 
 
 def _ended(sentence: object) -> str:

@@ -6,62 +6,72 @@
 param([string]$StateDir = '')
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+[Threading.Thread]::CurrentThread.CurrentCulture = [Globalization.CultureInfo]::InvariantCulture
 $ProgressPreference = 'SilentlyContinue'
 try {
-[System.Console]::InputEncoding = New-Object System.Text.UTF8Encoding($false)
+[Console]::InputEncoding = New-Object Text.UTF8Encoding($false)
 }
 catch {
 $null = $_
 }
 if ($StateDir -eq '') {
-$StateDir = [string][System.Environment]::GetEnvironmentVariable('WINKUBE_STATE_DIR')
+$StateDir = [string][Environment]::GetEnvironmentVariable('WINKUBE_STATE_DIR')
 }
 
 function Join-NodePath {
 param([string]$Folder, [string]$Name)
-return [string][System.IO.Path]::Combine($Folder, $Name)
+return [string][IO.Path]::Combine($Folder, $Name)
 }
 
 function Test-NodeRoot {
 param([string]$Path)
 $separators = [char[]]@([char]47, [char]92)
-$full = [System.IO.Path]::GetFullPath($Path)
-return [bool]($full.TrimEnd($separators) -eq [System.IO.Path]::GetPathRoot($full).TrimEnd($separators))
+$full = [IO.Path]::GetFullPath($Path)
+return [bool]($full.TrimEnd($separators) -eq [IO.Path]::GetPathRoot($full).TrimEnd($separators))
+}
+
+function Get-NodeLongPath {
+param([string]$Path, [int]$Length = 0)
+$isShort = $Path.Length -lt 240 -and $Length -lt 240
+if (-not (Test-NodeWindows) -or $isShort -or $Path -notmatch '^[A-Za-z]:\\' -or $Path -match '/|\\\.{1,2}(\\|$)') {
+return $Path
+}
+return '\\?\' + $Path
 }
 
 function Get-NodeFileKind {
 param([string]$Path)
 try {
-$attributes = [System.IO.File]::GetAttributes($Path)
+$attributes = [IO.File]::GetAttributes($Path)
 }
 catch {
 $failure = $_
 $exception = Get-NodeException -Record $failure
-if ($exception -is [System.IO.FileNotFoundException] -or $exception -is [System.IO.DirectoryNotFoundException]) {
+if ($exception -is [IO.FileNotFoundException] -or $exception -is [IO.DirectoryNotFoundException]) {
 return 'absent'
 }
 throw $failure
 }
-if (($attributes -band [System.IO.FileAttributes]::ReparsePoint) -ne 0) {
+if (($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0) {
 return 'link'
 }
-if (($attributes -band [System.IO.FileAttributes]::Directory) -ne 0) {
+if (($attributes -band [IO.FileAttributes]::Directory) -ne 0) {
 return 'directory'
 }
 return 'file'
 }
 
 function Get-NodeStreamHash {
-param([System.IO.Stream]$Stream)
+param([IO.Stream]$Stream)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$sha = [System.Security.Cryptography.SHA256]::Create()
+$sha = [Security.Cryptography.SHA256]::Create()
 }
 else {
-$sha = New-Object System.Security.Cryptography.SHA256CryptoServiceProvider
+$sha = New-Object Security.Cryptography.SHA256CryptoServiceProvider
 }
 try {
 [byte[]]$digest = $sha.ComputeHash($Stream)
-return [string][System.BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
+return [string][BitConverter]::ToString($digest).Replace('-', '').ToLowerInvariant()
 }
 finally {
 $sha.Dispose()
@@ -70,8 +80,8 @@ $sha.Dispose()
 
 function Open-NodeFile {
 param([string]$Path, [int]$Buffer = 4096)
-return New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Read,
-[System.IO.FileShare]'ReadWrite, Delete', $Buffer)
+return New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Read,
+[IO.FileShare]'ReadWrite, Delete', $Buffer)
 }
 
 function Get-NodeFileHash {
@@ -87,15 +97,15 @@ $stream.Dispose()
 
 function New-NodeFolder {
 param([string]$Path, [string]$Sddl = '')
-$full = [System.IO.Path]::GetFullPath($Path)
+$full = [IO.Path]::GetFullPath($Path)
 if ($full.Length -gt 3) {
-$full = $full.TrimEnd([System.IO.Path]::DirectorySeparatorChar)
+$full = $full.TrimEnd([IO.Path]::DirectorySeparatorChar)
 }
-$chain = New-Object System.Collections.ArrayList
+$chain = New-Object Collections.ArrayList
 $current = $full
 while (-not [string]::IsNullOrEmpty($current)) {
 $chain.Insert(0, $current)
-$current = [System.IO.Path]::GetDirectoryName($current)
+$current = [IO.Path]::GetDirectoryName($current)
 }
 foreach ($folder in $chain.ToArray()) {
 $kind = Get-NodeFileKind -Path $folder
@@ -112,14 +122,14 @@ if ($kind -ceq 'absent') {
 if ($folder -ceq $full -and $Sddl -match 'D:' -and (Test-NodeWindows)) {
 $security = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $true -Sections (Get-NodeSectionButOwner -Sddl $Sddl)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
+$null = [IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
 }
 else {
-$null = [System.IO.Directory]::CreateDirectory($folder, $security)
+$null = [IO.Directory]::CreateDirectory($folder, $security)
 }
 }
 else {
-$null = [System.IO.Directory]::CreateDirectory($folder)
+$null = [IO.Directory]::CreateDirectory($folder)
 }
 }
 }
@@ -129,8 +139,8 @@ Set-NodeSddl -Path $full -Sddl $Sddl
 }
 
 function Invoke-NodeRetry {
-param([scriptblock]$Block)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+param([scriptblock]$Block, [int]$WaitMs = 5000)
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
 $null = $Block.Invoke()
@@ -139,27 +149,27 @@ return
 catch {
 $failure = Get-NodeException -Record $_
 $code = Get-NodeErrorCode -Record $failure
-if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge 5000) {
+if (@(5, 32, 33, 145, 1175, 1176, 1177) -notcontains $code -or $watch.ElapsedMilliseconds -ge $WaitMs) {
 throw $failure
 }
 }
-[System.Threading.Thread]::Sleep(200)
+[Threading.Thread]::Sleep(200)
 }
 }
 
 function Clear-NodeReadOnly {
 param([string]$Path)
-$attributes = [System.IO.File]::GetAttributes($Path)
-if (($attributes -band [System.IO.FileAttributes]::ReadOnly) -ne 0) {
-[System.IO.File]::SetAttributes($Path, ($attributes -bxor [System.IO.FileAttributes]::ReadOnly))
+$attributes = [IO.File]::GetAttributes($Path)
+if (($attributes -band [IO.FileAttributes]::ReadOnly) -ne 0) {
+[IO.File]::SetAttributes($Path, ($attributes -bxor [IO.FileAttributes]::ReadOnly))
 }
 }
 
 function Remove-NodeFileQuietly {
 param([string]$Path)
 try {
-if ([System.IO.File]::Exists($Path)) {
-[System.IO.File]::Delete($Path)
+if ([IO.File]::Exists($Path)) {
+[IO.File]::Delete($Path)
 }
 }
 catch {
@@ -170,14 +180,14 @@ $null = $_
 function Clear-NodeReplaced {
 param([string]$Path)
 $old = $Path + '.winkube-old'
-if (-not [System.IO.File]::Exists($old)) {
+if (-not [IO.File]::Exists($old)) {
 return
 }
-if ([System.IO.File]::Exists($Path)) {
+if ([IO.File]::Exists($Path)) {
 Remove-NodeFileQuietly -Path $old
 }
 else {
-$back = { [System.IO.File]::Move($old, $Path) }
+$back = { [IO.File]::Move($old, $Path) }
 Invoke-NodeRetry -Block $back
 }
 }
@@ -187,12 +197,12 @@ param([string]$Source, [string]$Path)
 Clear-NodeReplaced -Path $Path
 $old = $Path + '.winkube-old'
 $block = {
-if ([System.IO.File]::Exists($Path)) {
+if ([IO.File]::Exists($Path)) {
 Clear-NodeReadOnly -Path $Path
-[System.IO.File]::Replace($Source, $Path, $old)
+[IO.File]::Replace($Source, $Path, $old)
 }
 else {
-[System.IO.File]::Move($Source, $Path)
+[IO.File]::Move($Source, $Path)
 }
 }
 try {
@@ -211,22 +221,32 @@ throw $failure
 Clear-NodeReplaced -Path $Path
 }
 
+function Close-NodeFileQuietly {
+param([IO.FileStream]$File)
+try {
+$File.Dispose()
+}
+catch {
+$null = $_
+}
+}
+
 function Write-NodeFile {
 param([string]$Path, [byte[]]$Bytes, [string]$Sddl = '')
 $fresh = $Path + '.winkube-new'
 Remove-NodeFileQuietly -Path $fresh
-$replaces = [System.IO.File]::Exists($Path)
+$replaces = [IO.File]::Exists($Path)
 $stream = $null
 try {
 if ($Sddl -ne '') {
-[System.IO.File]::Create($fresh).Dispose()
+[IO.File]::Create($fresh).Dispose()
 Set-NodeSddl -Path $fresh -Sddl $Sddl
 if ($replaces) {
 Set-NodeSddl -Path $Path -Sddl $Sddl
 }
 }
-$stream = New-Object System.IO.FileStream($fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
+$stream = New-Object IO.FileStream($fresh, [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None)
 $stream.Write($Bytes, 0, $Bytes.Length)
 $stream.Flush($true)
 $stream.Dispose()
@@ -239,7 +259,7 @@ Set-NodeSddl -Path $Path -Sddl $Sddl
 catch {
 $failure = $_
 if ($null -ne $stream) {
-$stream.Dispose()
+Close-NodeFileQuietly -File $stream
 }
 Remove-NodeFileQuietly -Path $fresh
 throw $failure
@@ -250,7 +270,7 @@ function Read-NodeText {
 param([string]$Path)
 $stream = Open-NodeFile -Path $Path
 try {
-$reader = New-Object System.IO.StreamReader($stream, (New-Object System.Text.UTF8Encoding($false)))
+$reader = New-Object IO.StreamReader($stream, (New-Object Text.UTF8Encoding($false)))
 return [string]$reader.ReadToEnd()
 }
 finally {
@@ -261,7 +281,7 @@ $stream.Dispose()
 function Read-NodeBytes {
 param([string]$Path)
 $stream = Open-NodeFile -Path $Path
-$memory = New-Object System.IO.MemoryStream
+$memory = New-Object IO.MemoryStream
 try {
 $stream.CopyTo($memory)
 return , $memory.ToArray()
@@ -276,11 +296,11 @@ function Read-NodePart {
 param([string]$Path, [int]$Count, [bool]$FromEnd = $false)
 $stream = Open-NodeFile -Path $Path
 try {
-$wanted = [int][System.Math]::Min([int64]$Count, $stream.Length)
+$wanted = [int][Math]::Min([int64]$Count, [int64]$stream.Length)
 if ($FromEnd) {
-$null = $stream.Seek($stream.Length - $wanted, [System.IO.SeekOrigin]::Begin)
+$null = $stream.Seek($stream.Length - $wanted, [IO.SeekOrigin]::Begin)
 }
-$reader = New-Object System.IO.BinaryReader($stream)
+$reader = New-Object IO.BinaryReader($stream)
 return , $reader.ReadBytes($wanted)
 }
 finally {
@@ -290,27 +310,27 @@ $stream.Dispose()
 
 function Set-NodeTls {
 if ($PSVersionTable.PSVersion.Major -lt 6) {
-$present = [int][System.Net.ServicePointManager]::SecurityProtocol
+$present = [int][Net.ServicePointManager]::SecurityProtocol
 if ($present -ne 0) {
-[System.Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
+[Net.ServicePointManager]::SecurityProtocol = $present -bor 3072
 }
 }
 }
 
 function Write-NodeJsonFile {
 param([string]$Path, [object]$Value)
-$encoding = New-Object System.Text.UTF8Encoding($false)
+$encoding = New-Object Text.UTF8Encoding($false)
 [byte[]]$bytes = $encoding.GetBytes((ConvertTo-NodeJson -Value $Value))
 Write-NodeFile -Path $Path -Bytes $bytes
 }
 
 function New-NodeHns {
 param([object]$Sent)
-$packed = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
-if ($packed -eq '') {
+$text = [string](Get-NodeArgument -Map $Sent -Name 'hns' -Default '')
+if ($text -eq '') {
 return $null
 }
-return [scriptblock]::Create((ConvertFrom-NodePacked -Text $packed))
+return [scriptblock]::Create($text)
 }
 
 function Invoke-NodeHns {
@@ -322,18 +342,22 @@ $found = $Block.Invoke($What, $Arguments, $Run)
 return $found[0]
 }
 
+function New-NodeMap {
+return New-Object Collections.Hashtable ([StringComparer]::OrdinalIgnoreCase)
+}
+
 function ConvertFrom-NodeJsonElement {
 param([object]$Element)
 $kind = [string]$Element.ValueKind
 if ($kind -ceq 'Object') {
-$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+$map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 foreach ($property in $Element.EnumerateObject()) {
 $map[[string]$property.Name] = ConvertFrom-NodeJsonElement -Element $property.Value
 }
 return $map
 }
 if ($kind -ceq 'Array') {
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $Element.EnumerateArray()) {
 $null = $list.Add((ConvertFrom-NodeJsonElement -Element $item))
 }
@@ -348,7 +372,7 @@ $number = [int64]0
 if ([int64]::TryParse($raw, [ref]$number)) {
 return $number
 }
-return [decimal]::Parse($raw, [System.Globalization.NumberStyles]::Float, [System.Globalization.CultureInfo]::InvariantCulture)
+return [decimal]::Parse($raw, [Globalization.NumberStyles]::Float, [Globalization.CultureInfo]::InvariantCulture)
 }
 if ($kind -ceq 'True') {
 return $true
@@ -362,8 +386,8 @@ return $null
 function ConvertFrom-NodeJson {
 param([string]$Text)
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-$options = New-Object System.Text.Json.JsonDocumentOptions
-$document = [System.Text.Json.JsonDocument]::Parse($Text, $options)
+$options = New-Object Text.Json.JsonDocumentOptions
+$document = [Text.Json.JsonDocument]::Parse($Text, $options)
 try {
 return , (ConvertFrom-NodeJsonElement -Element $document.RootElement)
 }
@@ -372,23 +396,10 @@ $document.Dispose()
 }
 }
 Add-Type -AssemblyName System.Web.Extensions
-$serializer = New-Object System.Web.Script.Serialization.JavaScriptSerializer
+$serializer = New-Object Web.Script.Serialization.JavaScriptSerializer
 $serializer.MaxJsonLength = [int]::MaxValue
 $serializer.RecursionLimit = 100
 return , $serializer.DeserializeObject($Text)
-}
-
-function ConvertFrom-NodePacked {
-param([string]$Text)
-$source = New-Object System.IO.MemoryStream(, [System.Convert]::FromBase64String($Text))
-$gzip = New-Object System.IO.Compression.GZipStream($source, [System.IO.Compression.CompressionMode]::Decompress)
-$reader = New-Object System.IO.StreamReader($gzip, (New-Object System.Text.UTF8Encoding($false)))
-try {
-return [string]$reader.ReadToEnd()
-}
-finally {
-$reader.Dispose()
-}
 }
 
 function ConvertTo-NodePlain {
@@ -403,7 +414,7 @@ if ($Value -is [bool]) {
 return [bool]$Value
 }
 if ($Value -is [datetime]) {
-return [string]$Value.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+return [string]$Value.ToUniversalTime().ToString('o')
 }
 if ($Value -is [enum]) {
 return [string]$Value
@@ -417,8 +428,8 @@ return [int64]$Value
 if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
 return [decimal]$Value
 }
-if ($Value -is [System.Collections.IDictionary]) {
-$map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+if ($Value -is [Collections.IDictionary]) {
+$map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
 foreach ($entry in $Value.GetEnumerator()) {
 $item = ConvertTo-NodePlain -Value $entry.Value
 if ($item -is [array]) {
@@ -430,8 +441,8 @@ $map[[string]$entry.Key] = $item
 }
 return $map
 }
-if ($Value -is [System.Collections.IEnumerable]) {
-$list = New-Object System.Collections.ArrayList
+if ($Value -is [Collections.IEnumerable]) {
+$list = New-Object Collections.ArrayList
 foreach ($element in $Value) {
 $item = ConvertTo-NodePlain -Value $element
 if ($item -is [array]) {
@@ -470,7 +481,7 @@ $found = Get-NodeArgument -Map $Map -Name $Name
 if ($null -eq $found) {
 return , [object[]]@()
 }
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $found) {
 $null = $list.Add($item)
 }
@@ -486,17 +497,17 @@ if ($Left -is [string] -or $Right -is [string]) {
 if ($Left -isnot [string] -or $Right -isnot [string]) {
 return $false
 }
-$comparison = [System.StringComparison]::Ordinal
+$comparison = [StringComparison]::Ordinal
 if ($IgnoreCase) {
-$comparison = [System.StringComparison]::OrdinalIgnoreCase
+$comparison = [StringComparison]::OrdinalIgnoreCase
 }
 return [string]::Equals($Left, $Right, $comparison)
 }
 if ($Left -is [bool] -or $Right -is [bool]) {
 return [bool]($Left -is [bool] -and $Right -is [bool] -and $Left -eq $Right)
 }
-if ($Left -is [System.Collections.IDictionary] -or $Right -is [System.Collections.IDictionary]) {
-if ($Left -isnot [System.Collections.IDictionary] -or $Right -isnot [System.Collections.IDictionary]) {
+if ($Left -is [Collections.IDictionary] -or $Right -is [Collections.IDictionary]) {
+if ($Left -isnot [Collections.IDictionary] -or $Right -isnot [Collections.IDictionary]) {
 return $false
 }
 $count = 0
@@ -513,15 +524,15 @@ return $false
 }
 return [bool]($count -eq $Right.psbase.Count)
 }
-if ($Left -is [System.Collections.IEnumerable] -or $Right -is [System.Collections.IEnumerable]) {
-if ($Left -isnot [System.Collections.IEnumerable] -or $Right -isnot [System.Collections.IEnumerable]) {
+if ($Left -is [Collections.IEnumerable] -or $Right -is [Collections.IEnumerable]) {
+if ($Left -isnot [Collections.IEnumerable] -or $Right -isnot [Collections.IEnumerable]) {
 return $false
 }
-$first = New-Object System.Collections.ArrayList
+$first = New-Object Collections.ArrayList
 foreach ($item in $Left) {
 $null = $first.Add($item)
 }
-$second = New-Object System.Collections.ArrayList
+$second = New-Object Collections.ArrayList
 foreach ($item in $Right) {
 $null = $second.Add($item)
 }
@@ -540,19 +551,19 @@ return [bool]([decimal]$Left -eq [decimal]$Right)
 
 function Get-NodeTime {
 param([datetime]$Moment = [datetime]::UtcNow)
-return [string]$Moment.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
+return [string]$Moment.ToUniversalTime().ToString('o')
 }
 
 function Get-NodeException {
 param([object]$Record)
 $exception = $Record
-if ($Record -is [System.Management.Automation.ErrorRecord]) {
+if ($Record -is [Management.Automation.ErrorRecord]) {
 $exception = $Record.Exception
 }
 while ($null -ne $exception.InnerException -and
-($exception -is [System.Management.Automation.RuntimeException] -or
-$exception -is [System.AggregateException] -or
-$exception -is [System.Reflection.TargetInvocationException] -or
+($exception -is [Management.Automation.RuntimeException] -or
+$exception -is [AggregateException] -or
+$exception -is [Reflection.TargetInvocationException] -or
 @('HttpRequestException', 'WebException') -ccontains $exception.GetType().Name)) {
 $exception = $exception.InnerException
 }
@@ -562,10 +573,10 @@ return $exception
 function Get-NodeErrorCode {
 param([object]$Record)
 $exception = Get-NodeException -Record $Record
-if ($exception -is [System.ComponentModel.Win32Exception]) {
+if ($exception -is [ComponentModel.Win32Exception]) {
 return [int]$exception.NativeErrorCode
 }
-if ($null -ne $exception.InnerException -and $exception.InnerException -is [System.ComponentModel.Win32Exception]) {
+if ($null -ne $exception.InnerException -and $exception.InnerException -is [ComponentModel.Win32Exception]) {
 return [int]$exception.InnerException.NativeErrorCode
 }
 if (($exception.HResult -shr 16) -eq ([int]0x8007 - 0x10000)) {
@@ -589,7 +600,7 @@ $prefetch = 'SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\
 $counter = [string](Get-NodeRegistryRaw -Key $prefetch -Name 'BootId' -Default '')
 $started = ''
 try {
-$process = [System.Diagnostics.Process]::GetProcessById(4)
+$process = [Diagnostics.Process]::GetProcessById(4)
 $started = Get-NodeProcessStart -Process $process
 $process.Dispose()
 }
@@ -603,17 +614,17 @@ return "$counter/$started"
 }
 
 function Get-NodePrefixLength {
-param([System.Net.IPAddress]$Mask)
+param([Net.IPAddress]$Mask)
 $ones = 0
 foreach ($byte in $Mask.GetAddressBytes()) {
-$ones += [System.Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
+$ones += [Convert]::ToString([byte]$byte, 2).Replace('0', '').Length
 }
 return [int]$ones
 }
 
 function Get-NodeAddressText {
 param([object[]]$Addresses)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($address in $Addresses) {
 if ([string]$address.AddressFamily -ceq 'InterNetwork' -and [string]$address -cne '0.0.0.0') {
 $null = $list.Add([string]$address)
@@ -623,38 +634,43 @@ return , $list.ToArray()
 }
 
 function Read-NodeAdapter {
-param([System.Net.NetworkInformation.NetworkInterface]$Interface)
+param([Net.NetworkInformation.NetworkInterface]$Interface)
 $properties = $Interface.GetIPProperties()
 [byte[]]$mac = $Interface.GetPhysicalAddress().GetAddressBytes()
 $adapter = @{
 name = [string]$Interface.Name
 description = [string]$Interface.Description
 index = 0
-mac = [System.BitConverter]::ToString($mac)
+mac = [BitConverter]::ToString($mac)
 up = [bool]([string]$Interface.OperationalStatus -ceq 'Up')
 dhcp = $null
 mtu = 0
 }
-if ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
+if ($Interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv4)) {
 $own = $properties.GetIPv4Properties()
 $adapter['index'] = [int]$own.Index
 $adapter['mtu'] = [int]$own.Mtu
 $adapter['dhcp'] = [bool]$own.IsDhcpEnabled
 }
-elseif ($Interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
+elseif ($Interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)) {
 $own = $properties.GetIPv6Properties()
 $adapter['index'] = [int]$own.Index
 $adapter['mtu'] = [int]$own.Mtu
 }
-$addresses = New-Object System.Collections.ArrayList
+$addresses = New-Object Collections.ArrayList
+$six = New-Object Collections.ArrayList
 foreach ($unicast in $properties.UnicastAddresses) {
 if ([string]$unicast.Address.AddressFamily -ceq 'InterNetwork') {
 $prefix = Get-NodePrefixLength -Mask $unicast.IPv4Mask
 $null = $addresses.Add(@{ address = [string]$unicast.Address; prefix = $prefix })
 }
+elseif ([string]$unicast.Address.AddressFamily -ceq 'InterNetworkV6' -and -not $unicast.Address.IsIPv6LinkLocal) {
+$null = $six.Add(@{ address = [string]$unicast.Address; prefix = [int]$unicast.PrefixLength })
+}
 }
 $adapter['ipv4'] = $addresses.ToArray()
-$gateways = New-Object System.Collections.ArrayList
+$adapter['ipv6'] = $six.ToArray()
+$gateways = New-Object Collections.ArrayList
 foreach ($gateway in $properties.GatewayAddresses) {
 $null = $gateways.Add($gateway.Address)
 }
@@ -665,10 +681,10 @@ return $adapter
 
 function Get-NodeInterface {
 param([double]$PatienceS)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
-return , [System.Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
+return , [Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()
 }
 catch {
 $failure = $_
@@ -676,23 +692,23 @@ if ($watch.Elapsed.TotalSeconds -ge $PatienceS) {
 throw $failure
 }
 }
-[System.Threading.Thread]::Sleep(100)
+[Threading.Thread]::Sleep(100)
 }
 }
 
 function Read-NodeAdapterList {
 param([double]$PatienceS = 10)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($interface in (Get-NodeInterface -PatienceS $PatienceS)) {
-$ip = $interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
-$interface.Supports([System.Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
+$ip = $interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv4) -or
+$interface.Supports([Net.NetworkInformation.NetworkInterfaceComponent]::IPv6)
 if ($ip -and [string]$interface.NetworkInterfaceType -cne 'Loopback') {
 try {
 $adapter = Read-NodeAdapter -Interface $interface
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.Net.NetworkInformation.NetworkInformationException]) {
+if ((Get-NodeException -Record $failure) -isnot [Net.NetworkInformation.NetworkInformationException]) {
 throw $failure
 }
 continue
@@ -708,64 +724,61 @@ return , $list.ToArray()
 }
 
 function Get-NodeSelf {
-$process = [System.Diagnostics.Process]::GetCurrentProcess()
+$process = [Diagnostics.Process]::GetCurrentProcess()
 $self = @{ pid = [int]$process.Id; started = (Get-NodeProcessStart -Process $process) }
 $process.Dispose()
 return $self
 }
 
 function Get-NodeUptime {
-return [double]([double][System.Diagnostics.Stopwatch]::GetTimestamp() / [double][System.Diagnostics.Stopwatch]::Frequency)
+return [double]([double][Diagnostics.Stopwatch]::GetTimestamp() / [double][Diagnostics.Stopwatch]::Frequency)
 }
 
 function Get-NodeOpenAge {
 param([object]$Open)
 $uptime = [double](Get-NodeArgument -Map $Open -Name 'uptime_s' -Default (-1))
 if ($uptime -ge 0 -and [string](Get-NodeArgument -Map $Open -Name 'boot_id' -Default '') -ceq [string](Get-NodeBootId)) {
-return [double][System.Math]::Max(0, (Get-NodeUptime) - $uptime)
+return [Math]::Max([double]0, [double](Get-NodeUptime) - $uptime)
 }
-$since = [System.DateTimeOffset]::MinValue
+$since = [DateTimeOffset]::MinValue
 $text = [string](Get-NodeArgument -Map $Open -Name 'since' -Default '')
-$culture = [System.Globalization.CultureInfo]::InvariantCulture
-if (-not [System.DateTimeOffset]::TryParse($text, $culture, [System.Globalization.DateTimeStyles]::AssumeUniversal, [ref]$since)) {
+$culture = [Globalization.CultureInfo]::InvariantCulture
+if (-not [DateTimeOffset]::TryParse($text, $culture, [Globalization.DateTimeStyles]::AssumeUniversal, [ref]$since)) {
 return [double]0
 }
-return [double][System.Math]::Max(0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)
+return [Math]::Max([double]0, ([DateTimeOffset]::UtcNow - $since).TotalSeconds)
 }
 
 function Read-NodeOpen {
 param([string]$StateDir)
-$open = Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json')
-if ([string](Get-NodeArgument -Map $open -Name 'id' -Default '') -ne '') {
+$open = Select-NodeOpen -Found (Read-NodeDocument -Path (Join-NodePath -Folder $StateDir -Name 'open.json'))
+if ($null -ne $open['id']) {
 return $open
 }
 $batches = Join-NodePath -Folder $StateDir -Name 'batches'
-if (-not [System.IO.Directory]::Exists($batches)) {
+if (-not [IO.Directory]::Exists($batches)) {
 return $null
 }
-foreach ($folder in [System.IO.Directory]::GetDirectories($batches)) {
+foreach ($folder in [IO.Directory]::GetDirectories($batches)) {
 $path = Join-NodePath -Folder $folder -Name 'batch.json'
-if (-not [System.IO.File]::Exists($path)) {
+if (-not [IO.File]::Exists($path)) {
 continue
 }
-$id = [string][System.IO.Path]::GetFileName($folder)
+$id = [string][IO.Path]::GetFileName($folder)
 $entries = Read-NodeJournal -StateDir $StateDir -Id $id
 if ($null -eq (Find-NodeJournalEntry -Entries $entries -Kind 'intent') -or
 $null -ne (Find-NodeJournalEntry -Entries $entries -Kind 'outcome')) {
 continue
 }
-$found = @{ id = $id }
-$opened = Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened' -Default @{}
-foreach ($field in $opened.GetEnumerator()) {
-$found[[string]$field.Key] = $field.Value
-}
+$found = Select-NodeOpen -Found (Get-NodeArgument -Map (Read-NodeDocument -Path $path) -Name 'opened')
+$found['id'] = $id
 return $found
 }
 return $null
 }
 
 function Get-NodeProcessPath {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $module = $Process.MainModule
 if ($null -ne $module) {
@@ -781,8 +794,8 @@ return $null
 function Test-NodeNoProgram {
 param([string]$Path)
 try {
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::Write,
+[IO.FileShare]'ReadWrite, Delete')
 $stream.Dispose()
 return $true
 }
@@ -793,11 +806,11 @@ return [bool](@(2, 3) -contains (Get-NodeErrorCode -Record $_))
 
 function Get-NodeHolder {
 param([string]$Path)
-$wanted = [System.IO.Path]::GetFullPath($Path)
-$ids = New-Object System.Collections.ArrayList
-foreach ($process in [System.Diagnostics.Process]::GetProcesses()) {
+$wanted = [IO.Path]::GetFullPath($Path)
+$ids = New-Object Collections.ArrayList
+foreach ($process in [Diagnostics.Process]::GetProcesses()) {
 $found = Get-NodeProcessPath -Process $process
-if ($null -ne $found -and [string]::Equals($found, $wanted, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($null -ne $found -and [string]::Equals($found, $wanted, [StringComparison]::OrdinalIgnoreCase)) {
 $null = $ids.Add([int]$process.Id)
 }
 $process.Dispose()
@@ -810,7 +823,7 @@ return , $ids.ToArray()
 }
 
 function Get-NodeProcessStart {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 $started = $Process.StartTime
 if ($null -ne $started) {
@@ -827,7 +840,7 @@ function Find-NodePipe {
 param([string]$Name)
 $torn = 0
 try {
-$list = [System.IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
+$list = [IO.Directory]::EnumerateFiles('\\.\pipe\').GetEnumerator()
 while ($torn -lt 100) {
 try {
 if (-not $list.MoveNext()) {
@@ -838,7 +851,7 @@ catch {
 $torn++
 continue
 }
-if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ([string]::Equals(([string]$list.Current).Substring(9), $Name, [StringComparison]::OrdinalIgnoreCase)) {
 return $true
 }
 }
@@ -856,7 +869,7 @@ function Test-NodePipe {
 param([string]$Name)
 $short = $Name
 foreach ($prefix in @('\\.\pipe\', 'npipe:////./pipe/', '//./pipe/')) {
-if ($short.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($short.StartsWith($prefix, [StringComparison]::OrdinalIgnoreCase)) {
 $short = $short.Substring($prefix.Length)
 }
 }
@@ -864,13 +877,13 @@ $seen = Find-NodePipe -Name $short
 if ($null -ne $seen) {
 return [bool]$seen
 }
-$client = New-Object System.IO.Pipes.NamedPipeClientStream('.', $short, [System.IO.Pipes.PipeDirection]::InOut)
+$client = New-Object IO.Pipes.NamedPipeClientStream('.', $short, [IO.Pipes.PipeDirection]::InOut)
 try {
 $client.Connect(200)
 return $true
 }
 catch {
-return [bool]((Get-NodeException -Record $_) -is [System.UnauthorizedAccessException])
+return [bool]((Get-NodeException -Record $_) -is [UnauthorizedAccessException])
 }
 finally {
 $client.Dispose()
@@ -883,15 +896,15 @@ if ($PSVersionTable.PSVersion.Major -lt 6) {
 Add-Type -AssemblyName System.Net.Http
 }
 Set-NodeTls
-$handler = New-Object System.Net.Http.HttpClientHandler
+$handler = New-Object Net.Http.HttpClientHandler
 $handler.UseProxy = $false
 $handler.AllowAutoRedirect = $false
-$client = New-Object System.Net.Http.HttpClient($handler)
+$client = New-Object Net.Http.HttpClient($handler)
 $response = $null
 try {
 $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
 $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-$headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$headers = $client.GetAsync([uri]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
 $response = $headers.GetAwaiter().GetResult()
 $opening = $response.Content.ReadAsStreamAsync()
 $stream = $opening.GetAwaiter().GetResult()
@@ -908,11 +921,11 @@ break
 }
 $filled += $count
 }
-return @{ status = [int]$response.StatusCode; body = [System.Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
+return @{ status = [int]$response.StatusCode; body = [Text.Encoding]::UTF8.GetString($buffer, 0, $filled) }
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -is [System.OperationCanceledException]) {
+if ((Get-NodeException -Record $failure) -is [OperationCanceledException]) {
 return @{ status = 0; error = "$Url gave no answer within $TimeoutMs ms." }
 }
 return @{ status = 0; error = (Get-NodeErrorText -Record $failure) }
@@ -950,7 +963,7 @@ throw $failure
 function Split-NodeRegistryPath {
 param([string]$Path)
 foreach ($prefix in @('HKLM\', 'HKEY_LOCAL_MACHINE\', 'HKLM:\')) {
-if ($Path.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
+if ($Path.StartsWith($prefix, [StringComparison]::OrdinalIgnoreCase) -and $Path.Length -gt $prefix.Length) {
 return [string]$Path.Substring($prefix.Length).TrimEnd('\')
 }
 }
@@ -995,7 +1008,7 @@ return $true
 
 function ConvertTo-NodeUnsigned {
 param([object]$Value)
-return [int64][System.BitConverter]::ToUInt32([System.BitConverter]::GetBytes([int]$Value), 0)
+return [int64][BitConverter]::ToUInt32([BitConverter]::GetBytes([int]$Value), 0)
 }
 
 function Read-NodeRegistryValue {
@@ -1015,11 +1028,11 @@ if ($kind -ceq 'DWord' -and $raw -is [int]) {
 return @{ type = 'dword'; value = (ConvertTo-NodeUnsigned -Value $raw) }
 }
 if ($kind -ceq 'QWord' -and $raw -is [int64]) {
-$unsigned = [System.BitConverter]::ToUInt64([System.BitConverter]::GetBytes([int64]$raw), 0)
-return @{ type = 'qword'; value = $unsigned.ToString([System.Globalization.CultureInfo]::InvariantCulture) }
+$unsigned = [BitConverter]::ToUInt64([BitConverter]::GetBytes([int64]$raw), 0)
+return @{ type = 'qword'; value = $unsigned.ToString() }
 }
 if ($raw -is [byte[]]) {
-return @{ type = 'binary'; value = [System.BitConverter]::ToString($raw).Replace('-', '').ToLowerInvariant() }
+return @{ type = 'binary'; value = [BitConverter]::ToString([byte[]]$raw).Replace('-', '').ToLowerInvariant() }
 }
 return @{ type = 'binary'; value = '' }
 }
@@ -1027,7 +1040,7 @@ return @{ type = 'binary'; value = '' }
 function Test-NodeContaining {
 param([object]$Value, [object[]]$Texts)
 foreach ($text in $Texts) {
-if (([string]$Value).IndexOf([string]$text, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
+if (([string]$Value).IndexOf([string]$text, [StringComparison]::OrdinalIgnoreCase) -ge 0) {
 return $true
 }
 }
@@ -1036,7 +1049,7 @@ return $false
 
 function Read-NodeRegistryValueTable {
 param([object]$Opened, [object[]]$Containing = @())
-$values = @{}
+$values = New-NodeMap
 foreach ($name in [string[]]$Opened.GetValueNames()) {
 $value = Read-NodeRegistryValue -Opened $Opened -Name $name
 if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
@@ -1055,7 +1068,7 @@ $child = $Opened.OpenSubKey($name)
 }
 catch {
 $failure = $_
-if ((Get-NodeException -Record $failure) -isnot [System.Security.SecurityException]) {
+if ((Get-NodeException -Record $failure) -isnot [Security.SecurityException]) {
 throw $failure
 }
 }
@@ -1079,7 +1092,7 @@ if ($null -eq $opened) {
 if ($Single) {
 return @{ exists = $false }
 }
-return @{ exists = $false; values = @{}; keys = [object[]]@() }
+return @{ exists = $false; values = (New-NodeMap); keys = [object[]]@() }
 }
 try {
 $names = [string[]]$opened.GetValueNames()
@@ -1092,10 +1105,10 @@ $answer['exists'] = $true
 return $answer
 }
 $keys = [string[]]$opened.GetSubKeyNames()
-[System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
+[Array]::Sort($keys, [StringComparer]::OrdinalIgnoreCase)
 $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
 if ($Tree) {
-$answer['tree'] = @{}
+$answer['tree'] = New-NodeMap
 Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
 }
 return $answer
@@ -1106,49 +1119,55 @@ $opened.Dispose()
 }
 
 function Test-NodeWindows {
-return [bool]([System.IO.Path]::DirectorySeparatorChar -eq '\')
+return [bool]([IO.Path]::DirectorySeparatorChar -eq '\')
 }
 
 function Get-NodeSection {
 param([string]$Sddl)
-$descriptor = New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)
-$sections = [System.Security.AccessControl.AccessControlSections]::None
+$descriptor = New-Object Security.AccessControl.RawSecurityDescriptor($Sddl)
+$sections = [Security.AccessControl.AccessControlSections]::None
 if ($null -ne $descriptor.Owner) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Owner
+$sections = $sections -bor [Security.AccessControl.AccessControlSections]::Owner
 }
 if ($null -ne $descriptor.Group) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Group
+$sections = $sections -bor [Security.AccessControl.AccessControlSections]::Group
 }
 if ($null -ne $descriptor.DiscretionaryAcl) {
-$sections = $sections -bor [System.Security.AccessControl.AccessControlSections]::Access
+$sections = $sections -bor [Security.AccessControl.AccessControlSections]::Access
 }
-return [System.Security.AccessControl.AccessControlSections]$sections
+return [Security.AccessControl.AccessControlSections]$sections
 }
 
 function Get-NodeSectionButOwner {
 param([string]$Sddl)
-$owner = [System.Security.AccessControl.AccessControlSections]::Owner
-return [System.Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
+$owner = [Security.AccessControl.AccessControlSections]::Owner
+return [Security.AccessControl.AccessControlSections]((Get-NodeSection -Sddl $Sddl) -band (-bnot $owner))
 }
 
 function Get-NodeSecurity {
-param([string]$Path, [System.Security.AccessControl.AccessControlSections]$Sections)
-if ([System.IO.Directory]::Exists($Path)) {
-return New-Object System.Security.AccessControl.DirectorySecurity($Path, $Sections)
+param([string]$Path, [Security.AccessControl.AccessControlSections]$Sections)
+if ([IO.Directory]::Exists($Path)) {
+return New-Object Security.AccessControl.DirectorySecurity($Path, $Sections)
 }
-return New-Object System.Security.AccessControl.FileSecurity($Path, $Sections)
+return New-Object Security.AccessControl.FileSecurity($Path, $Sections)
 }
 
 function ConvertTo-NodeSecurity {
-param([string]$Sddl, [bool]$IsFolder, [System.Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
+param([string]$Sddl, [bool]$IsFolder, [Security.AccessControl.AccessControlSections]$Sections = (Get-NodeSection -Sddl $Sddl))
 if ($IsFolder) {
-$security = New-Object System.Security.AccessControl.DirectorySecurity
+$security = New-Object Security.AccessControl.DirectorySecurity
 }
 else {
-$security = New-Object System.Security.AccessControl.FileSecurity
+$security = New-Object Security.AccessControl.FileSecurity
 }
 $security.SetSecurityDescriptorSddlForm($Sddl, $Sections)
 return $security
+}
+
+function ConvertTo-NodePlainSddl {
+param([string]$Sddl)
+$plain = $Sddl -creplace '^((?:O:[^:]*?)?(?:G:[^:]*?)?D:P?)(?:AI|AR)+', '$1'
+return [string]($plain -creplace '\([^;()]*;(?:[A-Z]{2})*ID(?:[A-Z]{2})*;[^()]*\)', '')
 }
 
 function Test-NodeSddl {
@@ -1157,9 +1176,10 @@ if (-not (Test-NodeWindows)) {
 return $true
 }
 $sections = Get-NodeSection -Sddl $Sddl
-$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([System.IO.Directory]::Exists($Path))
+$wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder ([IO.Directory]::Exists($Path))
 $present = Get-NodeSecurity -Path $Path -Sections $sections
-return [bool]($present.GetSecurityDescriptorSddlForm($sections) -ceq $wanted.GetSecurityDescriptorSddlForm($sections))
+$is = ConvertTo-NodePlainSddl -Sddl ($present.GetSecurityDescriptorSddlForm($sections))
+return [bool]($is -ceq (ConvertTo-NodePlainSddl -Sddl ($wanted.GetSecurityDescriptorSddlForm($sections))))
 }
 
 function Set-NodeOwner {
@@ -1168,15 +1188,15 @@ $quoted = $Path
 if ($Path.EndsWith('\')) {
 $quoted = $Path + '\'
 }
-$info = New-Object System.Diagnostics.ProcessStartInfo
-$info.FileName = [System.Environment]::GetFolderPath('System') + '\icacls.exe'
+$info = New-Object Diagnostics.ProcessStartInfo
+$info.FileName = [Environment]::GetFolderPath('System') + '\icacls.exe'
 $info.Arguments = '"' + $quoted + '" /setowner *' + $Sid + ' /L /Q'
 $info.UseShellExecute = $false
 $info.CreateNoWindow = $true
 $info.RedirectStandardInput = $true
 $info.RedirectStandardOutput = $true
 $info.RedirectStandardError = $true
-$process = New-Object System.Diagnostics.Process
+$process = New-Object Diagnostics.Process
 $process.StartInfo = $info
 try {
 $null = $process.Start()
@@ -1197,15 +1217,15 @@ $process.Dispose()
 }
 
 function Write-NodeSecurity {
-param([string]$Path, [string]$Sddl, [System.Security.AccessControl.AccessControlSections]$Sections)
-$isFolder = [System.IO.Directory]::Exists($Path)
-$item = New-Object System.IO.FileInfo($Path)
+param([string]$Path, [string]$Sddl, [Security.AccessControl.AccessControlSections]$Sections)
+$isFolder = [IO.Directory]::Exists($Path)
+$item = New-Object IO.FileInfo($Path)
 if ($isFolder) {
-$item = New-Object System.IO.DirectoryInfo($Path)
+$item = New-Object IO.DirectoryInfo($Path)
 }
 $wanted = ConvertTo-NodeSecurity -Sddl $Sddl -IsFolder $isFolder -Sections $Sections
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-[System.IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
+[IO.FileSystemAclExtensions]::SetAccessControl($item, $wanted)
 }
 else {
 $item.SetAccessControl($wanted)
@@ -1217,7 +1237,7 @@ param([string]$Path, [string]$Sddl)
 if (Test-NodeSddl -Path $Path -Sddl $Sddl) {
 return
 }
-$owner = (New-Object System.Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
+$owner = (New-Object Security.AccessControl.RawSecurityDescriptor($Sddl)).Owner
 try {
 Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections (Get-NodeSection -Sddl $Sddl)
 return
@@ -1225,12 +1245,12 @@ return
 catch {
 $failure = $_
 $exception = Get-NodeException -Record $failure
-if ($null -eq $owner -or ($exception -isnot [System.InvalidOperationException] -and $exception -isnot [System.UnauthorizedAccessException])) {
+if ($null -eq $owner -or ($exception -isnot [InvalidOperationException] -and $exception -isnot [UnauthorizedAccessException])) {
 throw $failure
 }
 }
 $rest = Get-NodeSectionButOwner -Sddl $Sddl
-if ($rest -ne [System.Security.AccessControl.AccessControlSections]::None) {
+if ($rest -ne [Security.AccessControl.AccessControlSections]::None) {
 Write-NodeSecurity -Path $Path -Sddl $Sddl -Sections $rest
 }
 Set-NodeOwner -Path $Path -Sid ([string]$owner.Value)
@@ -1257,7 +1277,7 @@ return [string]$states[[string]$Status]
 function Get-NodeServiceState {
 param([string]$Name)
 Import-NodeServiceAssembly
-$controller = New-Object System.ServiceProcess.ServiceController
+$controller = New-Object ServiceProcess.ServiceController
 try {
 $controller.ServiceName = $Name
 $controller.Refresh()
@@ -1278,13 +1298,13 @@ $controller.Dispose()
 
 function Get-NodeServiceProcessTable {
 param([object[]]$Names)
-$table = @{}
+$table = New-NodeMap
 if ($Names.Length -eq 0) {
 return $table
 }
 $query = 'SELECT Name, ProcessId, ExitCode, ServiceSpecificExitCode FROM Win32_Service'
 if ($Names.Length -le 16) {
-$clauses = New-Object System.Collections.ArrayList
+$clauses = New-Object Collections.ArrayList
 foreach ($name in $Names) {
 $escaped = ([string]$name).Replace('\', '\\').Replace("'", "\'")
 $null = $clauses.Add("Name='$escaped'")
@@ -1312,11 +1332,11 @@ if ($null -eq $Bytes -or $Bytes.Length -lt 20) {
 return $null
 }
 $kinds = @('none', 'restart', 'reboot', 'run')
-$count = [int64][System.BitConverter]::ToUInt32($Bytes, 12)
-$actions = New-Object System.Collections.ArrayList
+$count = [int64][BitConverter]::ToUInt32($Bytes, 12)
+$actions = New-Object Collections.ArrayList
 for ($index = 0; $index -lt $count -and (28 + 8 * $index) -le $Bytes.Length; $index++) {
-$kind = [int64][System.BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
-$delay = [int64][System.BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
+$kind = [int64][BitConverter]::ToUInt32($Bytes, 20 + 8 * $index)
+$delay = [int64][BitConverter]::ToUInt32($Bytes, 24 + 8 * $index)
 $word = 'none'
 if ($kind -lt 4) {
 $word = $kinds[$kind]
@@ -1324,7 +1344,7 @@ $word = $kinds[$kind]
 $null = $actions.Add([object[]]@($word, $delay))
 }
 return @{
-reset_s = [int64][System.BitConverter]::ToUInt32($Bytes, 0)
+reset_s = [int64][BitConverter]::ToUInt32($Bytes, 0)
 actions = $actions.ToArray()
 non_crash = $NonCrash
 }
@@ -1332,16 +1352,16 @@ non_crash = $NonCrash
 
 function Get-NodeServiceProgram {
 param([string]$ImagePath)
-$text = [System.Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
-$windows = [System.Environment]::GetFolderPath('Windows')
-if ($text.StartsWith('"', [System.StringComparison]::Ordinal)) {
+$text = [Environment]::ExpandEnvironmentVariables($ImagePath.Trim())
+$windows = [Environment]::GetFolderPath('Windows')
+if ($text.StartsWith('"', [StringComparison]::Ordinal)) {
 $end = $text.IndexOf('"', 1)
 if ($end -gt 0) {
 $text = $text.Substring(1, $end - 1)
 }
 }
 else {
-$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [System.Text.RegularExpressions.RegexOptions]::IgnoreCase)
+$found = [regex]::Match($text, '^.*?\.exe(?=\s|$)', [Text.RegularExpressions.RegexOptions]::IgnoreCase)
 if ($found.Success) {
 $text = $found.Value
 }
@@ -1349,13 +1369,13 @@ else {
 $text = ($text -split '\s', 2)[0]
 }
 }
-if ($text.StartsWith('\??\', [System.StringComparison]::Ordinal)) {
+if ($text.StartsWith('\??\', [StringComparison]::Ordinal)) {
 $text = $text.Substring(4)
 }
-if ($text.StartsWith('\SystemRoot\', [System.StringComparison]::OrdinalIgnoreCase)) {
+if ($text.StartsWith('\SystemRoot\', [StringComparison]::OrdinalIgnoreCase)) {
 $text = $windows + $text.Substring(11)
 }
-elseif ($text.StartsWith('System32\', [System.StringComparison]::OrdinalIgnoreCase)) {
+elseif ($text.StartsWith('System32\', [StringComparison]::OrdinalIgnoreCase)) {
 $text = $windows + '\' + $text
 }
 return [string]$text
@@ -1366,9 +1386,9 @@ param([string]$ImagePath)
 if ($ImagePath -eq '') {
 return $true
 }
-$windows = [System.Environment]::GetFolderPath('Windows') + '\'
+$windows = [Environment]::GetFolderPath('Windows') + '\'
 $program = Get-NodeServiceProgram -ImagePath $ImagePath
-return [bool]$program.StartsWith($windows, [System.StringComparison]::OrdinalIgnoreCase)
+return [bool]$program.StartsWith($windows, [StringComparison]::OrdinalIgnoreCase)
 }
 
 function Get-NodeNssm {
@@ -1382,7 +1402,7 @@ $names = [string[]]$opened.GetValueNames()
 if ($names -notcontains 'Application') {
 return $null
 }
-$values = @{}
+$values = New-NodeMap
 foreach ($name in $names) {
 $entry = Read-NodeRegistryValue -Opened $opened -Name $name
 $values[$name] = $entry['value']
@@ -1466,14 +1486,94 @@ $service['exists'] = $true
 return $service
 }
 
+function Select-NodeField {
+param([object]$Map, [string[]]$Texts = @(), [string[]]$Wholes = @(), [string[]]$Numbers = @(), [string[]]$Maps = @())
+$kept = New-NodeMap
+if ($Map -isnot [Collections.IDictionary]) {
+return $kept
+}
+foreach ($name in ($Texts + $Wholes + $Numbers + $Maps)) {
+$value = Get-NodeArgument -Map $Map -Name $name
+$isWhole = $value -is [int] -or $value -is [int64]
+if (($Texts -ccontains $name -and $value -is [string]) -or
+($Maps -ccontains $name -and $value -is [Collections.IDictionary]) -or
+($Wholes -ccontains $name -and $isWhole -and $value -ge 0 -and $value -le [int]::MaxValue) -or
+($Numbers -ccontains $name -and ($isWhole -or $value -is [decimal] -or $value -is [double]))) {
+$kept[$name] = $value
+}
+}
+return $kept
+}
+
+function Select-NodeEntry {
+param([object]$Entry)
+$kept = Select-NodeField -Map $Entry -Texts @('at', 'e', 'op', 'message', 'outcome') -Wholes @('n') -Maps @('result', 'data', 'error')
+$kind = [string]$kept['e']
+if ($kind -eq '' -or
+($kind -ceq 'outcome' -and -not $kept.ContainsKey('outcome')) -or
+(@('done', 'undone') -ccontains $kind -and -not $kept.ContainsKey('n'))) {
+return $null
+}
+return $kept
+}
+
+function Select-NodeOpen {
+param([object]$Found)
+$texts = @('id', 'controller', 'since', 'boot_id', 'mode', 'started')
+$open = Select-NodeField -Map $Found -Texts $texts -Wholes @('pid') -Numbers @('uptime_s')
+if ([string]$open['id'] -cnotmatch '^[0-9a-f]{32}$') {
+$open['id'] = $null
+}
+return $open
+}
+
+function Test-NodeOpList {
+param([object]$List, [bool]$Numbered = $false)
+if ($null -eq $List) {
+return $true
+}
+if ($List -isnot [array]) {
+return $false
+}
+foreach ($op in $List) {
+$kept = Select-NodeField -Map $op -Texts @('op') -Wholes @('n')
+if (-not $kept.ContainsKey('op') -or ($Numbered -and -not $kept.ContainsKey('n'))) {
+return $false
+}
+$arguments = Get-NodeArgument -Map $op -Name 'args'
+$secrets = Get-NodeArgument -Map $op -Name 'secrets'
+if (($null -ne $arguments -and $arguments -isnot [Collections.IDictionary]) -or
+($null -ne $secrets -and $secrets -isnot [array]) -or
+-not (Test-NodeOpList -List (Get-NodeArgument -Map $op -Name 'undo'))) {
+return $false
+}
+}
+return $true
+}
+
+function Read-NodeBatch {
+param([string]$Folder)
+$batch = Read-NodeDocument -Path (Join-NodePath -Folder $Folder -Name 'batch.json')
+if ($null -eq $batch -or
+-not (Test-NodeOpList -List (Get-NodeArgument -Map $batch -Name 'ops') -Numbered $true) -or
+-not (Test-NodeOpList -List (Get-NodeArgument -Map $batch -Name 'gate'))) {
+return $null
+}
+$kept = Select-NodeField -Map $batch -Texts @('component', 'was', 'hns') -Numbers @('deadline_s') -Maps @('opened')
+foreach ($name in @('component', 'was', 'hns', 'deadline_s', 'opened')) {
+$batch[$name] = $kept[$name]
+}
+return $batch
+}
+
 function Get-NodeBatchFolder {
 param([string]$StateDir, [string]$Id)
-return [string][System.IO.Path]::Combine($StateDir, 'batches', $Id)
+return [string][IO.Path]::Combine($StateDir, 'batches', $Id)
 }
 
 function Read-NodeDocument {
 param([string]$Path)
-if (-not [System.IO.File]::Exists($Path)) {
+if (-not [IO.File]::Exists($Path)) {
 return $null
 }
 $box = @{ text = '' }
@@ -1491,18 +1591,22 @@ return $null
 throw $failure
 }
 try {
-return ConvertFrom-NodeJson -Text $box['text']
+$found = ConvertFrom-NodeJson -Text $box['text']
 }
 catch {
 return $null
 }
+if ($found -is [Collections.IDictionary]) {
+return $found
+}
+return $null
 }
 
 function Remove-NodeDocument {
 param([string]$Path)
 $block = {
-if ([System.IO.File]::Exists($Path)) {
-[System.IO.File]::Delete($Path)
+if ([IO.File]::Exists($Path)) {
+[IO.File]::Delete($Path)
 }
 }
 Invoke-NodeRetry -Block $block
@@ -1514,22 +1618,22 @@ $line = @{ at = (Get-NodeTime) }
 foreach ($field in $Entry.GetEnumerator()) {
 $line[[string]$field.Key] = $field.Value
 }
-$encoding = New-Object System.Text.UTF8Encoding($false)
+$encoding = New-Object Text.UTF8Encoding($false)
 $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
 $text = (ConvertTo-NodeJson -Value $line) + "`n"
 $block = {
-$stream = New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
-[System.IO.FileShare]'ReadWrite, Delete')
+$stream = New-Object IO.FileStream($path, [IO.FileMode]::OpenOrCreate, [IO.FileAccess]::ReadWrite,
+[IO.FileShare]'ReadWrite, Delete')
 try {
 $start = ''
 if ($stream.Length -gt 0) {
-$null = $stream.Seek(-1, [System.IO.SeekOrigin]::End)
+$null = $stream.Seek(-1, [IO.SeekOrigin]::End)
 if ($stream.ReadByte() -ne 10) {
 $start = "`n"
 }
 }
 [byte[]]$bytes = $encoding.GetBytes($start + $text)
-$null = $stream.Seek(0, [System.IO.SeekOrigin]::End)
+$null = $stream.Seek(0, [IO.SeekOrigin]::End)
 $stream.Write($bytes, 0, $bytes.Length)
 $stream.Flush($true)
 }
@@ -1543,8 +1647,8 @@ Invoke-NodeRetry -Block $block
 function Read-NodeJournal {
 param([string]$StateDir, [string]$Id)
 $path = Join-NodePath -Folder (Get-NodeBatchFolder -StateDir $StateDir -Id $Id) -Name 'journal.jsonl'
-$entries = New-Object System.Collections.ArrayList
-if (-not [System.IO.File]::Exists($path)) {
+$entries = New-Object Collections.ArrayList
+if (-not [IO.File]::Exists($path)) {
 return , $entries.ToArray()
 }
 $box = @{ text = '' }
@@ -1557,8 +1661,8 @@ if ($line.Trim() -eq '') {
 continue
 }
 try {
-$entry = ConvertFrom-NodeJson -Text $line
-if ($null -ne (Get-NodeArgument -Map $entry -Name 'e')) {
+$entry = Select-NodeEntry -Entry (ConvertFrom-NodeJson -Text $line)
+if ($null -ne $entry) {
 $null = $entries.Add($entry)
 }
 }
@@ -1572,7 +1676,11 @@ return , $entries.ToArray()
 function Find-NodeJournalEntry {
 param([object[]]$Entries, [string]$Kind, [int]$Number = -1)
 foreach ($entry in $Entries) {
-if ([string]$entry['e'] -ceq $Kind -and ($Number -lt 0 -or [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1)) -eq $Number)) {
+if ([string]$entry['e'] -cne $Kind) {
+continue
+}
+$of = [int](Get-NodeArgument -Map $entry -Name 'n' -Default (-1))
+if ($Number -lt 0 -or $of -eq $Number -or ($of -lt 0 -and $Kind -ceq 'intent')) {
 return $entry
 }
 }
@@ -1582,23 +1690,23 @@ return $null
 function Enter-NodeLock {
 param([string]$StateDir, [int]$WaitMs = 0)
 $path = Join-NodePath -Folder $StateDir -Name 'runner.lock'
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 try {
-return New-Object System.IO.FileStream($path, [System.IO.FileMode]::OpenOrCreate, [System.IO.FileAccess]::ReadWrite,
-[System.IO.FileShare]::None)
+return New-Object IO.FileStream($path, [IO.FileMode]::OpenOrCreate, [IO.FileAccess]::ReadWrite,
+[IO.FileShare]::None)
 }
 catch {
 $failure = $_
 $held = @(32, 33) -contains (Get-NodeErrorCode -Record $failure)
-if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [System.IO.IOException])) {
+if (-not $held -and ((Test-NodeWindows) -or (Get-NodeException -Record $failure) -isnot [IO.IOException])) {
 throw $failure
 }
 }
 if ($watch.ElapsedMilliseconds -ge $WaitMs) {
 return $null
 }
-[System.Threading.Thread]::Sleep(100)
+[Threading.Thread]::Sleep(100)
 }
 }
 
@@ -1615,17 +1723,17 @@ catch {
 $null = $_
 }
 }
-$folders = New-Object System.Collections.ArrayList
-foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
+$folders = New-Object Collections.ArrayList
+foreach ($path in [IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'batches'))) {
 Remove-NodeFileQuietly -Path (Join-NodePath -Folder $path -Name 'batch.json')
-if ([System.IO.Path]::GetFileName($path) -ne $Id) {
-$null = $folders.Add([System.IO.DirectoryInfo]$path)
+if ([IO.Path]::GetFileName($path) -ne $Id) {
+$null = $folders.Add([IO.DirectoryInfo]$path)
 }
 }
 $old = @($folders.ToArray() | Sort-Object -Property CreationTimeUtc -Descending | Select-Object -Skip 19)
 foreach ($folder in $old) {
 try {
-[System.IO.Directory]::Delete($folder.FullName, $true)
+[IO.Directory]::Delete($folder.FullName, $true)
 }
 catch {
 $null = $_
@@ -1653,7 +1761,7 @@ param([string]$Value)
 if ($Value -ne '' -and $Value -notmatch '[\s"]') {
 return $Value
 }
-$text = New-Object System.Text.StringBuilder
+$text = New-Object Text.StringBuilder
 $null = $text.Append('"')
 $slashes = 0
 foreach ($char in $Value.ToCharArray()) {
@@ -1678,13 +1786,13 @@ return $text.ToString()
 function Get-NodeOemEncoding {
 try {
 if ($PSVersionTable.PSVersion.Major -ge 6) {
-[System.Text.Encoding]::RegisterProvider([System.Text.CodePagesEncodingProvider]::Instance)
+[Text.Encoding]::RegisterProvider([Text.CodePagesEncodingProvider]::Instance)
 }
 $page = [string](Get-NodeRegistryRaw -Key 'SYSTEM\CurrentControlSet\Control\Nls\CodePage' -Name 'OEMCP' -Default '437')
-return [System.Text.Encoding]::GetEncoding([int]$page)
+return [Text.Encoding]::GetEncoding([int]$page)
 }
 catch {
-return [System.Text.Encoding]::GetEncoding(28591)
+return [Text.Encoding]::GetEncoding(28591)
 }
 }
 
@@ -1720,15 +1828,15 @@ if (@('oem', 'utf-8', 'utf-16') -cnotcontains $Encoding) {
 throw "There is no encoding '$Encoding'; there are oem, utf-8 and utf-16."
 }
 if ($Encoding -ceq 'utf-16' -and (Test-NodeWideText -Bytes $Bytes)) {
-return [System.Text.Encoding]::Unicode
+return [Text.Encoding]::Unicode
 }
 if ($Encoding -ceq 'utf-8') {
-return [System.Text.Encoding]::UTF8
+return [Text.Encoding]::UTF8
 }
-$strict = New-Object System.Text.UTF8Encoding($false, $true)
+$strict = New-Object Text.UTF8Encoding($false, $true)
 try {
 $null = $strict.GetCharCount($Bytes)
-return [System.Text.Encoding]::UTF8
+return [Text.Encoding]::UTF8
 }
 catch {
 return Get-NodeOemEncoding
@@ -1757,14 +1865,32 @@ $text = $decoder.GetString($Bytes)
 return Hide-NodeText -Text ($text.TrimStart([char]0xFEFF)) -Secrets $Secrets
 }
 
+function Merge-NodeTwinName {
+if (-not (Test-NodeWindows)) {
+return
+}
+$known = New-NodeMap
+foreach ($entry in [Environment]::GetEnvironmentVariables().GetEnumerator()) {
+$name = [string]$entry.Key
+if ($known.ContainsKey($name)) {
+$value = [Environment]::GetEnvironmentVariable($name)
+for ($count = 0; $count -lt 10 -and $null -ne [Environment]::GetEnvironmentVariable($name); $count++) {
+$null = [Environment]::SetEnvironmentVariable($name, [NullString]::Value)
+}
+$null = [Environment]::SetEnvironmentVariable($name, $value)
+}
+$known[$name] = $true
+}
+}
+
 function Stop-NodeProcessTree {
-param([System.Diagnostics.Process]$Process)
+param([Diagnostics.Process]$Process)
 try {
 if ($PSVersionTable.PSVersion.Major -ge 6) {
 $Process.Kill($true)
 }
 elseif (Test-NodeWindows) {
-$killer = [System.Environment]::GetFolderPath('System') + '\taskkill.exe'
+$killer = [Environment]::GetFolderPath('System') + '\taskkill.exe'
 $list = @('/T', '/F', '/PID', [string]$Process.Id)
 $null = Invoke-NodeProgram -Program $killer -Arguments $list -TimeoutMs 10000 -Tree $false
 }
@@ -1788,17 +1914,17 @@ param(
 [object]$Environment = $null,
 [bool]$Tree = $true
 )
-if (-not [System.IO.Path]::IsPathRooted($Program)) {
+if (-not [IO.Path]::IsPathRooted($Program)) {
 throw "The program '$Program' is not named by its full path."
 }
-if (-not [System.IO.File]::Exists($Program)) {
+if (-not [IO.File]::Exists($Program)) {
 throw "The program $Program does not exist."
 }
-$words = New-Object System.Collections.ArrayList
+$words = New-Object Collections.ArrayList
 foreach ($argument in $Arguments) {
 $null = $words.Add((ConvertTo-NodeArgumentText -Value ([string]$argument)))
 }
-$info = New-Object System.Diagnostics.ProcessStartInfo
+$info = New-Object Diagnostics.ProcessStartInfo
 $info.FileName = $Program
 $info.Arguments = $words.ToArray() -join ' '
 $info.UseShellExecute = $false
@@ -1808,20 +1934,27 @@ $info.RedirectStandardOutput = $true
 $info.RedirectStandardError = $true
 $info.WorkingDirectory = $Folder
 if ($Folder -eq '') {
-$info.WorkingDirectory = [System.IO.Path]::GetDirectoryName($Program)
+$info.WorkingDirectory = [IO.Path]::GetDirectoryName($Program)
 if (Test-NodeWindows) {
-$info.WorkingDirectory = [System.Environment]::GetFolderPath('System')
+$info.WorkingDirectory = [Environment]::GetFolderPath('System')
 }
 }
 if ($null -ne $Environment) {
+Merge-NodeTwinName
+$given = New-NodeMap
 foreach ($entry in $Environment.GetEnumerator()) {
-$info.EnvironmentVariables[[string]$entry.Key] = [string]$entry.Value
+$name = [string]$entry.Key
+if ((Test-NodeWindows) -and $given.ContainsKey($name)) {
+throw "The environment names $name and $($given[$name]), which are one variable on Windows: name it once."
+}
+$given[$name] = $name
+$info.EnvironmentVariables[$name] = [string]$entry.Value
 }
 }
-$process = New-Object System.Diagnostics.Process
+$process = New-Object Diagnostics.Process
 $process.StartInfo = $info
-$out = New-Object System.IO.MemoryStream
-$err = New-Object System.IO.MemoryStream
+$out = New-Object IO.MemoryStream
+$err = New-Object IO.MemoryStream
 try {
 try {
 $null = $process.Start()
@@ -1832,14 +1965,14 @@ throw "$Program could not be started: $(Get-NodeErrorText -Record $_)"
 $readOut = $process.StandardOutput.BaseStream.CopyToAsync($out)
 $readErr = $process.StandardError.BaseStream.CopyToAsync($err)
 $stdin = $process.StandardInput.BaseStream
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 $fed = $true
 try {
 if ($InputText -ne '') {
-$encoding = New-Object System.Text.UTF8Encoding($false)
+$encoding = New-Object Text.UTF8Encoding($false)
 [byte[]]$bytes = $encoding.GetBytes($InputText)
 $feeding = $stdin.WriteAsync($bytes, 0, $bytes.Length)
-$fed = $feeding.Wait([System.Math]::Max(1, $TimeoutMs))
+$fed = $feeding.Wait([Math]::Max(1, $TimeoutMs))
 }
 if ($fed) {
 $stdin.Close()
@@ -1849,7 +1982,7 @@ catch {
 $null = $_
 }
 $left = [int]([int64]$TimeoutMs - $watch.ElapsedMilliseconds)
-$ended = $process.WaitForExit([System.Math]::Max(1, $left))
+$ended = $process.WaitForExit([Math]::Max(1, $left))
 if (-not $ended) {
 if ($Tree) {
 Stop-NodeProcessTree -Process $process
@@ -1859,7 +1992,7 @@ $process.Kill()
 }
 }
 try {
-$null = [System.Threading.Tasks.Task]::WaitAll([System.Threading.Tasks.Task[]]@($readOut, $readErr), 5000)
+$null = [Threading.Tasks.Task]::WaitAll([Threading.Tasks.Task[]]@($readOut, $readErr), 5000)
 }
 catch {
 $null = $_
@@ -1877,26 +2010,18 @@ $process.Dispose()
 
 function Get-NodeFullPath {
 param([string]$Path)
-$isWhole = $Path.StartsWith('/', [System.StringComparison]::Ordinal)
+$isWhole = $Path.StartsWith('/', [StringComparison]::Ordinal)
 if (Test-NodeWindows) {
 $isWhole = $Path -match '^([A-Za-z]:[\\/]|[\\/][\\/][^\\/])'
 }
 if (-not $isWhole) {
 throw "'$Path' is no absolute path; write it with its drive, as C:\k\kubelet.exe."
 }
-$full = [System.IO.Path]::GetFullPath($Path)
+$full = [IO.Path]::GetFullPath($Path)
 if (Test-NodeRoot -Path $full) {
 return [string]$full
 }
 return [string]$full.TrimEnd([char[]]@([char]47, [char]92))
-}
-
-function Get-NodeLongPath {
-param([string]$Path)
-if (-not (Test-NodeWindows) -or $Path.Length -lt 240 -or $Path -notmatch '^[A-Za-z]:\\') {
-return $Path
-}
-return '\\?\' + $Path
 }
 
 function Update-NodeInheritance {
@@ -1904,7 +2029,7 @@ param([string]$Path)
 if (-not (Test-NodeWindows)) {
 return
 }
-$access = [System.Security.AccessControl.AccessControlSections]::Access
+$access = [Security.AccessControl.AccessControlSections]::Access
 $security = Get-NodeSecurity -Path $Path -Sections $access
 Write-NodeSecurity -Path $Path -Sddl ([string]$security.GetSecurityDescriptorSddlForm($access)) -Sections $access
 }
@@ -1915,8 +2040,8 @@ $reader = $null
 $writer = $null
 try {
 $reader = Open-NodeFile -Path $Source
-$writer = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
+$writer = New-Object IO.FileStream($Path, [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None)
 $reader.CopyTo($writer, 1048576)
 $writer.Flush($true)
 }
@@ -1935,21 +2060,21 @@ param([string]$Source, [string]$Path)
 if (-not (Test-NodeWindows)) {
 return
 }
-$access = [System.Security.AccessControl.AccessControlSections]::Access
+$access = [Security.AccessControl.AccessControlSections]::Access
 $security = Get-NodeSecurity -Path $Source -Sections $access
 Set-NodeSddl -Path $Path -Sddl ([string]$security.GetSecurityDescriptorSddlForm($access))
 }
 
 function Copy-NodeClosed {
 param([string]$Source, [string]$Path)
-[System.IO.File]::WriteAllBytes($Path, [byte[]]@())
+[IO.File]::WriteAllBytes($Path, [byte[]]@())
 Set-NodeSddl -Path $Path -Sddl 'D:PAI(A;;FA;;;SY)(A;;FA;;;BA)'
 Copy-NodeFile -Source $Source -Path $Path
 }
 
 function Copy-NodeBackup {
 param([string]$Path, [string]$Backup)
-New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($Backup))
+New-NodeFolder -Path ([IO.Path]::GetDirectoryName($Backup))
 $fresh = $Backup + '.winkube-new'
 $block = {
 Copy-NodeFile -Source $Path -Path $fresh
@@ -1961,16 +2086,16 @@ Move-NodeFileIn -Source $fresh -Path $Backup
 
 function Test-NodeSameContent {
 param([string]$Path, [byte[]]$Bytes)
-$item = New-Object System.IO.FileInfo($Path)
+$item = New-Object IO.FileInfo($Path)
 if ($item.Length -ne $Bytes.Length) {
 return $false
 }
 $box = @{ text = '' }
 $block = {
-$box['text'] = [System.Convert]::ToBase64String((Read-NodeBytes -Path $Path))
+$box['text'] = [Convert]::ToBase64String((Read-NodeBytes -Path $Path))
 }
 Invoke-NodeRetry -Block $block
-return [bool]($box['text'] -ceq [System.Convert]::ToBase64String($Bytes))
+return [bool]($box['text'] -ceq [Convert]::ToBase64String($Bytes))
 }
 
 function Assert-NodeFilePlace {
@@ -1996,7 +2121,7 @@ return @{ changed = $made }
 function Invoke-NodeOpWrite {
 param([object]$Arguments, [hashtable]$Run)
 $path = [string]$Arguments['path']
-[byte[]]$content = [System.Convert]::FromBase64String([string]$Arguments['content'])
+[byte[]]$content = [Convert]::FromBase64String([string]$Arguments['content'])
 $sddl = [string](Get-NodeArgument -Map $Arguments -Name 'sddl' -Default '')
 $backup = [string](Get-NodeArgument -Map $Arguments -Name 'backup' -Default '')
 if (Assert-NodeFilePlace -Path $path) {
@@ -2022,7 +2147,7 @@ if ((Get-NodeFileKind -Path $backup) -ceq 'absent') {
 return @{ changed = $false }
 }
 $null = Assert-NodeFilePlace -Path $path
-New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($path))
+New-NodeFolder -Path ([IO.Path]::GetDirectoryName($path))
 $fresh = $path + '.winkube-new'
 $copy = {
 Copy-NodeClosed -Source $backup -Path $fresh
@@ -2036,12 +2161,12 @@ return @{ changed = $true }
 
 function Rename-NodeCase {
 param([string]$Path, [string]$Between)
-$folder = [System.IO.Path]::GetDirectoryName($Path)
-$name = [System.IO.Path]::GetFileName($Path)
+$folder = [IO.Path]::GetDirectoryName($Path)
+$name = [IO.Path]::GetFileName($Path)
 $present = ''
-foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($folder)) {
-$found = [System.IO.Path]::GetFileName($entry)
-if ([string]::Equals($found, $name, [System.StringComparison]::OrdinalIgnoreCase)) {
+foreach ($entry in [IO.Directory]::GetFileSystemEntries($folder)) {
+$found = [IO.Path]::GetFileName($entry)
+if ([string]::Equals($found, $name, [StringComparison]::OrdinalIgnoreCase)) {
 $present = $found
 }
 }
@@ -2052,18 +2177,18 @@ $source = $Between
 if ($present -ne '') {
 $source = Join-NodePath -Folder $folder -Name $present
 }
-elseif (-not [System.IO.Directory]::Exists($Between)) {
+elseif (-not [IO.Directory]::Exists($Between)) {
 throw "$Path does not exist."
 }
 $block = {
-if ([System.IO.File]::Exists($source)) {
-[System.IO.File]::Move($source, $Path)
+if ([IO.File]::Exists($source)) {
+[IO.File]::Move($source, $Path)
 return
 }
-if ([System.IO.Directory]::Exists($source) -and $source -cne $Between) {
-[System.IO.Directory]::Move($source, $Between)
+if ([IO.Directory]::Exists($source) -and $source -cne $Between) {
+[IO.Directory]::Move($source, $Between)
 }
-[System.IO.Directory]::Move($Between, $Path)
+[IO.Directory]::Move($Between, $Path)
 }
 Invoke-NodeRetry -Block $block
 return $true
@@ -2105,13 +2230,19 @@ param([object]$Arguments, [hashtable]$Run)
 $from = Get-NodeFullPath -Path ([string]$Arguments['from'])
 $to = Get-NodeFullPath -Path ([string]$Arguments['to'])
 $between = $to + '.winkube-new'
-if ((Test-NodeWindows) -and [string]::Equals($from, $to, [System.StringComparison]::OrdinalIgnoreCase)) {
-return @{ changed = (Rename-NodeCase -Path $to -Between $between) }
+$length = [Math]::Max([int]$from.Length, [int]$between.Length)
+$between = Get-NodeLongPath -Path $between -Length $length
+if ((Test-NodeWindows) -and [string]::Equals($from, $to, [StringComparison]::OrdinalIgnoreCase)) {
+return @{ changed = (Rename-NodeCase -Path (Get-NodeLongPath -Path $to -Length $length) -Between $between) }
 }
+$isAcross = [IO.Path]::GetPathRoot($from) -ne [IO.Path]::GetPathRoot($to)
+$folder = [IO.Path]::GetDirectoryName($to)
+$stays = [string]::Equals([IO.Path]::GetDirectoryName($from), $folder, [StringComparison]::OrdinalIgnoreCase)
+$from = Get-NodeLongPath -Path $from -Length $length
+$to = Get-NodeLongPath -Path $to -Length $length
+$folder = Get-NodeLongPath -Path $folder
 $there = (Get-NodeFileKind -Path $from) -cne 'absent'
 $taken = (Get-NodeFileKind -Path $to) -cne 'absent'
-$folder = [System.IO.Path]::GetDirectoryName($to)
-$stays = [string]::Equals([System.IO.Path]::GetDirectoryName($from), $folder, [System.StringComparison]::OrdinalIgnoreCase)
 if (-not $there) {
 if ($taken) {
 if (-not $stays) {
@@ -2121,7 +2252,6 @@ return @{ changed = $false }
 }
 throw "$from does not exist, and neither does $to."
 }
-$isAcross = [System.IO.Path]::GetPathRoot($from) -ne [System.IO.Path]::GetPathRoot($to)
 if ($taken -and $isAcross -and (Test-NodeSameFile -Left $from -Right $to)) {
 $null = Remove-NodeEntry -Path $from -Kind 'file' -InUseOk $false
 return @{ changed = $true }
@@ -2135,11 +2265,11 @@ Move-NodeAcross -Source $from -Path $to -Between $between
 return @{ changed = $true }
 }
 $block = {
-if ([System.IO.Directory]::Exists($from)) {
-[System.IO.Directory]::Move($from, $to)
+if ([IO.Directory]::Exists($from)) {
+[IO.Directory]::Move($from, $to)
 }
 else {
-[System.IO.File]::Move($from, $to)
+[IO.File]::Move($from, $to)
 }
 }
 Invoke-NodeRetry -Block $block
@@ -2152,48 +2282,55 @@ return @{ changed = $true }
 function Remove-NodeEmptyFolder {
 param([string]$Path)
 try {
-[System.IO.Directory]::Delete($Path, $false)
+[IO.Directory]::Delete($Path, $false)
 }
 catch {
 $failure = Get-NodeException -Record $_
-if ($failure -is [System.IO.IOException] -and $failure.HResult -eq -2146232800) {
-throw (New-Object System.UnauthorizedAccessException($failure.Message))
+if ($failure -is [IO.IOException] -and $failure.HResult -eq -2146232800) {
+throw (New-Object UnauthorizedAccessException($failure.Message))
 }
 throw $failure
 }
 }
 
 function Remove-NodeEntry {
-param([string]$Path, [string]$Kind, [bool]$InUseOk)
+param([string]$Path, [string]$Kind, [bool]$InUseOk, [hashtable]$Budget = @{ ms = 5000 })
+$waiting = [Diagnostics.Stopwatch]::StartNew()
 $block = {
 if ($Kind -cne 'link') {
 Clear-NodeReadOnly -Path $Path
 }
-if ([System.IO.Directory]::Exists($Path)) {
+if ([IO.Directory]::Exists($Path)) {
 Remove-NodeEmptyFolder -Path $Path
 }
 else {
-[System.IO.File]::Delete($Path)
+[IO.File]::Delete($Path)
 }
 }
 try {
-Invoke-NodeRetry -Block $block
+Invoke-NodeRetry -Block $block -WaitMs ([Math]::Min(5000, [int]$Budget['ms']))
 }
 catch {
 $failure = $_
 if ((Get-NodeFileKind -Path $Path) -ceq 'absent') {
 return $false
 }
-if ($InUseOk -and @(5, 32, 33) -contains (Get-NodeErrorCode -Record $failure)) {
+if ($InUseOk -and @(5, 32, 33, 145) -contains (Get-NodeErrorCode -Record $failure)) {
 return $true
 }
 throw $failure
+}
+finally {
+if ($waiting.ElapsedMilliseconds -ge 200) {
+$Budget['ms'] = [int]($Budget['ms'] - $waiting.ElapsedMilliseconds)
+}
 }
 return $false
 }
 
 function Remove-NodeTree {
-param([string]$Path, [bool]$InUseOk)
+param([string]$Path, [bool]$InUseOk, [hashtable]$Run, [hashtable]$Budget)
+$null = Get-NodeTimeLeft -Run $Run -Wanted 1
 $Path = Get-NodeLongPath -Path $Path
 $kind = Get-NodeFileKind -Path $Path
 if ($kind -ceq 'absent') {
@@ -2201,8 +2338,8 @@ return $false
 }
 $left = $false
 if ($kind -ceq 'directory') {
-foreach ($entry in [System.IO.Directory]::GetFileSystemEntries($Path)) {
-if (Remove-NodeTree -Path $entry -InUseOk $InUseOk) {
+foreach ($entry in [IO.Directory]::GetFileSystemEntries($Path)) {
+if (Remove-NodeTree -Path $entry -InUseOk $InUseOk -Run $Run -Budget $Budget) {
 $left = $true
 }
 }
@@ -2210,7 +2347,7 @@ $left = $true
 if ($left) {
 return $true
 }
-return Remove-NodeEntry -Path $Path -Kind $kind -InUseOk $InUseOk
+return Remove-NodeEntry -Path $Path -Kind $kind -InUseOk $InUseOk -Budget $Budget
 }
 
 function Invoke-NodeOpRemove {
@@ -2225,7 +2362,7 @@ if ($kind -ceq 'absent') {
 return @{ changed = $false }
 }
 $inUseOk = [bool](Get-NodeArgument -Map $Arguments -Name 'in_use_ok' -Default $false)
-if ($kind -ceq 'directory' -and [System.IO.Directory]::GetFileSystemEntries($path).Length -gt 0) {
+if ($kind -ceq 'directory' -and [IO.Directory]::GetFileSystemEntries($path).Length -gt 0) {
 if ([bool](Get-NodeArgument -Map $Arguments -Name 'only_if_empty' -Default $false)) {
 return @{ changed = $false; left = $true }
 }
@@ -2233,7 +2370,7 @@ if (-not [bool](Get-NodeArgument -Map $Arguments -Name 'recurse' -Default $false
 throw "$path is a folder that is not empty, and recurse is not set."
 }
 }
-if (Remove-NodeTree -Path $path -InUseOk $inUseOk) {
+if (Remove-NodeTree -Path $path -InUseOk $inUseOk -Run $Run -Budget @{ ms = 30000 }) {
 return @{ changed = $true; left = $true }
 }
 return @{ changed = $true }
@@ -2241,28 +2378,40 @@ return @{ changed = $true }
 
 function Invoke-NodeOpRecord {
 param([object]$Arguments, [hashtable]$Run)
-$path = [string]$Arguments['path']
-$files = New-Object System.Collections.ArrayList
+$place = [string]$Arguments['path']
+$files = New-Object Collections.ArrayList
 foreach ($file in (Get-NodeArgumentList -Map $Arguments -Name 'files')) {
-if ((Get-NodeFileKind -Path ([string]$file)) -cne 'file') {
+$path = Get-NodeLongPath -Path ([string]$file)
+if ((Get-NodeFileKind -Path $path) -cne 'file') {
 throw "$file is to be recorded, but there is no such file."
 }
-$null = $files.Add(@{ path = [string]$file; sha256 = (Get-NodeFileHash -Path ([string]$file)) })
+$null = $files.Add(@{ path = [string]$file; sha256 = (Get-NodeFileHash -Path $path) })
 }
 $document = @{ schema = 1; source = (Get-NodeArgument -Map $Arguments -Name 'source'); files = $files.ToArray() }
-$present = Read-NodeDocument -Path $path
+$present = Read-NodeDocument -Path $place
 if ($null -ne $present -and (Test-NodeEqual -Left $present -Right $document)) {
 return @{ changed = $false }
 }
-New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($path))
-Write-NodeJsonFile -Path $path -Value $document
+New-NodeFolder -Path ([IO.Path]::GetDirectoryName($place))
+Write-NodeJsonFile -Path $place -Value $document
 return @{ changed = $true }
 }
 
 function Read-NodeFirstByte {
 param([string]$Path, [int]$Count)
 [byte[]]$bytes = Read-NodePart -Path $Path -Count $Count
-return [string][System.BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
+return [string][BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
+}
+
+function Hide-NodeAddressSecret {
+param([string]$Text, [string[]]$Address)
+foreach ($one in $Address) {
+if ($one -ne '') {
+$shown = $one -replace '^([^:/]+://)?.*[^/]@', '$1***@' -replace '[?;#].*$', '?***'
+$Text = $Text.Replace($one, $shown)
+}
+}
+return $Text
 }
 
 function New-NodeHttpClient {
@@ -2271,26 +2420,26 @@ if ($PSVersionTable.PSVersion.Major -lt 6) {
 Add-Type -AssemblyName System.Net.Http
 }
 Set-NodeTls
-$handler = New-Object System.Net.Http.HttpClientHandler
+$handler = New-Object Net.Http.HttpClientHandler
 $handler.AllowAutoRedirect = $false
 $handler.UseProxy = $false
 if ($Proxy -ne '') {
 $address = [uri]$Proxy
-$webProxy = New-Object System.Net.WebProxy($address)
+$webProxy = New-Object Net.WebProxy($address)
 if ($address.UserInfo -ne '') {
 $parts = $address.UserInfo.Split([char[]]@([char]58), 2)
 $password = ''
 if ($parts.Length -gt 1) {
 $password = [uri]::UnescapeDataString($parts[1])
 }
-$webProxy.Credentials = New-Object System.Net.NetworkCredential([uri]::UnescapeDataString($parts[0]), $password)
+$webProxy.Credentials = New-Object Net.NetworkCredential([uri]::UnescapeDataString($parts[0]), $password)
 }
 $handler.UseProxy = $true
 $handler.Proxy = $webProxy
 }
-$client = New-Object System.Net.Http.HttpClient($handler)
+$client = New-Object Net.Http.HttpClient($handler)
 $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-$client.Timeout = [System.Threading.Timeout]::InfiniteTimeSpan
+$client.Timeout = [Threading.Timeout]::InfiniteTimeSpan
 return $client
 }
 
@@ -2307,13 +2456,13 @@ param([object]$Client, [string]$Url, [object]$Headers, [hashtable]$Limit)
 $address = [uri]$Url
 $origin = $address.Authority
 for ($hop = 0; $hop -le 5; $hop++) {
-$request = New-Object System.Net.Http.HttpRequestMessage([System.Net.Http.HttpMethod]::Get, $address)
+$request = New-Object Net.Http.HttpRequestMessage([Net.Http.HttpMethod]::Get, $address)
 if ($null -ne $Headers -and $address.Authority -eq $origin) {
 foreach ($entry in $Headers.GetEnumerator()) {
 $null = $request.Headers.TryAddWithoutValidation([string]$entry.Key, [string]$entry.Value)
 }
 }
-$sending = $Client.SendAsync($request, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$sending = $Client.SendAsync($request, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
 Wait-NodeTask -Task $sending -Limit $Limit
 $response = $sending.Result
 $status = [int]$response.StatusCode
@@ -2322,9 +2471,10 @@ if (@(301, 302, 303, 307, 308) -notcontains $status -or $null -eq $location) {
 return $response
 }
 $response.Dispose()
-$next = New-Object System.Uri($address, $location)
+$next = New-Object Uri($address, $location)
 if ($address.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
-throw "$($Url): redirected from https to $next; that is not followed."
+$place = "$($next.Scheme)://$($next.Authority)"
+throw "$($Url): redirected from https to $place; that is not followed."
 }
 $address = $next
 }
@@ -2346,8 +2496,8 @@ $source = $opening.Result
 $target = $null
 $total = [int64]0
 try {
-$target = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
+$target = New-Object IO.FileStream($Path, [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None)
 [byte[]]$buffer = New-Object 'byte[]' 1048576
 while ($true) {
 $reading = $source.ReadAsync($buffer, 0, $buffer.Length)
@@ -2378,26 +2528,26 @@ throw "$($Url): wanted $announced bytes, found $($total): the download was cut s
 function Assert-NodeDownload {
 param([string]$Url, [string]$Path, [string]$Hash, [object[]]$Magic)
 if ($Magic.Length -gt 0) {
-$begins = Read-NodeFirstByte -Path $Path -Count 64
+$begins = [string](Read-NodeFirstByte -Path $Path -Count 64)
 $fits = $false
 foreach ($start in $Magic) {
-if ($begins.StartsWith(([string]$start).ToLowerInvariant(), [System.StringComparison]::Ordinal)) {
+if ($begins.StartsWith(([string]$start).ToLowerInvariant(), [StringComparison]::Ordinal)) {
 $fits = $true
 }
 }
 if (-not $fits) {
 $hint = ''
-if ($begins.TrimStart('0', 'a', 'd', '2').StartsWith('3c', [System.StringComparison]::Ordinal)) {
+if ($begins.TrimStart('0', 'a', 'd', '2').StartsWith('3c', [StringComparison]::Ordinal)) {
 $hint = ' (it looks like an HTML page)'
 }
-$shown = $begins.Substring(0, [System.Math]::Min(16, $begins.Length))
+$shown = $begins.Substring(0, [Math]::Min(16, $begins.Length))
 throw "$($Url): wanted a file that begins with $($Magic -join ' or '), found $shown$hint."
 }
 }
 if ($Hash -ne '') {
 $found = Get-NodeFileHash -Path $Path
 if ($found -cne $Hash) {
-$size = (New-Object System.IO.FileInfo($Path)).Length
+$size = (New-Object IO.FileInfo($Path)).Length
 throw "$($Url): wanted sha256 $Hash, found $found ($size bytes)."
 }
 }
@@ -2413,20 +2563,21 @@ return @{ changed = $false; sha256 = $wanted }
 }
 $maxBytes = [int64](Get-NodeArgument -Map $Arguments -Name 'max_bytes' -Default 0)
 $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 600))
-$limit = @{ url = $url; ms = [int64]($timeout * 1000); watch = [System.Diagnostics.Stopwatch]::StartNew() }
+$limit = @{ url = $url; ms = [int64]($timeout * 1000); watch = [Diagnostics.Stopwatch]::StartNew() }
 $part = $path + '.part'
 $client = $null
 $response = $null
 try {
 $address = [uri]$url
 if ($address.IsFile) {
-if (-not [System.IO.File]::Exists($address.LocalPath)) {
+$source = Get-NodeLongPath -Path $address.LocalPath
+if (-not [IO.File]::Exists($source)) {
 throw "$($url): there is no file $($address.LocalPath) on the node."
 }
-if ($maxBytes -gt 0 -and (New-Object System.IO.FileInfo($address.LocalPath)).Length -gt $maxBytes) {
+if ($maxBytes -gt 0 -and (New-Object IO.FileInfo($source)).Length -gt $maxBytes) {
 throw "$($url): wanted at most $maxBytes bytes, the file is larger."
 }
-Copy-NodeFile -Source $address.LocalPath -Path $part
+Copy-NodeFile -Source $source -Path $part
 }
 else {
 $client = New-NodeHttpClient -Proxy ([string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default ''))
@@ -2451,7 +2602,8 @@ Remove-NodeFileQuietly -Path $part
 if (-not $text.Contains($url)) {
 $text = "$($url): $text"
 }
-throw $text
+$proxy = [string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default '')
+throw (Hide-NodeAddressSecret -Text $text -Address @($url, $proxy))
 }
 finally {
 if ($null -ne $response) {
@@ -2477,7 +2629,7 @@ return Open-NodeFile -Path $Path -Buffer 65536
 }
 
 function Read-NodePiece {
-param([System.IO.Stream]$Stream, [int64]$Offset, [byte[]]$Buffer, [int]$Length, [string]$Path)
+param([IO.Stream]$Stream, [int64]$Offset, [byte[]]$Buffer, [int]$Length, [string]$Path)
 $Stream.Position = $Offset
 $have = 0
 while ($have -lt $Length) {
@@ -2490,12 +2642,12 @@ $have += $count
 }
 
 function Add-NodeNumber {
-param([byte[]]$Left, [byte[]]$Right, [int]$Length, [System.IO.Stream]$Target)
-$first = New-Object System.Numerics.BigInteger(, $Left)
-$second = New-Object System.Numerics.BigInteger(, $Right)
+param([byte[]]$Left, [byte[]]$Right, [int]$Length, [IO.Stream]$Target)
+$first = New-Object Numerics.BigInteger(, $Left)
+$second = New-Object Numerics.BigInteger(, $Right)
 $sum = $first + $second
 [byte[]]$bytes = $sum.ToByteArray()
-$count = [System.Math]::Min($bytes.Length, $Length)
+$count = [Math]::Min($bytes.Length, $Length)
 $Target.Write($bytes, 0, $count)
 if ($count -lt $Length) {
 [byte[]]$zeros = New-Object 'byte[]' ($Length - $count)
@@ -2506,7 +2658,7 @@ $Target.Write($zeros, 0, $zeros.Length)
 function Copy-NodePiece {
 param([hashtable]$Work, [int64]$Offset, [int64]$Length)
 while ($Length -gt 0) {
-$count = [int][System.Math]::Min($Length, [int64]$Work['buffer'].Length)
+$count = [int][Math]::Min($Length, [int64]$Work['buffer'].Length)
 Read-NodePiece -Stream $Work['base'] -Offset $Offset -Buffer $Work['buffer'] -Length $count -Path $Work['base_path']
 $Work['target'].Write($Work['buffer'], 0, $count)
 $Offset += $count
@@ -2515,10 +2667,10 @@ $Length -= $count
 }
 
 function Invoke-NodeInstruction {
-param([hashtable]$Work, [System.IO.BinaryReader]$Reader, [byte[]]$Head)
+param([hashtable]$Work, [IO.BinaryReader]$Reader, [byte[]]$Head)
 $kind = [int]$Head[0]
-$offset = [System.BitConverter]::ToInt64($Head, 1)
-$length = [System.BitConverter]::ToInt32($Head, 9)
+$offset = [BitConverter]::ToInt64($Head, 1)
+$length = [BitConverter]::ToInt32($Head, 9)
 if ($kind -lt 1 -or $kind -gt 3 -or $length -lt 0 -or $offset -lt 0 -or ($kind -ne 2 -and $length -gt 1048576)) {
 throw "$($Work['part']) is no delta: kind $kind, offset $offset, length $length."
 }
@@ -2558,8 +2710,8 @@ $file = Open-NodeReading -Path $Part -What 'The part of the delta'
 $unpacked = $null
 $reader = $null
 try {
-$unpacked = New-Object System.IO.Compression.GZipStream($file, [System.IO.Compression.CompressionMode]::Decompress)
-$reader = New-Object System.IO.BinaryReader($unpacked)
+$unpacked = New-Object IO.Compression.GZipStream($file, [IO.Compression.CompressionMode]::Decompress)
+$reader = New-Object IO.BinaryReader($unpacked)
 while ($true) {
 [byte[]]$head = $reader.ReadBytes(13)
 if ($head.Length -eq 0) {
@@ -2602,8 +2754,8 @@ if ($Work['base_path'] -ne '') {
 $Work['base'] = Open-NodeReading -Path $Work['base_path'] -What 'The base'
 $Work['base_size'] = [int64]$Work['base'].Length
 }
-$Work['target'] = New-Object System.IO.FileStream($Fresh, [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None, 65536)
+$Work['target'] = New-Object IO.FileStream($Fresh, [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None, 65536)
 foreach ($part in $Parts) {
 $null = Get-NodeTimeLeft -Run $Run -Wanted 1
 Expand-NodeDelta -Work $Work -Part ([string]$part)
@@ -2653,7 +2805,7 @@ throw "The base $($work['base_path']) is not what the delta was made from: wante
 foreach ($part in $parts) {
 Assert-NodeSource -Path ([string]$part) -What 'The part of the delta'
 }
-New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($path))
+New-NodeFolder -Path ([IO.Path]::GetDirectoryName($path))
 $fresh = $path + '.part'
 try {
 Write-NodeAssembled -Work $work -Parts $parts -Fresh $fresh -Run $Run
@@ -2675,7 +2827,7 @@ throw $failure
 }
 
 function Skip-NodeGzipText {
-param([System.IO.Stream]$File)
+param([IO.Stream]$File)
 $byte = 1
 while ($byte -ne 0) {
 $byte = $File.ReadByte()
@@ -2699,7 +2851,7 @@ throw 'a gzip header of it is damaged'
 if (($flags -band 4) -ne 0) {
 [byte[]]$size = New-Object 'byte[]' 2
 $null = Read-NodeExact -Source $file -Buffer $size -Count 2
-$file.Position = $file.Position + [System.BitConverter]::ToUInt16($size, 0)
+$file.Position = $file.Position + [BitConverter]::ToUInt16($size, 0)
 }
 if (($flags -band 8) -ne 0) {
 Skip-NodeGzipText -File $file
@@ -2712,7 +2864,7 @@ $file.Position = $file.Position + 2
 }
 $Source['start'] = [int64]$file.Position
 $Source['made'] = [int64]0
-$Source['deflate'] = New-Object System.IO.Compression.DeflateStream($file, [System.IO.Compression.CompressionMode]::Decompress, $true)
+$Source['deflate'] = New-Object IO.Compression.DeflateStream($file, [IO.Compression.CompressionMode]::Decompress, $true)
 }
 
 function Find-NodeMemberEnd {
@@ -2720,20 +2872,20 @@ param([hashtable]$Source)
 $file = $Source['file']
 $size = [int64]$file.Length
 $made = [int64]($Source['made'] -band [int64]4294967295)
-$first = [int64][System.Math]::Max([int64]$Source['start'], [int64]$file.Position - 65536)
-$count = [int][System.Math]::Min([int64]$size - $first, [int64]$file.Position - $first + 11)
-[byte[]]$bytes = New-Object 'byte[]' ([System.Math]::Max(0, $count))
+$first = [int64][Math]::Max([int64]$Source['start'], [int64]$file.Position - 65536)
+$count = [int][Math]::Min([int64]$size - $first, [int64]$file.Position - $first + 11)
+[byte[]]$bytes = New-Object 'byte[]' ([Math]::Max(0, [int]$count))
 $file.Position = $first
 $count = Read-NodeExact -Source $file -Buffer $bytes -Count $bytes.Length
-$place = [System.Array]::IndexOf($bytes, [byte]31, [System.Math]::Min(8, $bytes.Length))
+$place = [Array]::IndexOf($bytes, [byte]31, [Math]::Min(8, $bytes.Length))
 while ($place -ge 0 -and $place + 2 -lt $count) {
 if ($bytes[$place + 1] -eq 139 -and $bytes[$place + 2] -eq 8 -and
-[int64][System.BitConverter]::ToUInt32($bytes, $place - 4) -eq $made) {
+[int64][BitConverter]::ToUInt32($bytes, $place - 4) -eq $made) {
 return ($first + $place)
 }
-$place = [System.Array]::IndexOf($bytes, [byte]31, $place + 1)
+$place = [Array]::IndexOf($bytes, [byte]31, $place + 1)
 }
-if ($first + $count -eq $size -and $count -ge 8 -and [int64][System.BitConverter]::ToUInt32($bytes, $count - 4) -eq $made) {
+if ($first + $count -eq $size -and $count -ge 8 -and [int64][BitConverter]::ToUInt32($bytes, $count - 4) -eq $made) {
 return $size
 }
 throw 'it is cut short, or something that is no gzip stands behind its data'
@@ -2782,7 +2934,7 @@ return $filled
 function Test-NodeEscape {
 param([string]$Name)
 $text = $Name.Replace('\', '/')
-if ($text.StartsWith('/', [System.StringComparison]::Ordinal) -or $text -match '^[A-Za-z]:') {
+if ($text.StartsWith('/', [StringComparison]::Ordinal) -or $text -match '^[A-Za-z]:') {
 return $true
 }
 return [bool]($text.Split([char]47) -ccontains '..')
@@ -2791,21 +2943,21 @@ return [bool]($text.Split([char]47) -ccontains '..')
 function Get-NodeMemberName {
 param([string]$Name)
 $text = $Name.Replace('\', '/')
-while ($text.StartsWith('./', [System.StringComparison]::Ordinal)) {
+while ($text.StartsWith('./', [StringComparison]::Ordinal)) {
 $text = $text.Substring(2)
 }
 return $text
 }
 
 function Skip-NodeStream {
-param([hashtable]$Source, [int64]$Count, [System.IO.Stream]$Target = $null)
+param([hashtable]$Source, [int64]$Count, [IO.Stream]$Target = $null)
 if ($Count -le 0) {
 return
 }
-[byte[]]$buffer = New-Object 'byte[]' ([int][System.Math]::Min([int64]1048576, $Count))
+[byte[]]$buffer = New-Object 'byte[]' ([int][Math]::Min([int64]1048576, $Count))
 $left = $Count
 while ($left -gt 0) {
-$read = Read-NodeUnpacked -Source $Source -Buffer $buffer -Offset 0 -Count ([int][System.Math]::Min([int64]$buffer.Length, $left))
+$read = Read-NodeUnpacked -Source $Source -Buffer $buffer -Offset 0 -Count ([int][Math]::Min([int64]$buffer.Length, [int64]$left))
 if ($read -eq 0) {
 throw 'it ends in the middle of a file'
 }
@@ -2822,7 +2974,7 @@ $end = $Start
 while ($end -lt $Start + $Length -and $Header[$end] -ne 0) {
 $end++
 }
-return [System.Text.Encoding]::UTF8.GetString($Header, $Start, $end - $Start)
+return [Text.Encoding]::UTF8.GetString($Header, $Start, $end - $Start)
 }
 
 function Get-NodeTarNumber {
@@ -2861,18 +3013,18 @@ return [bool]($sum -eq (Get-NodeTarNumber -Header $Header -Start 148 -Length 8))
 
 function Get-NodePaxTable {
 param([byte[]]$Bytes)
-$table = @{}
+$table = New-NodeMap
 $position = 0
 while ($position -lt $Bytes.Length -and $Bytes[$position] -ne 0) {
-$blank = [System.Array]::IndexOf($Bytes, [byte]32, $position)
+$blank = [Array]::IndexOf($Bytes, [byte]32, $position)
 if ($blank -lt 0) {
 break
 }
-$length = [int][System.Text.Encoding]::ASCII.GetString($Bytes, $position, $blank - $position)
+$length = [int][Text.Encoding]::ASCII.GetString($Bytes, $position, $blank - $position)
 if ($length -le ($blank - $position + 1) -or $position + $length -gt $Bytes.Length) {
 throw 'a header of it is damaged'
 }
-$record = [System.Text.Encoding]::UTF8.GetString($Bytes, $blank + 1, $position + $length - $blank - 2)
+$record = [Text.Encoding]::UTF8.GetString($Bytes, $blank + 1, $position + $length - $blank - 2)
 $equals = $record.IndexOf('=')
 if ($equals -gt 0) {
 $table[$record.Substring(0, $equals)] = $record.Substring($equals + 1)
@@ -2897,10 +3049,10 @@ return , $bytes
 
 function Read-NodeTar {
 param([hashtable]$Source, [hashtable]$Targets)
-$entries = New-Object System.Collections.ArrayList
+$entries = New-Object Collections.ArrayList
 [byte[]]$header = New-Object 'byte[]' 512
 $longName = ''
-$pax = @{}
+$pax = New-NodeMap
 while ($true) {
 $read = Read-NodeExact -Source $Source -Buffer $header -Count 512
 if ($read -eq 0) {
@@ -2922,7 +3074,7 @@ $size = [int64](Get-NodeTarNumber -Header $header -Start 124 -Length 12)
 $type = [string][char]$header[156]
 if ($type -ceq 'L') {
 [byte[]]$block = Read-NodeTarBlock -Source $Source -Size $size
-$longName = [System.Text.Encoding]::UTF8.GetString($block).TrimEnd([char]0)
+$longName = [Text.Encoding]::UTF8.GetString($block).TrimEnd([char]0)
 continue
 }
 if ($type -ceq 'x') {
@@ -2935,7 +3087,7 @@ $null = Read-NodeTarBlock -Source $Source -Size $size
 continue
 }
 $name = Get-NodeTarText -Header $header -Start 0 -Length 100
-if ([System.Text.Encoding]::ASCII.GetString($header, 257, 5) -ceq 'ustar' -and $header[262] -eq 0) {
+if ([Text.Encoding]::ASCII.GetString($header, 257, 5) -ceq 'ustar' -and $header[262] -eq 0) {
 $prefix = Get-NodeTarText -Header $header -Start 345 -Length 155
 if ($prefix -ne '') {
 $name = $prefix + '/' + $name
@@ -2951,7 +3103,7 @@ if ($pax.ContainsKey('size')) {
 $size = [int64]$pax['size']
 }
 $longName = ''
-$pax = @{}
+$pax = New-NodeMap
 $kind = 'link'
 if ($type -ceq '0' -or $type -ceq '7' -or $header[156] -eq 0) {
 $kind = 'file'
@@ -2968,8 +3120,8 @@ if ($kind -ceq 'link' -or $kind -ceq 'directory') {
 continue
 }
 if ($Targets.ContainsKey($index)) {
-$target = New-Object System.IO.FileStream($Targets[$index], [System.IO.FileMode]::Create, [System.IO.FileAccess]::Write,
-[System.IO.FileShare]::None)
+$target = New-Object IO.FileStream($Targets[$index], [IO.FileMode]::Create, [IO.FileAccess]::Write,
+[IO.FileShare]::None)
 try {
 Skip-NodeStream -Source $Source -Count $size -Target $target
 $target.Flush($true)
@@ -2987,14 +3139,14 @@ return , $entries.ToArray()
 }
 
 function Read-NodeZip {
-param([System.IO.Stream]$Stream, [hashtable]$Targets)
+param([IO.Stream]$Stream, [hashtable]$Targets)
 Add-Type -AssemblyName System.IO.Compression
-$entries = New-Object System.Collections.ArrayList
-$zip = New-Object System.IO.Compression.ZipArchive($Stream, [System.IO.Compression.ZipArchiveMode]::Read, $true)
+$entries = New-Object Collections.ArrayList
+$zip = New-Object IO.Compression.ZipArchive($Stream, [IO.Compression.ZipArchiveMode]::Read, $true)
 try {
 foreach ($entry in $zip.get_Entries()) {
 $kind = 'file'
-if ($entry.FullName.EndsWith('/', [System.StringComparison]::Ordinal)) {
+if ($entry.FullName.EndsWith('/', [StringComparison]::Ordinal)) {
 $kind = 'directory'
 }
 elseif ($null -ne $entry.PSObject.Properties['ExternalAttributes']) {
@@ -3008,8 +3160,8 @@ if ($Targets.ContainsKey($index)) {
 $source = $entry.Open()
 $target = $null
 try {
-$target = New-Object System.IO.FileStream($Targets[$index], [System.IO.FileMode]::Create,
-[System.IO.FileAccess]::Write, [System.IO.FileShare]::None)
+$target = New-Object IO.FileStream($Targets[$index], [IO.FileMode]::Create,
+[IO.FileAccess]::Write, [IO.FileShare]::None)
 $source.CopyTo($target, 1048576)
 $target.Flush($true)
 }
@@ -3032,7 +3184,7 @@ function Read-NodeArchive {
 param([string]$Archive, [hashtable]$Targets)
 $begins = Read-NodeFirstByte -Path $Archive -Count 4
 $isZip = $begins -ceq '504b0304'
-if (-not $isZip -and -not $begins.StartsWith('1f8b', [System.StringComparison]::Ordinal)) {
+if (-not $isZip -and -not $begins.StartsWith('1f8b', [StringComparison]::Ordinal)) {
 throw "$Archive is neither a zip nor a tar.gz: it begins with $begins."
 }
 $file = Open-NodeFile -Path $Archive
@@ -3061,21 +3213,16 @@ $file.Dispose()
 
 function Select-NodeMember {
 param([string]$Archive, [object[]]$Entries, [object[]]$Members, [string]$Destination)
-$root = [System.IO.Path]::GetFullPath($Destination).TrimEnd([System.IO.Path]::DirectorySeparatorChar)
-$root = $root + [System.IO.Path]::DirectorySeparatorChar
-$chosen = New-Object System.Collections.ArrayList
+$separator = [string][IO.Path]::DirectorySeparatorChar
+$root = $Destination.TrimEnd([char[]]@([char]47, [char]92)) + $separator
+$chosen = New-Object Collections.ArrayList
 foreach ($member in $Members) {
 $from = [string]$member['from']
 $to = [string]$member['to']
-$relative = $to.Replace('\', '/').Replace([char]47, [System.IO.Path]::DirectorySeparatorChar)
-$outside = $to -eq '' -or $to.Contains(':') -or (Test-NodeEscape -Name $to)
-if (-not $outside) {
-$path = [System.IO.Path]::GetFullPath((Join-NodePath -Folder $root -Name $relative))
-$outside = -not $path.StartsWith($root, [System.StringComparison]::OrdinalIgnoreCase)
-}
-if ($outside) {
+if ($to.Contains(':') -or (Test-NodeEscape -Name $to) -or $to -match '^$|^[/\\]|[/\\ .]([/\\]|$)') {
 throw "${Archive}: the member $from is to go to '$to', which leads out of $Destination."
 }
+$path = Get-NodeLongPath -Path ($root + $to.Replace('\', '/').Replace('/', $separator))
 $found = $null
 foreach ($entry in $Entries) {
 if ((Get-NodeMemberName -Name $entry['name']) -ceq (Get-NodeMemberName -Name $from)) {
@@ -3084,7 +3231,7 @@ break
 }
 }
 if ($null -eq $found) {
-$names = New-Object System.Collections.ArrayList
+$names = New-Object Collections.ArrayList
 foreach ($entry in $Entries) {
 if ($entry['kind'] -ceq 'file' -and $names.Count -lt 20) {
 $null = $names.Add($entry['name'])
@@ -3115,10 +3262,10 @@ throw "$archive is refused: its entry '$($entry['name'])' leads out of the folde
 }
 $members = Get-NodeArgumentList -Map $Arguments -Name 'members'
 $chosen = Select-NodeMember -Archive $archive -Entries $entries -Members $members -Destination $destination
-$targets = @{}
+$targets = New-NodeMap
 foreach ($item in $chosen) {
 $null = Assert-NodeFilePlace -Path $item['path']
-New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($item['path']))
+New-NodeFolder -Path ([IO.Path]::GetDirectoryName($item['path']))
 $targets[$item['index']] = $item['path'] + '.winkube-new'
 }
 $changed = $false
@@ -3126,7 +3273,7 @@ try {
 $null = Read-NodeArchive -Archive $archive -Targets $targets
 foreach ($item in $chosen) {
 $fresh = $targets[$item['index']]
-if ([System.IO.File]::Exists($item['path']) -and (Get-NodeFileHash -Path $item['path']) -ceq (Get-NodeFileHash -Path $fresh)) {
+if ([IO.File]::Exists($item['path']) -and (Get-NodeFileHash -Path $item['path']) -ceq (Get-NodeFileHash -Path $fresh)) {
 Remove-NodeFileQuietly -Path $fresh
 }
 else {
@@ -3154,19 +3301,19 @@ switch -CaseSensitive ($Type) {
 $Opened.SetValue($Name, [string[]]@($Value), [Microsoft.Win32.RegistryValueKind]::MultiString)
 }
 'dword' {
-$bits = [System.BitConverter]::ToInt32([System.BitConverter]::GetBytes([uint32]$Value), 0)
+$bits = [BitConverter]::ToInt32([BitConverter]::GetBytes([uint32]$Value), 0)
 $Opened.SetValue($Name, [int]$bits, [Microsoft.Win32.RegistryValueKind]::DWord)
 }
 'qword' {
-$number = [uint64]::Parse([string]$Value, [System.Globalization.CultureInfo]::InvariantCulture)
-$bits = [System.BitConverter]::ToInt64([System.BitConverter]::GetBytes($number), 0)
+$number = [uint64]::Parse([string]$Value, [Globalization.CultureInfo]::InvariantCulture)
+$bits = [BitConverter]::ToInt64([BitConverter]::GetBytes([uint64]$number), 0)
 $Opened.SetValue($Name, [int64]$bits, [Microsoft.Win32.RegistryValueKind]::QWord)
 }
 'binary' {
 $hex = [string]$Value
 [byte[]]$bytes = New-Object 'byte[]' ([int]($hex.Length / 2))
 for ($index = 0; $index -lt $bytes.Length; $index++) {
-$bytes[$index] = [System.Convert]::ToByte($hex.Substring(2 * $index, 2), 16)
+$bytes[$index] = [Convert]::ToByte($hex.Substring(2 * $index, 2), 16)
 }
 $Opened.SetValue($Name, [byte[]]$bytes, [Microsoft.Win32.RegistryValueKind]::Binary)
 }
@@ -3185,8 +3332,8 @@ if ($Type -ceq 'qword') {
 $limit = [decimal][uint64]::MaxValue
 }
 $number = [decimal]0
-$culture = [System.Globalization.CultureInfo]::InvariantCulture
-$style = [System.Globalization.NumberStyles]::None
+$culture = [Globalization.CultureInfo]::InvariantCulture
+$style = [Globalization.NumberStyles]::None
 $fits = [decimal]::TryParse([string]$Value, $style, $culture, [ref]$number) -and $number -le $limit
 }
 elseif ($Type -ceq 'binary') {
@@ -3286,7 +3433,7 @@ return [double]-1
 $delay = [double]-1
 foreach ($action in $Failure['actions']) {
 if ([string]$action[0] -ceq 'restart') {
-$delay = [System.Math]::Max($delay, [double]$action[1] / 1000)
+$delay = [Math]::Max($delay, [double]$action[1] / 1000)
 }
 }
 return $delay
@@ -3297,7 +3444,7 @@ param([string]$Path, [hashtable]$Seen)
 foreach ($id in (Get-NodeHolder -Path $Path)) {
 $process = $null
 try {
-$process = [System.Diagnostics.Process]::GetProcessById([int]$id)
+$process = [Diagnostics.Process]::GetProcessById([int]$id)
 $null = $process.get_Handle()
 $null = $Seen['processes'].Add($process)
 }
@@ -3321,7 +3468,7 @@ $code = [int]$process.get_ExitCode()
 if ($null -eq $code) {
 return ''
 }
-$text = "; $([System.IO.Path]::GetFileName($Path)) has ended, its exit code $code"
+$text = "; $([IO.Path]::GetFileName($Path)) has ended, its exit code $code"
 return $text
 }
 
@@ -3346,7 +3493,7 @@ $Seen['since'] = $null
 return $null
 }
 if ($null -eq $Seen['since']) {
-$Seen['since'] = [System.Diagnostics.Stopwatch]::StartNew()
+$Seen['since'] = [Diagnostics.Stopwatch]::StartNew()
 $Seen['times'] = [int]$Seen['times'] + 1
 }
 $text = ''
@@ -3372,7 +3519,7 @@ return @{ over = [bool]$over; text = $text }
 
 function Get-NodeLogEnd {
 param([string]$Path, [hashtable]$Run)
-if ($Path -eq '' -or -not [System.IO.File]::Exists($Path)) {
+if ($Path -eq '' -or -not [IO.File]::Exists($Path)) {
 return ''
 }
 try {
@@ -3394,7 +3541,7 @@ $bytes = [byte[]]@($bytes[$from..($bytes.Length - 1)])
 $decoder = Get-NodeDecoder -Bytes $bytes -Encoding 'utf-16'
 $text = $decoder.GetString($bytes).TrimStart([char[]]@([char]0xFEFF, [char]0xFFFD))
 $text = Hide-NodeSecret -Run $Run -Text (Hide-NodeSecretEnd -Run $Run -Text $text)
-$lines = New-Object System.Collections.ArrayList
+$lines = New-Object Collections.ArrayList
 foreach ($line in $text.Split([char]10)) {
 if ($line.Trim() -ne '') {
 $null = $lines.Add($line.Trim())
@@ -3403,7 +3550,7 @@ $null = $lines.Add($line.Trim())
 if ($lines.Count -eq 0) {
 return ''
 }
-$first = [System.Math]::Max(0, $lines.Count - 5)
+$first = [Math]::Max(0, $lines.Count - 5)
 return " The last lines of ${Path}: $($lines.GetRange($first, $lines.Count - $first).ToArray() -join ' | ')"
 }
 
@@ -3416,7 +3563,7 @@ $left = [double]$Run['deadline_s'] - [double]$Run['spent_s'] - $Run['watch'].Ela
 if ($left -le 0) {
 throw "The batch's deadline of $($Run['deadline_s']) s is up."
 }
-return [System.Math]::Min($Wanted, $left)
+return [Math]::Min($Wanted, $left)
 }
 
 function Get-NodeExitList {
@@ -3456,7 +3603,7 @@ return $said
 
 function Get-NodeCommandText {
 param([object]$Arguments, [hashtable]$Run)
-$words = New-Object System.Collections.ArrayList
+$words = New-Object Collections.ArrayList
 $null = $words.Add([string]$Arguments['program'])
 foreach ($word in (Get-NodeArgumentList -Map $Arguments -Name 'args')) {
 $null = $words.Add((ConvertTo-NodeArgumentText -Value (Hide-NodeSecret -Run $Run -Text ([string]$word))))
@@ -3483,7 +3630,7 @@ $program = [string]$Arguments['program']
 $call = @{
 Program = $program
 Arguments = (Get-NodeArgumentList -Map $Arguments -Name 'args')
-TimeoutMs = [int][System.Math]::Min([double]2000000000, $TimeoutS * 1000)
+TimeoutMs = [int][Math]::Min([double]2000000000, $TimeoutS * 1000)
 InputText = [string](Get-NodeArgument -Map $Arguments -Name 'stdin' -Default '')
 Folder = [string](Get-NodeArgument -Map $Arguments -Name 'cwd' -Default '')
 Environment = (Get-NodeArgument -Map $Arguments -Name 'env')
@@ -3497,14 +3644,14 @@ stderr = ConvertFrom-NodeOutput -Bytes $done['stderr'] -Encoding $encoding -Secr
 }
 if ($done['timed_out']) {
 $Run['data'] = $text
-throw "$(Get-NodeCommandText -Arguments $Arguments -Run $Run) did not end within $([System.Math]::Round($TimeoutS, 1)) s and was ended."
+throw "$(Get-NodeCommandText -Arguments $Arguments -Run $Run) did not end within $([Math]::Round($TimeoutS, 1)) s and was ended."
 }
 return $text
 }
 
 function Invoke-NodeOpRun {
 param([object]$Arguments, [hashtable]$Run)
-$timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 60))
+$timeout = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 60)))
 $done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS $timeout
 $accepted = Get-NodeExitList -Arguments $Arguments
 if (-not (Test-NodeExit -Code $done['exit_code'] -Accepted $accepted)) {
@@ -3522,8 +3669,8 @@ if ((Get-NodeFileKind -Path $Path) -ceq 'absent') {
 return @{ so = $true; seen = 'it does not exist' }
 }
 try {
-$stream = New-Object System.IO.FileStream($Path, [System.IO.FileMode]::Open, [System.IO.FileAccess]::ReadWrite,
-[System.IO.FileShare]::None)
+$stream = New-Object IO.FileStream($Path, [IO.FileMode]::Open, [IO.FileAccess]::ReadWrite,
+[IO.FileShare]::None)
 $stream.Dispose()
 return @{ so = $true; seen = 'it is free' }
 }
@@ -3544,7 +3691,7 @@ $failure = $_
 if (@(2, 3) -contains (Get-NodeErrorCode -Record $failure)) {
 return @{ so = $false; seen = 'it is not there' }
 }
-if ([System.IO.Directory]::Exists($Path)) {
+if ([IO.Directory]::Exists($Path)) {
 return @{ so = $false; seen = 'it is a directory' }
 }
 return @{ so = $false; seen = "it cannot be read: $(Get-NodeErrorText -Record $failure)" }
@@ -3554,35 +3701,35 @@ return @{ so = [bool]($size -gt 0); seen = "it has $size bytes" }
 
 function Test-NodeFileVersion {
 param([string]$Path, [string]$Wanted)
-$version = ([string][System.Diagnostics.FileVersionInfo]::GetVersionInfo($Path).FileVersion).Trim()
+$version = ([string][Diagnostics.FileVersionInfo]::GetVersionInfo($Path).FileVersion).Trim()
 $so = $version -eq '' -or $version -match ('^' + [regex]::Escape($Wanted) + '(?![0-9])')
 return @{ so = [bool]$so; seen = "it is of version $version" }
 }
 
 function Test-NodeTcp {
 param([string]$Computer, [int]$Port, [int]$TimeoutMs)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 $seen = "there is no connection: $Computer has no address"
 try {
-$looking = [System.Net.Dns]::GetHostAddressesAsync($Computer.Trim([char[]]@([char]91, [char]93)))
+$looking = [Net.Dns]::GetHostAddressesAsync($Computer.Trim([char[]]@([char]91, [char]93)))
 if (-not $looking.Wait($TimeoutMs)) {
-return @{ so = $false; seen = "there is no connection: no address of $Computer was found within $TimeoutMs ms" }
+return @{ so = $false; seen = "there is no connection: no address of $Computer was found within $TimeoutMs ms"; unresolved = $true }
 }
 $addresses = @($looking.Result)
 }
 catch {
-return @{ so = $false; seen = "there is no connection: $(Get-NodeErrorText -Record $_)" }
+return @{ so = $false; seen = "there is no connection: $(Get-NodeErrorText -Record $_)"; unresolved = $true }
 }
 $left = $addresses.Length
 foreach ($address in $addresses) {
 $client = $null
-$patience = [int][System.Math]::Max([double]200, ($TimeoutMs - $watch.ElapsedMilliseconds) / $left)
+$patience = [int][Math]::Max([double]200, [double](($TimeoutMs - $watch.ElapsedMilliseconds) / $left))
 $left = $left - 1
 try {
-$client = New-Object System.Net.Sockets.TcpClient($address.AddressFamily)
+$client = New-Object Net.Sockets.TcpClient($address.AddressFamily)
 $connecting = $client.ConnectAsync($address, $Port)
 if ($connecting.Wait($patience)) {
-return @{ so = $true; seen = 'it takes connections' }
+return @{ so = $true; seen = 'it takes connections'; unresolved = $false }
 }
 $seen = "there is no connection within $TimeoutMs ms"
 }
@@ -3595,7 +3742,7 @@ $client.Close()
 }
 }
 }
-return @{ so = $false; seen = $seen }
+return @{ so = $false; seen = $seen; unresolved = [bool]($addresses.Length -eq 0) }
 }
 
 function Test-NodeWaited {
@@ -3614,7 +3761,7 @@ return @{ so = $false; seen = 'it is not there' }
 }
 'http' {
 $wanted = [int](Get-NodeArgument -Map $Arguments -Name 'status' -Default 200)
-$patience = [int][System.Math]::Max([double]500, [System.Math]::Min([double]2000, $LeftS * 1000))
+$patience = [int][Math]::Max([double]500, [Math]::Min([double]2000, $LeftS * 1000))
 $answer = Read-NodeHttp -Url ([string]$Arguments['url']) -TimeoutMs $patience
 if ($answer['status'] -eq 0) {
 return @{ so = $false; seen = "there is no answer: $($answer['error'])" }
@@ -3623,7 +3770,7 @@ return @{ so = [bool]($answer['status'] -eq $wanted); seen = "it answers $($answ
 }
 'run' {
 try {
-$done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS ([System.Math]::Max([double]1, $LeftS))
+$done = Invoke-NodeRunArgument -Arguments $Arguments -Run $Run -TimeoutS ([Math]::Max([double]1, $LeftS))
 }
 catch {
 return @{ so = $false; seen = (Get-NodeErrorText -Record $_) }
@@ -3634,7 +3781,7 @@ return @{ so = $so; seen = "it $(Get-NodeEndText -Done $done)"; done = $done }
 }
 'file_free' { return Test-NodeFileFree -Path ([string]$Arguments['path']) }
 'process_gone' {
-$ids = Get-NodeHolder -Path ([string]$Arguments['path'])
+$ids = Get-NodeHolder -Path (([string]$Arguments['path']).Replace('\\?\', ''))
 return @{ so = [bool]($ids.Length -eq 0); seen = "there are the processes $($ids -join ', ')" }
 }
 'file' {
@@ -3646,13 +3793,17 @@ return Test-NodeFileVersion -Path ([string]$Arguments['path']) -Wanted $version
 return $found
 }
 'tcp' {
-$patience = [int][System.Math]::Max([double]500, [System.Math]::Min([double]3000, $LeftS * 1000))
+$patience = [int][Math]::Max([double]500, [Math]::Min([double]3000, $LeftS * 1000))
 return Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs $patience
+}
+'tcp_closed' {
+$found = Test-NodeTcp -Computer ([string]$Arguments['host']) -Port ([int]$Arguments['port']) -TimeoutMs 3000
+return @{ so = [bool](-not $found['so'] -and -not $found['unresolved']); seen = $found['seen'] }
 }
 'adapter' { return Test-NodeAdapter -Arguments $Arguments }
 'hns_network' { return Invoke-NodeHns -Block $Run['hns'] -What 'wait' -Arguments $Arguments -Run $Run }
 default {
-$kinds = 'service, pipe, http, run, file_free, process_gone, file, tcp, adapter and hns_network'
+$kinds = 'service, pipe, http, run, file_free, process_gone, file, tcp, tcp_closed, adapter and hns_network'
 throw "There is nothing called '$kind' to wait for; there are $kinds."
 }
 }
@@ -3683,6 +3834,7 @@ return "The file $($Arguments['path']) did not have version $version"
 return "The file $($Arguments['path']) did not appear, or stayed empty,"
 }
 'tcp' { return "$($Arguments['host']) did not take connections on TCP port $($Arguments['port'])" }
+'tcp_closed' { return "$($Arguments['host']) did not stop taking connections on TCP port $($Arguments['port'])" }
 'adapter' {
 $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default 'an IPv4 address')
 return "The adapter $($Arguments['name']) did not come up with $wanted"
@@ -3699,7 +3851,7 @@ default { return "The processes of $($Arguments['path']) did not end" }
 
 function Invoke-NodeOpWait {
 param([object]$Arguments, [hashtable]$Run)
-$timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s'])
+$timeout = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s']))
 $interval = [int](Get-NodeArgument -Map $Arguments -Name 'interval_ms' -Default 500)
 $stable = [double]0
 if ([string]$Arguments['for'] -ceq 'service') {
@@ -3707,9 +3859,9 @@ $stable = [double](Get-NodeArgument -Map $Arguments -Name 'stable_s' -Default 0)
 }
 $ends = [string](Get-NodeArgument -Map $Arguments -Name 'ends_with' -Default '')
 $program = [string](Get-NodeArgument -Map $Arguments -Name 'ends_with_program' -Default '')
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 $since = $null
-$before = @{ since = $null; times = 0; processes = (New-Object System.Collections.ArrayList) }
+$before = @{ since = $null; times = 0; processes = (New-Object Collections.ArrayList) }
 try {
 while ($true) {
 $found = Test-NodeWaited -Arguments $Arguments -Run $Run -LeftS ($timeout - $watch.Elapsed.TotalSeconds)
@@ -3726,7 +3878,7 @@ $told = [string]$end['text']
 }
 if ($found['so'] -and -not $over) {
 if ($null -eq $since) {
-$since = [System.Diagnostics.Stopwatch]::StartNew()
+$since = [Diagnostics.Stopwatch]::StartNew()
 }
 if ($since.Elapsed.TotalSeconds -ge $stable) {
 $Run['data'] = $null
@@ -3744,15 +3896,15 @@ $since = $null
 }
 $left = $timeout - $watch.Elapsed.TotalSeconds
 if ($left -le 0 -or $over) {
-$seconds = [System.Math]::Round([System.Math]::Min($timeout, $watch.Elapsed.TotalSeconds), 1)
+$seconds = [Math]::Round([Math]::Min($timeout, $watch.Elapsed.TotalSeconds), 1)
 $log = Get-NodeLogEnd -Path ([string](Get-NodeArgument -Map $Arguments -Name 'log' -Default '')) -Run $Run
 throw "$(Get-NodeWaitSubject -Arguments $Arguments -Run $Run) within $seconds s: $($found['seen'])$told.$log"
 }
 $pause = [double]$interval
 if ($program -ne '' -and $before['processes'].Count -eq 0) {
-$pause = [System.Math]::Min([double]100, $pause)
+$pause = [Math]::Min([double]100, $pause)
 }
-[System.Threading.Thread]::Sleep([int][System.Math]::Max([double]1, [System.Math]::Min($pause, $left * 1000)))
+[Threading.Thread]::Sleep([int][Math]::Max([double]1, [Math]::Min($pause, $left * 1000)))
 }
 }
 finally {
@@ -3764,10 +3916,10 @@ $process.Dispose()
 
 function ConvertTo-NodeMask {
 param([int]$Prefix)
-$bytes = New-Object System.Collections.ArrayList
+$bytes = New-Object Collections.ArrayList
 foreach ($index in @(0, 1, 2, 3)) {
-$ones = [System.Math]::Max(0, [System.Math]::Min(8, $Prefix - 8 * $index))
-$null = $bytes.Add([string][int](256 - [System.Math]::Pow(2, 8 - $ones)))
+$ones = [Math]::Max(0, [Math]::Min(8, [int]($Prefix - 8 * $index)))
+$null = $bytes.Add([string][int](256 - [Math]::Pow(2, 8 - $ones)))
 }
 return [string]($bytes.ToArray() -join '.')
 }
@@ -3792,7 +3944,7 @@ return @{ adapter = $null; trouble = '' }
 
 function Get-NodeAddressList {
 param([object[]]$Addresses)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in $Addresses) {
 $null = $list.Add("$($item['address'])/$($item['prefix'])")
 }
@@ -3828,7 +3980,7 @@ if ($null -ne $adapter -and $adapter['up']) {
 $wanted = [string](Get-NodeArgument -Map $Arguments -Name 'address' -Default '')
 foreach ($item in $adapter['ipv4']) {
 $address = [string]$item['address']
-if (($wanted -eq '' -and -not $address.StartsWith('169.254.', [System.StringComparison]::Ordinal)) -or $address -eq $wanted) {
+if (($wanted -eq '' -and -not $address.StartsWith('169.254.', [StringComparison]::Ordinal)) -or $address -eq $wanted) {
 $so = $true
 }
 }
@@ -3838,7 +3990,7 @@ return @{ so = $so; seen = (Get-NodeAdapterSight -Found $found) }
 
 function Wait-NodeAddress {
 param([object[]]$Names, [object[]]$Wanted, [double]$Seconds)
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 while ($true) {
 $found = Find-NodeAdapter -Names $Names
 $found['so'] = $false
@@ -3850,14 +4002,14 @@ $found['so'] = [bool]($missing.Length -eq 0)
 if ($found['so'] -or $watch.Elapsed.TotalSeconds -ge $Seconds) {
 return $found
 }
-[System.Threading.Thread]::Sleep(500)
+[Threading.Thread]::Sleep(500)
 }
 }
 
 function Invoke-NodeNetsh {
 param([object[]]$Calls)
-$program = [System.Environment]::GetFolderPath('System') + '\netsh.exe'
-$said = New-Object System.Collections.ArrayList
+$program = [Environment]::GetFolderPath('System') + '\netsh.exe'
+$said = New-Object Collections.ArrayList
 foreach ($call in $Calls) {
 $done = Invoke-NodeProgram -Program $program -Arguments $call -TimeoutMs 30000
 if ($done['exit_code'] -ne 0) {
@@ -3870,7 +4022,7 @@ return [string]($said.ToArray() -join '')
 
 function Set-NodeAddress {
 param([string]$Name, [object[]]$Addresses, [string]$Gateway, [object[]]$Dns)
-$calls = New-Object System.Collections.ArrayList
+$calls = New-Object Collections.ArrayList
 $head = @('interface', 'ipv4')
 $verb = @('set', 'address', "name=$Name", 'source=static')
 $next = "gateway=$Gateway"
@@ -3900,7 +4052,7 @@ param([object]$Arguments, [hashtable]$Run)
 $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
 $addresses = Get-NodeArgumentList -Map $Arguments -Name 'ipv4'
 $wanted = Get-NodeAddressList -Addresses $addresses
-$patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
+$patience = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60)))
 $found = Wait-NodeAddress -Names $names -Wanted $wanted -Seconds $patience
 if ($found['so']) {
 return @{ changed = $false; adapter = $found['adapter']['name'] }
@@ -3921,7 +4073,7 @@ return @{ changed = $true; adapter = $found['adapter']['name'] }
 $patience = $patience + 15
 }
 $seen = Get-NodeAdapterSight -Found $found
-throw "The adapter $($names -join ' or ') did not get $($wanted -join ', ') within $([System.Math]::Round($patience, 1)) s: $seen$said."
+throw "The adapter $($names -join ' or ') did not get $($wanted -join ', ') within $([Math]::Round($patience, 1)) s: $seen$said."
 }
 
 function Test-NodeComputerName {
@@ -3948,8 +4100,8 @@ $machine = Get-CimInstance -ClassName Win32_ComputerSystem -OperationTimeoutSec 
 $call = @{ InputObject = $machine; MethodName = 'Rename'; Arguments = @{ Name = $name }; OperationTimeoutSec = 60; ErrorAction = 'Stop' }
 $code = [int64](Invoke-CimMethod @call).ReturnValue
 if ($code -ne 0) {
-$number = [System.BitConverter]::ToInt32([System.BitConverter]::GetBytes($code), 0)
-$reason = New-Object System.ComponentModel.Win32Exception($number)
+$number = [BitConverter]::ToInt32([BitConverter]::GetBytes($code), 0)
+$reason = New-Object ComponentModel.Win32Exception($number)
 throw "The machine could not be renamed to ${name}: error $code, $($reason.Message)"
 }
 if (-not (Test-NodeComputerName -Name $name)) {
@@ -3988,10 +4140,10 @@ return $answer
 function Invoke-NodeOpCategoryNote {
 param([object]$Arguments, [hashtable]$Run)
 $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 $found = Read-NodeCategory -Names $names
 while ($found['trouble'] -ne '' -and $watch.Elapsed.TotalSeconds -lt 10) {
-[System.Threading.Thread]::Sleep(500)
+[Threading.Thread]::Sleep(500)
 $found = Read-NodeCategory -Names $names
 }
 if ($found['trouble'] -ne '') {
@@ -4011,8 +4163,8 @@ $wanted = [string](Get-NodeArgument -Map $document -Name 'category' -Default '')
 if ($wanted -eq '') {
 return @{ changed = $false; category = '' }
 }
-$patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$patience = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60)))
+$watch = [Diagnostics.Stopwatch]::StartNew()
 $changed = $false
 while ($true) {
 $seen = 'it is none'
@@ -4042,17 +4194,17 @@ $seen = "${seen}: $(Get-NodeErrorText -Record $_)"
 }
 if ($watch.Elapsed.TotalSeconds -ge $patience) {
 $what = "The network of the adapter $($names -join ' or ') did not become $wanted again"
-throw "$what within $([System.Math]::Round($patience, 1)) s: $seen. The firewall may keep everybody out."
+throw "$what within $([Math]::Round($patience, 1)) s: $seen. The firewall may keep everybody out."
 }
-[System.Threading.Thread]::Sleep(500)
+[Threading.Thread]::Sleep(500)
 }
 }
 
 function Get-NodeActiveService {
 param([string]$Name)
 Import-NodeServiceAssembly
-$names = New-Object System.Collections.ArrayList
-$controller = New-Object System.ServiceProcess.ServiceController
+$names = New-Object Collections.ArrayList
+$controller = New-Object ServiceProcess.ServiceController
 try {
 $controller.ServiceName = $Name
 foreach ($dependant in $controller.get_DependentServices()) {
@@ -4070,7 +4222,7 @@ finally {
 $controller.Dispose()
 }
 $null = $names.Add($Name)
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 foreach ($service in $names.ToArray()) {
 $state = Get-NodeServiceState -Name $service
 if (@('stopped', 'absent') -cnotcontains $state) {
@@ -4095,7 +4247,7 @@ $ids = Get-NodeHolder -Path (Get-NodeServiceProgram -ImagePath ([string]$service
 }
 foreach ($id in $ids) {
 try {
-$process = [System.Diagnostics.Process]::GetProcessById($id)
+$process = [Diagnostics.Process]::GetProcessById($id)
 }
 catch {
 continue
@@ -4119,13 +4271,13 @@ $process.Dispose()
 function Invoke-NodeOpHalt {
 param([object]$Arguments, [hashtable]$Run)
 $name = [string]$Arguments['name']
-$timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s'])
-$patience = [System.Math]::Min($timeout, [double](Get-NodeArgument -Map $Arguments -Name 'end_after_s' -Default 30))
-$program = [System.Environment]::GetFolderPath('System') + '\sc.exe'
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
-$quiet = [System.Diagnostics.Stopwatch]::StartNew()
+$timeout = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double]$Arguments['timeout_s']))
+$patience = [Math]::Min($timeout, [double](Get-NodeArgument -Map $Arguments -Name 'end_after_s' -Default 30))
+$program = [Environment]::GetFolderPath('System') + '\sc.exe'
+$watch = [Diagnostics.Stopwatch]::StartNew()
+$quiet = [Diagnostics.Stopwatch]::StartNew()
 $before = ''
-$ended = @{}
+$ended = New-NodeMap
 $changed = $false
 $pause = [double]500
 while ($true) {
@@ -4156,11 +4308,11 @@ $null = Invoke-NodeProgram -Program $program -Arguments @('stop', $service['name
 }
 if ($seconds -ge $timeout + $patience + 30) {
 $first = $active[0]
-$spent = [System.Math]::Round($seconds, 1)
+$spent = [Math]::Round($seconds, 1)
 throw "The service $($first['name']) did not stop within $spent s: it is $($first['state']), although its process was ended."
 }
-[System.Threading.Thread]::Sleep([int]$pause)
-$pause = [System.Math]::Min([double]5000, $pause * 1.5)
+[Threading.Thread]::Sleep([int]$pause)
+$pause = [Math]::Min([double]5000, $pause * 1.5)
 }
 }
 
@@ -4195,7 +4347,7 @@ return , [object[]]$found
 
 function Read-NodeIpFamily {
 param([uint32]$Index, [string]$Guid)
-$fixed = @{}
+$fixed = New-NodeMap
 foreach ($item in (Read-NodeIpStore -Kind 'interfaces' -Index $Index -Store 'PersistentStore')) {
 $mtu = [int64](Get-NodeCimValue -Item $item -Name 'NlMtu')
 if ($mtu -gt 0 -and $mtu -lt 2147483647) {
@@ -4235,7 +4387,7 @@ return $families
 
 function Read-NodeIpAddress {
 param([uint32]$Index)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($item in (Read-NodeIpStore -Kind 'addresses' -Index $Index -Store 'ActiveStore')) {
 if ([int](Get-NodeCimValue -Item $item -Name 'PrefixOrigin') -eq 1) {
 $address = ([string](Get-NodeCimValue -Item $item -Name 'IPAddress')).Split('%')[0]
@@ -4247,13 +4399,13 @@ return , $list.ToArray()
 
 function Read-NodeIpRoute {
 param([uint32]$Index, [bool]$Dhcp)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($store in @('PersistentStore', 'ActiveStore')) {
 $persistent = [bool]($store -ceq 'PersistentStore')
 foreach ($item in (Read-NodeIpStore -Kind 'routes' -Index $Index -Store $store)) {
 $prefix = [string](Get-NodeCimValue -Item $item -Name 'DestinationPrefix')
 $life = Get-NodeCimValue -Item $item -Name 'ValidLifetime'
-$ends = $life -is [System.TimeSpan] -and $life.TotalDays -lt 36500
+$ends = $life -is [TimeSpan] -and $life.TotalDays -lt 36500
 $own = -not $ends -and [int](Get-NodeCimValue -Item $item -Name 'Protocol') -eq 3
 $given = $prefix -ceq '::/0' -or ($prefix -ceq '0.0.0.0/0' -and $Dhcp)
 if ($persistent -or ($own -and -not $given)) {
@@ -4322,10 +4474,10 @@ return $answer
 function Invoke-NodeOpIpNote {
 param([object]$Arguments, [hashtable]$Run)
 $names = Get-NodeArgumentList -Map $Arguments -Name 'adapters'
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$watch = [Diagnostics.Stopwatch]::StartNew()
 $found = Find-NodeIp -Names $names
 while ($null -eq $found['ip'] -and $watch.Elapsed.TotalSeconds -lt 10) {
-[System.Threading.Thread]::Sleep(1000)
+[Threading.Thread]::Sleep(1000)
 $found = Find-NodeIp -Names $names
 }
 if ($null -eq $found['ip']) {
@@ -4343,7 +4495,7 @@ return @{ changed = $false; adapter = [string]$found['adapter']['name'] }
 
 function Find-NodeIpMissing {
 param([object]$Wanted, [hashtable]$Now, [hashtable]$Tried)
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($family in @('ipv4', 'ipv6')) {
 $before = Get-NodeArgument -Map $Wanted -Name $family
 $after = $Now[$family]
@@ -4373,7 +4525,7 @@ if ($there -notcontains $text) {
 $null = $list.Add(@{ what = "address $text"; kind = 'address'; family = ''; item = $item })
 }
 }
-$there = @{}
+$there = New-NodeMap
 foreach ($item in $Now['routes']) {
 $there[(Get-NodeRouteText -Route $item)] = $true
 }
@@ -4392,7 +4544,7 @@ return , $list.ToArray()
 
 function Get-NodeMissingText {
 param([object[]]$Missing)
-$words = New-Object System.Collections.ArrayList
+$words = New-Object Collections.ArrayList
 foreach ($item in $Missing) {
 $null = $words.Add($item['what'])
 }
@@ -4418,7 +4570,7 @@ return 'ipv4'
 
 function Get-NodeIpCall {
 param([hashtable]$Missing, [hashtable]$Adapter, [object]$Wanted, [hashtable]$Now)
-$calls = New-Object System.Collections.ArrayList
+$calls = New-Object Collections.ArrayList
 $item = $Missing['item']
 $index = [string]$Adapter['index']
 if ($Missing['kind'] -ceq 'dns') {
@@ -4536,10 +4688,10 @@ $wanted = Get-NodeArgument -Map $document -Name 'ip'
 if ($null -eq $wanted) {
 return @{ changed = $false; restored = [object[]]@() }
 }
-$patience = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60))
-$watch = [System.Diagnostics.Stopwatch]::StartNew()
-$restored = New-Object System.Collections.ArrayList
-$tried = @{}
+$patience = [double](Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'wait_s' -Default 60)))
+$watch = [Diagnostics.Stopwatch]::StartNew()
+$restored = New-Object Collections.ArrayList
+$tried = New-NodeMap
 $asked = $false
 $said = ''
 while ($true) {
@@ -4567,24 +4719,49 @@ $late = $false
 }
 if ($late) {
 $what = "The adapter $($names -join ' or ') did not get back the IP settings that it had before"
-throw "$what within $([System.Math]::Round($patience, 1)) s: $seen."
+throw "$what within $([Math]::Round($patience, 1)) s: $seen."
 }
-[System.Threading.Thread]::Sleep(1000)
+[Threading.Thread]::Sleep(1000)
 }
+}
+
+function Get-NodeOpArguments {
+param([object]$Op)
+$arguments = Get-NodeArgument -Map $Op -Name 'args'
+if ($null -eq $arguments) {
+return $null
+}
+$map = New-NodeMap
+foreach ($entry in $arguments.GetEnumerator()) {
+$map[[string]$entry.Key] = $entry.Value
+}
+foreach ($name in @('path', 'backup', 'base', 'archive', 'destination', 'log')) {
+if ($map.ContainsKey($name) -and $map[$name] -is [string]) {
+$map[$name] = Get-NodeLongPath -Path $map[$name]
+}
+}
+if ($map.ContainsKey('delta')) {
+$parts = New-Object Collections.ArrayList
+foreach ($part in (Get-NodeArgumentList -Map $map -Name 'delta')) {
+$null = $parts.Add((Get-NodeLongPath -Path ([string]$part)))
+}
+$map['delta'] = $parts.ToArray()
+}
+return $map
 }
 
 function Get-NodeSecretValue {
 param([object]$Op, [object[]]$Names)
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 $arguments = Get-NodeArgument -Map $Op -Name 'args'
 foreach ($name in $Names) {
 $value = Get-NodeArgument -Map $arguments -Name ([string]$name)
-if ($value -is [System.Collections.IDictionary]) {
+if ($value -is [Collections.IDictionary]) {
 foreach ($entry in $value.GetEnumerator()) {
 $null = $found.Add([string]$entry.Value)
 }
 }
-elseif ($null -ne $value -and $value -isnot [string] -and $value -is [System.Collections.IEnumerable]) {
+elseif ($null -ne $value -and $value -isnot [string] -and $value -is [Collections.IEnumerable]) {
 foreach ($item in $value) {
 $null = $found.Add([string]$item)
 }
@@ -4598,7 +4775,7 @@ return , $found.ToArray()
 
 function Get-NodeSecretList {
 param([object[]]$Ops)
-$found = New-Object System.Collections.ArrayList
+$found = New-Object Collections.ArrayList
 foreach ($op in $Ops) {
 $names = Get-NodeArgumentList -Map $op -Name 'secrets'
 $found.AddRange((Get-NodeSecretValue -Op $op -Names $names))
@@ -4609,8 +4786,8 @@ $found.AddRange((Get-NodeSecretValue -Op $undo -Names $more))
 }
 foreach ($text in $found.ToArray()) {
 try {
-$strict = New-Object System.Text.UTF8Encoding($false, $true)
-$plain = $strict.GetString([System.Convert]::FromBase64String($text))
+$strict = New-Object Text.UTF8Encoding($false, $true)
+$plain = $strict.GetString([Convert]::FromBase64String($text))
 if ($plain.Length -ge 4) {
 $null = $found.Add($plain)
 }
@@ -4632,8 +4809,8 @@ function Hide-NodeSecretEnd {
 param([hashtable]$Run, [string]$Text)
 foreach ($secret in $Run['secrets']) {
 $value = [string]$secret
-for ($count = [System.Math]::Min($value.Length - 1, $Text.Length); $count -ge 4; $count--) {
-if ($Text.StartsWith($value.Substring($value.Length - $count), [System.StringComparison]::Ordinal)) {
+for ($count = [Math]::Min($value.Length - 1, $Text.Length); $count -ge 4; $count--) {
+if ($Text.StartsWith($value.Substring($value.Length - $count), [StringComparison]::Ordinal)) {
 return '********' + $Text.Substring($count)
 }
 }
@@ -4644,7 +4821,7 @@ return $Text
 function Invoke-NodeOp {
 param([object]$Op, [hashtable]$Run)
 $Run['data'] = $null
-$arguments = Get-NodeArgument -Map $Op -Name 'args'
+$arguments = Get-NodeOpArguments -Op $Op
 $name = [string](Get-NodeArgument -Map $Op -Name 'op' -Default '')
 switch -CaseSensitive ($name) {
 'mkdir' { return Invoke-NodeOpMkdir -Arguments $arguments -Run $Run }
@@ -4728,7 +4905,7 @@ $null = Invoke-NodeOp -Op $op -Run $Run
 catch {
 $problem = New-NodeProblem -Run $Run -Number $number -Op ([string]$op['op']) -Message (Get-NodeErrorText -Record $_)
 if (-not $problem.ContainsKey('data')) {
-$problem['data'] = @{}
+$problem['data'] = New-NodeMap
 }
 $problem['data']['phase'] = 'gate'
 Write-NodeFailure -Run $Run -Problem $problem
@@ -4742,7 +4919,7 @@ return $null
 
 function Remove-NodeLeftover {
 param([object]$Op)
-$arguments = Get-NodeArgument -Map $Op -Name 'args'
+$arguments = Get-NodeOpArguments -Op $Op
 $name = [string]$Op['op']
 if (@('write', 'restore', 'record') -ccontains $name) {
 Clear-NodeReplaced -Path ([string]$arguments['path'])
@@ -4754,7 +4931,7 @@ Remove-NodeFileQuietly -Path ($backup + '.winkube-new')
 }
 elseif ($name -ceq 'move') {
 $place = ([string]$arguments['to']).TrimEnd([char[]]@([char]47, [char]92))
-Remove-NodeFileQuietly -Path ($place + '.winkube-new')
+Remove-NodeFileQuietly -Path (Get-NodeLongPath -Path ($place + '.winkube-new'))
 }
 elseif ($name -ceq 'fetch' -or $name -ceq 'assemble') {
 Clear-NodeReplaced -Path ([string]$arguments['path'])
@@ -4762,7 +4939,8 @@ Remove-NodeFileQuietly -Path ([string]$arguments['path'] + '.part')
 }
 elseif ($name -ceq 'unpack') {
 foreach ($member in (Get-NodeArgumentList -Map $arguments -Name 'members')) {
-$place = Join-NodePath -Folder ([string]$arguments['destination']) -Name ([string]$member['to'])
+$relative = ([string]$member['to']).Replace([char]47, [IO.Path]::DirectorySeparatorChar)
+$place = Get-NodeLongPath -Path (Join-NodePath -Folder ([string]$arguments['destination']) -Name $relative)
 Clear-NodeReplaced -Path $place
 Remove-NodeFileQuietly -Path ($place + '.winkube-new')
 }
@@ -4781,7 +4959,7 @@ if ($Vain.ContainsKey($same)) {
 if ($name -ceq 'halt') {
 throw $Vain[$same]
 }
-$once = @{}
+$once = New-NodeMap
 foreach ($entry in (Get-NodeArgument -Map $Op -Name 'args').GetEnumerator()) {
 $once[[string]$entry.Key] = $entry.Value
 }
@@ -4804,8 +4982,8 @@ function Invoke-NodeUndo {
 param([hashtable]$Run)
 $Run['deadline_s'] = 0
 $entries = Read-NodeJournal -StateDir $Run['state_dir'] -Id $Run['id']
-$problems = New-Object System.Collections.ArrayList
-$vain = @{}
+$problems = New-Object Collections.ArrayList
+$vain = New-NodeMap
 for ($index = $Run['ops'].Length - 1; $index -ge 0; $index--) {
 $op = $Run['ops'][$index]
 $number = [int]$op['n']
@@ -4835,19 +5013,19 @@ return , $problems.ToArray()
 function Write-NodeChange {
 param([hashtable]$Run)
 $path = Join-NodePath -Folder $Run['state_dir'] -Name 'changes.json'
-$components = @{}
+$components = New-NodeMap
 try {
 Clear-NodeReplaced -Path $path
 $before = Read-NodeDocument -Path $path
-if ($before -is [System.Collections.IDictionary]) {
+if ($before -is [Collections.IDictionary]) {
 $noted = Get-NodeArgument -Map $before -Name 'components'
-if ($noted -is [System.Collections.IDictionary]) {
+if ($noted -is [Collections.IDictionary]) {
 foreach ($entry in $noted.GetEnumerator()) {
 $components[[string]$entry.Key] = $entry.Value
 }
 }
 }
-$components[$Run['component']] = @{ at = (Get-NodeTime); by = $Run['by']; id = $Run['id'] }
+$components[$Run['component']] = @{ at = (Get-NodeTime); by = $Run['by']; id = $Run['id']; was = $Run['was'] }
 Write-NodeJsonFile -Path $path -Value @{ schema = 1; components = $components }
 }
 catch {
@@ -4880,7 +5058,7 @@ Remove-NodeDocument -Path $blockedPath
 Complete-NodeBatch -Run $Run -Outcome 'undone' -Problem $Problem
 return
 }
-$list = New-Object System.Collections.ArrayList
+$list = New-Object Collections.ArrayList
 foreach ($failure in $failures) {
 $null = $list.Add(@{ n = $failure['n']; op = $failure['op']; message = $failure['message'] })
 }
@@ -4955,11 +5133,12 @@ id = $Id
 mode = $Mode
 component = [string](Get-NodeArgument -Map $Batch -Name 'component' -Default '')
 by = [string](Get-NodeArgument -Map (Get-NodeArgument -Map $Batch -Name 'opened') -Name 'controller' -Default '')
+was = [string](Get-NodeArgument -Map $Batch -Name 'was' -Default '')
 ops = (Get-NodeArgumentList -Map $Batch -Name 'ops')
 gate = (Get-NodeArgumentList -Map $Batch -Name 'gate')
 deadline_s = [double](Get-NodeArgument -Map $Batch -Name 'deadline_s' -Default 900)
 spent_s = [double]0
-watch = [System.Diagnostics.Stopwatch]::StartNew()
+watch = [Diagnostics.Stopwatch]::StartNew()
 data = $null
 secrets = [object[]]@()
 hns = (New-NodeHns -Sent $Batch)
@@ -4982,8 +5161,8 @@ $document = Read-NodeDocument -Path $path
 if ($null -eq $document) {
 return
 }
-$culture = [System.Globalization.CultureInfo]::InvariantCulture
-if ([System.DateTimeOffset]::UtcNow -lt [System.DateTimeOffset]::Parse([string]$document['at'], $culture)) {
+$culture = [Globalization.CultureInfo]::InvariantCulture
+if ([DateTimeOffset]::UtcNow -lt [DateTimeOffset]::Parse([string]$document['at'], $culture)) {
 return
 }
 $run = New-NodeRun -StateDir $StateDir -Id 'expiry' -Mode 'task' -Batch $document
@@ -5014,22 +5193,22 @@ Invoke-NodeExpiryList -Run $run -Document $document -Name 'last'
 function Remove-NodeOldLog {
 param([object]$Log, [string]$Folder, [string]$Stem, [string]$Ending)
 $pattern = '^' + [regex]::Escape($Stem) + '-\d{8}T\d{6}(\.\d{3})?' + [regex]::Escape($Ending) + '$'
-$names = New-Object System.Collections.ArrayList
-foreach ($path in [System.IO.Directory]::GetFiles($Folder)) {
-$name = [System.IO.Path]::GetFileName($path)
+$names = New-Object Collections.ArrayList
+foreach ($path in [IO.Directory]::GetFiles($Folder)) {
+$name = [IO.Path]::GetFileName($path)
 if ($name -match $pattern) {
 $null = $names.Add($name)
 }
 }
 [string[]]$sorted = $names.ToArray()
-[System.Array]::Sort($sorted, [System.StringComparer]::OrdinalIgnoreCase)
+[Array]::Sort($sorted, [StringComparer]::OrdinalIgnoreCase)
 $limit = [datetime]::UtcNow.AddDays(-[double]$Log['keep_days'])
 $over = $sorted.Length - [int]$Log['keep_files']
 for ($n = 0; $n -lt $sorted.Length; $n++) {
 $path = Join-NodePath -Folder $Folder -Name $sorted[$n]
 try {
-if ($n -lt $over -or [System.IO.File]::GetLastWriteTimeUtc($path) -lt $limit) {
-[System.IO.File]::Delete($path)
+if ($n -lt $over -or [IO.File]::GetLastWriteTimeUtc($path) -lt $limit) {
+[IO.File]::Delete($path)
 }
 }
 catch {
@@ -5039,10 +5218,10 @@ $null = $_
 }
 
 function Copy-NodeLogEnd {
-param([System.IO.Stream]$Stream, [int64]$Count, [string]$Path)
+param([IO.Stream]$Stream, [int64]$Count, [string]$Path)
 $made = $false
 try {
-$target = New-Object System.IO.FileStream($Path, 'CreateNew', 'Write')
+$target = New-Object IO.FileStream($Path, 'CreateNew', 'Write')
 $made = $true
 try {
 $null = $Stream.Seek(-$Count, 'End')
@@ -5055,7 +5234,7 @@ $target.Dispose()
 catch {
 $failure = $_
 if ($made) {
-[System.IO.File]::Delete($Path)
+[IO.File]::Delete($Path)
 }
 if ((Get-NodeErrorCode -Record $failure) -ne 112) {
 throw $failure
@@ -5067,12 +5246,12 @@ function Clear-NodeLog {
 param([object]$Log, [string]$Folder, [string]$Stem, [string]$Ending)
 $path = [string]$Log['path']
 $most = [int64]$Log['max_bytes']
-if ((Get-NodeFileKind -Path $path) -cne 'file' -or (New-Object System.IO.FileInfo($path)).Length -le $most) {
+if ((Get-NodeFileKind -Path $path) -cne 'file' -or (New-Object IO.FileInfo($path)).Length -le $most) {
 return
 }
-$culture = [System.Globalization.CultureInfo]::InvariantCulture
+$culture = [Globalization.CultureInfo]::InvariantCulture
 $aside = Join-NodePath -Folder $Folder -Name ($Stem + '-' + [datetime]::UtcNow.ToString('yyyyMMddTHHmmss', $culture) + $Ending)
-$stream = New-Object System.IO.FileStream($path, 'Open', 'ReadWrite', 'ReadWrite')
+$stream = New-Object IO.FileStream($path, 'Open', 'ReadWrite', 'ReadWrite')
 try {
 Copy-NodeLogEnd -Stream $stream -Count $most -Path $aside
 $null = $stream.SetLength(0)
@@ -5093,9 +5272,9 @@ try {
 $path = [string]$log['path']
 $place = @{
 Log = $log
-Folder = [System.IO.Path]::GetDirectoryName($path)
-Stem = [System.IO.Path]::GetFileNameWithoutExtension($path)
-Ending = [System.IO.Path]::GetExtension($path)
+Folder = [IO.Path]::GetDirectoryName($path)
+Stem = [IO.Path]::GetFileNameWithoutExtension($path)
+Ending = [IO.Path]::GetExtension($path)
 }
 if ((Get-NodeFileKind -Path $place['Folder']) -ceq 'directory') {
 if ([bool]$log['empty']) {
@@ -5123,14 +5302,18 @@ try {
 $openPath = Join-NodePath -Folder $StateDir -Name 'open.json'
 $open = Read-NodeOpen -StateDir $StateDir
 if ($null -eq $open) {
-if (Test-NodeWindows) {
-Set-NodeRunnerTask -Enabled $false
-}
 try {
 Invoke-NodeExpiry -StateDir $StateDir
 }
 finally {
+try {
 Invoke-NodeLogLimit -StateDir $StateDir
+}
+finally {
+if (Test-NodeWindows) {
+Set-NodeRunnerTask -Enabled $false
+}
+}
 }
 return
 }
@@ -5146,7 +5329,7 @@ return
 }
 $folder = Get-NodeBatchFolder -StateDir $StateDir -Id $id
 New-NodeFolder -Path $folder
-$batch = Read-NodeDocument -Path (Join-NodePath -Folder $folder -Name 'batch.json')
+$batch = Read-NodeBatch -Folder $folder
 $run = New-NodeRun -StateDir $StateDir -Id $id -Mode $mode -Batch $batch
 $run['spent_s'] = [double](Get-NodeOpenAge -Open $open)
 if ($null -eq $batch) {
@@ -5159,7 +5342,7 @@ Complete-NodeBatch -Run $run -Outcome 'undo_failed' -Problem $problem
 }
 return
 }
-$mark = @{}
+$mark = New-NodeMap
 foreach ($field in $open.GetEnumerator()) {
 $mark[[string]$field.Key] = $field.Value
 }

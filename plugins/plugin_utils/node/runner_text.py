@@ -1,14 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The texts of runner.ps1, which the controller sends to a node that has another one, or none, and of hns.ps1, which
-calls HNS. `make generate` writes both.
+"""The texts of runner.ps1, which the controller sends to a node that has another one, or none, and of hns.ps1 and
+hns_read.ps1, which call HNS. `make generate` writes them.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
 import hashlib
 from collections.abc import Mapping
 from functools import cache
@@ -35,14 +33,13 @@ def runner_sha256() -> str:
 # It calls Windows by P/Invoke, which endpoint protection looks at closely: no other text of the collection does, so
 # that a batch or a reading without HNS brings nothing of the kind to the node.
 
-HNS_TEXT = Path(__file__).parent / "hns.ps1"
 HNS_PREFIX = "hns"
 """So begins the name of each op, wait kind and query that needs it (docs/protocol.md)."""
 
 
 def with_hns(sent: Mapping[str, Any]) -> dict[str, Any]:
     """A request of node_probe or an envelope of node_apply, with the field `hns` if anything in it needs that."""
-    return {**sent, "hns": hns_packed()} if needs_hns(sent) else dict(sent)
+    return {**sent, "hns": hns_text(reads="queries" in sent)} if needs_hns(sent) else dict(sent)
 
 
 def needs_hns(sent: Any) -> bool:
@@ -56,6 +53,8 @@ def needs_hns(sent: Any) -> bool:
 
 
 @cache
-def hns_packed() -> str:
-    """base64 of gzip of the text, as batches travel."""
-    return base64.b64encode(gzip.compress(HNS_TEXT.read_bytes(), compresslevel=9, mtime=0)).decode()
+def hns_text(*, reads: bool = False) -> str:
+    """hns.ps1, or hns_read.ps1 for what only `reads`. Plain: what is unpacked and then made a script block has the
+    shape of a stager, for AMSI and for the attack-surface rule on obfuscated scripts."""
+    name = "hns_read.ps1" if reads else "hns.ps1"
+    return (RUNNER.parent / name).read_text(encoding="ascii")

@@ -157,10 +157,25 @@ def check_header(document: Mapping) -> tuple[list[Problem], bool]:
         problems.append(Problem(kind_at, f"found no kind, wanted 'kind: {KIND}'.", "kind"))
     elif kind != KIND:
         problems.append(Problem(kind_at, f"found kind {shown(kind)}, wanted {KIND}: {_instead_of(kind)}", "kind"))
-    return problems, group in ("", API_GROUP) and kind not in _LISTS
+    return problems, group in ("", API_GROUP) and kind not in (*_LISTS, _SWDT_CLUSTER)
+
+
+_SWDT_CLUSTER = "Cluster"
+"""SWDT's later kind: a virtual machine that swdt makes beside a minikube, without an address.
+
+Source: kubernetes-sigs/sig-windows-dev-tools 314a82d experiments/swdt/apis/config/v1alpha1/config_types.go, Cluster.
+"""
+_FROM_CLUSTER = (
+    "swdt's Cluster makes a virtual machine and does not say where it is. Write a Node with spec.credentials (its "
+    "address as hostname; username and privateKey of spec.workload.virtualization.ssh), spec.setup (enableRDP and "
+    "chocoPackages of spec.workload.auxiliary), spec.containerd.version (containerdVersion), "
+    "spec.kubernetes.version (kubernetesVersion) and spec.kubernetes.provisioners."
+)
 
 
 def _instead_of(kind: str) -> str:
+    if kind == _SWDT_CLUSTER:
+        return _FROM_CLUSTER
     if kind in _LISTS:
         return "write each node as a document of its own, with a line '---' between two."
     meant = did_you_mean(kind, [KIND])
@@ -183,15 +198,17 @@ def _said(document: Mapping, key: str) -> tuple[str | None, Position]:
 # (EnableStrict).
 
 ANNOTATION_PREFIX = "winkube.node/"
-_OWN_BLOCKS = ("network", "containerd", "os")
 
 
 def annotation_paths() -> tuple[str, ...]:
     """What may stand behind the prefix: every key of ours under spec, `network.mode` and so on."""
-    definitions = node_schema()["$defs"]
-    own = [f"{block}.{key}" for block in _OWN_BLOCKS for key in definitions[block]["properties"]]
-    kubernetes = definitions["kubernetes"]["properties"].items()
-    return (*own, *(f"kubernetes.{key}" for key, item in kubernetes if item.get("x-extension")))
+    blocks = node_schema()["$defs"].items()
+    return tuple(
+        f"{block}.{key}"
+        for block, schema in blocks
+        for key, item in schema.get("properties", {}).items()
+        if "x-variable" in item and "x-extension" in item
+    )
 
 
 def fold_annotations(document: Mapping) -> tuple[Mapping, list[Problem]]:

@@ -16,7 +16,7 @@ from .document import Node
 from .problems import Notice, shown
 from .schema import has_template
 from .tree import Mapping, Scalar, Value
-from .variables import is_winrm
+from .variables import WS_MANAGEMENT, way
 
 _CACHE_FORMAT = "1"
 
@@ -47,8 +47,12 @@ class Reading:
 def read(path: Path, reader: Reader) -> Reading:
     """Read one Node YAML. Whatever is wrong with the file comes back as a problem; nothing is raised."""
     name = file_name(path)
+    if found := source.never_opened(path):
+        return Reading(notices=(("warning", f"{name} is {found} and no file; it is skipped."),))
     data = b""
     try:
+        if problem := too_large(path):
+            return Reading(problems=(f"{name}:1:1: {problem}",))
         data = path.read_bytes()
         encrypted = source.is_vaulted(data)
         text = reader.decrypt(path) if encrypted else source.decode(data)
@@ -78,6 +82,14 @@ def read(path: Path, reader: Reader) -> Reading:
     sentences += [("warning", text) for host in hosts for text in _key_file(host)]
     cacheable = not encrypted and all(map(variables.cacheable, file.nodes))
     return Reading(hosts, notices=tuple(sentences), cacheable=cacheable)
+
+
+def too_large(path: Path) -> str | None:
+    """The sentence about a file that is not read for its size. Raises OSError."""
+    size, most = path.stat().st_size, source.MOST_BYTES
+    if size <= most:
+        return None
+    return f"found a file of {size / 2**20:.1f} MB, wanted at most {most >> 20} MB; give several files in a folder."
 
 
 def names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Iterator[str]:
@@ -153,7 +165,8 @@ def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]
     if not isinstance(block, Mapping):
         return
     password, key, name = block.get("password"), block.get("privateKey"), node.text("metadata", "name")
-    winrm = is_winrm(node)
+    named = way(node)
+    winrm = named in WS_MANAGEMENT
     if isinstance(password, Scalar) and _given(password) and not encrypted and _is_clear_text(password):
         yield Notice(
             password.at,
@@ -161,7 +174,7 @@ def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]
             "from the environment (\"{{ lookup('env', 'NAME') }}\"), or use a private key.",
         )
     if winrm and key is not None and _given(key):
-        yield Notice(key.at, f"privateKey of {name} is not used: {name} is reached by winrm, which needs a password.")
+        yield Notice(key.at, f"privateKey of {name} is not used: {name} is reached by {named}, which needs a password.")
     if _given(password) or (not winrm and (_given(key) or agent)):
         return
     if winrm:

@@ -227,7 +227,7 @@ _ANNOTATIONS = frozenset({"$schema", "$id", "$defs", "title", "description", "de
 KEYWORDS = _ANNOTATIONS | {
     "$ref", "type", "const", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum", "items", "properties",
     "required", "additionalProperties", "anyOf", "if", "then", "else",
-    "x-wanted", "x-check", "x-template", "x-vault", "x-secret", "x-hints",
+    "x-wanted", "x-check", "x-template", "x-vault", "x-secret", "x-hints", "x-variable", "x-convert", "x-optional",
 }  # fmt: skip
 
 Schema = dict[str, Any]
@@ -245,6 +245,11 @@ def node_schema() -> Schema:
     return schema
 
 
+def resolved(schema: Schema) -> Schema:
+    """A part of the published schema, with what its reference stands for."""
+    return Checker(node_schema()).resolved(schema)
+
+
 def has_template(value: object) -> bool:
     return isinstance(value, str) and _TEMPLATE.search(value) is not None
 
@@ -259,7 +264,8 @@ class Checker:
     def problems(self, value: Value) -> list[Problem]:
         return list(self._check(self.schema, value, "", value.at))
 
-    def _resolve(self, schema: Schema) -> Schema:
+    def resolved(self, schema: Schema) -> Schema:
+        """With what its reference stands for. ValueError for a keyword that nothing here knows."""
         unknown = schema.keys() - KEYWORDS
         if unknown:
             raise ValueError(f"node.schema.json uses keywords that the checker does not know: {sorted(unknown)}")
@@ -269,16 +275,16 @@ class Checker:
         target = self.schema
         for part in reference.removeprefix("#/").split("/"):
             target = target[part]
-        return {**self._resolve(target), **{key: item for key, item in schema.items() if key != "$ref"}}
+        return {**self.resolved(target), **{key: item for key, item in schema.items() if key != "$ref"}}
 
     def _check(self, schema: Schema, value: Value, where: str, at: Position) -> Iterator[Problem]:
-        schema = self._resolve(schema)
+        schema = self.resolved(schema)
         if isinstance(value, Scalar) and value.value is None and value.source.startswith("&"):
             found = f"found nothing for {where}, since YAML takes a & at the beginning for an anchor"
             yield Problem(at, f"{found}; wanted {_wanted(schema)}: put the value in quotes.", where)
             return
         if "anyOf" in schema:
-            branches = [branch for branch in map(self._resolve, schema["anyOf"]) if _type(value) in _types(branch)]
+            branches = [branch for branch in map(self.resolved, schema["anyOf"]) if _type(value) in _types(branch)]
             if branches:
                 yield from self._check(branches[0], value, where, at)
             else:
@@ -318,7 +324,7 @@ class Checker:
         for key in schema.get("required", ()):
             if value.member(key) is None and key not in meant:
                 path = f"{where}.{key}" if where else key
-                wanted = self._resolve(schema.get("properties", {}).get(key, {})).get("x-wanted")
+                wanted = self.resolved(schema.get("properties", {}).get(key, {})).get("x-wanted")
                 tail = f"'{key}:' with {wanted}" if wanted else f"'{key}:'"
                 yield Problem(at, f"found no {key} in {where or 'the document'}, wanted {tail}.", path)
 
@@ -334,7 +340,7 @@ class Checker:
         hint = schema.get("x-hints", {}).get(key)
         if hint:
             return f"found the key {shown(key)} in {block}, which is not used here: {hint}."
-        known = [name for name, item in schema["properties"].items() if not self._resolve(item).get("deprecated")]
+        known = [name for name, item in schema["properties"].items() if not self.resolved(item).get("deprecated")]
         meant = self._meant(schema, value, key)
         remedy = f"did you mean {meant}?" if meant else "remove it or look for a wrong indentation."
         return f"found the unknown key {shown(key)} in {block}, wanted {one_of(known)}: {remedy}"

@@ -9,6 +9,7 @@ import codecs
 import glob
 import json
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,8 @@ KIND = "Node"
 PLUGIN = "winkube.node.node_yaml"
 VAULT_HEADER = b"$ANSIBLE_VAULT;"
 HEAD_BYTES = 256 * 1024
+MOST_BYTES = 8 * 1024 * 1024
+"""Some 10,000 nodes have room in this, and take half a minute to read."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _FIRST_KEY = re.compile(r"^(?P<indent>[ ]*)[^\s#%\-{]", re.MULTILINE)
@@ -68,9 +71,9 @@ def is_node_yaml(text: str) -> bool:
     return "List" in kinds and _NODE_INSIDE.search(text) is not None
 
 
-def is_plugin_source(text: str) -> bool:
+def is_plugin_source(text: str, plugin: str = PLUGIN) -> bool:
     """Whether a text is a source file of the plugin: `plugin: winkube.node.node_yaml`."""
-    return PLUGIN in _top_level(text, "plugin")
+    return plugin in _top_level(text, "plugin")
 
 
 def is_vaulted(data: bytes) -> bool:
@@ -83,9 +86,28 @@ EXTENSIONS = (".yml", ".yaml", ".json")
 _VARIABLE_FOLDERS = frozenset({"group_vars", "host_vars", "vars_plugins"})
 
 
+_NO_FILES = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+def never_opened(path: Path) -> str:
+    """What is there if it is neither a file nor a folder; else empty. Opening a FIFO waits for who writes into it."""
+    try:
+        return _NO_FILES.get(stat.S_IFMT(path.stat().st_mode), "")
+    except OSError:
+        return ""
+
+
 def claims(path: Path) -> bool:
     """Whether a file looks like a Node YAML, or must not be passed over since it may be one: a vaulted file (who wants
-    to know has to decrypt it), and of those that are named like one a file that is empty or cannot be read."""
+    to know has to decrypt it), and of those that are named like one a file that is empty or cannot be read, or what is
+    no file, which the plugins after this one would open."""
+    if never_opened(path):
+        return path.suffix in EXTENSIONS
     try:
         with path.open("rb") as stream:
             head = stream.read(HEAD_BYTES)
@@ -114,7 +136,7 @@ def expand(pattern: str, base: Path) -> tuple[list[Path], str | None]:
         return [path], None
     if glob.has_magic(str(path)):
         names = glob.glob(str(path), recursive=True)  # noqa: PTH207 - pathlib takes no absolute pattern
-        matches = sorted(path for path in map(Path, names) if path.is_file())
+        matches = sorted(path for path in map(Path, names) if not path.is_dir())
         none = f"found no file that matches {pattern}, wanted at least one (relative paths start at {base})."
         return matches, None if matches else none
     return [], f"found no file {pattern}, wanted a Node YAML, a folder or a pattern (relative paths start at {base})."

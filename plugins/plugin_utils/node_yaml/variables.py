@@ -1,20 +1,22 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a valid node to what Ansible gets: host variables and groups. One table says which key is which variable."""
+"""From a valid node to what Ansible gets: host variables and groups. The schema says which key is which variable."""
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ..node.ssh import KEEP_ALIVE
 from .document import Node, node_name, provisioners
 from .problems import Position
-from .schema import Address, has_template, parse_address
+from .schema import Address, has_template, node_schema, parse_address, resolved
 from .tree import Mapping, Scalar, Sequence, Value, is_null, is_string, plain
 
 ALL_NODES = "windows_nodes"
@@ -26,6 +28,27 @@ WINRM_SCHEMES = {
     5986: "https",
 }  # Source: ansible-core plugins/connection/winrm.py, options port and scheme
 WINRM_PORT = 5986
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A connection plugin that speaks with WinRM's service, and its variables: http or https, whether the certificate
+    is checked, and how the user logs in."""
+
+    name: str
+    scheme: str
+    certificate: str
+    login: str
+
+
+WS_MANAGEMENT = {
+    each.name: each
+    for each in (
+        Plugin("winrm", "ansible_winrm_scheme", "ansible_winrm_server_cert_validation", "ansible_winrm_transport"),
+        Plugin("psrp", "ansible_psrp_protocol", "ansible_psrp_cert_validation", "ansible_psrp_auth"),
+    )
+}
+"""Source: ansible-core plugins/connection/winrm.py and psrp.py, their options."""
 
 Leaf = Callable[[Scalar], Any]
 
@@ -41,11 +64,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Row:
-    """`path` under spec becomes `variable`; `convert` gets the plain value and the place of the file."""
+    """`path` under spec becomes `variable`; `convert` gets the plain value and the place of the file. `secret`: so is
+    something in it. `listed`: its last key is an item of that variable."""
 
-    path: str
+    path: tuple[str, ...]
     variable: str
     convert: Callable[[Any, Place], Any] = lambda value, place: value
+    secret: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,14 +94,6 @@ class Host:
     key_file: str = ""
 
 
-def _lower(value: Any, place: Place) -> Any:
-    return value.lower()
-
-
-def _join(value: Any, place: Place) -> Any:
-    return {"bootstrapKubeconfig": "bootstrap_kubeconfig"}.get(value, value)
-
-
 def expand(value: Any, place: Place) -> Any:
     """A path on the controller made absolute (`~/`, or relative to the YAML file); URLs and templates stay."""
     if has_template(value) or re.match(r"^[A-Za-z][A-Za-z0-9+.-]+:", value):
@@ -87,37 +105,30 @@ def expand(value: Any, place: Place) -> Any:
     return posixpath.normpath(posixpath.join(place.directory, value))
 
 
-VARIABLES: tuple[Row, ...] = (
-    Row("setup.enableRDP", "winkube_setup_enable_rdp"),
-    Row("setup.chocoPackages", "winkube_setup_choco_packages"),
-    Row("network.mode", "winkube_network_mode", _lower),
-    Row("network.clusterCIDR", "winkube_cluster_cidr"),
-    Row("network.serviceCIDR", "winkube_service_cidr"),
-    Row("network.dnsServiceIP", "winkube_dns_service_ip"),
-    Row("network.managementIP", "winkube_management_ip"),
-    Row("network.interfaceName", "winkube_interface_name"),
-    Row("network.managedBy", "winkube_cni_managed_by"),
-    Row("containerd.version", "winkube_containerd_version"),
-    Row("containerd.checksum", "winkube_containerd_checksum"),
-    Row("containerd.sourceURL", "winkube_containerd_url", expand),
-    Row("containerd.destination", "winkube_containerd_destination"),
-    Row("kubernetes.version", "winkube_kubernetes_version"),
-    Row("kubernetes.checksum", "winkube_kubernetes_checksum"),
-    Row("kubernetes.join", "winkube_join", _join),
-    Row("kubernetes.serviceManager", "winkube_service_manager"),
-    Row("kubernetes.logDir", "winkube_log_dir"),
-    Row("kubernetes.provisioners", "winkube_provisioners"),
-    Row("os.build", "winkube_os_build"),
-)
+CONVERSIONS: dict[str, Callable[[Any, Place], Any]] = {
+    "": lambda value, place: value,
+    "lower": lambda value, place: value.lower(),
+    "snake_case": lambda value, place: re.sub("(?=[A-Z])", "_", value).lower(),
+    "path": expand,
+}
+"""What the schema's x-convert names."""
 
-# The provisioner named containerd stands in where spec.containerd says nothing, so that swdt's own file
-# installs containerd.
-FROM_PROVISIONER: tuple[Row, ...] = (
-    Row("version", "winkube_containerd_version"),
-    Row("checksum", "winkube_containerd_checksum"),
-    Row("sourceURL", "winkube_containerd_url", expand),
-    Row("destination", "winkube_containerd_destination"),
-)
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """The keys under spec that become variables, as the schema has them."""
+    return tuple(_rows(node_schema()["properties"]["spec"], ()))
+
+
+def _rows(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Row]:
+    schema = resolved(schema)
+    if "x-variable" in schema:
+        convert = CONVERSIONS[schema.get("x-convert", "")]
+        yield Row(path, schema["x-variable"], convert, secret="x-secret" in json.dumps(schema))
+    if "x-optional" in schema:
+        yield Row(path, schema["x-optional"], listed=True)
+    for key, item in schema.get("properties", {}).items():
+        yield from _rows(item, (*path, key))
 
 
 def host(node: Node, place: Place, leaf: Leaf = lambda scalar: scalar.value) -> Host:
@@ -146,9 +157,11 @@ def name_at(node: Node) -> Position:
 
 
 def cacheable(node: Node) -> bool:
-    """Whether a node may be kept in a cache: no password, nothing vaulted, no template (a cache knows no trust)."""
-    password = node.get("spec", "credentials", "password")
-    return is_null(password) and not any(scalar.tag or has_template(scalar.value) for scalar in _scalars(node.tree))
+    """Whether a node may be kept in a cache: no secret, nothing vaulted, no template (a cache knows no trust)."""
+    secrets = (("credentials", "password"), *(row.path for row in rows() if row.secret))
+    return all(is_null(node.get("spec", *path)) for path in secrets) and not any(
+        scalar.tag or has_template(scalar.value) for scalar in _scalars(node.tree)
+    )
 
 
 def _scalars(value: Value) -> Iterator[Scalar]:
@@ -164,14 +177,19 @@ def _scalars(value: Value) -> Iterator[Scalar]:
 
 def _own(node: Node, place: Place, leaf: Leaf) -> dict[str, Any]:
     variables: dict[str, Any] = {}
-    for row in VARIABLES:
-        value = node.get("spec", *row.path.split("."))
-        if not is_null(value) and value is not None:
+    for row in rows():
+        value = node.get("spec", *row.path)
+        if value is None:
+            continue
+        if row.listed:
+            variables[row.variable] = [*variables.get(row.variable, ()), row.path[-1]]
+        elif not is_null(value):
             variables[row.variable] = _convert(row, value, place, leaf)
+    # The provisioner named containerd stands in where spec.containerd says nothing: swdt's own file installs it so.
     for item in provisioners(node):
         if text_of(item, "name") == "containerd":
-            for row in FROM_PROVISIONER:
-                value = item.get(row.path)
+            for row in (each for each in rows() if each.path[0] == "containerd"):
+                value = item.get(row.path[-1])
                 if value is not None and row.variable not in variables:
                     variables[row.variable] = _convert(row, value, place, leaf)
     return variables
@@ -184,10 +202,10 @@ def _convert(row: Row, value: Value, place: Place, leaf: Leaf) -> Any:
     return row.convert(plain(value, leaf), place)
 
 
-def is_winrm(node: Node) -> bool:
-    """Whether the node is reached by WinRM: it says so, or its port is one of WinRM's."""
+def way(node: Node) -> str:
+    """The connection plugin that reaches the node: the one it names, else winrm for a port of WinRM's, else ssh."""
     said = node.text("spec", "credentials", "connection")
-    return (said == "winrm") if said else _address(node).port in WINRM_SCHEMES
+    return said or ("winrm" if _address(node).port in WINRM_SCHEMES else "ssh")
 
 
 def _address(node: Node) -> Address:
@@ -213,21 +231,19 @@ def _connection(node: Node, place: Place, leaf: Leaf) -> tuple[dict[str, Any], t
         )
     if address.port is not None:
         variables["ansible_port"] = address.port
-    if is_winrm(node):
+    if plugin := WS_MANAGEMENT.get(way(node)):
         port = address.port or WINRM_PORT
         if port in WINRM_SCHEMES:
-            variables["ansible_winrm_scheme"] = WINRM_SCHEMES[port]
+            variables[plugin.scheme] = WINRM_SCHEMES[port]
+        group = f"winkube_{plugin.name}"
         defaults: dict[str, Any] = {
-            "ansible_connection": "winrm",
+            "ansible_connection": plugin.name,
             "ansible_port": WINRM_PORT,
-            "ansible_winrm_server_cert_validation": "validate",
+            plugin.certificate: "validate",
         }
         if "ansible_password" in variables:
-            return variables, (
-                Group("winkube_winrm", defaults),
-                Group("winkube_winrm_password", {"ansible_winrm_transport": "ntlm"}),
-            )
-        return variables, (Group("winkube_winrm", defaults),)
+            return variables, (Group(group, defaults), Group(f"{group}_password", {plugin.login: "ntlm"}))
+        return variables, (Group(group, defaults),)
     if shell is not None:
         variables["ansible_shell_type"] = shell
     defaults = {

@@ -1,6 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs of a node replaced by others: what is wanted, where it comes from, the swap, the report."""
+"""Programs of a node replaced by others: what is wanted, where it comes from, the swap, the report.
+
+Private to the collection: playbooks use its modules.
+"""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an earlier push has left: a reading that the next push of the same run is planned with, or the build of somebody
+"""What an earlier push has left: a reading that the next push of the same run is planned with, or the build of someone
 else.
 
 A file of its own: it is about pushes one after the other, everything else in this folder about one of them.
@@ -47,7 +47,7 @@ def dated(facts: dict[str, Any], name: str, now: float) -> dict[str, Any]:
 
 
 def of_others(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
-    """Sentences: builds of somebody else that are replaced."""
+    """Sentences: builds of someone else that are replaced."""
     said = []
     for task in tasks:
         build = pushed_build(reading, receipt(task.item, layout)) if task.what == "replace" else None

@@ -31,7 +31,7 @@ Brought = tuple[Batch | None, Mapping[str, Any]]
 
 
 class Node(Protocol):
-    """What is asked of the node, and of whoever runs the task."""
+    """What is asked of the node, and of the user of the task."""
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class Node(Protocol):
         """Each as a warning of the task."""
 
     def say(self, line: str, *, verbose: bool = False) -> None:
-        """For somebody who watches."""
+        """For someone who watches."""
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ def node_is_back(node: Mapping[str, Any] | None, versions: set[str]) -> bool:
 
 
 def restart_notices(pods: Sequence[str], tasks: Iterable[Task]) -> list[str]:
-    """What nobody does to the pods of these DaemonSets when kube-proxy has been replaced."""
+    """What no one does to the pods of these DaemonSets when kube-proxy has been replaced."""
     swapped = any(task.item.name.casefold() == "kube-proxy" and task.what != "unchanged" for task in tasks)
     return [
         f"leave the pods of the DaemonSet {name} alone: they run the new kube-proxy only after they are restarted "

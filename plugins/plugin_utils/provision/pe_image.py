@@ -82,7 +82,7 @@ def package(data: bytes) -> str:
 
 
 def another_program(name: str, built_from: str) -> str:
-    """Which other program of a node a build for `name` is, by its package; empty if none, or nobody knows."""
+    """Which other program of a node a build for `name` is, by its package; empty if none, or no one knows."""
     found = built_from.rpartition("/")[2]
     return found if found in _WELL_KNOWN - {name.casefold()} and name.casefold() in _WELL_KNOWN else ""
 

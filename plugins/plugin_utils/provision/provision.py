@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from ..components.layout import Layout
 from ..engine import windows_path
+from ..engine.address import shown
 from ..engine.batch import Batch, Op
 from ..engine.reading import (
     Expectation,
@@ -181,7 +182,7 @@ def _back(task: Task, layout: Layout, reading: Reading) -> Task:
     """For `state: previous`, and for a build that is the previous one: the two change places, nothing is transferred.
     Nothing if what is wanted is there already."""
     item, kept = task.item, reading.file(previous_of(task.item.destination))
-    wanted = task.new or item.checksum.removeprefix("sha256:").lower()
+    wanted = task.new or item.checksum.removeprefix("sha256:")
     if wanted and task.present.get("sha256") == wanted:
         return task
     if not kept.get("exists"):
@@ -206,14 +207,14 @@ def _back(task: Task, layout: Layout, reading: Reading) -> Task:
 
 
 def _is_there(task: Task, layout: Layout, reading: Reading) -> bool:
-    """By its sha256. Where nobody knows that: the same address and version were put there, and nothing has changed it
+    """By its sha256. Where no one knows that: the same address and version were put there, and nothing has changed it
     since."""
     if task.new:
         return task.present.get("sha256") == task.new
     if task.origin is None or not task.item.version:
         return False
     known = _recorded(receipt(task.item, layout), task.item, task.present, reading)
-    return known.get("url") == task.origin.url and known.get("version") == pe_image.plain(task.item.version)
+    return known.get("url") == shown(task.origin.url) and known.get("version") == pe_image.plain(task.item.version)
 
 
 def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
@@ -234,7 +235,7 @@ def _recorded(path: str, item: Item, present: Mapping[str, Any], reading: Readin
         known = json.loads(reading.text(path) or "null")
         files = {windows_path.key(file["path"]): file["sha256"] for file in known["files"]}
         source = known["source"]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return {}
     same = bool(present.get("sha256")) and files.get(item.place) == present.get("sha256")
     return source if same and isinstance(source, Mapping) else {}
@@ -361,7 +362,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
             continue
         head = base64.b64decode(file.get("head") or "")
         size = int(file.get("size") or 0)
-        where = task.origin.url if task.origin else task.staged
+        where = shown(task.origin.url) if task.origin else task.staged
         if problem := pe_image.problem(head, size, architecture):
             problems.append(f"{task.item.name}: {where} {problem}")
             continue
@@ -427,7 +428,7 @@ def check(tasks: Iterable[Task], env_file: str) -> tuple[list[str], list[str]]:
 
 
 def _where(task: Task) -> str:
-    return task.origin.url if task.origin else previous_of(task.item.destination)
+    return shown(task.origin.url) if task.origin else previous_of(task.item.destination)
 
 
 def desired(
@@ -464,7 +465,7 @@ def to_know(tasks: Iterable[Task]) -> tuple[Query, ...]:
 
 
 def resting(tasks: Iterable[Task], layout: Layout, reading: Reading) -> dict[str, str]:
-    """Services with a new program that are not started, and why: nobody knows then whether it works."""
+    """Services with a new program that are not started, and why: no one knows then whether it works."""
     found = {}
     for group in _by_service(task for task in tasks if task.what in SWAPPED):
         if why := rests([task.item for task in group], group[0].service or {}, layout, reading):
@@ -473,7 +474,7 @@ def resting(tasks: Iterable[Task], layout: Layout, reading: Reading) -> dict[str
 
 
 def untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
-    """A warning for each service that nobody has tried: new programs that are not started, and programs that are the
+    """A warning for each service that no one has tried: new programs that are not started, and programs that are the
     same as before behind a service that has ended."""
     found = [
         f"The service {name} has a new program, and was stopped before: it is left so, since {why}. Nobody knows yet "

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a provisioner shall replace: the items of a Node YAML, with what is known by name filled in; and what may stand
+"""What a provisioner replaces: the items of a Node YAML, with what is known by name filled in; and what may stand
 between a service and its program.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from ..components import registry
 from ..components.layout import Layout
+from ..components.source import as_meant
 from ..engine import windows_path
 from ..engine.resource import Refused
 
@@ -36,7 +37,7 @@ LAST = 9
 @dataclass(frozen=True, slots=True)
 class Item:
     """One program to replace. `source` is as written; `service` the service that runs it; `asks` are the arguments that
-    make it say its version (none: nobody may start it), `rank` orders starts: what a component of its name declares.
+    make it say its version (none: no one may start it), `rank` orders starts: what a component of its name declares.
 
     `verify` is `true`, `false` or `warn`; `wait_for` is `service`, `node_ready` or `none`.
     """
@@ -96,7 +97,7 @@ def _item(given: Mapping[str, Any], layout: Layout) -> Item:
         source=str(given.get("sourceURL") or ""),
         destination=str(given.get("destination") or destination).replace("/", "\\"),
         overwrite=bool(given.get("overwrite")),
-        checksum=str(given.get("checksum") or ""),
+        checksum=as_meant(str(given.get("checksum") or "")),
         service=str(given.get("service_name") or service or name),
         verify=str(given.get("verify_version") or "true").lower(),
         wait_for=str(given.get("wait_for") or "service"),

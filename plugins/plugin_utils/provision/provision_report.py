@@ -121,7 +121,7 @@ def _of(seconds: Mapping[str, float], task: Task) -> float | None:
 
 
 def mismatch(task: Task) -> bool | None:
-    """Whether the program that is there afterwards is of another version than the one asked for; None if nobody asked,
+    """Whether the program that is there afterwards is of another version than the one asked for; None if no one asked,
     or nothing tells."""
     version = task.before if task.what in {"unchanged", "skipped"} else task.version
     if not task.item.version or not version:

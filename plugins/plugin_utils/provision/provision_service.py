@@ -101,7 +101,7 @@ def _environment(found: Mapping[str, Any]) -> Iterable[Any]:
 def service(
     items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading, timeouts: Timeouts
 ) -> Service:
-    """The service that runs these items, as it was made by whoever made it."""
+    """The service that runs these items, as it was made by no matter who made it."""
     program = _program(items, found)
     name = str(found["name"])
     gated = [item for item in items if item.wait_for != "none"]

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..components.source import ReadUrl, source
+from ..engine.address import shown
 from ..engine.resource import Refused
 from . import pe_image
 from .provision_items import Item
@@ -39,7 +40,7 @@ class Build:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The source of one item: `build` for a file on the controller, else the address `url`, whose `sha256` is None
-    where nobody said it."""
+    where no one said it."""
 
     url: str
     sha256: str | None
@@ -78,8 +79,8 @@ def origins(
 
 def _plain_http(item: Item) -> str:
     return (
-        f"{item.name}: {item.source} is fetched over plain http and without a checksum: whoever sits between can put "
-        "any program on the node. Give checksum: sha256:<64 hex digits>."
+        f"{item.name}: {shown(item.source)} is fetched over plain http and without a checksum: whoever sits between "
+        "can put any program on the node. Give checksum: sha256:<64 hex digits>."
     )
 
 

@@ -185,7 +185,7 @@ def _move(source: str, target: str) -> Op:
 
 
 def _lean(query: Query) -> Query:
-    """Without the demand for a hash taken anew: it was, a moment ago."""
+    """Without the demand for a hash taken again: it was, a moment ago."""
     return Query(query.key, query.op, tuple(pair for pair in query.args if pair[0] != "fresh"))
 
 

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node that joins anew, whose network is stuck, that was made by scripts, or that shall be a plain machine again.
+"""A node mended or taken apart: joined again, its network made again, taken over from scripts, or reset.
 
 What is removed is ours: what the layout names, what the receipts list, HNS networks of our own names and in our own
 ranges. The rest is left, and said.
+
+Private to the collection: playbooks use its modules.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ ONCE = {
     "services": "restart",
     "finding": "finding",
 }
-"""Options that nobody sets for good, each with the one action that does something with it."""
+"""Options that no one sets for good, each with the one action that does something with it."""
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@
 """HNS networks of ours that are in the way, and how one is removed: what hangs on it first, addresses waited for last.
 
 Never one of type nat, never one of another name than ours or of another range than the cluster's, and none that
-carries what somebody else attached.
+carries what someone else attached.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUERIES: tuple[Query, ...] = (
     networks.hns_query(),
     replace(networks.hns_query("networks", "endpoints", "policylists", "namespaces"), key=ALL),
 )
-"""Everything of HNS under a key of its own: a reading for the roles has the networks alone."""
+"""Everything of HNS under a key of its own: a reading for the roles has only the networks."""
 ENDPOINTS, POLICY_LISTS = "endpoints", "policylists"
 WAIT_S = 120
 RECORD_LIMIT = 64 * 1024
@@ -50,7 +50,7 @@ def recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
     try:
         found = json.loads(reading.text(_record(layout)) or "").get("networks") or {}
         return tuple(identity(each) for each in found.values() if each)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return ()
 
 
@@ -94,7 +94,7 @@ def hns(reading: Reading) -> Hns:
 
 
 def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
-    """Endpoints on it that somebody uses: of pods that run, of other containers. Not the bridge's own `<name>_ep`, nor
+    """Endpoints on it that someone uses: of pods that run, of other containers. Not the bridge's own `<name>_ep`, nor
     kube-proxy's remote ones, nor what a pod that is gone has left without namespace and container."""
     return tuple(
         each

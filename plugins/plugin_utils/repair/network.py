@@ -110,7 +110,7 @@ class Node(Protocol):
     """As it was when it was last read."""
 
     def look(self, after_s: float = 0) -> Reading:
-        """Read it anew."""
+        """Read it again."""
 
     def send(self, remedy: Remedy) -> None:
         """Work it off and look. An exception if it was rolled back."""
@@ -154,8 +154,8 @@ def repair(wanted: Wanted, node: Node) -> str:
 
 
 def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
-    """A node that has to join anew, and a network of the other mode. A lease alone that is of another range than
-    podCIDR and network was edited: flanneld, launched again, writes it anew."""
+    """A node that has to join again, and a network of the other mode. A lease alone that is of another range than
+    podCIDR and network was edited: flanneld, launched again, writes it again."""
     network = hns.hns(reading).network(wanted.network)
     fits = bool(wanted.pod_cidr) and network is not None and ipaddress.ip_network(wanted.pod_cidr) in network.prefixes
     edited = subnet_env.path(wanted.layout) if fits else ""
@@ -175,7 +175,7 @@ def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
 
 def _launched(wanted: Wanted, node: Node) -> str:
     """flanneld again, at most so many times; then, where it is allowed, subnet.env in its place: without its network
-    a lease would help nobody."""
+    a lease would help no one."""
     made = launch_until_there(wanted, 1 + wanted.retries, node.seen, node.attempt, node.look)
     if not made or not made[-1].error:
         return ""
@@ -359,7 +359,7 @@ def launch_until_there(
     wanted: Wanted, tries: int, reading: Reading, send: Callable[[Remedy], str], look: Callable[[], Reading]
 ) -> tuple[Launch, ...]:
     """flanneld again, until its network and its lease are there, at most `tries` times; nothing where they are. `send`
-    returns why an attempt was rolled back, `look` reads the node anew."""
+    returns why an attempt was rolled back, `look` reads the node again."""
     made: list[Launch] = []
     while len(made) < tries:
         why = waits_for_network(wanted, reading) or lacks_lease(wanted, reading)
@@ -391,7 +391,7 @@ def start_in_order(wanted: Wanted, names: Sequence[str], reading: Reading) -> Re
 
 def switch_mode(wanted: Wanted, going: Sequence[Network], reading: Reading) -> Remedy:
     """Networks of the other mode removed, with kube-proxy, kubelet and flanneld stopped; the site playbook makes those
-    of the new one. Refused while somebody uses them."""
+    of the new one. Refused while someone uses them."""
     layout = wanted.layout
     found = hns.hns(reading)
     order = sorted(going, key=lambda each: each.id in wanted.ours.recorded)
@@ -417,7 +417,7 @@ def write_lease(
     wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int, reading: Reading
 ) -> Remedy:
     """subnet.env as flanneld would write it, for a flanneld that does not. `subnet` is the node's range, empty for the
-    podCIDR of its Node; `nodes` are all Nodes. Refused for a range that is another node's, or that nobody can compare.
+    podCIDR of its Node; `nodes` are all Nodes. Refused for a range that is another node's, or that no one can compare.
     """
     text = lease(wanted, subnet, nodes, mtu)
     path = subnet_env.path(wanted.layout)
@@ -433,7 +433,7 @@ def write_lease(
 
 
 def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int) -> str:
-    """The text of subnet.env, with the range that was found to be this node's alone."""
+    """The text of subnet.env, with the range that was found to be only this node's."""
     if nodes is None:
         raise Refused(
             "subnet.env is generated only where all nodes' ranges are known, since two nodes with one range lose each "

@@ -109,7 +109,7 @@ def put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
 
 
 def data(scope: Scope) -> tuple[str, ...]:
-    """What our services alone write into, and `more`: deleted whole."""
+    """What only our services write into, and `more`: deleted whole."""
     layout = scope.layout
     found = [
         layout.kubelet_dir,
@@ -207,7 +207,7 @@ def _received(scope: Scope, reading: Reading) -> list[str]:
             listed = json.loads(text or "{}").get("files") or ()
             paths = [str(each["path"]) for each in listed if not windows_path.problem(str(each["path"]))]
             found += [name for path in paths for name in (path, previous_of(path))]
-        except (ValueError, AttributeError, TypeError, KeyError):
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
             continue
     return found
 

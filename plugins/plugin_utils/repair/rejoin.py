@@ -37,7 +37,7 @@ _PREFIX = re.compile(r"\d+\.\d+\.\d+\.\d+/\d+")
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a node's earlier life has left. `why` says why the machine has to join anew, empty if it has not to;
+    """What a node's former membership has left. `why` says why the machine has to join again, empty if it has not to;
     `stale` are the files of another range than the node's `pod_cidr` (empty: not known yet), each with what it says;
     `networks` the names of the HNS networks of such a range."""
 
@@ -81,7 +81,7 @@ def runner_reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> Past:
-    """Whether this is a previously deleted node, and what it has left (`always`: it is to join anew whatever it is).
+    """Whether this is a previously deleted node, and what it has left (`always`: it is to join again whatever it is).
 
     It is one if it has joined, and the cluster has no Node of its name, or its certificate cannot be used any more;
     or if its files speak of another range than the podCIDR of its Node. Refused as `join.has_joined` refuses.
@@ -126,7 +126,7 @@ def reason(situation: join.Situation) -> str:
 
 
 def _old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
-    """Our networks of another range than `cidr`; without one all of them. The placeholder's range is nobody's."""
+    """Our networks of another range than `cidr`; without one all of them. The placeholder's range is no one's."""
     wanted = ipaddress.IPv4Network(cidr) if cidr else None
     named = {name.casefold() for name in ours.names}
     return tuple(

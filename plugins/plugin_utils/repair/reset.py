@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node that shall be a plain machine again, in two batches.
+"""A node that is to be a plain machine again, in two batches.
 
 The first can be rolled back whole: pods and images go while containerd runs, services are stopped and removed, files
 put aside under another name, networks removed. The second deletes what was put aside, and the folders that our services
@@ -69,7 +69,7 @@ class Down:
         return tuple(query for name in self._order if reading.service(name) is not None for query in queries(name))
 
     def change(self, reading: Reading) -> Change | None:
-        """Stop and remove. Refused for a service of one of our names that runs somebody else's program."""
+        """Stop and remove. Refused for a service of one of our names that runs someone else's program."""
         there = [name for name in self._order if reading.service(name) is not None]
         if not there:
             return None
@@ -325,7 +325,7 @@ class NoNetworks:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while somebody uses one."""
+        """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while someone uses one."""
         found = hns.hns(reading)
         going = sorted((each for each in found.networks if self.scope.ours.owns(each)), key=self._recorded)
         if not going or "networks" in self.scope.keep:

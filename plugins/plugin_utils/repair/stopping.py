@@ -32,7 +32,7 @@ def stop(
     wanted: Sequence[str], reading: Reading, timeout_s: int = TIMEOUT_S, *, after: Sequence[str] = ()
 ) -> tuple[Op, ...]:
     """Stop these, first to last, when those in `after` are stopped; the undo starts them, last to first. Refused if a
-    running service of somebody else's depends on one of them: nobody would start it again."""
+    running service of someone else's depends on one of them: no one would start it again."""
     ours = {name.casefold() for name in (*wanted, *after)}
     ops: tuple[Op, ...] = ()
     for name in active(wanted, reading):

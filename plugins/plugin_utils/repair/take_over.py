@@ -4,7 +4,7 @@
 """Nodes that scripts have made: which services are theirs, and which programs run outside any service.
 
 A program that was started by hand or by start.ps1 holds its ports and its files and is gone with the next restart: it
-is ended, so that a service can take its place. Services are not made anew: the roles set them right.
+is ended, so that a service can take its place. Services are not made again: the roles set them right.
 Sources: kubernetes/website, Adding Windows nodes (start.ps1, register-svc.ps1); kubernetes-sigs/sig-windows-tools
 hostprocess/PrepareNode.ps1 (StartKubelet.ps1); kubernetes-sigs/image-builder ansible/windows (kube-log-runner.exe).
 """
@@ -130,7 +130,7 @@ def loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
 
 
 def batch(layout: Layout, going: tuple[Process, ...], reading: Reading) -> Batch | None:
-    """End these processes with what they have started, and wait until they are gone. No undo: nobody knows with which
+    """End these processes with what they have started, and wait until they are gone. No undo: no one knows with which
     arguments a console started them, and the services that follow take their place."""
     if not going:
         return None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..cluster.change import Change
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.join import node_object
@@ -31,23 +32,13 @@ Pods = Callable[[str], Iterable[Object]]
 @dataclass(frozen=True, slots=True)
 class Options:
     """`handler` is the runtime that RuntimeClasses name, `taints` what keeps other pods off, `labels` what every
-    Windows node gets besides, `adopt` whether RuntimeClasses of somebody else may be changed."""
+    Windows node gets besides, `adopt` whether RuntimeClasses of someone else may be changed."""
 
     handler: str
     taints: tuple[str, ...]
     labels: Mapping[str, str]
     runtime_classes: bool = True
     adopt: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One write: `text` for people, `before` and `after` for the diff."""
-
-    text: str
-    before: Object
-    after: Object
-    do: Callable[[Cluster], None]
 
 
 def plan(
@@ -89,7 +80,7 @@ def check_server(version: str) -> None:
 
 
 def unknown(nodes: Iterable[WindowsNode], machines: Mapping[str, Machine]) -> tuple[str, ...]:
-    """The nodes whose config.toml nobody has read."""
+    """The nodes whose config.toml no one has read."""
     return tuple(node.name for node in nodes if not machines.get(node.name, Machine()).config)
 
 
@@ -168,7 +159,7 @@ def _taint(node: WindowsNode, taints: Sequence[str], pods: Pods) -> Change | Non
 
 
 def _patch_taints(cluster: Cluster, name: str, taints: Sequence[str]) -> None:
-    """Taints change by themselves (not-ready); the patch names the version it was made from and is made anew."""
+    """Taints change by themselves (not-ready); the patch names the version it was made from and is made again."""
     for attempt in range(TRIES):
         node = cluster.node(name)
         patch = node_object.with_taints(node, taints) if node is not None else None

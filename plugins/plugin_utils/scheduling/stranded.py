@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pods that taints would leave without a place: made anew, no Windows node would take them. What has to be added to
+"""Pods that taints would leave without a place: made again, no Windows node would take them. What has to be added to
 them is said by the linter, which sees them as they would be: on no node yet.
 
 A file of its own: nothing else about scheduling knows the linter.

@@ -34,7 +34,7 @@ def default_folder(environment: Mapping[str, str] | None = None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PushCache:
-    """`folder` is made when it is needed, for its owner alone. Where that fails nothing is kept and nothing found."""
+    """`folder` is made when it is needed, only for its owner. Where that fails nothing is kept and nothing found."""
 
     folder: Path
     max_builds: int = MAX_BUILDS
@@ -106,7 +106,7 @@ class PushCache:
 
     @contextmanager
     def _workshop(self, key: str) -> Iterator[tuple[Path, int | None]]:
-        """A folder that nobody else works in, and its lock: one of the cache, else a temporary one without."""
+        """A folder that no one else works in, and its lock: one of the cache, else a temporary one without."""
         folder = self.folder / "deltas" / key
         try:
             self._make(folder.parent)
@@ -156,7 +156,7 @@ def _lock_of(folder: Path) -> Path:
 
 
 def _locked(folder: Path, how: int = 0) -> int:
-    """The lock of a folder, held by this process alone. Its file may be dropped while it is waited for."""
+    """The lock of a folder, held only by this process. Its file may be dropped while it is waited for."""
     path = _lock_of(folder)
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A line per part for somebody who watches a long transfer; nothing in a log."""
+"""A line per part for someone who watches a long transfer; nothing in a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 WATCHED = sys.stdout.isatty()
-"""Whether somebody watches. Asked when this file is read, which Ansible does in its main process: its workers have
+"""Whether someone watches. Asked when this file is read, which Ansible does in its main process: its workers have
 their output cut off."""
 
 MEGA = 1000 * 1000
@@ -40,7 +40,7 @@ def line(label: str, now: Progress) -> str:
 
 
 def is_watched(environment: Mapping[str, str] | None = None, terminal: bool | None = None) -> bool:
-    """Whether somebody watches the output: a terminal, and not CI (a variable CI that is neither empty, 0 nor
+    """Whether someone watches the output: a terminal, and not CI (a variable CI that is neither empty, 0 nor
     false)."""
     in_ci = (os.environ if environment is None else environment).get("CI", "").lower() not in {"", "0", "false"}
     return not in_ci and (WATCHED if terminal is None else terminal)
@@ -52,7 +52,7 @@ def shown(
     environment: Mapping[str, str] | None = None,
     watched: bool | None = None,
 ) -> Callable[[Progress], None]:
-    """What `push` calls after each part: `say` gets a line where somebody watches and there is more than one part;
+    """What `push` calls after each part: `say` gets a line where someone watches and there is more than one part;
     nothing is said in CI (a variable CI that is neither empty, 0 nor false)."""
     if not is_watched(environment, watched):
         return lambda now: None

@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any
 
 from ..cluster import run_namespace
-from ..cluster.client import Clock, Cluster, Object, wait_for
+from ..cluster.answer import Object
+from ..cluster.client import Clock, Cluster, wait_for
 from ..cluster.error import ClusterError
 from ..cri.figures import ABSURD, MILLICORE
 from ..cri.kubelet import KubeletProxy

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from ..cluster import run_namespace
-from ..cluster.client import Clock, Cluster, Object, wait_for
+from ..cluster.answer import Object
+from ..cluster.client import Clock, Cluster, wait_for
 from ..cluster.error import ClusterError
 from . import interrupted
 from . import readiness_results as found

@@ -6,7 +6,7 @@ files as a packed archive, and told in the form of the other tests.
 
 op-readiness ends with exit code 0 whatever it found, and calls a test passed whose name the e2e.test of its image does
 not have: then no test case ran. So the JUnit files decide, and the lines of the log only where there is none. Why a
-test failed is in e2e.test's lines alone: its files have no message, and op-readiness drops the text beside it.
+test failed is only in e2e.test's lines: its files have no message, and op-readiness drops the text beside it.
 Sources: kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/report/clean.go, pkg/testcases/cases.go;
 kubernetes v1.31 test/e2e/framework/internal/junit/junit.go; ginkgo v2 reporters/default_reporter.go (EmitFailure).
 """

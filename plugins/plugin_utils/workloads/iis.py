@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kubernetes' sample of a workload that a RuntimeClass schedules: IIS in a Deployment, behind a Service.
 
-A file of its own: the filter plugin is Ansible's side of it alone, and workloads/ knows no Ansible.
+A file of its own: the filter plugin is only Ansible's side of it, and workloads/ knows no Ansible.
 """
 
 from __future__ import annotations

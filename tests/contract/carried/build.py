@@ -28,12 +28,14 @@ from tests.conftest import import_as_collection  # noqa: E402
 if __name__ == "__main__":
     import_as_collection()
 
+from tests.contract import people  # noqa: E402
 from tests.contract.carried.journey import Download, journeys  # noqa: E402
 from tests.contract.case import Case, Tree, load_cases  # noqa: E402
 from tests.contract.check import expected_files  # noqa: E402
 from tests.contract.implementations import Link, Place, content  # noqa: E402
 from tests.contract.place_script import script_block  # noqa: E402
 from tests.contract.powershell import payload, wire  # noqa: E402
+from tests.contract.provides import ARCHIVE  # noqa: E402
 from tests.contract.steps import Look, LookState, Prepare, Put, Run, Start, Step, Steps, steps_of  # noqa: E402
 from tests.contract.web import PAGES  # noqa: E402
 from tests.quality.powershell_programs import program  # noqa: E402
@@ -43,7 +45,6 @@ HERE = Path(__file__).parent
 PROCESS = FOLDER / "runner" / "10_process.ps1"
 """The runner's way to start programs."""
 NAME = "winkube-contract"
-PROVIDES = frozenset({"windows", "registry", "services", "task", "links", "shell", "web", "not-on-wine"})
 RUNNER = "@RUNNER@"
 ARGUMENT = "@ARGUMENT@"
 CONTAINERD = "2.3.7"
@@ -59,15 +60,17 @@ PLACE = Place(
         "web": "http://127.0.0.1:@WEB_PORT@",
         "web_host": "127.0.0.1",
         "web_port": "@WEB_PORT@",
+        "drive": "@DRIVE@\\contract",
     },
 )
 
 
 def runner() -> Mapping[str, str]:
     """The runner as envelopes name it: its text is put in on the machine, so that it is carried once."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import hns_packed, runner_sha256
+    from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import hns_text, runner_sha256
 
-    return {"sha256": runner_sha256(), "text": RUNNER, "hns": hns_packed()}
+    texts = {"hns": hns_text(), "hns_read": hns_text(reads=True)}
+    return {"sha256": runner_sha256(), "text": RUNNER, **texts}
 
 
 def carried_steps(case: Case) -> Steps:
@@ -108,6 +111,14 @@ def _runner_put_in(files: Mapping[str, bytes]) -> dict[str, bytes | Link | None]
     return {name: runner_text().encode() if data == RUNNER.encode() else data for name, data in files.items()}
 
 
+def _open(file: dict[str, Any]) -> dict[str, Any]:
+    """As text where it names what only the machine knows: in base64 no word would be found."""
+    data = base64.b64decode(file["data"])
+    if b"@WEB_PORT@" not in data:
+        return file
+    return {"path": file["path"], "kind": "file", "text": data.decode("ascii")}
+
+
 def carried(step: Step) -> dict[str, Any]:
     """A step as run.ps1 reads it; all keys of a kind are always there."""
     match step:
@@ -118,7 +129,10 @@ def carried(step: Step) -> dict[str, Any]:
                 "request": _request("prepare", files=wire(files), registry=step.tree.registry),
             }
         case Put():
-            return {"do": "place", "request": _request("put", files=wire(_runner_put_in(step.files)))}
+            return {
+                "do": "place",
+                "request": _request("put", files=[_open(file) for file in wire(_runner_put_in(step.files))]),
+            }
         case Start():
             return {"do": "place", "request": _request("start")}
         case Run():
@@ -171,21 +185,46 @@ def lines(download: Download | None) -> Iterator[dict[str, Any]]:
             "id": journey.id,
             "stage": journey.stage,
             "once": True,
+            "needs": ["services"] if journey.stage == "containerd" else [],
             "skip": journey.skip,
             "main": [carried(step) for step in journey.steps.main],
             "last": [carried(step) for step in journey.steps.last],
         }
+    for own in people.CASES:
+        yield {
+            "id": people.ident(own),
+            "stage": "people",
+            "once": False,
+            "needs": [],
+            "skip": "",
+            "main": [carried(Prepare(_machine(own))), {"do": "people", **_people(own)}],
+            "last": [],
+        }
     for case in load_cases():
-        missing = sorted(case.needs - PROVIDES)
+        missing = sorted(case.needs - ARCHIVE)
         found = None if missing else carried_steps(case)
         yield {
             "id": case.id,
             "stage": "contract",
             "once": False,
+            "needs": sorted(case.needs),
             "skip": f"needs {', '.join(missing)}" if missing else "",
             "main": [carried(step) for step in found.main] if found else [],
             "last": [carried(step) for step in found.last] if found else [],
         }
+
+
+MACHINE = f"{PLACE.root}\\machine"
+"""Where the stand-ins of a script for people have their files; beside it lies world.tsv."""
+
+
+def _machine(case: Mapping[str, Any]) -> Tree:
+    return Tree({"world.tsv": people.world(case, MACHINE), **{f"machine/{name}": "" for name in people.FILES}})
+
+
+def _people(case: Mapping[str, Any]) -> dict[str, Any]:
+    """`root`, and `request`, which looks at all that is there, beside what the step wants."""
+    return {**people.step(case, MACHINE), "root": PLACE.root, "request": _request("observe")}
 
 
 def members(download: Download | None = None) -> dict[str, str]:
@@ -217,6 +256,7 @@ def members(download: Download | None = None) -> dict[str, str]:
         "node_apply-check.payload": rendered("node_apply", True),
         "web.json": json.dumps(web),
         "about.json": json.dumps(about),
+        **{path.name: path.read_text(encoding="ascii") for path in (people.HARNESS, *people.SCRIPTS)},
         "cases.jsonl": "".join(json.dumps(line) + "\n" for line in cases),
     }
 

@@ -10,8 +10,8 @@ param(
     [string]$ReportPath = '',
     # What runs the modules: all (that are installed), 5.1 or 7.
     [string]$Shell = 'all',
-    # look (reads only), contract, containerd (installs it and takes it away again), all; several with commas.
-    [string]$Stage = 'look,contract',
+    # look (reads only), contract, people (our scripts on stand-ins), containerd (installs it and takes it away again), all; with commas.
+    [string]$Stage = 'look,contract,people',
     # A regular expression: only cases whose id fits.
     [string]$Only = ''
 )

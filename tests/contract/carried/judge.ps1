@@ -12,7 +12,7 @@ function Expand-NodeWord {
     if ($Json) {
         $powershell = $powershell.Replace('\', '\\')
     }
-    return $Text.Replace('@POWERSHELL@', $powershell).Replace('@WEB_PORT@', [string]$Run['web_port'])
+    return $Text.Replace('@POWERSHELL@', $powershell).Replace('@WEB_PORT@', [string]$Run['web_port']).Replace('@DRIVE@', [string]$Run['drive'])
 }
 
 function Get-NodeShort {
@@ -269,6 +269,52 @@ function Add-NodeStateDifference {
         }
         else {
             Add-NodeDifference -Run $Run -Wanted $entry.Value -Found (ConvertFrom-NodeJson -Text $text) -Where $where -Wrong $Wrong
+        }
+    }
+}
+
+function Test-NodeSaid {
+    <# .SYNOPSIS Whether a pattern is in what a script printed, without colours and blanks: PowerShell wraps lines, within words too. #>
+    param([string]$Said, [string]$Pattern)
+
+    $squeezed = [System.Text.RegularExpressions.Regex]::Replace($Said, '\x1b\[[0-9;]*m|\s', '')
+    $options = [System.Text.RegularExpressions.RegexOptions]'Singleline, CultureInvariant'
+    return [bool][System.Text.RegularExpressions.Regex]::IsMatch($squeezed, $Pattern, $options)
+}
+
+function Add-NodePeopleDifference {
+    <# .SYNOPSIS What of the two runs of a script for people is not as wanted. #>
+    param([object]$Step, [object[]]$Runs, [System.Collections.ArrayList]$Wrong)
+
+    $place = 0
+    foreach ($wanted in (Get-NodeArgumentList -Map $Step -Name 'runs')) {
+        $run = $Runs[$place]
+        $place++
+        $what = [string]$wanted['what']
+        if ([int]$run['exit_code'] -ne [int]$wanted['exit']) {
+            $null = $Wrong.Add("$what ended with $($run['exit_code']), wanted $($wanted['exit']): $($run['said'])")
+        }
+        if (-not (Test-NodeSaid -Said $run['said'] -Pattern $wanted['says'])) {
+            $null = $Wrong.Add("$what does not say $($wanted['says']): $($run['said'])")
+        }
+        if ($wanted['quiet'] -ne '' -and (Test-NodeSaid -Said $run['said'] -Pattern $wanted['quiet'])) {
+            $null = $Wrong.Add("$what says $($wanted['quiet']): $($run['said'])")
+        }
+    }
+    if ($Runs[0]['look'] -cne $Runs[1]['look']) {
+        $null = $Wrong.Add('the second run changed the machine')
+    }
+    $there = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)
+    foreach ($line in ([string]$Runs[1]['world']).Split([char]10)) {
+        $cut = $line.IndexOf([char]9)
+        if ($cut -ge 0) {
+            $there[$line.Substring(0, $cut)] = $line.Substring($cut + 1).TrimEnd([char]13)
+        }
+    }
+    foreach ($entry in $Step['after'].GetEnumerator()) {
+        $key = [string]$entry.Key
+        if (-not (Test-NodeEqual -Left $entry.Value -Right $there[$key])) {
+            $null = $Wrong.Add("$key is $($there[$key]), wanted $($entry.Value)")
         }
     }
 }

@@ -25,6 +25,7 @@ from tests.conftest import import_as_collection  # noqa: E402
 if __name__ == "__main__":
     import_as_collection()
 
+from tests.contract import people  # noqa: E402
 from tests.contract.carried.build import commit, lines  # noqa: E402
 from tests.contract.carried.journey import Download  # noqa: E402
 from tests.contract.check import answer_differences, differences, state_differences  # noqa: E402
@@ -88,7 +89,9 @@ def judged(report: Report) -> Iterator[Verdict]:
         elif line is None:
             yield Verdict(entry["shell"], entry["id"], "failed", ("there is no such case in this checkout",), script)
         else:
-            words = {"@POWERSHELL@": str(entry["program"]), "@WEB_PORT@": str(report.start["web_port"])}
+            start = report.start
+            words = {"@POWERSHELL@": str(entry["program"]), "@WEB_PORT@": str(start["web_port"])}
+            words["@DRIVE@"] = str(start.get("drive", ""))
             why = tuple(_failures(_filled(line, words), entry["found"]))
             yield Verdict(entry["shell"], entry["id"], "failed" if why else "passed", why, script)
 
@@ -113,6 +116,8 @@ def _failures(line: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> It
                         raise PowerShellError("it was ended after 300 s")
                     answer = last_json(str(one["stdout"]) or f"(nothing; standard error: {one['stderr'][-1500:]})")
                     yield from answer_differences(_run(step), answer)
+                elif step["do"] == "people":
+                    yield from people.differences(step, one["runs"])
                 elif step["do"] == "look":
                     yield from _tree_differences(step, last_json(str(one["stdout"])))
                 elif step["do"] == "state":
@@ -161,6 +166,8 @@ def told(report: Report, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The lines for who reads them; the last is `N passed, N failed, N skipped`."""
     about = report.start["about"]
     yield f"{report.start['machine']}; commit {about['commit'] or 'unknown'}, ansible-core {about['ansible_core']}"
+    if report.start.get("defender"):
+        yield str(report.start["defender"])
     if about["commit"] != commit():
         yield f"This checkout is commit {commit()}: judge the report with the cases that it was made with."
     for verdict in verdicts:
@@ -169,10 +176,30 @@ def told(report: Report, verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield from (f"        {sentence[:600]}" for sentence in verdict.why)
         if not verdict.agreed:
             yield f"        run.ps1 says {verdict.script}: one of the two judges is wrong"
+    lacks = report.start.get("lacks") or []
+    if lacks:
+        yield f"This Windows does not show {', '.join(lacks)}: cases that need these were skipped, not judged."
     if not report.complete:
         yield "The report has no end: run.ps1 was ended before it was through."
+    yield "The row for docs/first-hour.md:"
+    yield from rows(report, verdicts)
     count = Counter(verdict.verdict for verdict in verdicts)
     yield f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped"
+
+
+def rows(report: Report, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """One row per PowerShell for the table of docs/first-hour.md: what, by which program, where, when, result."""
+    day = str(report.start.get("at") or "")[:10] or "no date"
+    place = "; ".join(str(report.start[key]) for key in ("machine", "defender") if report.start.get(key)).replace(
+        "|", "/"
+    )
+    lacks = report.start.get("lacks") or []
+    for shell in dict.fromkeys(verdict.shell for verdict in verdicts):
+        count = Counter(verdict.verdict for verdict in verdicts if verdict.shell == shell)
+        result = f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped"
+        result += f" (not shown there: {', '.join(lacks)})" if lacks else ""
+        commit_ = str(report.start["about"]["commit"])[:8] or "unknown"
+        yield f"| the archive's cases, commit {commit_} | {shell} | {place} | {day} | {result} |"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -103,6 +103,48 @@ function Get-NodeAnswerText {
     return $printed.Substring($start, $end - $start + 1)
 }
 
+function Get-NodeWorld {
+    <# .SYNOPSIS The machine of stand-ins as a look has found it: the text of world.tsv. #>
+    param([string]$Look)
+
+    foreach ($file in (Get-NodeArgumentList -Map (ConvertFrom-NodeJson -Text $Look) -Name 'files')) {
+        if ($file['path'] -ceq 'world.tsv') {
+            return [string][System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String([string]$file['data']))
+        }
+    }
+    return ''
+}
+
+function Invoke-NodePeople {
+    <# .SYNOPSIS A script for people, run twice on stand-ins: what it said goes to Found, what is not as wanted to Wrong. #>
+    param([object]$Run, [object]$Step, [System.Collections.ArrayList]$Found, [System.Collections.ArrayList]$Wrong)
+
+    $root = [string]$Step['root']
+    $harness = [System.IO.Path]::Combine([string]$Run['folder'], 'people.ps1')
+    $script = [System.IO.Path]::Combine([string]$Run['folder'], [string]$Step['script'])
+    $named = @('-Script', $script, '-World', "$root\world.tsv", '-Root', "$root\machine", '-Arguments', [string]$Step['arguments'])
+    $call = @{
+        Program = [string]$Run['program']
+        Arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-File', $harness) + $named
+        TimeoutMs = 300000
+        Environment = @{ PSModulePath = [string][System.Environment]::GetEnvironmentVariable('PSModulePath', 'Machine') }
+    }
+    $runs = New-Object System.Collections.ArrayList
+    foreach ($count in @(1, 2)) {
+        $done = Invoke-NodeProgram @call
+        [byte[]]$printed = [byte[]]$done['stdout'] + [byte[]]$done['stderr']
+        $look = Invoke-NodePlace -Run $Run -Request ([string]$Step['request'])
+        $null = $runs.Add(@{
+                exit_code = [int]$done['exit_code']
+                said = [System.Text.Encoding]::UTF8.GetString($printed)
+                look = $look
+                world = (Get-NodeWorld -Look $look)
+            })
+    }
+    $null = $Found.Add(@{ runs = $runs.ToArray() })
+    Add-NodePeopleDifference -Step $Step -Runs ($runs.ToArray()) -Wrong $Wrong
+}
+
 function Invoke-NodeStep {
     <# .SYNOPSIS Takes one step: what was found goes to Found as it came, what is not as wanted to Wrong. #>
     param(
@@ -119,6 +161,10 @@ function Invoke-NodeStep {
         $Run['printed'] = Get-NodeAnswerText -Done $done
         $answer = ConvertFrom-NodeJson -Text ([string]$Run['printed'])
         Add-NodeAnswerDifference -Run $Run -Step $Step -Answer $answer -Wrong $Wrong
+        return
+    }
+    if ($Step['do'] -ceq 'people') {
+        Invoke-NodePeople -Run $Run -Step $Step -Found $Found -Wrong $Wrong
         return
     }
     $text = Invoke-NodePlace -Run $Run -Request ([string]$Step['request'])
@@ -200,11 +246,50 @@ function Get-NodeMachineText {
     return "$version, build $build.$revision, script on PowerShell $($PSVersionTable.PSVersion), culture $culture"
 }
 
+function Get-NodeDefenderText {
+    <#
+    .SYNOPSIS
+    What Defender is here, for the first line of the report: it decides what AMSI and the attack-surface rules do with the scripts.
+
+    .NOTES
+    The service's state, and of the class behind Get-MpComputerStatus what it says. Source: Microsoft, MSFT_MpComputerStatus.
+    #>
+    $service = [string](Get-NodeServiceState -Name 'WinDefend')
+    if ($service -cne 'running') {
+        return "Defender: its service is $service"
+    }
+    try {
+        $status = @(Get-CimInstance -Namespace 'root/Microsoft/Windows/Defender' -ClassName 'MSFT_MpComputerStatus' -OperationTimeoutSec 10 -ErrorAction Stop)[0]
+        $said = New-Object System.Collections.ArrayList
+        foreach ($name in @('AMRunningMode', 'RealTimeProtectionEnabled', 'IsTamperProtected', 'AntivirusSignatureVersion')) {
+            if ($null -ne $status.PSObject.Properties[$name]) {
+                $null = $said.Add("$name $($status.PSObject.Properties[$name].Value)")
+            }
+        }
+        return "Defender: $($said.ToArray() -join ', ')"
+    }
+    catch {
+        return "Defender: its service runs, and says nothing of itself: $(Get-NodeErrorText -Record $_)"
+    }
+}
+
+function Get-NodeLackList {
+    <# .SYNOPSIS What of the cases' needs this Windows cannot show: on Wine, and where the task scheduler is off. #>
+    $list = New-Object System.Collections.ArrayList
+    if (Test-NodeRegistryKey -Key 'SOFTWARE\Wine') {
+        $null = $list.AddRange(@('services', 'task', 'links', 'not-on-wine', 'letter-case'))
+    }
+    elseif ([int](Get-NodeRegistryRaw -Key 'SYSTEM\CurrentControlSet\Services\Schedule' -Name 'Start' -Default 4) -eq 4) {
+        $null = $list.Add('task')
+    }
+    return , $list.ToArray()
+}
+
 function Get-NodeStageList {
     <# .SYNOPSIS The stages that were asked for; throws a sentence about a word that is none. #>
     param([string]$Asked)
 
-    $known = @('look', 'contract', 'containerd')
+    $known = @('look', 'contract', 'people', 'containerd')
     $list = New-Object System.Collections.ArrayList
     foreach ($word in @($Asked -split '[,\s]+')) {
         $name = $word.ToLowerInvariant()
@@ -212,11 +297,58 @@ function Get-NodeStageList {
             return , $known
         }
         if ($known -cnotcontains $name) {
-            throw "There is no stage '$name'; there are look, contract, containerd and all."
+            throw "There is no stage '$name'; there are look, contract, people, containerd and all."
         }
         $null = $list.Add($name)
     }
     return , $list.ToArray()
+}
+
+function Start-NodeDrive {
+    <# .SYNOPSIS A second drive for the cases that move between two: a folder by subst.exe, named as `X:`; empty where there is none. #>
+    param([string]$Folder)
+
+    $used = New-NodeMap
+    foreach ($each in [System.IO.DriveInfo]::GetDrives()) {
+        $used[([string]$each.Name).Substring(0, 1).ToUpperInvariant()] = $true
+    }
+    $drive = ''
+    foreach ($letter in @('T', 'U', 'V', 'W', 'X', 'Y')) {
+        if (-not $used.ContainsKey($letter)) {
+            $drive = $letter + ':'
+        }
+    }
+    if ($drive -eq '') {
+        return ''
+    }
+    try {
+        $null = [System.IO.Directory]::CreateDirectory($Folder)
+        $done = Invoke-NodeProgram -Program ([System.Environment]::GetFolderPath('System') + '\subst.exe') -Arguments @($drive, $Folder)
+        if ([int]$done['exit_code'] -eq 0) {
+            return $drive
+        }
+    }
+    catch {
+        # There is no such program: then there is no such drive.
+        $null = $_
+    }
+    return ''
+}
+
+function Stop-NodeDrive {
+    <# .SYNOPSIS Takes the drive away, and its folder. #>
+    param([string]$Drive, [string]$Folder)
+
+    if ($Drive -ne '') {
+        $null = Invoke-NodeProgram -Program ([System.Environment]::GetFolderPath('System') + '\subst.exe') -Arguments @($Drive, '/D')
+        try {
+            [System.IO.Directory]::Delete($Folder, $true)
+        }
+        catch {
+            # Somebody looks into it: it is emptied by the next run.
+            $null = $_
+        }
+    }
 }
 
 function Start-NodeWeb {
@@ -262,6 +394,10 @@ function Invoke-NodeStageList {
         $skip = [string]$case['skip']
         if ($case['once'] -and -not [bool]$Run['first']) {
             $skip = 'it runs once only'
+        }
+        $missing = @((Get-NodeArgumentList -Map $case -Name 'needs') | Where-Object { $Run['lacks'] -ccontains [string]$_ })
+        if ($skip -eq '' -and $missing.Length -gt 0) {
+            $skip = "this Windows does not show $($missing -join ', ')"
         }
         if ($skip -ne '') {
             $count['skipped']++
@@ -310,13 +446,24 @@ $ReportPath = [System.IO.Path]::GetFullPath($ReportPath)
 $writer = New-Object System.IO.StreamWriter($ReportPath, $false, (New-Object System.Text.UTF8Encoding($false)))
 $web = Start-NodeWeb -Folder $folder
 $total = @{ passed = 0; failed = 0; skipped = 0 }
+$lacks = Get-NodeLackList
+$second = 'C:\winkube-contract\drive'
+$drive = Start-NodeDrive -Folder $second
+if ($drive -eq '') {
+    $lacks = [object[]]@($lacks + 'drive')
+}
 try {
     $about = ConvertFrom-NodeJson -Text (Read-NodeBeside -Folder $folder -Name 'about.json')
     Add-NodeReport -Writer $writer -Entry @{
-        kind = 'start'; at = (Get-NodeTime); about = $about; machine = (Get-NodeMachineText); web_port = $web['port']
+        kind = 'start'; at = (Get-NodeTime); about = $about; machine = (Get-NodeMachineText); web_port = $web['port']; lacks = $lacks
+        defender = (Get-NodeDefenderText); drive = $drive
     }
     Write-NodeLine -Text (Get-NodeMachineText)
-    $payloads = @{}
+    Write-NodeLine -Text (Get-NodeDefenderText)
+    if ($lacks.Length -gt 0) {
+        Write-NodeLine -Text "This Windows does not show $($lacks -join ', '): cases that need these are skipped."
+    }
+    $payloads = New-NodeMap
     foreach ($name in @('node_probe', 'node_apply', 'node_apply-check')) {
         $payloads[$name] = Read-NodeBeside -Folder $folder -Name "$name.payload"
     }
@@ -324,6 +471,7 @@ try {
     foreach ($found in $shells) {
         $run = @{
             name = $found['name']; program = $found['program']; folder = $folder; web_port = $web['port']; payloads = $payloads; first = $first
+            lacks = $lacks; drive = $drive
             bootstrap = (Read-NodeBeside -Folder $folder -Name 'bootstrap.txt').Trim()
             runner = (Read-NodeBeside -Folder $folder -Name 'runner.json').Trim()
             place = [ScriptBlock]::Create((Read-NodeBeside -Folder $folder -Name 'place.ps1'))
@@ -342,6 +490,7 @@ try {
 finally {
     $writer.Dispose()
     $null = $web['listener'].Stop()
+    Stop-NodeDrive -Drive $drive -Folder $second
 }
 Write-NodeLine -Text "Report: $ReportPath"
 Write-NodeLine -Text "$($total['passed']) passed, $($total['failed']) failed, $($total['skipped']) skipped"

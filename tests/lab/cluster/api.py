@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from tests.lab.cluster import discovery
+from tests.lab.cluster import custom, discovery
 from tests.lab.cluster.access import Ask, User, allowed, encoded, forbidden, user_of
 from tests.lab.cluster.kinds import BY_NAME, BY_PATH, SUBRESOURCES, Kind
 from tests.lab.cluster.pki import Authority, BadCertificateError, identity_of_request
@@ -44,6 +44,8 @@ class Request:
     certificate: bytes = b""
     words: tuple[str, ...] = ()
     """The query's `command`s: an exec's argument list."""
+    outside: bool = False
+    """Whether it came over the network, and not from a test or a node of the lab."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,18 @@ class Response:
 
 @dataclass(frozen=True)
 class Call:
-    """One request that was answered."""
+    """One request that was answered. `forbidden`: the user has no right to it; an admission plugin's 403 is none."""
 
     user: str
     method: str
     path: str
     status: int
+    outside: bool = False
+    forbidden: bool = False
+
+
+class AdmissionError(ApiError):
+    """Pod Security, a quota or a webhook says no to what the user has a right to."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,16 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+
+
+def _known(kind: Kind, body: Object) -> Object:
+    """A custom object as its definition has it. 422 for what that refuses."""
+    if kind not in custom.ALL:
+        return body
+    if why := custom.wrong(kind, body):
+        name = (body.get("metadata") or {}).get("name")
+        raise ApiError(422, "Invalid", f'{kind.name}.{kind.group} "{name}" is invalid: {why}')
+    return custom.pruned(kind, body)
 
 
 class Api:
@@ -92,6 +110,8 @@ class Api:
         self.proxied: dict[tuple[str, str], Object | Callable[[], Object]] = {}
         """(Node, what) -> what its kubelet says under `/<what>`: `configz`, left here by the kubelet itself. What is
         called may only touch a machine whose programs do not call this API, which is locked meanwhile."""
+        self.served: set[str] = set()
+        """API groups of custom kinds (custom.py) whose definitions are installed."""
         self.outage: str = ""
         """A sentence: every request is answered with 503 and this."""
         self.evicted: Callable[[Object], None] = lambda pod: None
@@ -101,7 +121,7 @@ class Api:
 
     def answer(self, request: Request) -> Response:
         with self.lock:
-            user = User("", ())
+            user, forbidden = User("", ()), False
             try:
                 if self.outage:
                     raise ApiError(503, "ServiceUnavailable", self.outage)
@@ -109,9 +129,10 @@ class Api:
                 response = self._answer(request, user)
             except ApiError as error:
                 response = Response(error.status, json.dumps(error.body()).encode())
-            call = Call(user.name, request.method, request.path, response.status)
+                forbidden = error.status == 403 and not isinstance(error, AdmissionError)
+            call = Call(user.name, request.method, request.path, response.status, request.outside, forbidden)
             self.calls.append(call)
-            if response.status == 403:
+            if forbidden:
                 self.refusals.append(call)
             return response
 
@@ -136,7 +157,8 @@ class Api:
         match = _RESOURCE.fullmatch(path)
         if match is None:
             return None
-        kind = BY_PATH.get((match["group"] or "", match["version"], match["plural"]))
+        place = (match["group"] or "", match["version"], match["plural"])
+        kind = BY_PATH.get(place) or (custom.BY_PATH.get(place) if place[0] in self.served else None)
         if kind is None:
             if (match["group"] or "") == "authorization.k8s.io":
                 return None
@@ -172,10 +194,13 @@ class Api:
                 raise ApiError(
                     405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
                 )
-            body = admitted(kind, _body(request), user)
+            body = _known(kind, admitted(kind, _body(request), user))
             if kind.name in {"ClusterRoleBinding", "RoleBinding"}:
                 self._may_bind(user, kind, namespace, body)
-            self.admit(kind, namespace, body)
+            try:
+                self.admit(kind, namespace, body)
+            except ApiError as error:
+                raise AdmissionError(error.status, error.reason, error.message) from error
             return 201, self.store.create(kind, namespace, body)
         if request.method in {"PUT", "PATCH"} and name:
             return 200, self._change(request, target)
@@ -213,7 +238,7 @@ class Api:
             new = _body(request)
         else:
             apply = _PATCHES.get(request.content_type.partition(";")[0].strip())
-            if apply is None:
+            if apply is None or (apply is strategic and kind in custom.ALL):
                 said = f"the body of the request was in an unknown format: {request.content_type}"
                 raise ApiError(415, "UnsupportedMediaType", said)
             new = apply(old, _body(request))
@@ -223,7 +248,7 @@ class Api:
             new = {**old, "metadata": metadata, "status": new.get("status") or {}}
         elif kind.name in {"Node", "Pod", "CertificateSigningRequest"}:
             new = {**new, "status": old.get("status") or {}}
-        return self.store.replace(kind, namespace, name, new)
+        return self.store.replace(kind, namespace, name, _known(kind, new))
 
     def _delete(self, request: Request, kind: Kind, namespace: str, name: str) -> Object:
         found = self.store.get(kind, namespace, name)
@@ -313,14 +338,17 @@ class Api:
         return self.store.replace(kind, "", found["metadata"]["name"], {**found, "status": status})
 
     def _evict(self, pod: Object) -> None:
-        """429 while a PodDisruptionBudget that selects the pod allows no disruption."""
+        """429 while a PodDisruptionBudget that selects the pod allows no disruption. Source: kubernetes
+        pkg/registry/core/pod/storage/eviction.go, checkAndDecrement."""
         labels = pod["metadata"].get("labels") or {}
         for budget in self.store.list(BY_NAME["PodDisruptionBudget"], pod["metadata"]["namespace"]):
             wanted = ((budget.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
             selected = wanted and all(labels.get(key) == value for key, value in wanted.items())
             if selected and not (budget.get("status") or {}).get("disruptionsAllowed", 0):
                 said = "Cannot evict pod as it would violate the pod's disruption budget."
-                raise ApiError(429, "TooManyRequests", said)
+                name = budget["metadata"]["name"]
+                why = f"The disruption budget {name} needs 1 healthy pods and has 1 currently"
+                raise ApiError(429, "TooManyRequests", said, [{"reason": "DisruptionBudget", "message": why}])
         self.evicted(pod)
 
     # -- everything else -----------------------------------------------------------------------------------------
@@ -334,6 +362,15 @@ class Api:
             ask = Ask(**{key: str(wanted.get(key) or "") for key in keys})
             body["status"] = {"allowed": user.name != "system:anonymous" and allowed(self.store, user, ask)}
             return Response(*_json(201, body))
+        if re.fullmatch(r"/apis/authorization.k8s.io/v1/namespaces/[^/]+/localsubjectaccessreviews", path):
+            body, review = _body(request), Ask("create", "authorization.k8s.io", "localsubjectaccessreviews")
+            self._check(user, review)
+            wanted = body["spec"]["resourceAttributes"]
+            keys = ("verb", "group", "resource", "subresource", "namespace", "name")
+            whose = User(str(body["spec"]["user"]), tuple(body["spec"].get("groups") or ()))
+            ask = Ask(**{key: str(wanted.get(key) or "") for key in keys})
+            body["status"] = {"allowed": allowed(self.store, whose, ask)}
+            return Response(*_json(201, body))
         proxied = re.fullmatch(r"/api/v1/nodes/([^/]+)/proxy/(.+)", path)
         if proxied:
             self._check(user, Ask("get", resource="nodes", subresource="proxy", name=proxied[1]))
@@ -344,7 +381,7 @@ class Api:
         self._check(user, Ask("get", path=path))
         if path in {"/healthz", "/livez", "/readyz"}:
             return Response(200, b"ok", "text/plain")
-        found = discovery.document(path, self.version)
+        found = discovery.document(path, self.version) or discovery.custom_group(path, self.served)
         if found is None:
             raise _no_resource()
         return Response(*_json(200, found))

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tests.lab.cluster import host_process, kubeconfig
+from tests.lab.cluster import host_process, kubeconfig, shipped
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
@@ -266,6 +266,20 @@ class Cluster:
             return kubeconfig.write(self.server, self.ca.pem, user=name, token=token)
         pair = self.ca.issue(Identity(name, groups), days=days)
         return kubeconfig.write(self.server, self.ca.pem, user=name, pair=pair)
+
+    def shipped(self, *names: str) -> Path:
+        """A kubeconfig of a user who may do what these files of examples/rbac grant, and nothing else."""
+        groups = shipped.grant(self.store, *names)
+        user = "-".join((shipped.USER, *names))
+        path = self.directory / f"{user}.conf"
+        return path if path.exists() else self._file(path.name, self.kubeconfig_for(user, *groups).encode())
+
+    @property
+    def overstepped(self) -> list[Call]:
+        """What was asked over the network by the administrator, or by a user of `shipped` who may not ask it."""
+        asked = [call for call in self.calls if call.outside]
+        refused = [call for call in asked if call.forbidden and call.user.startswith(shipped.USER)]
+        return [call for call in asked if call.user == "kubernetes-admin"] + refused
 
     def describe(self) -> dict[str, Any]:
         return {"server": self.server, "kubeconfig": str(self.kubeconfig), "version": self.settings.version}

@@ -70,10 +70,12 @@ class Controllers:
         node = self.store.find(NODE, "", name)
         if node is None or node["spec"].get("podCIDR"):
             return
-        taken = {other["spec"].get("podCIDR") for other in self.store.list(NODE)}
-        network = ipaddress.ip_network(self.settings.pod_network)
-        free = next(str(part) for part in network.subnets(new_prefix=24) if str(part) not in taken)
-        spec = {**node["spec"], "podCIDR": free, "podCIDRs": [free]}
+        taken = {part for other in self.store.list(NODE) for part in other["spec"].get("podCIDRs") or ()}
+        taken |= {other["spec"].get("podCIDR") for other in self.store.list(NODE)}
+        ranges = [(self.settings.pod_network, 24), (self.settings.second_pod_network, 64)]
+        parts = (ipaddress.ip_network(text).subnets(new_prefix=size) for text, size in ranges if text)
+        given = [next(str(part) for part in each if str(part) not in taken) for each in parts]
+        spec = {**node["spec"], "podCIDR": given[0], "podCIDRs": given}
         self.store.replace(NODE, "", name, {**node, "spec": spec})
 
     def heard(self, name: str) -> None:
@@ -90,7 +92,7 @@ class Controllers:
         if node is None:
             self._silent.pop(name)
             return
-        conditions = list(node["status"].get("conditions") or [])
+        conditions = list((node.get("status") or {}).get("conditions") or [])
         ready = next((item for item in conditions if item["type"] == "Ready"), None)
         if ready is None or ready["status"] == "Unknown":
             return

@@ -7,6 +7,7 @@ import hashlib
 import json
 from typing import Any
 
+from tests.lab.cluster import custom
 from tests.lab.cluster.kinds import ALL, SUBRESOURCES
 
 ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
@@ -58,6 +59,15 @@ def _resources(group: str) -> dict[str, Any]:
         ]
     version = f"{group}/v1" if group else "v1"
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": found}
+
+
+def custom_group(path: str, served: set[str]) -> dict[str, Any] | None:
+    """The list of a custom group's resources, where its definitions are installed."""
+    _slash, _apis, group, version = (*path.split("/"), "", "", "")[:4]
+    found = [kind for kind in custom.ALL if (kind.group, kind.version) == (group, version) and group in served]
+    resources = [{"name": kind.plural, "namespaced": kind.namespaced, "kind": kind.name} for kind in found]
+    entry = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}"}
+    return {**entry, "resources": resources} if found else None
 
 
 def account_token(namespace: str, account: str, uid: str) -> str:

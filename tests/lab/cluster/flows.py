@@ -5,8 +5,8 @@ endpoints; on a machine of the lab only if its kube-proxy has made HNS a policy 
 Windows hold: a Windows host reaches no Service address and no NodePort of its own, no pod gets an answer to ICMP from
 another network, and Windows' resolver appends no suffix to a name with a dot.
 
-Into a machine of the lab comes only what its firewall lets in: the kubelet's port, and with vxlan the tunnel's, which
-every packet between the pods of two nodes goes through.
+Into a machine of the lab comes only what its firewall lets in: the kubelet's port, those at which load balancers ask
+kube-proxy, and with vxlan the tunnel's, which every packet between the pods of two nodes goes through.
 
 `broken` takes flows away, one name each: BREAKABLE. Source: kubernetes.io, Networking on Windows.
 """
@@ -149,7 +149,7 @@ class Flows:
             if place.kind in {"windows", "outside"} or "service" in self.broken:
                 raise SilenceError
             self._need_policy(place, address)
-            return self._behind(place, service, target, protocol, data)
+            return self._behind(place, service, target, protocol, data, "IPv6" if ":" in address else "IPv4")
         node = self._node_at(address)
         if node is not None:
             return self._at_node(place, node, port, protocol, data)
@@ -159,13 +159,19 @@ class Flows:
             return _served(pod, address, port, protocol, data)
         return self._outside(place, address, port, protocol)
 
-    def _behind(self, place: Place, service: Object, target: int, protocol: str, data: str) -> Served:
+    def _behind(
+        self, place: Place, service: Object, target: int, protocol: str, data: str, family: str = "IPv4"
+    ) -> Served:
         metadata = service["metadata"]
-        ends = self._ends(str(metadata["namespace"]), str(metadata["name"]))
+        ends = self._ends(str(metadata["namespace"]), str(metadata["name"]), family)
         if not ends:
             raise SilenceError(refused=True)
-        others = [end for end in ends if end["addresses"][0] != place.address] or ends
+        own = self._pod_at(place.address) if place.kind == "pod" else None
+        mine = {place.address, *(one["ip"] for one in own["status"].get("podIPs") or ())} if own else {place.address}
+        others = [end for end in ends if end["addresses"][0] not in mine] or ends
         address = str(others[0]["addresses"][0])
+        if address in mine:
+            self._need_loopback(place, str(service["spec"]["clusterIP"]))
         pod = self._pod_at(address)
         if pod is None and (metadata["namespace"], metadata["name"]) == ("default", "kubernetes"):
             return Served("Unauthorized", 401)
@@ -196,7 +202,17 @@ class Flows:
             if self.kubelet_address(name, place.address):
                 raise SilenceError
             return Served("Unauthorized", 401)
-        raise SilenceError(refused=protocol == "TCP")
+        machine = self._cluster.machine_of(name)
+        if machine is None or protocol != "TCP":
+            raise SilenceError(refused=protocol == "TCP")
+        own = machine.node
+        if not machine.in_turn(lambda: own.lets_in("TCP", port, place.address)):
+            raise SilenceError
+        found = machine.in_turn(lambda: own.network.listeners.get(port))
+        if found is None:
+            raise SilenceError(refused=True)
+        status, body = found[1]("/healthz")
+        return Served(body.decode(), status)
 
     def _outside(self, place: Place, address: str, port: int, protocol: str) -> Served:
         if address not in self.internet.values() or (place.kind == "pod" and "outbound" in self.broken):
@@ -257,6 +273,20 @@ class Flows:
             return ""
         return address
 
+    def _need_loopback(self, place: Place, address: str) -> None:
+        """With direct server return a pod gets back what it sent to its own Service only with a policy that translates
+        it. Source: containernetworking/plugins pkg/hns/netconf_windows.go, ApplyLoopbackDSR."""
+        machine = self._cluster.machine_of(place.node)
+        if machine is None:
+            return
+        hns = machine.node.hns
+        lists, ends = machine.in_turn(lambda: (hns.policy_lists, hns.endpoints))
+        rules = [policy for item in lists for policy in item["Policies"] if address in policy.get("VIPs", ())]
+        own = [policy for item in ends if item.get("IPAddress") == place.address for policy in item["Policies"]]
+        back = any(place.address in (policy.get("Destinations") or ()) for policy in own)
+        if any(policy.get("IsDSR") for policy in rules) and not back:
+            raise SilenceError
+
     def _address_of(self, name: str) -> str:
         found = ((self._find("Node", "", name) or {}).get("status") or {}).get("addresses") or []
         return next((str(item["address"]) for item in found if item["type"] == "InternalIP"), "")
@@ -280,8 +310,10 @@ class Flows:
         with self._cluster.api.lock:
             return self._cluster.store.find(BY_NAME[kind], namespace, name)
 
-    def _ends(self, namespace: str, service: str) -> list[Object]:
+    def _ends(self, namespace: str, service: str, family: str = "IPv4") -> list[Object]:
         for item in self._all("EndpointSlice", namespace):
+            if item.get("addressType", "IPv4") != family:
+                continue
             if (item["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == service:
                 return list(item.get("endpoints") or [])
         return []
@@ -289,7 +321,7 @@ class Flows:
     def _service_at(self, address: str, port: int, protocol: str) -> tuple[Object | None, int]:
         for service in self._all("Service"):
             for item in service["spec"].get("ports") or []:
-                same = service["spec"].get("clusterIP") == address and item["port"] == port
+                same = address in (service["spec"].get("clusterIPs") or ()) and item["port"] == port
                 if same and item.get("protocol", "TCP") == protocol:
                     return service, int(item["targetPort"])
         return None, 0
@@ -301,7 +333,13 @@ class Flows:
         return None
 
     def _pod_at(self, address: str) -> Object | None:
-        return next((pod for pod in self._all("Pod") if is_ready(pod) and pod["status"]["podIP"] == address), None)
+        """IPv6 is written in several ways: as an address, not as text."""
+        wanted = ipaddress.ip_address(address) if _is_address(address) else None
+        for pod in self._all("Pod"):
+            own = [pod["status"].get("podIP"), *(one["ip"] for one in pod["status"].get("podIPs") or ())]
+            if is_ready(pod) and wanted in [ipaddress.ip_address(one) for one in own]:
+                return pod
+        return None
 
 
 def _served(pod: Object, address: str, port: int, protocol: str, data: str) -> Served:

@@ -47,6 +47,10 @@ ALL = (
     Kind("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", False),
     Kind("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", False),
     Kind("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False),
+    Kind(
+        "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False
+    ),
+    Kind("apiregistration.k8s.io", "v1", "apiservices", "APIService", False),
     Kind(_RBAC, "v1", "clusterroles", "ClusterRole", False),
     Kind(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", False),
     Kind(_RBAC, "v1", "roles", "Role"),

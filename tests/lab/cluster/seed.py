@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.lab.cluster import kubeconfig
+from tests.lab.cluster import kubeconfig, kubespray
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object, Store
 
@@ -23,7 +23,10 @@ _CSR = "system:certificates.k8s.io:certificatesigningrequests"
 
 @dataclass(frozen=True)
 class Settings:
-    """backend: `host-gw` or `vxlan`; vni, port: of vxlan; serving: kubelets ask for serving certificates."""
+    """maker: `kubeadm`, `kubespray` (with kubespray.SETTINGS), or `rke2`, whose clusters have none of kubeadm's
+    ConfigMaps; backend: `host-gw` or `vxlan`; vni, port: of vxlan; serving: kubelets ask for serving certificates.
+    client_ca is what KubeletConfiguration has as clientCAFile, empty for the maker's; second_pod_network and
+    second_service_network are the IPv6 ranges of a cluster with two families."""
 
     version: str = "1.37.1"
     backend: str = "host-gw"
@@ -36,6 +39,23 @@ class Settings:
     address: str = "192.168.122.10"
     name: str = "control-plane"
     serving: bool = False
+    maker: str = "kubeadm"
+    client_ca: str = ""
+    second_pod_network: str = ""
+    second_service_network: str = ""
+
+    @property
+    def certificates(self) -> str:
+        """Source of kubeadm's: kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta4/defaults.go, DefaultCertificatesDir."""
+        return str(kubespray.CERTIFICATES.value) if self.maker == "kubespray" else "/etc/kubernetes/pki"
+
+    @property
+    def flannel_namespace(self) -> str:
+        return str(kubespray.FLANNEL_NAMESPACE.value) if self.maker == "kubespray" else "kube-flannel"
+
+    @property
+    def dns_service(self) -> str:
+        return str(kubespray.DNS_SERVICE.value) if self.maker == "kubespray" else "kube-dns"
 
     @property
     def minor(self) -> int:
@@ -50,6 +70,8 @@ class Settings:
         backend: dict[str, Any] = {"Type": self.backend}
         if self.backend == "vxlan":
             backend |= {"VNI": self.vni, "Port": self.port}
+            if self.maker == "kubespray":
+                backend["DirectRouting"] = kubespray.DIRECT_ROUTING.value
         return json.dumps({"Network": self.pod_network, "EnableNFTables": False, "Backend": backend}, indent=2)
 
 
@@ -132,7 +154,8 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
     cluster = {
         "apiVersion": api,
         "kind": "ClusterConfiguration",
-        "clusterName": "kubernetes",
+        "certificatesDir": settings.certificates,
+        "clusterName": kubespray.CLUSTER_NAME.value if settings.maker == "kubespray" else "kubernetes",
         "controlPlaneEndpoint": server.removeprefix("https://"),
         "kubernetesVersion": f"v{settings.version}",
         "imageRepository": "registry.k8s.io",
@@ -148,7 +171,7 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
         "authentication": {
             "anonymous": {"enabled": False},
             "webhook": {"cacheTTL": "0s", "enabled": True},
-            "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
+            "x509": {"clientCAFile": settings.client_ca or f"{settings.certificates}/ca.crt"},
         },
         "authorization": {"mode": "Webhook"},
         "cgroupDriver": "systemd",
@@ -162,11 +185,16 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
     }
     if settings.serving:
         kubelet["serverTLSBootstrap"] = True
-    proxy = {
+    proxy: Object = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "clusterCIDR": settings.pod_network,
     }
+    if settings.maker == "kubespray":
+        kubelet["clusterDNS"] = [kubespray.NODELOCALDNS.value]
+        if settings.minor >= 35:
+            kubelet["failCgroupV1"] = kubespray.FAIL_CGROUP_V1.value
+        proxy |= {"mode": kubespray.PROXY_MODE.value, "healthzBindAddress": kubespray.PROXY_HEALTHZ.value}
     maps: dict[tuple[str, str], dict[str, str]] = {
         ("kube-system", "kubeadm-config"): {"ClusterConfiguration": _yaml(cluster)},
         ("kube-system", settings.kubelet_config): {"kubelet": _yaml(kubelet)},
@@ -174,11 +202,20 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
         ("kube-system", "kube-root-ca.crt"): {"ca.crt": ca.decode()},
         ("kube-system", "coredns"): {"Corefile": COREFILE},
         ("kube-public", "cluster-info"): {"kubeconfig": kubeconfig.write(server, ca)},
-        ("kube-flannel", "kube-flannel-cfg"): {
+        (settings.flannel_namespace, "kube-flannel-cfg"): {
             "cni-conf.json": json.dumps({"name": "cbr0", "cniVersion": "0.3.1", "plugins": [{"type": "flannel"}]}),
             "net-conf.json": settings.net_conf(),
         },
     }
+    if settings.maker == "kubespray":
+        bound = f"bind {kubespray.NODELOCALDNS.value}"
+        maps["kube-system", str(kubespray.NODELOCALDNS_MAP.value)] = {
+            "Corefile": f"{settings.domain}:53 {{ {bound} }}\n"
+        }
+    if settings.maker == "rke2":
+        for name in ("kubeadm-config", settings.kubelet_config, "kube-proxy"):
+            del maps["kube-system", name]
+        del maps["kube-public", "cluster-info"]
     for (namespace, name), data in maps.items():
         _put(store, "ConfigMap", namespace, name, {"data": data})
 
@@ -205,7 +242,7 @@ def _workloads(store: Store, settings: Settings) -> None:
     first = settings.service_network.partition("/")[0].rpartition(".")[0] + ".1"
     services = {
         ("default", "kubernetes"): (first, [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}]),
-        ("kube-system", "kube-dns"): (
+        ("kube-system", settings.dns_service): (
             settings.dns_address,
             [
                 {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
@@ -220,14 +257,18 @@ def _workloads(store: Store, settings: Settings) -> None:
     ports = [{"name": "https", "port": 6443, "protocol": "TCP"}]
     ends = [{"addresses": [settings.address], "conditions": {"ready": True}}]
     _put(store, "EndpointSlice", "default", "kubernetes", {**slice_of, "endpoints": ends, "ports": ports})
-    slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": "kube-dns"}}, "addressType": "IPv4"}
+    slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": settings.dns_service}}, "addressType": "IPv4"}
     ports = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
     pods = settings.pod_network.partition("/")[0].rpartition(".")[0]
     ends = [{"addresses": [f"{pods}.2"], "conditions": {"ready": True}}]
-    _put(store, "EndpointSlice", "kube-system", "kube-dns", {**slice_of, "endpoints": ends, "ports": ports})
+    _put(store, "EndpointSlice", "kube-system", settings.dns_service, {**slice_of, "endpoints": ends, "ports": ports})
     linux = {"kubernetes.io/os": "linux"}
     for namespace, name, image in (
-        ("kube-flannel", "kube-flannel-ds", "ghcr.io/flannel-io/flannel:v0.26.1"),
+        (
+            settings.flannel_namespace,
+            str(kubespray.FLANNEL_DAEMON_SET.value) if settings.maker == "kubespray" else "kube-flannel-ds",
+            "ghcr.io/flannel-io/flannel:v0.26.1",
+        ),
         ("kube-system", "kube-proxy", f"registry.k8s.io/kube-proxy:v{settings.version}"),
     ):
         template: Object = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.lab.cluster.api import Request, Response
-from tests.lab.cluster.store import ApiError
+from tests.lab.cluster.trouble import refusal, spoiled
 from tests.lab.cluster.websocket import Channels, accept
 
 Answer = Callable[[Request], Response]
@@ -48,8 +48,12 @@ class HttpsServer:
         context.verify_mode = ssl.CERT_OPTIONAL
         self.protocols = protocols
         self.trouble: Callable[[Request], str] = lambda request: ""
-        """What befalls a request: `reset` before it is answered, `lost` after that, a status as `503`, or nothing."""
-        handler = _handler(answer, context, lambda: self.protocols, lambda request: self.trouble(request), epoch)
+        """What befalls a request: a mode of trouble.py, or nothing."""
+        self.released = threading.Event()
+        """Set when those who hang may go."""
+        handler = _handler(
+            answer, context, lambda: self.protocols, lambda request: self.trouble(request), epoch, self.released
+        )
         self._server = _Server(("127.0.0.1", 0), handler)
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(
@@ -60,18 +64,10 @@ class HttpsServer:
         self._thread.start()
 
     def stop(self) -> None:
+        self.released.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(timeout=5)
-
-
-def _refusal(status: int) -> Response:
-    """Of a server that is too busy, or of what stands before it."""
-    reason, said = {
-        429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
-        503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
-    }[status]
-    return Response(status, json.dumps(ApiError(status, reason, said).body()).encode())
 
 
 def _handler(
@@ -80,6 +76,7 @@ def _handler(
     spoken: Callable[[], tuple[str, ...]],
     trouble: Callable[[Request], str],
     epoch: Callable[[], float],
+    released: threading.Event,
 ) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "winkube-lab-simulated"
@@ -112,30 +109,52 @@ def _handler(
                 token.strip() if kind.lower() == "bearer" else "",
                 ssl.DER_cert_to_PEM_cert(found).encode() if found else b"",
                 tuple(value for name, value in pairs if name == "command"),
+                outside=True,
             )
             befalls = trouble(request)
-            response = _refusal(int(befalls)) if befalls.isdigit() else None
-            if response is None and befalls != "reset":
-                response = answer(request)
-            if response is None or befalls == "lost":
+            if befalls == "hang":
+                released.wait(60)
+            if befalls in {"hang", "reset"}:
                 self._cut()
                 return
-            if response.status == 101:
-                self._stream(response)
+            if (refused := refusal(befalls)) is not None:
+                self._say(*refused)
                 return
+            response = answer(request)
+            if befalls == "lost":
+                self._cut()
+            elif response.status == 101:
+                self._stream(response, dropped=befalls == "dropped")
+            elif befalls == "trickle":
+                self._trickle(response)
+            else:
+                body = spoiled(befalls, response) if befalls and response.status < 300 else response.body
+                self._say(response.status, body, response.kind, {}, cut=befalls == "cut")
+
+        def _say(self, status: int, body: bytes, kind: str, headers: dict[str, str], *, cut: bool = False) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+            if cut:
+                self._cut()
+
+        def _trickle(self, response: Response) -> None:
             self.send_response(response.status)
             self.send_header("Content-Type", response.kind)
-            self.send_header("Content-Length", str(len(response.body)))
-            if befalls:
-                self.send_header("Retry-After", "1")
+            self.send_header("Content-Length", str(10**6))
             self.end_headers()
-            self.wfile.write(response.body)
+            while not released.wait(0.05):
+                self.wfile.write(b" ")
 
         def _cut(self) -> None:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
 
-        def _stream(self, response: Response) -> None:
+        def _stream(self, response: Response, *, dropped: bool) -> None:
             """A program in a pod, over a WebSocket: its messages are known already, or it is spoken with."""
             key = self.headers.get("Sec-WebSocket-Key") or ""
             offered = [item.strip() for item in (self.headers.get("Sec-WebSocket-Protocol") or "").split(",")]
@@ -156,6 +175,9 @@ def _handler(
             channels = Channels(self.rfile, self.wfile, chosen)
             channels.begin()
             self.close_connection = True
+            if dropped:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
             if response.program is not None:
                 if not response.program(channels):
                     self.connection.shutdown(socket.SHUT_RDWR)

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from tests.lab.cluster.kinds import BY_NAME, Kind
 
 Object = dict[str, Any]
-_MERGE_KEYS = {"conditions": "type", "addresses": "type", "ownerReferences": "uid", "secrets": "name"}
+_MERGE_KEYS = {
+    "conditions": "type",
+    "addresses": "type",
+    "ownerReferences": "uid",
+    "secrets": "name",
+    "containers": "name",
+}
 """Lists that a strategic patch merges element by element. Source: kubernetes api core/v1 types (patchMergeKey)."""
 
 
 class ApiError(Exception):
     """An answer that is no success: status, reason and a sentence, as in a Status object."""
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
-        self.status, self.reason, self.message = status, reason, message
+    def __init__(self, status: int, reason: str, message: str, causes: Sequence[Object] = ()) -> None:
+        self.status, self.reason, self.message, self.causes = status, reason, message, list(causes)
         super().__init__(f"{status} {reason}: {message}")
 
     def body(self) -> Object:
@@ -31,6 +37,7 @@ class ApiError(Exception):
             "message": self.message,
             "reason": self.reason,
             "code": self.status,
+            **({"details": {"causes": self.causes}} if self.causes else {}),
         }
 
 
@@ -162,7 +169,8 @@ def merged(old: Any, patch: Any) -> Any:
 
 
 def strategic(old: Any, patch: Any) -> Any:
-    """A strategic merge patch: as a merge patch, and lists of _MERGE_KEYS by their key (`$patch: delete` removes)."""
+    """A strategic merge patch: as a merge patch, and lists of _MERGE_KEYS by their key (`$patch: delete` removes,
+    `$patch: replace` takes the rest of the list for the whole)."""
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     result = copy.deepcopy(old) if isinstance(old, dict) else {}
@@ -177,6 +185,9 @@ def strategic(old: Any, patch: Any) -> Any:
 
 
 def _by_key(old: list[Any], patch: list[Any], key: str) -> list[Any]:
+    rest = [item for item in patch if item.get("$patch") != "replace"]
+    if len(rest) < len(patch):
+        return copy.deepcopy(rest)
     result = copy.deepcopy(old)
     for item in patch:
         index = next((i for i, found in enumerate(result) if found.get(key) == item.get(key)), None)

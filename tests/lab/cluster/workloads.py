@@ -21,7 +21,7 @@ from tests.lab.cluster.kinds import ALL, BY_NAME, Kind
 from tests.lab.cluster.seed import Settings
 from tests.lab.cluster.store import ApiError, Object, Store
 from tests.lab.machine.clock import Clock
-from tests.lab.machine.pods import image_problem, running, waiting
+from tests.lab.machine.pods import image_problem, running, second_address, waiting
 
 POD, SERVICE, SLICE = BY_NAME["Pod"], BY_NAME["Service"], BY_NAME["EndpointSlice"]
 DEPLOYMENT, NAMESPACE, NODE = BY_NAME["Deployment"], BY_NAME["Namespace"], BY_NAME["Node"]
@@ -75,12 +75,19 @@ class Workloads:
         for port in spec.get("ports") or []:
             port.setdefault("protocol", "TCP")
             port.setdefault("targetPort", port["port"])
+        taken = {address for item in others for address in item.get("clusterIPs") or ()}
+
+        def free(network: str) -> str:
+            return next(str(one) for one in ipaddress.ip_network(network).hosts() if str(one) not in taken)
+
         if not spec.get("clusterIP") and spec["type"] != "ExternalName":
-            taken = {item.get("clusterIP") for item in others}
-            hosts = ipaddress.ip_network(self.settings.service_network).hosts()
-            spec["clusterIP"] = next(str(one) for one in hosts if str(one) not in taken)
+            spec["clusterIP"] = free(self.settings.service_network)
         if spec.get("clusterIP"):
             spec["clusterIPs"] = [spec["clusterIP"]]
+            # One family is the API's default. Source: kubernetes.io, IPv4/IPv6 dual-stack, Services.
+            both = spec.get("ipFamilyPolicy", "SingleStack") != "SingleStack" and spec["clusterIP"] != "None"
+            if both and self.settings.second_service_network:
+                spec["clusterIPs"] += [free(self.settings.second_service_network)]
         if spec["type"] in {"NodePort", "LoadBalancer"}:
             used = {port.get("nodePort") for item in [*others, spec] for port in item.get("ports") or []}
             for port in spec.get("ports") or []:
@@ -201,22 +208,33 @@ class Workloads:
         taken = {str((one.get("status") or {}).get("podIP")) for one in self.store.list(POD)}
         hosts = list(ipaddress.ip_network(str(node["spec"]["podCIDR"])).hosts())[1:]
         address = next(str(one) for one in hosts if str(one) not in taken)
-        status = waiting(pod, *problem) if problem else running(pod, address, self.store.stamp())
+        second = second_address(address, node["spec"])
+        status = waiting(pod, *problem) if problem else running(pod, address, self.store.stamp(), second)
         metadata = pod["metadata"]
         self.store.replace(POD, str(metadata["namespace"]), str(metadata["name"]), {**pod, "status": status})
 
     # -- endpoints -----------------------------------------------------------------------------------------------
 
     def _endpoints(self, service: Object) -> None:
+        """A slice for each family that the Service has."""
+        self._slice(service, "IPv4")
+        if len(service["spec"].get("clusterIPs") or ()) > 1:
+            self._slice(service, "IPv6")
+
+    def _slice(self, service: Object, family: str) -> None:
         metadata, spec = service["metadata"], service["spec"]
         namespace, name = str(metadata["namespace"]), str(metadata["name"])
+        named = f"{name}-lab" if family == "IPv4" else f"{name}-lab6"
         ends = []
         for pod in self.store.list(POD, namespace):
             labels = pod["metadata"].get("labels") or {}
             if any(labels.get(key) != value for key, value in spec["selector"].items()) or not is_ready(pod):
                 continue
+            addresses = [one["ip"] for one in pod["status"]["podIPs"] if (":" in one["ip"]) == (family == "IPv6")]
+            if not addresses:
+                continue
             end: Object = {
-                "addresses": [pod["status"]["podIP"]],
+                "addresses": addresses,
                 "conditions": {"ready": True, "serving": True, "terminating": False},
                 "nodeName": pod["spec"]["nodeName"],
                 "targetRef": {"kind": "Pod", "namespace": namespace, "name": pod["metadata"]["name"]},
@@ -225,18 +243,18 @@ class Workloads:
                 end["hostname"] = pod["spec"]["hostname"]
             ends.append(end)
         body: Object = {
-            "metadata": {"name": f"{name}-lab", "labels": {"kubernetes.io/service-name": name}},
-            "addressType": "IPv4",
+            "metadata": {"name": named, "labels": {"kubernetes.io/service-name": name}},
+            "addressType": family,
             "endpoints": ends,
             "ports": [
                 {"name": port.get("name", ""), "port": port["targetPort"], "protocol": port["protocol"]}
                 for port in spec.get("ports") or []
             ],
         }
-        if self.store.find(SLICE, namespace, f"{name}-lab") is None:
+        if self.store.find(SLICE, namespace, named) is None:
             self.store.create(SLICE, namespace, body)
         else:
-            self.store.replace(SLICE, namespace, f"{name}-lab", body)
+            self.store.replace(SLICE, namespace, named, body)
 
 
 def is_ready(pod: Object) -> bool:

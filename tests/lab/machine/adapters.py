@@ -95,6 +95,7 @@ class Adapter:
     mac: str
     settings: Settings | None
     up: bool = True
+    enabled: bool = True
     mtu: int = 1500
     physical: bool = False
     settled: bool = True

@@ -38,6 +38,10 @@ class Entry:
     """Processes whose main module this is."""
     handles: list[int] = field(default_factory=list)
     """Processes that hold it open without sharing."""
+    readers: list[int] = field(default_factory=list)
+    """Processes that hold it open and let others delete and rename it."""
+    doomed: bool = False
+    """Deleted while somebody reads it: it stays until the last of them closes it. Source: Microsoft, DeleteFile."""
 
 
 @dataclass(frozen=True)
@@ -335,8 +339,29 @@ class Drive:
             raise WinError(32, path)
         if entry.kind == "directory" and entry.children:
             raise WinError(145, path)
+        if entry.readers:
+            entry.doomed = True
+            return
+        entry.doomed = False
         self._use(path, -len(entry.data))
         del self._folder(path).children[entry.name.lower()]
+
+    def hold(self, path: str, pid: int, *, shared: bool) -> Callable[[], None]:
+        """A process opens a file; what closes it again. Errors: 2, 3, 32."""
+        entry = self._get(path)
+        if entry.handles:
+            raise WinError(32, path)
+        holders = entry.readers if shared else entry.handles
+        holders.append(pid)
+
+        def close() -> None:
+            if pid in holders:
+                holders.remove(pid)
+            there = self._walk(path, False)
+            if entry.doomed and not entry.readers and there is not None and there.file_id == entry.file_id:
+                self.delete(path)
+
+        return close
 
     def delete_tree(self, path: str) -> None:
         """As a recursive delete does it: depth first, links unlinked, stopping at the first error."""
@@ -431,6 +456,7 @@ class Drive:
         for _, entry in self.walk():
             entry.images.clear()
             entry.handles.clear()
+            entry.readers.clear()
             if entry.kind == "file" and entry.durable != entry.data:
                 kept = entry.durable if entry.data.startswith(entry.durable) else b""
                 entry.data = entry.durable = kept + bytes(len(entry.data) - len(kept))

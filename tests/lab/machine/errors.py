@@ -38,6 +38,7 @@ MESSAGES: dict[int, str] = {
     1116: "Unable to abort the system shutdown because no shutdown was in progress.",
     1190: "A system shutdown has already been scheduled.",
     1307: "This security ID may not be assigned as the owner of this object.",
+    1722: "The RPC server is unavailable.",
     1639: "Invalid command line argument. Consult the Windows Installer SDK for detailed command line help.",
 }
 

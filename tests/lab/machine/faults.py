@@ -104,6 +104,8 @@ class Faults:
     """A NIC's external vSwitch loses the static address: `vEthernet (..)` is left with DHCP."""
     servicing_s: float = 20.0
     """Seconds that the Windows Modules Installer takes to turn a feature on, whatever becomes of dism.exe."""
+    configures_s: float = 0.0
+    """Seconds that Windows configures a new feature after the restart, answering, before it restarts once more."""
     blip_s: float | None = None
     """Seconds without an address when a virtual switch comes or goes; None: some, by the node's seed."""
     management_ip_s: float | None = None

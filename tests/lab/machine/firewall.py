@@ -51,7 +51,8 @@ def _fits(fields: dict[str, list[str]], protocol: str, port: int, source: str, c
         return False
     if "profile" in fields and category not in fields["profile"]:
         return False
-    if "lport" in fields and not any(_has(one, port) for one in fields["lport"]):
+    ports = [*fields.get("lport", ()), *fields.get("lport2_10", ())]
+    if ports and not any(_has(one, port) for one in ports):
         return False
     sources = [*fields.get("ra4", ()), *fields.get("ra6", ())]
     return not sources or any(_covers(one, source) for one in sources)

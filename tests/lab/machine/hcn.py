@@ -126,6 +126,8 @@ def pod_endpoint(conf: Object, network: Object, address: str, sandbox: str, name
         _apply(policies, "OutBoundNAT", "Exceptions", network["Subnets"][0]["AddressPrefix"])
     if not overlay and conf.get("ipMasqNetwork"):
         _apply(policies, "OutBoundNAT", "Exceptions", conf["ipMasqNetwork"])
+    if conf.get("loopbackDSR"):  # ApplyLoopbackDSR
+        policies.append({"Type": "OutBoundNAT", "Settings": {"Destinations": [address]}})
     prefix = ipaddress.IPv4Network(network["Subnets"][0]["AddressPrefix"])
     gateway = network["Subnets"][0]["GatewayAddress"]
     if not overlay:

@@ -49,6 +49,7 @@ PROGRAMS_IN_SYSTEM32 = (
     "tar",
     "curl",
     "cmd",
+    "xcopy",
     "svchost",
     "services",
     "lsass",
@@ -209,6 +210,9 @@ def _registry(node: SimulatedNode) -> None:
     registry.set(GUEST_KEY, "VirtualMachineName", "string", node.name)
     rename_computer(registry, node.name[:15])
     apply_computer_name(registry)
+    # Source: learn.microsoft.com, SERVICE_PRESHUTDOWN_INFO; the names are unverified.
+    control = SESSION_MANAGER.rpartition("\\")[0]
+    registry.set(control, "PreshutdownOrder", "multi_string", ["UsoSvc", "gpsvc", "trustedinstaller"])
     registry.set(f"{SESSION_MANAGER}\\Memory Management", "PagingFiles", "multi_string", ["?:\\pagefile.sys"])
     path = "%SystemRoot%\\system32;%SystemRoot%;%SystemRoot%\\System32\\Wbem"
     path += ";%SYSTEMROOT%\\System32\\WindowsPowerShell\\v1.0\\"
@@ -288,6 +292,9 @@ def _containers(node: SimulatedNode) -> None:
     node.registry.set(f"{FEATURES_KEY}\\Features", "Containers", "dword", 1)
 
 
+LOGON_S = 2.0
+
+
 def enable_containers(node: SimulatedNode) -> bool:
     """What dism does: pending until the next boot. False when the feature is on already."""
     if node.registry.number(f"{FEATURES_KEY}\\Features", "Containers"):
@@ -296,10 +303,21 @@ def enable_containers(node: SimulatedNode) -> bool:
     return True
 
 
-def apply_pending_features(node: SimulatedNode) -> None:
-    """At boot: the feature that was asked for is there."""
-    if node.registry.delete_key(f"{FEATURES_KEY}\\RebootPending"):
-        _containers(node)
+LOGON = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Winlogon\\AutoLogonChecked"
+
+
+def logon_screen(node: SimulatedNode) -> None:
+    """The volatile key that the logon screen makes, seconds after the boot, and when features have been configured."""
+    node.registry.delete_key(LOGON)
+    node.clock.call_later(node.faults.configures_s + LOGON_S, lambda: node.registry.create(LOGON))
+
+
+def apply_pending_features(node: SimulatedNode) -> bool:
+    """At boot: the feature that was asked for is there. Whether there was one."""
+    if not node.registry.delete_key(f"{FEATURES_KEY}\\RebootPending"):
+        return False
+    _containers(node)
+    return True
 
 
 def reboot_pending(registry: Registry) -> bool:

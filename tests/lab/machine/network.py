@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
+import re
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 Handler = Callable[[str], tuple[int, bytes]]
 """A path -> status and body: a server on the node itself."""
@@ -81,7 +83,13 @@ class Network:
         if proxy is not None:
             through = urlsplit(proxy)
             address = self.resolve((through.hostname or "").lower(), through.port or 80)
-            return self._real(address, shown, url, timeout, headers or {}, limit)
+            answer = self._real(address, shown, url, timeout, headers or {}, limit)
+            if answer.status != 407 or not through.username:
+                return answer
+            # As .NET does: the name and its password only when the proxy wants them.
+            given = f"{unquote(through.username)}:{unquote(through.password or '')}"
+            shows = {"Proxy-Authorization": f"Basic {base64.b64encode(given.encode()).decode()}"}
+            return self._real(address, shown, url, timeout, {**(headers or {}), **shows}, limit)
         return self._real(self.resolve(host, port), shown, path, timeout, headers or {}, limit)
 
     def family(self, host: str, port: int) -> str:
@@ -89,6 +97,12 @@ class Network:
         if self._is_local(host, port):
             return "6" if ":" in host else "4"
         return "6" if self.resolve(host.lower(), port).startswith("[") else "4"
+
+    def is_unknown(self, host: str, port: int) -> bool:
+        """Whether it is a name, and DNS has no address for it."""
+        host = host.lower()
+        is_name = not re.fullmatch(r"[0-9.]+|.*:.*", host)
+        return is_name and not self._is_local(host, port) and not {host, f"{host}:{port}"} & {*self.hosts}
 
     def connect(self, host: str, port: int, timeout: float = 2.0) -> None:
         """Opens a TCP connection and closes it. NetworkError when nobody takes it."""

@@ -23,7 +23,7 @@ from tests.lab.machine.language import Language, localised
 from tests.lab.machine.network import Network
 from tests.lab.machine.pipes import Pipes
 from tests.lab.machine.pods import Pods
-from tests.lab.machine.processes import Body, Process, ProcessTable
+from tests.lab.machine.processes import Body, Process, ProcessTable, overlaid
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.release import WINDOWS_SERVER_2022, Release
 from tests.lab.machine.service_config import ServiceConfig
@@ -115,6 +115,7 @@ class SimulatedNode:
         """Called with each module of ours before it begins: the session, the module's name, its arguments."""
         self.powered = False
         self.stopping = False
+        self.in_preshutdown = False
         self.shutdown: Timer | None = None
         """The shutdown that is to come, while it can still be rolled back."""
         self.boots = 0
@@ -133,7 +134,7 @@ class SimulatedNode:
         if self.powered:
             return
         self.powered = True
-        self.stopping = False
+        self.stopping = self.in_preshutdown = False
         self.faults.silent = False
         self.shutdown = None
         self.boots += 1
@@ -142,7 +143,10 @@ class SimulatedNode:
         system = self.processes.spawn("System", None)
         services = self.processes.spawn(SERVICES_EXE, None, parent=system.pid)
         self.processes.spawn("C:\\Windows\\System32\\lsass.exe", None, parent=system.pid)
-        image.apply_pending_features(self)
+        if image.apply_pending_features(self) and self.faults.configures_s:
+            # Windows configures the feature before its logon screen comes, answers all the same, and restarts again.
+            self.clock.call_later(self.faults.configures_s, lambda: self.shut_down(self.faults.configures_s))
+        image.logon_screen(self)
         image.apply_computer_name(self.registry)
         self.hns.boot()
         self.pods.lost()
@@ -171,16 +175,26 @@ class SimulatedNode:
     def restart(self, seconds: float = 30.0) -> None:
         """An orderly restart: services are asked to stop, files are flushed, `seconds` pass."""
         self.shut_down(None)
-        self.clock.advance(STOPPING_S)
+        while self.powered:
+            self.clock.advance(1)
         self.clock.advance(seconds)
         self.boot()
 
     def shut_down(self, boot_after_s: float | None) -> None:
-        """An orderly shutdown begins: connections die, services are asked to stop, 10 s later the power is off;
-        `boot_after_s` seconds after that the machine boots (None: only when told).
+        """An orderly shutdown begins: services that accept preshutdown have their time, and the machine still answers;
+        then connections die, services are asked to stop, 10 s later the power is off; `boot_after_s` seconds after that
+        the machine boots (None: only when told).
         """
-        self.stopping = True
+        self.in_preshutdown = True
         self.shutdown = None
+        self.services.preshut_down()
+        self._after_preshutdown(boot_after_s)
+
+    def _after_preshutdown(self, boot_after_s: float | None) -> None:
+        if self.services.in_preshutdown():
+            self.clock.call_later(0.5, lambda: self._after_preshutdown(boot_after_s))
+            return
+        self.stopping = True
         self.cut_connections(told=True)
         self.services.shut_down()
 
@@ -393,7 +407,7 @@ class SimulatedNode:
             user=user,
             elevated=elevated,
             image=self.drive.entry(path),
-            environment={**self.environment, **(environment or {})},
+            environment=overlaid(self.environment, environment or {}),
         )
         caller = Caller(process, user, elevated, cwd, process.environment, log or (lambda line: None))
         return process, result
@@ -434,7 +448,7 @@ class SimulatedNode:
             raise WinError(2, line)
         arguments = arguments_after(line, path)
         main, serve = PROGRAMS[self.build_of(path).name]
-        environment = {**self.environment, **dict(item.split("=", 1) for item in config.environment if "=" in item)}
+        environment = overlaid(self.environment, dict(item.split("=", 1) for item in config.environment if "=" in item))
 
         def body() -> Body:
             if self.faults.take_service(config.name, "crash_at_start"):

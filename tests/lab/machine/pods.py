@@ -63,13 +63,16 @@ class Sandbox:
 
 
 class Pods:
-    """The sandboxes of one node. unpullable: registries (`mcr.microsoft.com`) that the node does not reach."""
+    """The sandboxes of one node. unpullable: registries (`mcr.microsoft.com`) that the node does not reach; closed:
+    those that answer who sends this Authorization."""
 
     def __init__(self, node: SimulatedNode) -> None:
         self._node = node
         self.sandboxes: dict[str, Sandbox] = {}
         self.unpullable: set[str] = set()
+        self.closed: dict[str, str] = {}
         self._conf: Object | None = None
+        self._spec: Object = {}
         self._shim: str | None = None
         self.shown: set[str] = set()
         """The ids that containerd was given."""
@@ -83,14 +86,15 @@ class Pods:
         *,
         shim: str | None = None,
         keep: bool = False,
+        spec: Object | None = None,
     ) -> dict[str, Object]:
         """Makes and removes sandboxes; the new status of each wanted pod by its uid.
 
         `runtime`: containerd's release; `conf`: what win-bridge or win-overlay is given, None for another plugin;
         `shim`: the program that runs them, empty if containerd finds none, None where that does not matter; `keep`:
-        sandboxes of other pods stay.
+        sandboxes of other pods stay; `spec`: the Node's.
         """
-        self._conf, self._shim = conf, shim
+        self._conf, self._shim, self._spec = conf, shim, spec or {}
         pods = {str(pod["metadata"]["uid"]): pod for pod in wanted}
         for uid in [uid for uid in self.sandboxes if uid not in pods and not keep]:
             self._remove(self.sandboxes.pop(uid))
@@ -123,7 +127,9 @@ class Pods:
             if found is None:
                 return waiting(pod, "ContainerCreating", "failed to setup network for sandbox: no network")
             self.sandboxes[uid] = found
-        return running(pod, found.address, _stamp(node))
+        # flannel's delegates give one address; what another plugin leaves of a second in HNS is not simulated.
+        second = second_address(found.address, self._spec) if self._conf is None else ""
+        return running(pod, found.address, _stamp(node), second)
 
     def _on_the_host(self, pod: Object, runtime: str) -> Object:
         """A HostProcess pod has no sandbox in HNS, and its image no build that counts: it needs containerd 1.6."""
@@ -264,7 +270,16 @@ def waiting(pod: Object, reason: str, message: str) -> Object:
     return {"phase": "Pending", "conditions": conditions, "containerStatuses": containers}
 
 
-def running(pod: Object, address: str, stamp: str) -> Object:
+def second_address(address: str, spec: Object) -> str:
+    """A pod's address in the second of its Node's ranges, the same number as in the first; empty where it has one."""
+    ranges = [*(spec.get("podCIDRs") or ()), "", ""]
+    if not ranges[1]:
+        return ""
+    number = int(ipaddress.ip_address(address)) - int(ipaddress.ip_network(ranges[0]).network_address)
+    return str(ipaddress.ip_network(ranges[1])[number])
+
+
+def running(pod: Object, address: str, stamp: str, second: str = "") -> Object:
     """The status of a pod that runs; times are kept."""
     old = {item["name"]: item for item in (pod.get("status") or {}).get("containerStatuses") or []}
     containers = []
@@ -288,7 +303,7 @@ def running(pod: Object, address: str, stamp: str) -> Object:
     return {
         "phase": "Running",
         "podIP": address,
-        "podIPs": [{"ip": address}],
+        "podIPs": [{"ip": one} for one in (address, second) if one],
         "startTime": containers[0]["state"]["running"]["startedAt"] if containers else stamp,
         "conditions": conditions,
         "containerStatuses": containers,

@@ -5,7 +5,7 @@ A killed process's generator is put aside and never closed, so that no `finally`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
 from tests.lab.machine.clock import Clock, Timer
@@ -51,12 +51,20 @@ class Process:
         return self.path.rsplit("\\", 1)[-1]
 
 
+def overlaid(environment: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """A process's environment with more in it; names are the same in any case, and the later one counts."""
+    named = {name.lower() for name in more}
+    return {**{name: text for name, text in environment.items() if name.lower() not in named}, **more}
+
+
 class ProcessTable:
     def __init__(self, clock: Clock, pipes: Pipes) -> None:
         self._clock = clock
         self._pipes = pipes
         self._next = 4
         self._table: dict[int, Process] = {}
+        self.started: dict[str, None] = {}
+        """Each command line that a process was started with, as event 4688 has it."""
         self._grave: list[Body] = []
         self._current: list[Process] = []
         self.exit_hooks: list[Callable[[int], None]] = []
@@ -88,6 +96,7 @@ class ProcessTable:
             dict(environment or {}),
         )
         self._table[process.pid] = process
+        self.started[process.command_line] = None
         if image is not None:
             image.images.add(process.pid)
         if body is not None:

@@ -17,16 +17,18 @@ class Release:
     architecture: str = "amd64"
 
 
-# Builds: Microsoft, "Windows Server release information". The revisions are examples of monthly updates, not the
-# newest.
-WINDOWS_SERVER_2019 = Release("Windows Server 2019 Standard", 17763, 6054, "1809")
-WINDOWS_SERVER_2022 = Release("Windows Server 2022 Standard", 20348, 2582, "21H2")
+# Builds: Microsoft, "Windows Server release information". The revisions are those of March 2026, with which nothing is
+# known to be wrong, and an example for 23H2; 2022-broken is that of July 2024, which lost the pods' network.
+WINDOWS_SERVER_2019 = Release("Windows Server 2019 Standard", 17763, 8511, "1809")
+WINDOWS_SERVER_2022 = Release("Windows Server 2022 Standard", 20348, 4893, "21H2")
+WINDOWS_SERVER_2022_BROKEN = Release("Windows Server 2022 Standard", 20348, 2582, "21H2")
 WINDOWS_SERVER_23H2 = Release("Windows Server Standard", 25398, 1189, "23H2")
-WINDOWS_SERVER_2025 = Release("Windows Server 2025 Standard", 26100, 1742, "24H2")
+WINDOWS_SERVER_2025 = Release("Windows Server 2025 Standard", 26100, 32522, "24H2")
 
 RELEASES: dict[str, Release] = {
     "2019": WINDOWS_SERVER_2019,
     "2022": WINDOWS_SERVER_2022,
+    "2022-broken": WINDOWS_SERVER_2022_BROKEN,
     "23h2": WINDOWS_SERVER_23H2,
     "2025": WINDOWS_SERVER_2025,
 }

@@ -13,6 +13,11 @@ from tests.lab.machine.registry import SERVICES, Registry
 from tests.lab.machine.service_config import FailureActions, ServiceConfig, key_of, read_config
 
 ANSWER_TIMEOUT = 30.0
+PRESHUTDOWN_MS = 10_000
+"""How long a service has for its preshutdown unless its PreshutdownTimeout says otherwise.
+
+Source: learn.microsoft.com, SERVICE_PRESHUTDOWN_INFO (from Windows 10 build 15063 on).
+"""
 SERVICES_EXE = "C:\\Windows\\System32\\services.exe"
 STATE_NUMBERS = {
     "stopped": 1,
@@ -33,6 +38,8 @@ class ServiceHost:
         self.name = name
         self.connected = False
         self.stop_requested = False
+        self.accepts_preshutdown = False
+        self.preshutdown_requested = False
         self.process: Process | None = None
 
     def connect(self) -> None:
@@ -62,6 +69,7 @@ class Runtime:
     process: Process | None = None
     failures: list[float] = field(default_factory=list)
     handles: int = 0
+    preshutdown_ends: float = 0.0
 
     @property
     def pid(self) -> int:
@@ -337,6 +345,24 @@ class ServiceManager:
 
     def lose_power(self) -> None:
         self._runtimes.clear()
+
+    def preshut_down(self) -> None:
+        """SERVICE_CONTROL_PRESHUTDOWN to every service that accepts it: to the process that has connected for it."""
+        now = self._clock.now()
+        for name, runtime in self._runtimes.items():
+            if runtime.state == "running" and runtime.host is not None and runtime.host.accepts_preshutdown:
+                milliseconds = self._registry.number(key_of(name), "PreshutdownTimeout", PRESHUTDOWN_MS)
+                runtime.host.preshutdown_requested, runtime.state = True, "stop_pending"
+                runtime.preshutdown_ends = now + milliseconds / 1000
+                if runtime.process is not None:
+                    self._processes.wake(runtime.process)
+
+    def in_preshutdown(self) -> bool:
+        """Whether a service still has time for it and uses it."""
+        return any(
+            runtime.state != "stopped" and self._clock.now() < runtime.preshutdown_ends
+            for runtime in self._runtimes.values()
+        )
 
     def shut_down(self) -> None:
         """Asks every service to stop, without order."""

@@ -49,6 +49,8 @@ class TaskScheduler:
         self._start = start
         self._kill = kill
         self._tasks: dict[str, Task] = {}
+        self.answers = True
+        """Whether the service Schedule takes calls; what it has planned it starts all the same."""
 
     def register(self, task: Task) -> Task:
         """Makes the task, or replaces its definition; an instance that runs goes on."""
@@ -61,6 +63,8 @@ class TaskScheduler:
         return task
 
     def get(self, path: str) -> Task | None:
+        if not self.answers:
+            raise WinError(1722)
         return self._tasks.get(path.lower())
 
     def all(self) -> list[Task]:
@@ -82,6 +86,12 @@ class TaskScheduler:
         if not task.enabled:
             raise WinError(1058, path)
         return self._launch(task)
+
+    def end(self, path: str) -> None:
+        """Ends the instance that runs, if one does; what it has started goes on."""
+        task = self._need(path)
+        if task.running and task.process is not None:
+            self._kill(task.process.pid)
 
     def boot(self) -> None:
         for task in self.all():

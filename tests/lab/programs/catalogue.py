@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from tests.lab.programs import (
     cni_plugins,
     containerd,
     crictl,
-    csi_proxy,
     ctr,
     curl,
     dism,
@@ -23,6 +25,7 @@ from tests.lab.programs import (
     netsh,
     nssm,
     nssm_service,
+    optional,
     powershell,
     sc,
     schtasks,
@@ -32,12 +35,11 @@ from tests.lab.programs import (
     tasklist,
     unsimulated,
     wevtutil,
-    windows_exporter,
     worker,
 )
 from tests.lab.programs.program import Main, Serve
 
-_UNSIMULATED = ("reg", "tar", "cmd", "containerd-stress", "containerd-shim-runhcs-v1")
+_UNSIMULATED = ("reg", "tar", "cmd", "xcopy", "containerd-stress", "containerd-shim-runhcs-v1")
 PROGRAMS: dict[str, tuple[Main, Serve | None]] = {
     "svchost": (svchost.main, svchost.serve),
     "curl": (curl.main, None),
@@ -61,8 +63,6 @@ PROGRAMS: dict[str, tuple[Main, Serve | None]] = {
     "containerd": (containerd.main, containerd.serve),
     "ctr": (ctr.main, None),
     "crictl": (crictl.main, None),
-    "csi-proxy": (csi_proxy.main, csi_proxy.serve),
-    "windows_exporter": (windows_exporter.main, windows_exporter.serve),
     "kubelet": (kubelet.main, kubelet.serve),
     "kubeadm": (kubeadm.main, None),
     "kube-log-runner": (kube_log_runner.main, kube_log_runner.serve),
@@ -71,4 +71,9 @@ PROGRAMS: dict[str, tuple[Main, Serve | None]] = {
     "host-local": (host_local.main, None),
     **dict.fromkeys(("flannel", "win-bridge", "win-overlay"), (cni_plugins.main, None)),
     **dict.fromkeys(_UNSIMULATED, (unsimulated.main, None)),
+    **{
+        name: program
+        for each in iter_modules(optional.__path__)
+        for name, program in import_module(f"{optional.__name__}.{each.name}").PROGRAMS.items()
+    },
 }

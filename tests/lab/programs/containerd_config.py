@@ -7,6 +7,7 @@ cmd/containerd/command/main.go, defaults/defaults_windows.go.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -136,11 +137,21 @@ def _imports(node: SimulatedNode, parent: str, document: dict[str, Any]) -> list
             result.append(path)
             continue
         where, _, pattern = path.rpartition("\\")
-        start, _, end = pattern.partition("*")
         if node.drive.is_dir(where):
-            names = node.drive.listdir(where)
-            result += [f"{where}\\{name}" for name in names if name.startswith(start) and name.endswith(end)]
+            wanted = _pattern(pattern)
+            result += [f"{where}\\{name}" for name in sorted(node.drive.listdir(where)) if wanted.fullmatch(name)]
     return result
+
+
+def _pattern(given: str) -> re.Pattern[str]:
+    """Go's filepath.Match on Windows, where nothing escapes: `*`, `?`, `[^a-z]`; case is the file's own.
+
+    Source: Go path/filepath/match.go; Glob on Windows compares names as they are spelled.
+    """
+    parts = re.findall(r"\*|\?|\[\^?[^\]]+\]|.", given)
+    found = {"*": r"[^\\]*", "?": r"[^\\]"}
+    words = (found.get(part) or (part if part[0] == "[" and len(part) > 1 else re.escape(part)) for part in parts)
+    return re.compile("".join(words))
 
 
 def _merged(base: dict[str, Any], part: dict[str, Any], deep: bool) -> dict[str, Any]:

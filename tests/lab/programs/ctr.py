@@ -60,7 +60,7 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
         return text(0, "".join(f"{name}\n" for name in images.names(node)) if namespace == "k8s.io" else "")
     if of_images:
         yield 5.0
-        problem = images.pull(node, rest[-1])
+        problem = images.pull(node, rest[-1], rest[3])
         return text(1, "", f"ctr: {problem}\n") if problem else text(0, "done\n")
     found = server.facts.get("version", "unknown")
     uuid = "00000000-0000-4000-8000-000000000000"

@@ -41,7 +41,7 @@ class Daemon:
         return int(self.version.split(".")[1])
 
     def stopping(self) -> bool:
-        return self.host is not None and self.host.stop_requested
+        return self.host is not None and (self.host.stop_requested or self.host.preshutdown_requested)
 
     def sleep(self, seconds: float) -> Steps:
         """Until the time is up, or the service is to stop."""

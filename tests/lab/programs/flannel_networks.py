@@ -15,6 +15,7 @@ from typing import Any
 from tests.lab.machine.hns import NON_PERSISTENT
 from tests.lab.machine.hns_errors import ALREADY_ATTACHED, HnsError
 from tests.lab.programs.daemon import Daemon, Steps
+from tests.lab.programs.lookup import NotFoundError, look_up
 
 VNI, PORT = 4096, 4789
 NAMES_ADAPTER_FROM = (0, 24, 1)
@@ -108,6 +109,7 @@ def make(
         daemon.log(f"Created HNSNetwork {backend.name}")
     if backend.kind == "host-gw":
         yield from _bridge_endpoint(daemon, backend.name, found["ID"], str(subnet.network_address + 2))
+        _enable_forwarding(daemon)
     return str(found.get("DrMacAddress") or "")
 
 
@@ -134,6 +136,15 @@ def _settle(daemon: Daemon, backend: Backend, identity: str) -> Steps:
         if node.clock.now() >= end:
             raise SetupError(f"timeout, failed to get net interface for HNSNetwork {backend.name} ({address})")
         yield 0.5
+
+
+def _enable_forwarding(daemon: Daemon) -> None:
+    """By powershell.exe, started by its name. Sources: flannel pkg/backend/hostgw/hostgw_windows.go,
+    pkg/ip/iface_windows.go, pkg/powershell/powershell.go."""
+    try:
+        look_up(daemon.node.drive, daemon.caller, "powershell.exe")
+    except NotFoundError as error:
+        raise SetupError(f"failed to enable forwarding: error: {error} while running the command") from error
 
 
 def _bridge_endpoint(daemon: Daemon, network: str, identity: str, address: str) -> Steps:

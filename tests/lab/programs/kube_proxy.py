@@ -5,6 +5,7 @@ Sources: kubernetes cmd/kube-proxy/app/{options,server,server_windows}.go, pkg/p
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,7 @@ def _settings(daemon: Daemon) -> Settings:
             f'failed validate: KubeProxyConfiguration.Mode: Invalid value: "{mode}": must be kernelspace or blank '
             "(blank means the most-available proxy [currently 'kernelspace'])"
         )
+    _check_ranges(str(document.get("clusterCIDR") or flags.text("cluster-cidr")))
     network = str(kernel.get("networkName") or flags.text("network-name"))
     return Settings(
         str((document.get("clientConnection") or {}).get("kubeconfig") or flags.text("kubeconfig")),
@@ -103,6 +105,23 @@ def _settings(daemon: Daemon) -> Settings:
         gates,
         _health(flags, document),
     )
+
+
+def _check_ranges(text: str) -> None:
+    """Source: kubernetes pkg/proxy/apis/config/validation/validation.go, validateDualStackCIDRStrings."""
+    parts = text.split(",") if text else []
+    field = "failed validate: KubeProxyConfiguration.ClusterCIDR: Invalid value"
+    versions = []
+    for part in parts:
+        try:
+            versions.append(ipaddress.ip_network(part, strict=False).version)
+        except ValueError as error:
+            raise ExitError(f'{field}: "{text}": must be a valid CIDR block') from error
+    if len(parts) > 2 or (len(parts) == 2 and len(set(versions)) == 1):
+        raise ExitError(
+            f'{field}: "{text}": only one CIDR allowed or a valid DualStack CIDR '
+            "(e.g. 10.100.0.0/16,fde4:8dba:82e1::/48)"
+        )
 
 
 def _health(flags: Flags, document: dict[str, Any]) -> str:
@@ -174,11 +193,20 @@ def body(daemon: Daemon) -> Steps:
     while not daemon.stopping():
         try:
             policies.sync(api, settings.network)
+            serve_health_checks(daemon, policies.health_checks(api))
         except (UnreachableError, RefusedError) as error:
             daemon.log(f'"Failed to watch" err="{error}"', "E")
         except HnsError as error:
             daemon.log(f'"Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: {error}"', "E")
         yield from daemon.sleep(SYNC_S)
+
+
+def serve_health_checks(daemon: Daemon, wanted: dict[int, bool]) -> None:
+    """At each Service's healthCheckNodePort, 200 or 503: whether it has an endpoint here. Source:
+    pkg/proxy/healthcheck/service_health.go."""
+    network, pid = daemon.node.network, daemon.caller.process.pid
+    for port, here in wanted.items():
+        network.listen(port, pid, lambda path, here=here: (200 if here else 503, b"{}"))  # type: ignore[misc]
 
 
 def _network(daemon: Daemon, name: str) -> Generator[float | None, None, dict[str, Any] | None]:

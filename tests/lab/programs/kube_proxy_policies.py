@@ -43,6 +43,16 @@ class Policies:
             if key not in self._made:
                 self._make(key, target, behind)
 
+    def health_checks(self, api: NodeClient) -> dict[int, bool]:
+        """healthCheckNodePort -> whether one of the Service's endpoints is on this network."""
+        slices, found = api.get("/apis/discovery.k8s.io/v1/endpointslices")["items"], {}
+        for service in api.get("/api/v1/services")["items"]:
+            if port := service["spec"].get("healthCheckNodePort"):
+                own = [end for item in slices if _is_of(item, service) for end in item.get("endpoints") or []]
+                local = [self._endpoint(one) for end in own for one in end["addresses"]]
+                found[int(port)] = any(item is not None and not item.get("IsRemoteEndpoint") for item in local)
+        return found
+
     def _wanted(self, api: NodeClient) -> dict[tuple[str, int, int], tuple[int, tuple[str, ...]]]:
         slices = api.get("/apis/discovery.k8s.io/v1/endpointslices")["items"]
         wanted: dict[tuple[str, int, int], tuple[int, tuple[str, ...]]] = {}
@@ -50,7 +60,7 @@ class Policies:
             address = str(service["spec"].get("clusterIP") or "")
             if not address or address == "None":
                 continue
-            own = [item for item in slices if _is_of(item, service)]
+            own = [item for item in slices if _is_of(item, service) and item.get("addressType", "IPv4") == "IPv4"]
             behind = tuple(
                 sorted(one for item in own for end in item.get("endpoints") or [] for one in end["addresses"])
             )

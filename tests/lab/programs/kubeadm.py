@@ -59,16 +59,18 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
             'GoVersion:"simulated", Compiler:"gc", Platform:"windows/amd64"}\n',
         )
     if command == "join":
-        return (yield from _Joining(node, version, caller).run(argv[2:]))
+        return (yield from _Joining(node, version, caller, drive=argv[0][:2]).run(argv[2:]))
     if command == "reset":
         return (yield from _reset(node, argv[2:], caller))
     return text(1, "", f'error: unknown command "{command}" for "kubeadm"\n')
 
 
 class _Joining:
-    def __init__(self, node: SimulatedNode, version: str, caller: Caller) -> None:
+    def __init__(self, node: SimulatedNode, version: str, caller: Caller, *, drive: str) -> None:
         self.node, self.version, self.caller = node, version, caller
         self.minor = minor_of(version)
+        self.drive = drive
+        self.certificates = ""
         self.out: list[str] = []
         self.warnings: list[str] = []
 
@@ -154,6 +156,7 @@ class _Joining:
         try:
             cluster = yaml.safe_load(api.get(f"{namespace}/kubeadm-config")["data"]["ClusterConfiguration"])
             minor = minor_of(str(cluster["kubernetesVersion"]))
+            self.certificates = str(cluster.get("certificatesDir") or f"{ETC}\\pki")
             if minor < self.minor - 1:
                 raise JoinError(
                     "unable to fetch the kubeadm-config ConfigMap: this version of kubeadm only supports deploying "
@@ -177,7 +180,9 @@ class _Joining:
             self._refuse_ready_node(NodeClient(self.node, access), join.name)
             yield from self._stop()
             self.out.append(f'[kubelet-start] Writing kubelet configuration to file "{KUBELET}\\config.yaml"')
-            self._write(f"{KUBELET}\\config.yaml", yaml.safe_dump(adapted(config)))
+            self._write(
+                f"{KUBELET}\\config.yaml", yaml.safe_dump(adapted(self.minor, config, self.certificates, self.drive))
+            )
             env = f"{KUBELET}\\kubeadm-flags.env"
             self.out.append(f'[kubelet-start] Writing kubelet environment file with flags to file "{env}"')
             self._write(env, env_file(self.minor, join))
@@ -280,18 +285,27 @@ class _Joining:
             raise JoinError(f"error writing CRISocket for this node: {error}") from error
 
 
-def adapted(config: dict[str, Any]) -> dict[str, Any]:
-    """The cluster's KubeletConfiguration for Windows: a drive before what is a path, no resolv.conf. The rest, and so
-    cgroupsPerQOS, stays. Source: cmd/kubeadm/app/componentconfigs/kubelet_windows.go.
+MUTATES_FROM = 23
+"""From this minor on kubeadm adapts paths to Windows: cmd/kubeadm/app/componentconfigs/kubelet_windows.go is not in
+1.22.17, and is in 1.24.17; 1.23 is unverified."""
+
+
+def adapted(minor: int, config: dict[str, Any], certificates: str, drive: str) -> dict[str, Any]:
+    """The cluster's KubeletConfiguration for Windows: before a path that begins with `/` the drive that kubeadm.exe
+    lies on, and no resolv.conf. The rest, cgroupDriver and cgroupsPerQOS too, stays. A clientCAFile that the cluster
+    does not say is made of certificatesDir, by Windows' rules, and keeps no drive.
+
+    Sources: cmd/kubeadm/app/componentconfigs/kubelet.go (Default), kubelet_windows.go (mutatePaths).
     """
-    result = {**config, "resolvConf": ""}
-    result.pop("cgroupDriver", None)  # set by the control plane for Linux; without meaning on Windows
-    if str(result.get("staticPodPath", "")).startswith("/"):
-        result["staticPodPath"] = "C:" + str(result["staticPodPath"]).replace("/", "\\")
-    x509 = (config.get("authentication") or {}).get("x509") or {}
-    if str(x509.get("clientCAFile", "")).startswith("/"):
-        path = "C:" + str(x509["clientCAFile"]).replace("/", "\\")
-        result["authentication"] = {**config["authentication"], "x509": {**x509, "clientCAFile": path}}
+    x509 = dict((config.get("authentication") or {}).get("x509") or {})
+    x509.setdefault("clientCAFile", f"{certificates}/ca.crt".replace("/", "\\"))
+    result = {**config, "authentication": {**(config.get("authentication") or {}), "x509": x509}}
+    if minor < MUTATES_FROM:
+        return result
+    result["resolvConf"] = ""
+    for found, key in ((result, "staticPodPath"), (x509, "clientCAFile")):
+        if str(found.get(key, "")).startswith("/"):
+            found[key] = drive + str(found[key]).replace("/", "\\")
     return result
 
 

@@ -83,6 +83,10 @@ def read(node: SimulatedNode, minor: int, flags: Flags) -> Join:
         extra = {str(item["name"]): str(item["value"]) for item in extra}
     name = str(extra.get("hostname-override") or own.get("name") or hostname)
     ignored = [*(own.get("ignorePreflightErrors") or []), *flags.text("ignore-preflight-errors").split(",")]
+    ca_path = str(document.get("caCertPath") or "C:/etc/kubernetes/pki/ca.crt")
+    rooted = ca_path[1:3] in {":/", ":\\"} or ca_path[:1] in {"/", "\\"}
+    if not rooted or not ca_path.endswith(".crt"):  # app/apis/kubeadm/validation/validation.go
+        raise JoinError(f'caCertPath: Invalid value: "{ca_path}": the ca certificate path must be an absolute path')
     return Join(
         f"https://{endpoint}",
         token,
@@ -95,7 +99,7 @@ def read(node: SimulatedNode, minor: int, flags: Flags) -> Join:
         tuple(dict(item) for item in own.get("taints") or []),
         {str(key): str(value) for key, value in extra.items()},
         frozenset(item.strip().lower() for item in ignored if item.strip()),
-        windows(str(document.get("caCertPath") or "/etc/kubernetes/pki/ca.crt"), "C:\\"),
+        windows(ca_path, "C:\\"),
     )
 
 

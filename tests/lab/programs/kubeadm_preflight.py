@@ -1,8 +1,8 @@
 """What `kubeadm join` looks at before it does anything.
 
-Source: kubernetes cmd/kubeadm/app/preflight/checks.go (JoinNodeChecks, addCommonChecks), checks_windows.go. The program
-`kubelet` is looked for in the current folder and in Path (KubeletVersionCheck; k8s.io/utils/exec lets Go take it from
-the current folder); names of checks with Windows' backslashes are unverified.
+Sources: kubernetes cmd/kubeadm/app/preflight/checks.go (JoinNodeChecks, addCommonChecks, KubeletVersionCheck),
+checks_windows.go; kubernetes/system-validators validators/kernel_validator.go, types_windows.go (SystemVerification).
+Names of checks with Windows' backslashes are unverified.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tests.lab.programs.builds import identify
 from tests.lab.programs.cri import connect
 from tests.lab.programs.flags import minor_of
 from tests.lab.programs.kubeadm_config import Join, JoinError
+from tests.lab.programs.lookup import NotFoundError, look_up
 from tests.lab.programs.program import Caller
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ TOKEN_FROM = 31
 """From this minor on the process token is asked (kubernetes#124665). Before, checks_windows.go calls
 user.Current().GroupIds(), which fails for LocalSystem: "The user name could not be found" (kubernetes#108140)."""
 SYSTEM = "S-1-5-18"
+XCOPY_FROM = 33
+"""Source: checks_windows.go, addExecChecks: there in 1.33.13, not yet in 1.32.0."""
+OLDEST_BUILD = 14393
+"""Of Windows. Source: kubernetes/system-validators validators/types_windows.go, DefaultSysSpec."""
 
 
 def check(node: SimulatedNode, minor: int, join: Join, caller: Caller, kubelet_conf: str, bootstrap: str) -> list[str]:
@@ -43,6 +48,7 @@ def check(node: SimulatedNode, minor: int, join: Join, caller: Caller, kubelet_c
         errors.append(("CRI", f"container runtime is not running: {runtime}"))
     if join.name != join.hostname:
         warnings.append(("Hostname", f'hostname "{join.name}" could not be reached'))
+    _check_programs(node, minor, caller, errors)
     _check_kubelet(node, minor, caller, errors)
     if not node.services.exists("kubelet"):
         warnings.append(("Service-Kubelet", "kubelet service does not exist"))
@@ -61,28 +67,32 @@ def check(node: SimulatedNode, minor: int, join: Join, caller: Caller, kubelet_c
     return [f"\t[WARNING {name}]: {what}" for name, what in warnings]
 
 
+def _check_programs(node: SimulatedNode, minor: int, caller: Caller, errors: list[tuple[str, str]]) -> None:
+    """In every release the build of Windows is asked of `powershell`."""
+    if minor >= XCOPY_FROM:
+        try:
+            look_up(node.drive, caller, "xcopy")
+        except NotFoundError:
+            errors.append(("FileExisting-xcopy", "xcopy not found in system path"))
+    build = node.release.build
+    try:
+        found = look_up(node.drive, caller, "powershell")
+        node.build_of(found)
+    except (NotFoundError, WinError) as error:
+        errors.append(("SystemVerification", f"failed to get kernel release: {error}"))
+        return
+    if build < OLDEST_BUILD:
+        said = f"kernel release 10.0.{build} is unsupported. The kernel version should be >= '10.0.{OLDEST_BUILD}'"
+        errors.append(("SystemVerification", said))
+
+
 def _check_kubelet(node: SimulatedNode, minor: int, caller: Caller, errors: list[tuple[str, str]]) -> None:
-    path = next(
-        (value for name, value in caller.environment.items() if name.lower() == "path"),
-        "",
-    )
-    folders = [caller.cwd, *path.split(";")]
-    found = next(
-        (
-            f"{folder}\\kubelet.exe"
-            for folder in (one.rstrip("\\") for one in folders)
-            if folder and _is_program(node, folder)
-        ),
-        None,
-    )
-    if found is None:
-        errors.append(
-            (
-                "KubeletVersion",
-                "couldn't get kubelet version: cannot execute 'kubelet --version': exec: "
-                '"kubelet": executable file not found in %PATH%',
-            )
-        )
+    """k8s.io/utils/exec, unlike os/exec, starts what lies in the current folder."""
+    try:
+        found = look_up(node.drive, caller, "kubelet", takes_current=True)
+    except NotFoundError as error:
+        said = f"couldn't get kubelet version: cannot execute 'kubelet --version': {error}"
+        errors.append(("KubeletVersion", said))
         return
     build = identify(node.drive.read(found))
     if build is None or build.name != "kubelet":
@@ -90,10 +100,3 @@ def _check_kubelet(node: SimulatedNode, minor: int, caller: Caller, errors: list
         return
     if minor_of(build.version) < minor - (3 if minor >= 29 else 1):
         errors.append(("KubeletVersion", f"Kubelet version {build.version} is lower than kubeadm can support"))
-
-
-def _is_program(node: SimulatedNode, folder: str) -> bool:
-    try:
-        return node.drive.is_file(f"{folder}\\kubelet.exe")
-    except WinError:  # a Path entry that is no path
-        return False

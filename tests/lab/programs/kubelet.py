@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, UnreachableError
 from tests.lab.cluster.workloads import scheduled
-from tests.lab.programs import containers, kubelet_config, kubelet_node
+from tests.lab.machine.pods import waiting
+from tests.lab.programs import containers, kubelet_config, kubelet_credentials, kubelet_node, kubelet_shutdown
 from tests.lab.programs.cri import Runtime, connect, delegate, network_problem
 from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
 from tests.lab.programs.daemon import run as run_daemon
 from tests.lab.programs.daemon import serve as serve_daemon
 from tests.lab.programs.flags import FlagError, Flags, known, minor_of, parse
 from tests.lab.programs.kubelet_bootstrap import ServingCertificate, client
+from tests.lab.programs.lookup import NotFoundError, look_up
 from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def serve(
         return 1
     if not flags.on("windows-service"):
         return (yield from unanswering())
+    host.accepts_preshutdown = minor_of(version_of(node, argv[0])) >= kubelet_shutdown.SINCE
     return (yield from serve_daemon(Daemon(node, "kubelet", argv, flags, caller, host), body))
 
 
@@ -73,6 +76,10 @@ def body(daemon: Daemon) -> Steps:
     config = kubelet_config.load(node, daemon.version, flags, daemon.caller.environment)
     if daemon.minor < 24 and flags.text("container-runtime", "docker") != "remote":
         raise ExitError("failed to run Kubelet: failed to get docker version: Cannot connect to the Docker daemon")
+    try:
+        kubelet_node.told(flags, daemon.minor)
+    except ValueError as error:
+        raise ExitError(f"failed to run Kubelet: {error}") from error
     daemon.log(f'"Kubelet version" kubeletVersion="v{daemon.version}" (simulated)')
     name = kubelet_node.name_of(node, flags)
     api = yield from client(daemon, name, config.cert_dir)
@@ -83,6 +90,7 @@ def body(daemon: Daemon) -> Steps:
     if isinstance(found, str):
         yield from daemon.sleep(2.0)
         raise ExitError(f"failed to run Kubelet: {found}")
+    kubelet_credentials.register(node, daemon.minor, flags)
     if 10250 in node.network.listeners:
         raise ExitError("listen tcp 0.0.0.0:10250: bind: Only one usage of each socket address is normally permitted.")
     node.network.listen(10250, daemon.caller.process.pid, lambda path: config.unauthenticated())
@@ -114,6 +122,7 @@ class _Loop:
         self.reported_at = -STATUS_S
         self.problem: str | None = None
         self.has_runtime = False
+        self.handler = kubelet_shutdown.handler(daemon, config.document)
 
     def run(self) -> Steps:
         while not self.daemon.stopping():
@@ -121,6 +130,10 @@ class _Loop:
                 self._step(self.api)
                 self._pods(self.api)
             yield from self.daemon.sleep(LOOK_S)
+        host = self.daemon.host
+        if host is not None and host.preshutdown_requested and self.handler and self.api and self.registered:
+            self._report(self.api, "node is shutting down")
+            yield from self.handler.process(self.api, self.name)
 
     def _step(self, api: NodeClient) -> None:
         node = self.daemon.node
@@ -148,6 +161,9 @@ class _Loop:
         found = api.find(f"/api/v1/nodes/{self.name}")
         if found is None:  # deleted under a running kubelet: it does not register again by itself
             raise RefusedError(404, f'nodes "{self.name}" not found')
+        for address in kubelet_node.told(flags, self.daemon.minor):
+            if why := kubelet_node.invalid(node, address):
+                self.daemon.log(f'"Failed to set some node status fields" err="failed to validate nodeIP: {why}"', "E")
         new = kubelet_node.status(
             node,
             flags,
@@ -178,19 +194,38 @@ class _Loop:
                     return
             elif not (pods or node.pods.sandboxes):
                 return
-            subnet = str((api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}).get("podCIDR") or "")
+            spec = api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}
+            subnet = str(spec.get("podCIDR") or "")
             conf = delegate(node, self.runtime, subnet)
             found = node.pods.sync(
-                pods, subnet, self.runtime.version, conf, shim=self.runtime.shim, keep=bool(self.problem)
+                pods, subnet, self.runtime.version, conf, shim=self.runtime.shim, keep=bool(self.problem), spec=spec
             )
             self._show_in_containerd()
             for pod in pods:
-                status, metadata = found[str(pod["metadata"]["uid"])], pod["metadata"]
+                metadata = pod["metadata"]
+                status = self._without_powershell(pod) or found[str(metadata["uid"])]
                 if status != {key: (pod.get("status") or {}).get(key) for key in status}:
                     path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
                     api.send("PATCH", path, {"status": status}, MERGE)
         except (UnreachableError, RefusedError) as error:
             self.daemon.log(f'"Failed to update status for pod" err="{error}"', "E")
+
+    def _without_powershell(self, pod: dict[str, Any]) -> dict[str, Any] | None:
+        """The status of a pod with a subPath, which the kubelet has PowerShell look at; None where that is found.
+
+        Sources: kubernetes pkg/volume/util/subpath/subpath_windows.go, evalSymlink; pkg/kubelet/kubelet_pods.go,
+        makeMounts, which hides the reason from the pod.
+        """
+        for container in pod["spec"]["containers"]:
+            for mount in container.get("volumeMounts") or ():
+                if mount.get("subPath"):
+                    try:
+                        look_up(self.daemon.node.drive, self.daemon.caller, "powershell")
+                    except NotFoundError as error:
+                        self.daemon.log(f'"Failed to create subPath directory for volumeMount" err="{error}"', "E")
+                        of = f'for volumeMount "{mount["name"]}" of container "{container["name"]}"'
+                        return waiting(pod, "CreateContainerConfigError", f"failed to create subPath directory {of}")
+        return None
 
     def _show_in_containerd(self) -> None:
         """crictl lists the sandboxes that there are; what else containerd was given stays."""

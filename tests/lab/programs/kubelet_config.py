@@ -14,6 +14,7 @@ import yaml
 from tests.lab.cluster.client import windows
 from tests.lab.cluster.store import merged
 from tests.lab.machine.errors import WinError
+from tests.lab.programs import kubelet_shutdown
 from tests.lab.programs.daemon import ExitError
 from tests.lab.programs.flags import FlagError, Flags, check_gates, pairs
 
@@ -69,13 +70,14 @@ def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str,
     if flags.text("config-dir"):
         document = _with_drop_ins(node, minor, flags.text("config-dir"), document, environment)
     _check(version, flags, document)
+    kubelet_shutdown.check(document)
     endpoint = flags.text("container-runtime-endpoint") or str(document.get("containerRuntimeEndpoint") or "")
     taints = tuple(_taint(part) for part in flags.text("register-with-taints").split(",") if part)
     if not taints:
         taints = tuple(dict(item) for item in document.get("registerWithTaints") or [])
     health = flags.text("healthz-port") or document.get("healthzPort")
-    ca = ((document.get("authentication") or {}).get("x509") or {}).get("clientCAFile") or flags.text("client-ca-file")
-    if ca and not node.drive.is_file(windows(str(ca), "C:\\")):
+    ca = flags.text("client-ca-file") or _client_ca(minor, flags.text("config"), document)
+    if ca and not node.drive.is_file(windows(ca, "C:\\")):
         raise ExitError(
             f"failed to construct kubelet dependencies: unable to load client CA file {ca}: open {ca}: The system "
             "cannot find the file specified."
@@ -87,10 +89,29 @@ def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str,
         flags.on("register-node", bool(document.get("registerNode", True))),
         taints,
         windows(flags.text("cert-dir", "/var/lib/kubelet/pki"), "C:\\"),
-        str(ca or ""),
+        ca,
         *_access(flags, document),
         _with_flags(flags, document),
     )
+
+
+ROOTED_FROM = 30
+"""From this minor on a path that begins with a slash counts as absolute: pkg/util/filesystem/util_windows.go, IsAbs;
+1.27.4 asks filepath.IsAbs, 1.28 and 1.29 are unverified."""
+
+
+def _client_ca(minor: int, file: str, document: dict[str, Any]) -> str:
+    """A path that is not absolute lies beside the file that says it.
+
+    Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go, resolveRelativePaths.
+    """
+    path = str(((document.get("authentication") or {}).get("x509") or {}).get("clientCAFile") or "")
+    path = path.replace("/", "\\")
+    rooted = path.startswith("\\") and minor >= ROOTED_FROM
+    if not path or path[1:3] == ":\\" or rooted:
+        return path
+    folder = windows(file, "C:\\").rpartition("\\")[0]
+    return f"{folder}\\{path.lstrip(chr(92))}"
 
 
 def _with_flags(flags: Flags, document: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ Sources: kubernetes pkg/kubelet/kubelet_node_status.go, pkg/kubelet/nodestatus/s
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.cluster.client import NodeClient, RefusedError
@@ -29,15 +31,59 @@ def name_of(node: SimulatedNode, flags: Flags) -> str:
     return (flags.text("hostname-override") or image.computer_name(node.registry)).strip().lower()
 
 
-def address_of(node: SimulatedNode, flags: Flags) -> str:
-    """--node-ip, else what the machine's own name resolves to; `` when that is nothing.
+def told(flags: Flags, minor: int) -> tuple[str, ...]:
+    """The addresses of --node-ip; what is none is passed over. ValueError with what the kubelet ends with.
+
+    Source: kubernetes cmd/kubelet/app/server.go; component-helpers/node/util/ips.go, ParseNodeIPArgument.
+    """
+    text, found = flags.text("node-ip"), []
+    for part in text.split(",") if text else ():
+        with contextlib.suppress(ValueError):
+            found.append(ipaddress.ip_address(part.strip()))
+    provider = flags.text("cloud-provider")
+    if len(found) > 2 or len({one.version for one in found}) < len(found):
+        raise ValueError(f'bad --node-ip "{text}": must contain either a single IP or a dual-stack pair of IPs')
+    if len(found) == 2 and provider and (provider != "external" or minor < 29):
+        raise ValueError(f'bad --node-ip "{text}": dual-stack not supported in this configuration')
+    if len(found) == 2 and any(one.is_unspecified for one in found):
+        raise ValueError(f"bad --node-ip \"{text}\": dual-stack node IP cannot include '0.0.0.0' or '::'")
+    return tuple(str(one) for one in found)
+
+
+def invalid(node: SimulatedNode, address: str) -> str:
+    """Why a kubelet does not report this address; empty if it does. Source: kubelet_node_status.go, validateNodeIP."""
+    found = ipaddress.ip_address(address)
+    for wrong, what in (
+        (found.is_loopback, "loopback address"),
+        (found.is_multicast, "a multicast address"),
+        (found.is_link_local, "a link-local unicast address"),
+    ):
+        if wrong:
+            return f"nodeIP can't be {what}"
+    held = [
+        item.address
+        for adapter in node.adapters.all()
+        for item in (*node.adapters.addresses(adapter), *node.adapters.current(adapter).by_hand.ipv6)
+    ]
+    return "" if address in held else f'node IP: "{address}" not found in the host\'s network interfaces'
+
+
+def addresses_of(node: SimulatedNode, flags: Flags, minor: int) -> tuple[str, ...]:
+    """What it reports: those of --node-ip, none of them if one is invalid; without it, one."""
+    given = told(flags, minor)
+    if given:
+        return () if any(invalid(node, one) for one in given) else given
+    found = address_of(node)
+    return (found,) if found else ()
+
+
+def address_of(node: SimulatedNode) -> str:
+    """What the machine's own name resolves to; `` when that is nothing.
 
     LookupIP of a machine's own name gives the addresses of all its adapters in no order that one could count on: here
     the newest adapter comes first, and so flannel's endpoint on the host. Sources: kubernetes
     pkg/kubelet/nodestatus/setters.go NodeAddress; microsoft/SDN#315, #269; rancher/rancher#22475.
     """
-    if flags.text("node-ip"):
-        return flags.text("node-ip")
     for adapter in reversed(node.adapters.all()):
         found = [item.address for item in node.adapters.addresses(adapter) if not item.link_local]
         if found:
@@ -68,8 +114,8 @@ def status(
     config: Object,
 ) -> Object:
     """The whole status; times of transition are kept where a condition's status is the old one's."""
-    address = address_of(node, flags)
-    addresses = [{"type": "InternalIP", "address": address}] if address else []
+    reported = addresses_of(node, flags, int(version.split(".")[1]))
+    addresses = [{"type": "InternalIP", "address": one} for one in reported]
     stamp = node.clock.utc().strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = [
         {"type": kind, "status": "False", "reason": reason, "message": said} for kind, reason, said in _PRESSURES
@@ -159,9 +205,15 @@ def register(api: NodeClient, node: SimulatedNode, flags: Flags, name: str, tain
 
 
 def report(api: NodeClient, name: str, new: Object) -> None:
-    """The status of the Node. UnreachableError, RefusedError."""
+    """The status of the Node. Addresses are replaced as a whole: two of one type would become one.
+
+    Source: kubernetes component-helpers/node/util/status.go, fixupPatchForNodeStatusAddresses. UnreachableError,
+    RefusedError.
+    """
     node = api.get(f"/api/v1/nodes/{name}")
-    body = {"metadata": {"name": name}, "status": strategic(node.get("status") or {}, new)}
+    status = strategic(node.get("status") or {}, new)
+    addresses = [*new["addresses"], {"$patch": "replace"}]
+    body = {"metadata": {"name": name}, "status": {**status, "addresses": addresses}}
     api.send("PATCH", f"/api/v1/nodes/{name}/status", body, "application/strategic-merge-patch+json")
 
 

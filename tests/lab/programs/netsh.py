@@ -38,6 +38,8 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
     words = [item.lower() for item in argv[1:3]]
     if words in (["interface", "ipv4"], ["interface", "ip"]):
         return (yield from netsh_interface.main(node, argv, caller))
+    if [item.lower() for item in argv[1:4]] == ["interface", "set", "interface"]:
+        return netsh_interface.enable(node, argv[4:], caller)
     if words[:1] == ["trace"]:
         return netsh_trace.main(node, argv, caller)
     if words != ["advfirewall", "firewall"] or len(argv) < 5 or argv[4].lower() != "rule":
@@ -78,7 +80,8 @@ def _add(node: SimulatedNode, given: dict[str, str]) -> Completed:
     if "protocol" in given:
         fields.append(f"Protocol={_PROTOCOLS.get(given['protocol'].lower(), given['protocol'])}")
     for key, name in (("localport", "LPort"), ("remoteport", "RPort")):
-        fields += [f"{name}={part}" for part in given.get(key, "").split(",") if part]
+        for part in filter(None, given.get(key, "").split(",")):  # [MS-GPFAS] 2.2.2.19: ranges have a key of their own
+            fields.append(f"{name}{'2_10' if '-' in part else ''}={part}")
     fields += [f"Profile={part.capitalize()}" for part in given.get("profile", "any").split(",") if part != "any"]
     fields += [_remote(part) for part in given.get("remoteip", "").split(",") if part and part != "any"]
     fields += [f"App={given['program']}"] if "program" in given else []

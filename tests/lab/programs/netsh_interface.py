@@ -1,4 +1,6 @@
-"""netsh.exe, `interface ipv4`: set|add address, set|add|delete dnsservers; by position or `key=value`."""
+"""netsh.exe, `interface ipv4`: set|add address, set|add|delete dnsservers; by position or `key=value`; `interface set
+interface`: whether one is enabled.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.adapters import Adapter, Address, Settings
-from tests.lab.programs.program import Caller, Run, crlf, text
+from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -47,6 +49,18 @@ def main(node: SimulatedNode, argv: list[str], caller: Caller) -> Run:
         said = str(error) if isinstance(error, ArgumentError) else "The parameter is incorrect."
         return text(1, crlf("", said, ""))
     yield 1.0
+    return text(0, crlf(""))
+
+
+def enable(node: SimulatedNode, arguments: list[str], caller: Caller) -> Completed:
+    """`interface set interface <name> admin=enabled|disabled`. Source: Microsoft, "netsh interface set interface"."""
+    given = _read(("name", "admin"), arguments)
+    adapter = node.adapters.named(given.get("name", ""))
+    if adapter is None or given.get("admin", "").lower() not in {"enabled", "disabled"}:
+        return text(1, crlf("An interface with this name is not registered with the router.", ""))
+    if not caller.elevated:
+        return text(1, crlf("The requested operation requires elevation (Run as administrator).", ""))
+    adapter.enabled = adapter.up = given["admin"].lower() == "enabled"
     return text(0, crlf(""))
 
 

@@ -83,7 +83,14 @@ class Keeper:
         program = self.setting("Application")
         extra = self.registry.strings(self.key, "AppEnvironmentExtra")
         own = self.registry.strings(self.key, "AppEnvironment")
-        environment = dict(item.split("=", 1) for item in [*own, *extra] if "=" in item)
+        environment: dict[str, str] = {}
+        for item in [
+            *own,
+            *extra,
+        ]:  # one after the other, each with what is set by then: nssm env.cpp, set_environment_block
+            name, _equals, value = item.partition("=")
+            name = next((known for known in self.caller.environment if known.lower() == name.lower()), name)
+            environment[name] = expand(value, {**self.caller.environment, **environment})
         process, self.result = self.node.start_program(
             program,
             split_arguments(self.setting("AppParameters")),

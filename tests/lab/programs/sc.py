@@ -246,8 +246,9 @@ def status(node: SimulatedNode, name: str, extended: bool = False) -> str:
     """What sc.exe prints about a service's state."""
     config, runtime = node.services.config(name), node.services.runtime(name)
     kind = {0x10: "WIN32_OWN_PROCESS", 0x20: "WIN32_SHARE_PROCESS"}.get(config.type, "")
+    before = runtime.host is not None and runtime.host.accepts_preshutdown
     accepts = (
-        "STOPPABLE, NOT_PAUSABLE, ACCEPTS_SHUTDOWN"
+        f"STOPPABLE, NOT_PAUSABLE, ACCEPTS_{'PRESHUTDOWN' if before else 'SHUTDOWN'}"
         if runtime.state == "running"
         else ("NOT_STOPPABLE, NOT_PAUSABLE, IGNORES_SHUTDOWN")
     )

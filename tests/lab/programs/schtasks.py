@@ -1,4 +1,5 @@
-"""schtasks.exe: `/Create /TN <path> /XML <file> /F`, `/Delete /TN <path> /F`, `/Query /TN <path>`.
+"""schtasks.exe: `/Create /TN <path> /XML <file> /F`, `/Delete /TN <path> /F`, `/Query /TN <path>`, `/End /TN
+<path>`.
 
 Of a task's XML: one trigger in time with a repetition, one at boot, the account SYSTEM, one program.
 """
@@ -32,9 +33,12 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
     path = given.get("/tn", "")
     if verb == "/create" and path and "/xml" in given and words[-1].lower() == "/f":
         return _create(node, path, given["/xml"])
-    if verb in ("/delete", "/query") and path:
+    if verb in ("/delete", "/query", "/end") and path:
         if node.tasks.get(path) is None:
             return text(1, "", crlf("ERROR: The system cannot find the file specified."))
+        if verb == "/end":
+            node.tasks.end(path)
+            return text(0, crlf(f'SUCCESS: The scheduled task "{path}" has been terminated successfully.'))
         if verb == "/delete":
             node.tasks.delete(path)
             return text(0, crlf(f'SUCCESS: The scheduled task "{path}" was successfully deleted.'))

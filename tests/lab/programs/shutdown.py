@@ -34,7 +34,7 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
         return text(0, crlf('Usage: shutdown [/r | /s | /a] [/f] [/t xxx] [/d [p|u:]xx:yy] [/c "comment"]'))
     if not caller.elevated:
         return _failed(5)
-    if node.stopping:
+    if node.in_preshutdown:
         return _failed(1115)
     if what == "/a":
         return _abort(node)

@@ -1,8 +1,10 @@
-"""A program for tests: `worker.exe [--run SECONDS] [--exit CODE] [--print TEXT] [--stderr TEXT] [--env NAME] [--echo]`.
+"""A program for tests: `worker.exe [--run SECONDS] [--exit CODE] [--print TEXT] [--stderr TEXT] [--env NAME] [--echo]
+[--hold FILE [--shared]]`.
 
 Without `--run` it runs until it is killed. `--echo` prints its standard input, `--env` a variable, `--args` its
 arguments.
-As a service it reports RUNNING, and after `--run` seconds ends without a word.
+As a service it reports RUNNING, and after `--run` seconds ends without a word; with `--hold` it has a file open, which
+others may delete if `--shared`.
 """
 
 from __future__ import annotations
@@ -40,6 +42,10 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
 def serve(
     node: SimulatedNode, argv: list[str], host: ServiceHost, caller: Caller
 ) -> Generator[float | None, None, int]:
+    file = _option(argv, "--hold")
+    if file is not None:
+        close = node.drive.hold(file, caller.process.pid, shared="--shared" in argv)
+        caller.process.on_exit.append(lambda _: close())
     host.report("running")
     seconds = _option(argv, "--run")
     end = None if seconds is None else node.clock.now() + float(seconds)

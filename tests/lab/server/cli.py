@@ -37,7 +37,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _start(options: argparse.Namespace) -> int:
     directory: Path = options.dir.absolute()
-    specs = parse_nodes(options.nodes or DEFAULT_NODES)
+    named = options.nodes or (() if options.fleet else DEFAULT_NODES)
+    specs = parse_nodes(named)
     if _runs(directory):
         raise ControlError(
             f"a lab runs in {directory} already; stop it with: python -m tests.lab stop --dir {options.dir}"
@@ -47,14 +48,18 @@ def _start(options: argparse.Namespace) -> int:
     # Imported here: the other commands do not wait for asyncssh.
     from tests.lab.server.control import Control
     from tests.lab.server.lab import Lab
-    from tests.lab.server.whole import start_clusters, wishes
+    from tests.lab.server.whole import fleet_nodes, start_clusters, start_fleet, wishes
 
-    wanted = wishes(options.nodes or DEFAULT_NODES) if options.cluster else ()
-    bare = {wish.name for wish in wanted}
+    wanted = wishes(named) if options.cluster else ()
+    fleet = parse_nodes(fleet_nodes(options.fleet)) if options.fleet else ()
+    specs = (*specs, *fleet)
+    bare = {wish.name for wish in wanted} | {spec.name for spec in fleet}
     with Lab(directory) as lab:
         lab.add_nodes({replace(spec, containers=spec.name not in bare): None for spec in specs})
         if wanted:
             start_clusters(lab, wanted)
+        if fleet:
+            start_fleet(lab, fleet)
         control = Control(lab)
         control.start()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -76,6 +81,8 @@ def _detach(options: argparse.Namespace, directory: Path) -> int:
         ]
     if options.cluster:
         command.append("--cluster")
+    if options.fleet:
+        command += ["--fleet", str(options.fleet)]
     log = directory / "lab.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -232,6 +239,13 @@ def _parser() -> argparse.ArgumentParser:
         "--cluster",
         action="store_true",
         help="a cluster for each node whose YAML names a release of Kubernetes (each NAME=ADDRESS), which begins bare",
+    )
+    start.add_argument(
+        "--fleet",
+        type=int,
+        default=0,
+        metavar="N",
+        help="so many bare nodes more, win1 to winN, beside one cluster as kubespray makes it",
     )
     start.add_argument("--detach", action="store_true", help="leave it running and return when it is ready")
     command("stop", _stop, "stop the lab")

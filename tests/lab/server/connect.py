@@ -86,8 +86,10 @@ def _refuse(sentence: str) -> int:
     packet = struct.pack(">IB", 1 + len(message) + padding, padding) + message + bytes(padding)
     try:
         _write(b"SSH-2.0-winkube_lab_simulated\r\n" + packet)
-        while select.select([0], [], [], 1.0)[0] and os.read(0, CHUNK):
-            pass  # until ssh has read the reason and closed: it does not print it when its own writing fails first
+        # Until ssh has read the reason and closed, on a busy machine too: it does not print it when its own writing
+        # fails first.
+        while select.select([0], [], [], 30.0)[0] and os.read(0, CHUNK):
+            pass
     except OSError:
         pass
     return 1

@@ -148,6 +148,9 @@ class Control:
             host.set(latency_s=_number(request, "seconds"))
             self.lab.write_files()
             return f"each remote call to {node.name} takes {host.spec.latency_s:g} s longer"
+        if kind == "clear":
+            host.set(access="open", latency_s=0.0)
+            self.lab.write_files()
         with node.lock:
             return self._node_fault(node.faults, str(kind), request)
 

@@ -98,11 +98,15 @@ class Lab:
 
     # -- the cluster ---------------------------------------------------------------------------------------------
 
-    def start_cluster(self, settings: Settings, name: str = "cluster") -> Cluster:
-        """A cluster; every node finds its API server, those that come later too."""
+    def start_cluster(self, settings: Settings, name: str = "cluster", only: str = "") -> Cluster:
+        """A cluster; every node finds its API server, those that come later too. only: the node whose time goes on with
+        its own, where the others have clusters of theirs."""
         if name in self.clusters:
             raise NodesError(f"the lab has a cluster {name} already")
-        cluster = Cluster(self.directory / name, settings, lambda: list(self.hosts.values()))
+        hosts = self.hosts
+        cluster = Cluster(
+            self.directory / name, settings, lambda: [host for host in hosts.values() if only in {"", host.spec.name}]
+        )
         self.clusters[name] = cluster
         return cluster
 

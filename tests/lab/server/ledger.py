@@ -48,6 +48,7 @@ class Ledger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._accounts: dict[str, Account] = {}
+        self._logged: dict[str, dict[str, None]] = {}
 
     def _account(self, node: str) -> Account:
         return self._accounts.setdefault(node, Account())
@@ -63,6 +64,16 @@ class Ledger:
         """Note that an Ansible module was asked for, by its full name."""
         with self._lock:
             self._account(node).modules.append(name)
+
+    def log(self, node: str, *texts: str) -> None:
+        """What Windows would log where auditing is on: command lines (4688), script blocks (4104). No reset ends it."""
+        with self._lock:
+            self._logged.setdefault(node, {}).update(dict.fromkeys(texts))
+
+    def logged(self, node: str) -> list[str]:
+        """Each text once."""
+        with self._lock:
+            return list(self._logged.get(node, ()))
 
     def command(self, node: str, text: str) -> None:
         """Note a plain command (one that is not an Ansible payload)."""

@@ -62,7 +62,8 @@ class Payload:
 
     `wrapper` is the script of the last action (`module_wrapper.ps1`, `powershell_mkdtemp.ps1`, ...), `params` its
     parameters; `around` names the actions before it (become, async). `digests` maps each script of Ansible itself to
-    its digest. `data` is what followed on stdin for the script itself.
+    its digest. `data` is what followed on stdin for the script itself. `blocks` are all scripts, as PowerShell compiles
+    them.
     """
 
     wrapper: str
@@ -70,6 +71,7 @@ class Payload:
     around: tuple[str, ...]
     digests: Mapping[str, str]
     data: bytes = b""
+    blocks: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -179,6 +181,7 @@ def _parse(stdin: bytes, digests: dict[str, str]) -> Payload:
         around=tuple(action["name"] for action in actions[:-1]),
         digests=digests,
         data=data,
+        blocks=(start["script"], *(base64.b64decode(info["script"]).decode("utf-8-sig") for info in scripts.values())),
     )
 
 

@@ -65,6 +65,7 @@ def respond(request: Request, ledger: Ledger, recordings: tuple[Recording, ...])
     """Answer a request. Raises what the twin raises: SessionKilled, PowerLost."""
     if len(request.command) > COMMAND_LINE_LIMIT:
         return _error(f"The command line has {len(request.command)} characters; Windows takes {COMMAND_LINE_LIMIT}.", 1)
+    ledger.log(request.node.name, request.command)
     try:
         encoded = parse_command(request.command)
         if encoded is None and _FILE_PAYLOAD.match(request.command):
@@ -78,6 +79,7 @@ def respond(request: Request, ledger: Ledger, recordings: tuple[Recording, ...])
 
 
 def _encoded(request: Request, encoded: EncodedCommand, ledger: Ledger, recordings: tuple[Recording, ...]) -> Reply:
+    ledger.log(request.node.name, encoded.script)
     if encoded.rest:
         return _not_pipelined(request)
     try:
@@ -95,6 +97,7 @@ def _encoded(request: Request, encoded: EncodedCommand, ledger: Ledger, recordin
 
 
 def _payload(request: Request, payload: Payload, ledger: Ledger) -> Reply:
+    ledger.log(request.node.name, *payload.blocks)
     if payload.around:
         return _module_failure(
             f"The simulated node {request.node.name} runs no {', '.join(payload.around)}: "

@@ -15,13 +15,17 @@ from typing import Any
 
 import yaml
 
+from tests.lab.cluster import kubespray
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
 from tests.lab.server.lab import Lab
+from tests.lab.server.nodes import NodeSpec
 from tests.lab.server.source import SourceServer
 
 # The lab's sources answer for every publisher, below any path: what a bundle's server does.
 BASE = "http://xyz"
+FLEET = "mycluster"
+"""The cluster of a fleet, named as kubespray's documentation names one."""
 _FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0", "log_runner": "1.37.1"}
 
 
@@ -78,6 +82,38 @@ def start_clusters(lab: Lab, wanted: Iterable[Wish]) -> None:
         },
     }
     lab.directory.joinpath("whole.yml").write_text(yaml.safe_dump(variables), encoding="utf-8")
+
+
+def fleet_nodes(count: int) -> list[str]:
+    """The nodes of a fleet, as `--nodes` takes them; the first are those of examples/infra-repo."""
+    return [f"win{number}=192.168.10.{20 + number}:22" for number in range(1, count + 1)]
+
+
+def start_fleet(lab: Lab, nodes: Iterable[NodeSpec]) -> None:
+    """One cluster as kubespray makes it; in the lab's directory its kubeconfig, `fleet.conf`, and `fleet.ini`, an
+    inventory of the nodes with all that site.yml needs."""
+    wish = Wish(FLEET, mode="overlay")
+    settings = Settings(version=wish.kubernetes, backend="vxlan", **kubespray.SETTINGS)
+    cluster = lab.start_cluster(settings, FLEET)
+    sums = str(write_sums(lab.sources, lab.directory, [(wish.kubernetes, wish.containerd)]))
+    variables = {
+        "ansible_connection": "ssh",
+        "ansible_shell_type": "powershell",
+        "ansible_user": "Administrator",
+        "winkube_kubernetes_version": wish.kubernetes,
+        "winkube_containerd_version": wish.containerd,
+        "winkube_network_mode": wish.mode,
+        "winkube_cluster_cidr": kubespray.POD_NETWORK.value,
+        "winkube_service_cidr": kubespray.SERVICE_NETWORK.value,
+        "winkube_dns_service_ip": kubespray.DNS_ADDRESS.value,
+        "winkube_download_base": BASE,
+        "winkube_download_sums": sums,
+        "winkube_nssm_checksum": sums,
+        "winkube_cluster": {"kubeconfig": str(contexts({FLEET: cluster}, lab.directory / "fleet.conf"))},
+    }
+    lines = ["[windows_nodes]", *(f"{spec.name} ansible_host={spec.address}" for spec in nodes)]
+    lines += ["", "[windows_nodes:vars]", *(f"{name}={value}" for name, value in variables.items())]
+    lab.directory.joinpath("fleet.ini").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def add_linux_hosts(lab: Lab) -> None:

@@ -95,7 +95,7 @@ class Apply:
             return "Batches are not applied under check mode."
         if not self.asker.elevated:
             return "The session is not elevated; log in as a member of Administrators with full rights."
-        refusal = self.folder.refusal(image.user_sid(self.node, self.asker.user))
+        refusal = self.folder.refusal(self._sid)
         if refusal or self.envelope["kind"] != "submit":
             return refusal
         wanted = self.envelope.get("runner") or {}
@@ -110,6 +110,10 @@ class Apply:
         if not isinstance(batch, dict):
             return "A submit needs a batch."
         return unknown_word(batch) or self._hns_lacking(batch)
+
+    @property
+    def _sid(self) -> str:
+        return image.user_sid(self.node, self.asker.user)
 
     def _hns_lacking(self, batch: Document) -> str | None:
         words = [str(word) for op in steps_of(batch) for word in (op.get("op"), (op.get("args") or {}).get("for"))]
@@ -126,6 +130,9 @@ class Apply:
 
     def _submit(self) -> Answered:
         folder = self.folder
+        # Closed to others before anything in it is believed.
+        if folder.exists() and (refusal := folder.protect(self._sid)):
+            return self._result("refused", reason=refusal)
         if folder.knows(self.id):
             return (yield from self._follow())
         opened = folder.open_batch()
@@ -150,6 +157,8 @@ class Apply:
                 f"The volume of {folder.path} has only {free} bytes free; the batch needs {needed}. Make room there."
             )
             return self._result("refused", reason=reason)
+        if refusal := folder.protect(self._sid):
+            return self._result("refused", reason=refusal)
         folder.make()
         self._moment(0)
         locked = yield from self._lock()
@@ -161,6 +170,10 @@ class Apply:
         try:
             if (other := folder.open_batch()) is not None:
                 return self._busy(other)
+            # Under the lock: what somebody else put in before the folder was closed to him is his for ever.
+            if refusal := folder.refusal(self._sid):
+                return self._result("refused", reason=refusal)
+            folder.sweep(batch)
             self._save_runner()
             stale = self._stale(batch)
             if stale:
@@ -307,10 +320,11 @@ class Apply:
         found: list[Document] = []
         for entry in self.folder.journal(self.id):
             if entry["e"] == "done":
-                found.append({"n": entry["n"], "op": entry["op"], "ok": True, **entry["result"]})
+                found.append({"n": entry["n"], "op": entry.get("op", ""), "ok": True, **entry.get("result", {})})
             elif entry["e"] == "failed" and (entry.get("data") or {}).get("phase") != "gate":
                 printed = {key: value for key, value in (entry.get("data") or {}).items() if key in _PRINTED}
-                found.append({"n": entry["n"], "op": entry["op"], "ok": False, "message": entry["message"], **printed})
+                said = {"n": entry.get("n", 0), "op": entry.get("op", ""), "message": entry.get("message", "")}
+                found.append({**said, "ok": False, **printed})
         return limited(found)
 
 

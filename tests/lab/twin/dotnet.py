@@ -3,18 +3,24 @@ on .NET (PowerShell 7) where that differs. Source: microsoft/referencesource and
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.drive import LONG, Drive
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
+from tests.lab.machine.processes import overlaid
 
 if TYPE_CHECKING:
     from tests.lab.machine.adapters import Adapter
     from tests.lab.machine.node import SimulatedNode
 
 BUFFER = 8192
+_PLAIN = re.compile(r"[A-Za-z]:\\")
+_TURNS = re.compile(r"/|\\\.{1,2}(\\|$)")
+"""What is taken as it is behind the mark."""
 
 
 class InvalidDataError(Exception):
@@ -61,25 +67,43 @@ def delete_folder(drive: Drive, path: str) -> None:
 def move_folder(node: SimulatedNode, source: str, destination: str) -> None:
     """Directory.Move: on one drive only; on .NET Framework not to the same name in other letters. Source:
     mscorlib/system/io/directory.cs, InternalMove."""
-    if source[:2].lower() != destination[:2].lower():
+    if _root(source) != _root(destination):
         raise BareIOError("Source and destination path must have identical roots.")
     if node.framework and source.lower() == destination.lower():
         raise BareIOError("Source and destination path must be different.")
     node.drive.rename(source, destination)
 
 
+def _root(path: str) -> str:
+    """Path.GetPathRoot, by which the mark of a long path is a part of it."""
+    return path[: len(LONG) * path.startswith(LONG) + 2].lower()
+
+
 def move_file(drive: Drive, source: str, destination: str) -> None:
     """File.Move: on another drive it copies under the real name, then deletes. Source: Microsoft, MoveFile."""
-    if source[:2].lower() == destination[:2].lower():
+    if source.removeprefix(LONG)[:2].lower() == destination.removeprefix(LONG)[:2].lower():
         drive.rename(source, destination)
         return
     drive.write(destination, drive.read(source), flush=False)
     drive.delete(source)
 
 
-def long_path(path: str) -> str:
-    """The mark that lifts Windows' limit, which .NET puts before a path by itself, and .NET Framework does not."""
-    return path if len(path) < 240 or path.startswith(LONG) else LONG + path
+def long_path(path: str, length: int = 0) -> str:
+    """The mark that lifts Windows' limit, which .NET puts before a path by itself, and .NET Framework does not.
+
+    length: that of the longer one, where two paths have to be written alike.
+    """
+    long = max(len(path), length) >= 240
+    return LONG + path if long and _PLAIN.match(path) and not _TURNS.search(path) else path
+
+
+def process_environment(node: SimulatedNode, given: Mapping[str, str]) -> dict[str, str]:
+    """ProcessStartInfo.EnvironmentVariables of this process, with what is given: .NET Framework throws for names that
+    differ in case alone. Source: System/services/monitoring/system/diagnosticts/ProcessStartInfo.cs."""
+    folded = {name.lower() for name in node.environment}
+    if node.framework and len(folded) < len(node.environment):
+        raise InvalidOperationError("Item has already been added.")
+    return overlaid(node.environment, given)
 
 
 class HttpClientHandler:
@@ -114,10 +138,20 @@ def connect(node: SimulatedNode, host: str, port: int, timeout: float, family: s
 
 def interfaces(node: SimulatedNode, patience_s: float = 0.0) -> list[Adapter]:
     """NetworkInterface.GetAllNetworkInterfaces, asked again for so long: one adapter that is half made spoils the list.
+    One that is disabled, or has no IP (a NIC under a virtual switch), is not in it.
 
     NetworkError for it. Source: System/net/System/Net/NetworkInformation/SystemNetworkInterface.cs;
     SystemIPv4InterfaceProperties.cs, GetPerAdapterInfo.
     """
     if any(adapter.half_until > node.clock.now() + patience_s for adapter in node.adapters.all()):
         raise NetworkError("The system cannot find the file specified")
-    return node.adapters.all()
+    return [adapter for adapter in node.adapters.all() if adapter.enabled and adapter.settings is not None]
+
+
+def first_interface(node: SimulatedNode, names: Iterable[str]) -> Adapter | None:
+    """The first of these that is listed; None also where they cannot be listed: who waits for one asks again."""
+    try:
+        listed = interfaces(node)
+    except NetworkError:
+        return None
+    return next((one for name in names for one in listed if one.name.lower() == name.lower()), None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
 from tests.lab.twin import (
+    dotnet,
     ops_assemble,
     ops_category,
     ops_files,
@@ -63,7 +64,7 @@ def perform(work: Work, name: str, args: Args) -> Generator[float | None, None, 
     counters = work.node.counters
     counters.add(counters.writes, name)
     try:
-        return (yield from operation(work, args))
+        return (yield from operation(work, long_arguments(args)))
     except OpError as error:
         raise OpError(work.mask(str(error)), **error.data) from error
     except WinError as error:
@@ -74,13 +75,24 @@ def perform(work: Work, name: str, args: Args) -> Generator[float | None, None, 
         raise OpError(work.mask(f"{name}: {error}")) from error
 
 
+def long_arguments(args: Args) -> Args:
+    """The paths of files among them as Windows takes them whatever their length; `from` and `to` an op compares."""
+    found = dict(args)
+    for name in ("path", "backup", "base", "archive", "destination", "log"):
+        if isinstance(found.get(name), str):
+            found[name] = dotnet.long_path(found[name])
+    if "delta" in found:
+        found["delta"] = [dotnet.long_path(str(part)) for part in found["delta"]]
+    return found
+
+
 def targets(name: str, args: Args) -> list[str]:
     """The files an op puts in place of others."""
     if name in {"write", "restore", "record", "fetch", "assemble"}:
         return [str(args["path"])]
     if name == "unpack":
         folder = str(args["destination"])
-        return [f"{folder}\\{str(member['to']).replace('/', chr(92))}" for member in args["members"]]
+        return [dotnet.long_path(f"{folder}\\{str(member['to']).replace('/', chr(92))}") for member in args["members"]]
     return []
 
 
@@ -90,11 +102,12 @@ def temporaries(name: str, args: Args) -> list[str]:
     found = [path + suffix for path in targets(name, args)]
     if name == "move":
         # A copy that was on its way to another drive; a folder of that name is being renamed, and stays.
-        return [str(args["to"]) + ops_files.NEW]
+        return [dotnet.long_path(str(args["to"]) + ops_files.NEW)]
     return [*found, str(args["backup"]) + ops_files.NEW] if args.get("backup") else found
 
 
 def drop_temporaries(work: Work, name: str, args: Args) -> None:
+    args = long_arguments(args)
     for path in targets(name, args):
         ops_files.clear_replaced(work.node.drive, path)
     for path in temporaries(name, args):

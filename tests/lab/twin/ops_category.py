@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lab.machine.adapters import Adapter
+from tests.lab.twin import dotnet
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.work import Args, OpError, OpRun, Work
 
@@ -12,7 +12,7 @@ POLL_S = 0.5
 
 def category_note(work: Work, args: Args) -> OpRun:
     yield 0.2
-    found = _first(work, args)
+    found = dotnet.first_interface(work.node, map(str, args["adapters"]))
     name = (found.category or "").lower() if found else ""
     folder = StateFolder(work.node, work.state_dir)
     if not folder.exists():
@@ -31,7 +31,7 @@ def category_restore(work: Work, args: Args) -> OpRun:
     end = work.node.clock.now() + patience
     changed = False
     while True:
-        found = _first(work, args)
+        found = dotnet.first_interface(work.node, map(str, args["adapters"]))
         there = found.category if found else None
         if there is not None and there.lower() == wanted:
             return {"changed": changed, "category": wanted}
@@ -48,8 +48,3 @@ def category_restore(work: Work, args: Args) -> OpRun:
                 f"{(there or 'none').lower()}. The firewall may keep everybody out."
             )
         yield POLL_S
-
-
-def _first(work: Work, args: Args) -> Adapter | None:
-    found = (work.node.adapters.named(str(name)) for name in args["adapters"])
-    return next((adapter for adapter in found if adapter is not None), None)

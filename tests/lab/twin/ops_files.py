@@ -13,6 +13,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.twin import dotnet
 from tests.lab.twin.work import Args, OpError, OpRun, Work, retried
 
+REMOVE_S = 30.0
 NEW = ".winkube-new"
 OLD = ".winkube-old"
 INVALID_OWNER = 1307
@@ -23,7 +24,7 @@ def refuse_odd_parents(work: Work, path: str) -> None:
     """A file or a reparse point among the folders above `path` is an error."""
     pieces = Drive.parts(path)
     for count in range(2, len(pieces)):  # From 2: the root of a drive is never a link, whatever its attributes.
-        part = "\\".join(pieces[:count])
+        part = dotnet.long_path("\\".join(pieces[:count]))
         kind = work.node.drive.kind(part)
         if kind in {"file", "link"}:
             raise OpError(f"{part} is a {'file' if kind == 'file' else 'reparse point'}, not a folder.", path=part)
@@ -165,15 +166,17 @@ def move(work: Work, args: Args) -> OpRun:
     source, target, drive = whole(str(args["from"])), whole(str(args["to"])), work.node.drive
     if source.lower() == target.lower():
         return {"changed": (yield from _rename_case(work, target))}
-    there, taken = drive.kind(source) is not None, drive.kind(target) is not None
     stays = drive.parent(source).lower() == drive.parent(target).lower()
+    across = source[:2].lower() != target[:2].lower()
+    length = max(len(source), len(target))
+    source, target = dotnet.long_path(source, length), dotnet.long_path(target, length)
+    there, taken = drive.kind(source) is not None, drive.kind(target) is not None
     if not there and taken:
         if not stays:
             inherit(work, target)
         return {"changed": False}
     if not there:
         raise OpError(f"{source} does not exist, and neither does {target}.", path=source)
-    across = source[:2].lower() != target[:2].lower()
     files = drive.kind(source) == drive.kind(target) == "file"
     if across and files and drive.read(source) == drive.read(target):
         # It was cut when it had been copied, and not yet deleted.
@@ -204,7 +207,8 @@ def inherit(work: Work, path: str) -> None:
 
 def _rename_case(work: Work, target: str) -> Generator[float | None, None, bool]:
     """Whether it had other letters. A folder goes by way of a third name."""
-    drive, between = work.node.drive, target + NEW
+    drive, length = work.node.drive, len(target + NEW)
+    target, between = dotnet.long_path(target, length), dotnet.long_path(target + NEW)
     name = Drive.name(target)
     there = drive.kind(target) is not None
     if there and drive.name_of(target) == name:
@@ -257,34 +261,38 @@ def remove(work: Work, args: Args) -> OpRun:
     if filled and not args.get("recurse"):
         raise OpError(f"{path} is a folder that is not empty, and recurse is not set.", path=path)
     work.seam("removing")
-    left = False
+    left, budget = False, [REMOVE_S]
     if filled:
-        left = yield from _remove_below(work, path, bool(args.get("in_use_ok")))
+        left = yield from _remove_below(work, path, bool(args.get("in_use_ok")), budget)
         work.seam("half")
     if not left:
-        left = yield from _remove_one(work, path, bool(args.get("in_use_ok")))
+        left = yield from _remove_one(work, path, bool(args.get("in_use_ok")), budget)
     return {"changed": True, "left": True} if left else {"changed": True}
 
 
-def _remove_below(work: Work, path: str, in_use_ok: bool) -> Generator[float | None, None, bool]:
+def _remove_below(work: Work, path: str, in_use_ok: bool, budget: list[float]) -> Generator[float | None, None, bool]:
     drive, left = work.node.drive, False
     for name in drive.listdir(path):
         child = dotnet.long_path(f"{path}\\{name}")
-        kept = drive.kind(child) == "directory" and (yield from _remove_below(work, child, in_use_ok))
+        kept = drive.kind(child) == "directory" and (yield from _remove_below(work, child, in_use_ok, budget))
         if not kept:
-            kept = yield from _remove_one(work, child, in_use_ok)
+            kept = yield from _remove_one(work, child, in_use_ok, budget)
         left = left or kept
     return left
 
 
-def _remove_one(work: Work, path: str, in_use_ok: bool) -> Generator[float | None, None, bool]:
-    """Whether it is still there, which only `in_use_ok` allows."""
+def _remove_one(work: Work, path: str, in_use_ok: bool, budget: list[float]) -> Generator[float | None, None, bool]:
+    """Whether it is still there, which only `in_use_ok` allows. budget: seconds left for all entries together."""
+    work.time_left(1.0)
+    begun = work.node.clock.now()
     try:
-        yield from retried(work, lambda: _delete(work, path))
+        yield from retried(work, lambda: _delete(work, path), budget[0])
     except WinError as error:
-        if in_use_ok and error.code in {5, 32}:
+        if in_use_ok and error.code in {5, 32, 145}:
             return True
         raise
+    finally:
+        budget[0] -= work.node.clock.now() - begun
     return False
 
 
@@ -304,7 +312,10 @@ def _delete(work: Work, path: str) -> None:
 def record(work: Work, args: Args) -> OpRun:
     yield 0.01
     path, drive = str(args["path"]), work.node.drive
-    files = [{"path": str(name), "sha256": hashlib.sha256(drive.read(str(name))).hexdigest()} for name in args["files"]]
+    files = [
+        {"path": str(name), "sha256": hashlib.sha256(drive.read(dotnet.long_path(str(name)))).hexdigest()}
+        for name in args["files"]
+    ]
     text = json.dumps({"schema": 1, "source": args["source"], "files": files}).encode()
     if drive.kind(path) == "file" and drive.read(path) == text:
         return {"changed": False}

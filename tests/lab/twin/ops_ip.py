@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from tests.lab.machine.adapters import Adapter, Address, ByHand, Family, Route, Settings
-from tests.lab.machine.network import NetworkError
 from tests.lab.twin import dotnet
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.work import Args, OpError, OpRun, Work
@@ -20,7 +19,7 @@ def ip_note(work: Work, args: Args) -> OpRun:
     yield 0.5
     names = [str(item) for item in args["adapters"]]
     end = work.node.clock.now() + NOTE_S
-    while (found := _first(work, names)) is None:
+    while (found := dotnet.first_interface(work.node, names)) is None:
         if work.node.clock.now() >= end:
             raise OpError(f"The IP settings of the adapter {' or '.join(names)} could not be read: it is not there.")
         yield POLL_S
@@ -43,7 +42,7 @@ def ip_restore(work: Work, args: Args) -> OpRun:
     restored: dict[str, bool] = {}
     while True:
         late = work.node.clock.now() >= end
-        found = _first(work, names)
+        found = dotnet.first_interface(work.node, names)
         seen = "it is not there"
         if found is not None:
             missing = _missing(wanted, found)
@@ -61,19 +60,6 @@ def ip_restore(work: Work, args: Args) -> OpRun:
             who = f"The adapter {' or '.join(names)} did not get back the IP settings that it had before"
             raise OpError(f"{who} within {patience:g} s: {seen}.")
         yield POLL_S
-
-
-def _first(work: Work, names: list[str]) -> Adapter | None:
-    """One to which IP is not bound is none."""
-    try:
-        dotnet.interfaces(work.node)
-    except NetworkError:
-        return None
-    for name in names:
-        found = work.node.adapters.named(name)
-        if found is not None:
-            return found if found.settings is not None else None
-    return None
 
 
 def _read(adapter: Adapter) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def addresses(work: Work, args: Args) -> OpRun:
     there = yield from _come(work, names, wanted, patience)
     if there is not None:
         return {"changed": False, "adapter": there.name}
-    adapter = _first(work, names)
+    adapter = dotnet.first_interface(work.node, names)
     if adapter is not None and not bool(args["dhcp"]):
         work.seam("setting")
         gateway, dns = str(args.get("gateway") or "none"), [str(item) for item in args["dns"]]
@@ -180,7 +180,7 @@ def addresses(work: Work, args: Args) -> OpRun:
             return {"changed": True, "adapter": there.name}
         patience += AFTER_NETSH_S
     texts = ", ".join(f"{item.address}/{item.prefix}" for item in wanted)
-    seen = _seen(work, _first(work, names))
+    seen = _seen(work, dotnet.first_interface(work.node, names))
     raise OpError(f"The adapter {' or '.join(names)} did not get {texts} within {patience:g} s: {seen}.")
 
 
@@ -212,21 +212,12 @@ def _come(
     """The adapter, as soon as it has all addresses; None when the time is up."""
     end = work.node.clock.now() + seconds
     while True:
-        adapter = _first(work, names)
+        adapter = dotnet.first_interface(work.node, names)
         if adapter is not None and set(wanted) <= set(work.node.adapters.addresses(adapter)):
             return adapter
         if work.node.clock.now() >= end:
             return None
         yield min(POLL_S, max(0.01, end - work.node.clock.now()))
-
-
-def _first(work: Work, names: list[str]) -> Adapter | None:
-    """None also where they cannot be listed at the moment: whoever waits for one asks again."""
-    try:
-        dotnet.interfaces(work.node)
-    except NetworkError:
-        return None
-    return next((found for name in names if (found := work.node.adapters.named(name)) is not None), None)
 
 
 def _seen(work: Work, adapter: Adapter | None) -> str:
@@ -284,9 +275,16 @@ def tcp(work: Work, args: Args) -> tuple[bool, str]:
     return True, "it takes connections"
 
 
+def tcp_closed(work: Work, args: Args) -> tuple[bool, str]:
+    """A name without an address is no port that is closed."""
+    host = str(args["host"]).strip("[]")
+    so, seen = tcp(work, args)
+    return not so and not work.node.network.is_unknown(host, int(args["port"])), seen
+
+
 def adapter_there(work: Work, args: Args) -> tuple[bool, str]:
     adapters, name, wanted = work.node.adapters, str(args["name"]), args.get("address")
-    found = _first(work, [name])
+    found = dotnet.first_interface(work.node, [name])
     if found is None:
         return False, _seen(work, None)
     now = adapters.addresses(found)

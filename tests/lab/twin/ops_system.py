@@ -13,7 +13,7 @@ from tests.lab.machine.network import NetworkError
 from tests.lab.machine.processes import Process
 from tests.lab.machine.registry import TYPES, Data
 from tests.lab.programs.program import Completed
-from tests.lab.twin import ops_machine
+from tests.lab.twin import dotnet, ops_machine
 from tests.lab.twin.holders import holders
 from tests.lab.twin.ops_transfer import USER_AGENT
 from tests.lab.twin.work import OUTPUT_HALF, Args, OpError, OpRun, Work, is_wide, shortened
@@ -65,7 +65,7 @@ def registry_remove(work: Work, args: Args) -> OpRun:
 def execute(work: Work, args: Args, timeout: float) -> Generator[float | None, None, Completed]:
     """Runs a program to its end. OpError when it cannot be started, or does not end in time (it is then killed)."""
     program = str(args["program"])
-    environment = {str(key): str(value) for key, value in (args.get("env") or {}).items()}
+    environment = _environment(work, args.get("env") or {})
     try:
         process, result = work.node.start_program(
             program,
@@ -84,6 +84,22 @@ def execute(work: Work, args: Args, timeout: float) -> Generator[float | None, N
         work.node.processes.kill_tree(process.pid)
         raise OpError(f"{command_text(work, args)} did not end within {timeout:g} s and was killed.", timeout_s=timeout)
     return result[0] if result else Completed(process.exit_code or 0)
+
+
+def _environment(work: Work, env: dict[str, Any]) -> dict[str, str]:
+    """What the program gets; of this process's own names that differ in case alone the first stays."""
+    seen: dict[str, str] = {}
+    for name in map(str, env):
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise OpError(f"The environment names {name} and {other}, which are one variable on Windows: name it once.")
+    if not env:
+        return {}
+    first: dict[str, str] = {}
+    for name in work.node.environment:
+        first.setdefault(name.lower(), name)
+    work.node.environment = {name: work.node.environment[name] for name in first.values()}
+    return dotnet.process_environment(work.node, {str(name): str(value) for name, value in env.items()})
 
 
 def command_text(work: Work, args: Args) -> str:
@@ -146,7 +162,10 @@ def run(work: Work, args: Args) -> OpRun:
     return {"changed": True, **result}
 
 
-WAITS = ("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network")
+WAITS = (
+    *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "tcp_closed", "adapter"),
+    "hns_network",
+)
 Seen = Callable[[], tuple[bool, str]]
 """Whether it is so, and what was seen."""
 
@@ -206,6 +225,8 @@ def _missed(args: Args) -> str:
         return f"The file {args['path']} did not appear, or stayed empty,"
     if kind == "tcp":
         return f"{args['host']} did not take connections on TCP port {args['port']}"
+    if kind == "tcp_closed":
+        return f"{args['host']} did not stop taking connections on TCP port {args['port']}"
     if kind == "adapter":
         return f"The adapter {args['name']} did not come up with {args.get('address') or 'an IPv4 address'}"
     if kind == "hns_network":
@@ -253,6 +274,7 @@ def _checks(work: Work, args: Args) -> dict[str, Seen]:
         "process_gone": process_gone,
         "file": lambda: ops_machine.file_there(work, args),
         "tcp": lambda: ops_machine.tcp(work, args),
+        "tcp_closed": lambda: ops_machine.tcp_closed(work, args),
         "adapter": lambda: ops_machine.adapter_there(work, args),
         "hns_network": lambda: ops_machine.network_there(work, args),
     }

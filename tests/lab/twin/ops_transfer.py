@@ -32,28 +32,40 @@ def fetch(work: Work, args: Args) -> OpRun:
     if wanted and drive.kind(path) == "file" and sha256(drive.read(path)) == wanted:
         return {"changed": False, "sha256": wanted}
     refuse_odd_parents(work, path)
-    data = _local(work, url) if url.lower().startswith("file:") else _download(work, url, args)
-    yield min(2.0, 0.2 + len(data) / 50e6)
     part = f"{path}.part"
     try:
+        data = _local(work, url) if url.lower().startswith("file:") else _download(work, url, args)
+        yield min(2.0, 0.2 + len(data) / 50e6)
         yield from retried(work, lambda: drive.write(part, data[: len(data) // 2], flush=False))
         work.seam("half")
         yield from retried(work, lambda: drive.write(part, data))
         _check(url, data, wanted, [str(item).lower() for item in args.get("magic") or []])
         work.seam("renaming")
         yield from rename_in(work, part, path)
-    except (WinError, OpError):
+    except (WinError, OpError) as error:
         if drive.kind(part) == "file":
             yield from retried(work, lambda: drive.delete(part))
+        if isinstance(error, OpError):
+            raise OpError(_without_secrets(str(error), url, str(args.get("proxy") or ""))) from error
         raise
     return {"changed": True, "sha256": sha256(data), "bytes": len(data)}
 
 
+def _without_secrets(text: str, *addresses: str) -> str:
+    """What goes into the journal: no user, no query, of the addresses that were asked for."""
+    for address in addresses:
+        if address:
+            told = re.sub(r"^([^:/]+://)?.*[^/]@", r"\1***@", address)
+            text = text.replace(address, re.sub(r"[?;#].*$", "?***", told))
+    return text
+
+
 def _local(work: Work, url: str) -> bytes:
     path = unquote(url.split(":", 1)[1].lstrip("/")).replace("/", "\\")
-    if not work.node.drive.is_file(path):
+    source = dotnet.long_path(path)
+    if not work.node.drive.is_file(source):
         raise OpError(f"{url}: there is no file {path} on the node.", url=url)
-    return work.node.drive.read(path)
+    return work.node.drive.read(source)
 
 
 def _download(work: Work, url: str, args: Args) -> bytes:
@@ -252,7 +264,7 @@ def _rename_in(work: Work, path: str) -> Generator[float | None, None, None]:
 
 def _choose(archive: str, entries: list[Member], member: dict[str, str], destination: str) -> tuple[str, bytes]:
     wanted, target = str(member["from"]), str(member["to"])
-    if escapes(target) or not target:
+    if escapes(target) or ":" in target or re.search(r"^$|[/\\ .]([/\\]|$)", target):
         raise OpError(
             f"{archive}: the member {wanted} is to go to {target!r}, which leads out of {destination}.", path=archive
         )
@@ -262,4 +274,4 @@ def _choose(archive: str, entries: list[Member], member: dict[str, str], destina
         raise OpError(f"{archive} has no member {wanted}; it has {names}.", path=archive)
     if found.data is None:
         raise OpError(f"{archive}: the member {wanted} is a {found.kind}, not a file.", path=archive)
-    return f"{destination}\\{target.replace('/', chr(92))}", found.data
+    return dotnet.long_path(f"{destination}\\{target.replace('/', chr(92))}"), found.data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import Registry, Value
 from tests.lab.programs.builds import resource_version
-from tests.lab.twin import probe_machine
+from tests.lab.twin import dotnet, probe_machine
 from tests.lab.twin.hashes import Hashes
 from tests.lab.twin.holders import holders
 from tests.lab.twin.ops_transfer import USER_AGENT
@@ -100,7 +101,7 @@ def _system(look: Look, query: dict[str, Any]) -> Any:
 
 
 def _file(look: Look, query: dict[str, Any]) -> Any:
-    drive, path = look.node.drive, str(query["path"])
+    drive, path = look.node.drive, dotnet.long_path(str(query["path"]))
     kind = drive.kind(path)
     if kind is None:
         return {"exists": False}
@@ -127,12 +128,32 @@ def _file(look: Look, query: dict[str, Any]) -> Any:
         if tail > 0:
             result["tail"] = base64.b64encode(drive.read(path)[-tail:]).decode()
         if query.get("holders"):
-            result["holders"] = holders(look.node, path)
+            result["holders"] = holders(look.node, str(query["path"]))
     if query.get("sddl"):
         result["sddl"] = drive.sddl(path)
+    if query.get("inside") and kind == "directory":
+        result["inside"] = _inside(look, path, [str(ending).lower() for ending in query["inside"]])
     if query.get("entries") and kind == "directory":
         result["entries"] = drive.listdir(path)
     return result
+
+
+_PLAIN = re.compile(r"O:(BA|SY)D:(AI)?(\(A;ID;[^)]*\))*")
+
+
+def _inside(look: Look, folder: str, endings: list[str]) -> dict[str, str]:
+    """The files with these endings that are links, or have another owner or list than a folder of administrators
+    hands on."""
+    drive, found = look.node.drive, {}
+    for name in drive.listdir(folder):
+        path = f"{folder}\\{name}"
+        ending = f".{name.rpartition('.')[2]}".lower() if "." in name else ""
+        if drive.kind(path) == "directory" or drive.is_dir(path) or ending not in endings:
+            continue
+        sddl = "link" if drive.kind(path) == "link" else drive.sddl(path)
+        if not _PLAIN.fullmatch(sddl):
+            found[name] = sddl
+    return found
 
 
 def typed(value: Value) -> dict[str, Any]:

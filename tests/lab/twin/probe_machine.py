@@ -12,6 +12,7 @@ from tests.lab.machine.hns import KINDS
 from tests.lab.twin import dotnet
 
 if TYPE_CHECKING:
+    from tests.lab.machine.adapters import Address, Settings
     from tests.lab.machine.node import SimulatedNode
 
 Query = dict[str, Any]
@@ -42,14 +43,21 @@ def adapters(node: SimulatedNode, query: Query) -> list[dict[str, Any]]:
                 "index": adapter.index,
                 "mac": adapter.mac,
                 "up": adapter.up,
-                "dhcp": None if adapter.settings is None else now.dhcp,
+                "dhcp": now.dhcp,
                 "mtu": node.adapters.mtu(adapter),
                 "ipv4": [{"address": item.address, "prefix": item.prefix} for item in now.addresses],
+                "ipv6": [
+                    {"address": item.address, "prefix": item.prefix} for item in _ipv6(now) if not item.link_local
+                ],
                 "gateways": list(now.gateways),
                 "dns": list(now.dns),
             }
         )
     return found
+
+
+def _ipv6(now: Settings) -> tuple[Address, ...]:
+    return now.by_hand.ipv6
 
 
 def hns(node: SimulatedNode, query: Query) -> dict[str, Any]:
@@ -69,7 +77,7 @@ def _list(node: SimulatedNode, objects: str) -> str | dict[str, str]:
 
 
 def certificate(node: SimulatedNode, query: Query) -> dict[str, Any]:
-    path = str(query["path"])
+    path = dotnet.long_path(str(query["path"]))
     kind = node.drive.kind(path)
     if kind is None:
         return {"exists": False}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
-from tests.lab.twin import task
+from tests.lab.twin import shapes, task
 from tests.lab.twin.expiry import expire
 from tests.lab.twin.log_limit import keep_small
 from tests.lab.twin.ops import drop_temporaries, perform
@@ -48,16 +48,15 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
     try:
         opened = folder.open_batch()
         if opened is None:
-            task.disable(node)
             try:
                 yield from expire(node, folder, process)
-            except (OpError, WinError):
+            finally:
                 keep_small(node, folder)
-                raise
-            keep_small(node, folder)
+                task.disable(node)
             return 0
         for name in NOTES:
             clear_replaced(node.drive, folder.file(name))
+        node.drive.mkdir(folder.file("batches", str(opened["id"])))
         opened |= {"pid": process.pid, "started": node.clock.iso(process.started)}
         folder.write(opened, "open.json")
         yield from Runner(node, folder, process, opened).work()
@@ -69,6 +68,13 @@ def run(node: SimulatedNode, state_dir: str, process: Process) -> Body:
     finally:
         folder.leave(process)
     return 0
+
+
+def _begun(batch: Document, entries: list[Document]) -> set[int]:
+    """The ops with an intent. One that has lost its number is one of each op: what may have begun is undone."""
+    found = [entry.get("n") for entry in entries if entry["e"] == "intent"]
+    every = [int(op["n"]) for op in batch.get("ops") or []] if None in found else []
+    return {*every, *(n for n in found if n is not None)}
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class Runner:
     def work(self) -> Steps:
         """One of the four ways of section 3, by what the journal says."""
         entries = self.folder.journal(self.id)
-        batch = self.folder.read("batches", self.id, "batch.json")
+        batch = shapes.batch(self.folder.read("batches", self.id, "batch.json"))
         if any(entry["e"] == "outcome" for entry in entries):
             self._close(batch or {})
             return
@@ -95,19 +101,19 @@ class Runner:
             error: Document = {"message": f"{INTERRUPTED}, and its batch.json is missing or damaged."}
             self._finish({}, "undo_failed" if begun else "undone", error)
             return
-        intents = {int(entry["n"]) for entry in entries if entry["e"] == "intent"}
+        intents = _begun(batch, entries)
         done = {int(entry["n"]) for entry in entries if entry["e"] == "done"}
         undoing = any(str(entry["e"]).startswith("undo") for entry in entries)
         failed = next((entry for entry in entries if entry["e"] == "failed"), None)
         if not intents and not undoing:
             yield from self._start(batch)
-        elif not undoing and failed is None and len(done) == len(batch["ops"]):
+        elif not undoing and failed is None and len(done) == len(batch.get("ops") or []):
             yield from self._gate_and_finish(batch)
         else:
             error = {"message": f"{INTERRUPTED} and was undone."}
             if failed is not None:
                 error = {key: failed[key] for key in ("n", "op", "message", "data") if key in failed}
-                error["message"] = f"{INTERRUPTED} while it was being undone: {failed['message']}"
+                error["message"] = f"{INTERRUPTED} while it was being undone: {failed.get('message')}"
             yield from self._undo(batch, error)
 
     def _deadline(self, batch: Document) -> float:
@@ -115,7 +121,7 @@ class Runner:
 
     def _start(self, batch: Document) -> Steps:
         secrets = all_secrets(batch)
-        for op in batch["ops"]:
+        for op in batch.get("ops") or []:
             n, name, args = int(op["n"]), str(op["op"]), dict(op.get("args") or {})
             end = self._deadline(batch)
             work = Work(self.node, self.process, end, "ops", n, secrets, self.folder.path, came(batch))
@@ -166,11 +172,11 @@ class Runner:
     def _undo(self, batch: Document, error: Document) -> Steps:
         """The undo lists of all ops with an intent, last op first; one that fails does not stop the others."""
         entries = self.folder.journal(self.id)
-        started = {int(entry["n"]) for entry in entries if entry["e"] == "intent"}
+        started = _begun(batch, entries)
         undone = {int(entry["n"]) for entry in entries if entry["e"] == "undone"}
         failures: list[Document] = []
         vain: dict[str, str] = {}
-        for op in sorted(batch["ops"], key=lambda op: -int(op["n"])):
+        for op in sorted(batch.get("ops") or [], key=lambda op: -int(op["n"])):
             n = int(op["n"])
             if n not in started or n in undone:
                 continue
@@ -222,7 +228,7 @@ class Runner:
         """Whose batch changed this component last, and when; what cannot be noted spoils no batch."""
         component, by = batch.get("component"), (batch.get("opened") or {}).get("controller")
         if component and by:
-            change = {"at": self.node.clock.iso(), "by": by, "id": self.id}
+            change = {"at": self.node.clock.iso(), "by": by, "id": self.id, "was": str(batch.get("was") or "")}
             with contextlib.suppress(WinError):
                 clear_replaced(self.node.drive, self.folder.file(CHANGES))
                 before = (self.folder.read(CHANGES) or {}).get("components")

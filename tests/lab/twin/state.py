@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.machine.drive import ADMINISTRATORS, SYSTEM
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.security import parse_sddl
+from tests.lab.twin import shapes
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
     from tests.lab.machine.processes import Process
 
 SDDL = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+_FOLDERS = ("batches", "receipts", "staging")
 KEPT_BATCHES = 20
 STARTS, ERROR = "runner-starts.log", "runner-error.txt"
 MOST_STARTS, START_S = 5, 60.0
@@ -44,14 +47,26 @@ class StateFolder:
                 f"The state folder {self.path} is owned by {owner}, not by SYSTEM or Administrators; "
                 "somebody else made it. Look into it and remove it."
             )
-        return None if self._is_protected() else self._foreign_entry(asker)
+        return self._misplaced() or self._foreign_entry(asker, levels=3 if self._is_protected() else 1000)
 
     def _is_protected(self) -> bool:
         found = self.node.drive.security(self.path)
         return (found.owner, found.protected, found.aces) == parse_sddl(SDDL)
 
-    def _foreign_entry(self, asker: str, *names: str) -> str | None:
-        """The folder was open to others: what they put in, a runner or a batch perhaps, would run as SYSTEM."""
+    def _misplaced(self) -> str | None:
+        """A link, or a file where a folder belongs and the other way round."""
+        for name in (*_FOLDERS, "open.json", "blocked.json", "runner.ps1", "runner.lock"):
+            path, kind = self.file(name), self.node.drive.kind(self.file(name))
+            wanted = "file" if "." in name else "directory"
+            if kind == "link":
+                return f"{path} is a link or another reparse point. Look into it and remove it."
+            if kind not in {None, wanted}:
+                return f"{path} is a {kind}, a {wanted} is wanted there. Look into it and remove it."
+        return None
+
+    def _foreign_entry(self, asker: str, *names: str, levels: int) -> str | None:
+        """While the folder was open to others: what they put in, a runner or a batch perhaps, would run as SYSTEM. In
+        one that is closed only as deep as the node's own folders go; what was moved into a backup keeps its owner."""
         drive = self.node.drive
         for name in drive.listdir(self.file(*names)):
             path, kind = self.file(*names, name), drive.kind(self.file(*names, name))
@@ -63,18 +78,40 @@ class StateFolder:
                     f"{path} is owned by {owner}, not by SYSTEM or Administrators; somebody else put it there. Look "
                     "into it and remove it."
                 )
-            below = self._foreign_entry(asker, *names, name) if kind == "directory" else None
+            deeper = kind == "directory" and levels > 1
+            below = self._foreign_entry(asker, *names, name, levels=levels - 1) if deeper else None
             if below is not None:
                 return below
         return None
 
-    def make(self) -> None:
+    def protect(self, asker: str) -> str | None:
+        """Makes the folder, or closes it to others; why it must not be used then."""
+        if refusal := self.refusal(asker):
+            return refusal
+        self._close()
+        return self.refusal(asker)
+
+    def _close(self) -> None:
         drive = self.node.drive
         if drive.kind(self.path) is None:
             drive.mkdir(self.path)
         if not self._is_protected():
             drive.set_sddl(self.path, SDDL)
-        for name in ("batches", "receipts", "staging"):
+
+    def sweep(self, batch: Mapping[str, Any]) -> None:
+        """Deletes the folders of `staging` that the batch does not name: a run that broke off has left them."""
+        drive = self.node.drive
+        told = json.dumps(batch).lower()
+        for name in drive.listdir(self.file("staging")):
+            named = f"staging\\\\{name}".lower() in told
+            if drive.kind(self.file("staging", name)) == "directory" and not named:
+                with contextlib.suppress(WinError):
+                    drive.delete_tree(self.file("staging", name))
+
+    def make(self) -> None:
+        drive = self.node.drive
+        self._close()
+        for name in _FOLDERS:
             if not drive.exists(self.file(name)):
                 drive.mkdir(self.file(name))
 
@@ -114,8 +151,8 @@ class StateFolder:
 
     def open_batch(self) -> Document | None:
         """open.json; where a loss of power took or tore it, the batch that has begun and has no outcome."""
-        found = self.read("open.json")
-        if found is not None and found.get("id"):
+        found = shapes.opened(self.read("open.json"))
+        if "id" in found:
             return found
         names = self.node.drive.listdir(self.file("batches")) if self.exists() and self.knows("") else []
         for name in names:
@@ -124,7 +161,7 @@ class StateFolder:
             kinds = {str(entry["e"]) for entry in self.journal(name)}
             if "intent" in kinds and "outcome" not in kinds:
                 batch = self.read("batches", name, "batch.json") or {}
-                return {"id": name, **batch.get("opened", {})}
+                return {**shapes.opened(batch.get("opened")), "id": name}
         return None
 
     def age(self, opened: Document) -> float:
@@ -191,8 +228,8 @@ class StateFolder:
         """blocked.json; a damaged one blocks as well, under the id of the failed undo."""
         if not self.node.drive.is_file(self.file("blocked.json")):
             return None
-        found = self.read("blocked.json")
-        if found is not None and found.get("id"):
+        found = shapes.fitting(self.read("blocked.json"), {"id": shapes.text, "error": shapes.table})
+        if shapes.IS_ID(found.get("id", "")):
             return found
         names = self.node.drive.listdir(self.file("batches")) if self.knows("") else []
         failed = [name for name in names if (self.outcome(name) or {}).get("outcome") == "undo_failed"]
@@ -211,8 +248,8 @@ class StateFolder:
                 found = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(found, dict):
-                entries.append(found)
+            if (entry := shapes.entry(found)) is not None:
+                entries.append(entry)
         return entries
 
     def note(self, batch_id: str, entry: Document) -> None:

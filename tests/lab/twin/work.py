@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +19,7 @@ MASK = "********"
 STATE_DIR = "C:\\ProgramData\\winkube"
 OUTPUT_HALF = 32 * 1024
 RETRY_S = 5.0
-RETRIED = frozenset({5, 32, 33})
+RETRIED = frozenset({5, 32, 33, 145})
 Args = dict[str, Any]
 OpRun = Generator[float | None, None, dict[str, Any]]
 T = TypeVar("T")
@@ -92,9 +91,10 @@ def secrets_of(args: Args, names: list[str]) -> tuple[str, ...]:
     return tuple(sorted((item for item in found if item), key=len, reverse=True))
 
 
-def retried(work: Work, action: Callable[[], T]) -> Generator[float | None, None, T]:
-    """Tries again for 5 s what another process or a scanner holds (32, 33, 5); every other error is raised at once."""
-    end = work.node.clock.now() + RETRY_S
+def retried(work: Work, action: Callable[[], T], patience: float = RETRY_S) -> Generator[float | None, None, T]:
+    """Tries again for 5 s, or `patience`, what another process or a scanner holds (32, 33, 5, 145); any other error is
+    raised at once."""
+    end = work.node.clock.now() + min(patience, RETRY_S)
     while True:
         try:
             return action()
@@ -110,12 +110,11 @@ def is_wide(data: bytes) -> bool:
 
 
 def came(document: Args) -> bool:
-    """Whether the text that calls HNS is in an envelope, request or batch: base64 of gzip. ValueError if it cannot be
-    read."""
-    try:
-        return bool(gzip.decompress(base64.b64decode(str(document.get("hns") or ""), validate=True)).strip())
-    except (binascii.Error, OSError, EOFError) as error:
-        raise ValueError(f"hns is no base64 of gzip: {error}") from error
+    """Whether the text that calls HNS is in an envelope, request or batch. ValueError for what is no such text."""
+    text = str(document.get("hns") or "")
+    if text and "\n" not in text:
+        raise ValueError("hns is no script.")
+    return bool(text)
 
 
 def shortened(data: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """What the site has, in which order: docs/README.md says it. And where a link between files of the clone leads in it.
 
-docs/README.md has a heading for each thing that a person wants to do, and below it a table whose first column links the
-pages. Pages in a folder of their own (docs/rules, roles) are put below the listed page that links to most of them.
+docs/README.md has a heading for each kind of page, and below it a table whose rows link the pages. Pages in a folder of
+their own (docs/rules, roles) are put below the listed page that links to most of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INDEX = "docs/README.md"
 ELSEWHERE = {"README.md": "index.md", INDEX: "pages.md", "CONTRIBUTING.md": "contributing.md"}
 """Files with a place of their own -> their page."""
 _HEADING = re.compile(r"^## (.+)$")
-_ROW = re.compile(r"^\| \[[^\]]+\]\(([^)#]+)\)")
+_PAGE = re.compile(r"\[[^\]]+\]\(([^)#]+\.md)\)")
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^()\s]+)(?=\))")
 _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)\s*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
@@ -37,12 +37,12 @@ def sections(index: str) -> tuple[Section, ...]:
     for line in index.splitlines():
         if heading := _HEADING.match(line):
             found.append((heading[1], []))
-        elif row := _ROW.match(line):
-            path = resolved(INDEX, row[1])
+        for target in _PAGE.findall(line) if line.startswith("| ") else ():
+            path = resolved(INDEX, target)
             if path in seen:
-                raise ValueError(f"{INDEX}: {row[1]} stands twice")
+                raise ValueError(f"{INDEX}: {target} stands twice")
             if not found:
-                raise ValueError(f"{INDEX}: {row[1]} stands before the first heading")
+                raise ValueError(f"{INDEX}: {target} stands before the first heading")
             seen.add(path)
             found[-1][1].append(path)
     return tuple(Section(title, tuple(files)) for title, files in found)
@@ -57,6 +57,16 @@ def pages(root: Path) -> dict[str, str]:
     for path in sorted((root / "roles").glob("*/README.md")):
         found[path.relative_to(root).as_posix()] = f"reference/role-{path.parent.name}.md"
     return found
+
+
+def boost(source: str | None) -> float:
+    """How much a hit in a page counts in the search. A title counts a thousand times its text, so the many titles of
+    modules (no `source`), rules and checks would hide the pages that answer. The index only repeats titles."""
+    if source is None or source.startswith(("docs/rules/", "roles/")):
+        return 0.3
+    if source in ELSEWHERE:
+        return 0.1
+    return 0.5 if source.startswith("docs/troubleshooting/") else 1.0
 
 
 def resolved(source: str, target: str) -> str:
@@ -104,6 +114,8 @@ class Clone:
                 return match["target"]
             path = resolved(source, target)
             page = self.pages.get(path) or self.pages.get(f"{path}/README.md")
+            if page is None and path.startswith("docs/pictures/") and (self.root / path).is_file():
+                page = path.removeprefix("docs/")  # mkdocs brings it along
             if page is not None:
                 found = os.path.relpath(page, posixpath.dirname(self.pages[source]) or ".")
             elif (self.root / path).exists() and not path.startswith(".."):

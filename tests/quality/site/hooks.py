@@ -52,8 +52,9 @@ def _collection() -> str:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    config.repo_url = galaxy()["repository"]
-    config.repo_name = _collection()
+    # No `repo_url`: with it each page asks the API of GitHub for stars and releases.
+    link = {"icon": "fontawesome/brands/git-alt", "link": galaxy()["repository"], "name": _collection()}
+    config.extra["social"] = [link]
     # Headings' anchors as GitHub makes them: links to them work in both places.
     config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")
     return config
@@ -96,6 +97,7 @@ def _add_plugins(nav: list[Any]) -> None:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     source = next((path for path, found in clone().pages.items() if found == page.file.src_uri), None)
+    page.meta["search"] = {"boost": contents.boost(source)}
     if source is None:
         return markdown
     text = clone().rewritten(markdown, source)

@@ -9,6 +9,7 @@ writes tests/fixtures/lint/apiserver/<minor>.json. With --build it builds alone.
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import shutil
 import subprocess
@@ -59,7 +60,13 @@ def ask(version: str, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
     command = [str(program(version)), *GATES]
     done = subprocess.run(command, input=json.dumps(pods), stdout=subprocess.PIPE, text=True, check=True)
     answered: list[dict[str, Any]] = json.loads(done.stdout)
-    return answered
+    digests = {pod["metadata"]["name"]: digest(pod) for pod in pods}
+    return [{"pod": each["pod"], "digest": digests[each["pod"]], **each} for each in answered]
+
+
+def digest(pod: dict[str, Any]) -> str:
+    """Of what was asked: an answer is of no pod that was changed since."""
+    return hashlib.sha256(json.dumps(pod, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def main(versions: list[str]) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils import verdict
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import AT_ONCE, Command, commands
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.ops import execute_op

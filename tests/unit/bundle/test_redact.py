@@ -16,6 +16,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import 
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import decoded, joined, whole_lines
 
+from tests.redaction.score import FORMS, of
+
 SECRET = "hunter2-and-more"
 KEY = base64.b64encode(bytes(range(256)) * 3).decode()
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY[:64]}\n{KEY[64:128]}\n-----END RSA PRIVATE KEY-----\n"
@@ -183,3 +185,15 @@ def test_no_text_takes_long(piece: str) -> None:
     began = time.process_time()
     redacted(piece * (40_000 // len(piece)))
     assert time.process_time() - began < 3
+
+
+def test_the_forms_of_secrets_that_are_known_are_taken_out() -> None:
+    score = of(FORMS)
+    assert score.forms >= 200 and score.harmless >= 50
+    assert score.redacted >= 0.98 * score.forms, score.shown
+    assert score.changed == ()
+
+
+def test_what_is_counted_is_what_was_taken_out() -> None:
+    clean, count = redacted(f"DB_PASS={SECRET}\nimage sha256:{64 * 'a'}\nAccountKey={SECRET};x")
+    assert (clean.count(MASK), count) == (2, 2)

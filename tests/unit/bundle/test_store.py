@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.issue import runtime_of
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import LIMIT, MANIFEST, Store
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
 from tests.unit.components.nodes import LAYOUT
@@ -119,7 +120,10 @@ FOLDERS = ("network", "containers", "services", "system")
 
 @pytest.mark.row("LG-07")
 def test_which_settings_are_read() -> None:
-    assert collect.settings(replace(LAYOUT, registry_hosts=("registry.example",))) == (
+    found = collect.settings(replace(LAYOUT, registry_hosts=("registry.example",)))
+    optional = tuple(path for each in PROGRAM_SERVICES for path in each.component.settings(LAYOUT))
+    assert set(optional) <= set(found)
+    assert tuple(path for path in found if path not in optional) == (
         r"C:\Program Files\containerd\config.toml",
         rf"{LAYOUT.certs_dir}\registry.example\hosts.toml",
         r"C:\var\lib\kubelet\config.yaml",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from tests.lab.cluster.kinds import ALL
+
+_PATH = re.compile(
+    r"/api(?:s/[^/]+)?/[^/]+(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
+)
 SERVER = "https://10.0.0.10:6443"
 
 
@@ -49,6 +55,23 @@ def certificate_request(name: x509.Name, *alternatives: x509.GeneralName) -> byt
     return builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
+def as_api(method: str, path: str, status: int, answer: Mapping[str, Any]) -> bytes:
+    """What a test says of an answer, with what every answer of an API server has: kind, apiVersion, name."""
+    match = _PATH.fullmatch(path.partition("?")[0])
+    if status >= 300:
+        failed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": status}
+        return json.dumps({**failed, **answer}).encode()
+    if match is None or (match["sub"] or "").startswith("proxy"):
+        return json.dumps(answer).encode()
+    if method == "DELETE" or match["sub"] == "eviction":
+        return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Success"}).encode()
+    kind = next((each.name for each in ALL if each.plural == match["plural"]), "SelfSubjectAccessReview")
+    if method == "GET" and not match["name"]:
+        return json.dumps({"kind": f"{kind}List", "items": [], **answer}).encode()
+    named = {"name": match["name"]} if match["name"] else {}
+    return json.dumps({"kind": kind, **answer, "metadata": {**named, **(answer.get("metadata") or {})}}).encode()
+
+
 class Fake:
     """Serves `objects`; `writes` are (method, path, body). `on_write` may change what there is, as controllers do."""
 
@@ -62,9 +85,10 @@ class Fake:
         if method != "GET":
             self.writes.append((method, path, body))
         if (status := self.refused.pop((method, path), 0)) != 0:
-            return status, json.dumps({"message": "the object has been modified"}).encode()
+            return status, as_api(method, path, status, {"message": "the object has been modified"})
         found = self._answer(method, path, dict(body or {}))
-        return (404, b'{"message": "not found"}') if found is None else (200, json.dumps(found).encode())
+        status = 404 if found is None else 200
+        return status, as_api(method, path, status, {"message": "not found"} if found is None else found)
 
     def _answer(self, method: str, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         if method == "POST":

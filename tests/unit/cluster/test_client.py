@@ -16,6 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 
 from tests.lab.cluster.pki import Authority
+from tests.unit.cluster.fake import as_api
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         kind = self.headers.get("Content-Type", "")
         self.server.seen.append((self.command, self.path, kind, body, self.headers.get("Authorization", "")))
         status, answer = self.server.answers.get((self.command, self.path), (404, {"message": "not found"}))
-        data = json.dumps(answer).encode()
+        data = as_api(self.command, self.path, status, answer)
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -122,7 +123,10 @@ def test_get_gives_the_object_or_none(api: Api, cluster: Cluster) -> None:
 )
 def test_patch_has_the_content_type_of_its_kind(api: Api, cluster: Cluster, kind: str, content_type: str) -> None:
     api.answers["PATCH", "/api/v1/nodes/win1"] = (200, {"kind": "Node"})
-    assert cluster.patch("/api/v1/nodes/win1", {"spec": {"x": 1}}, kind=kind) == {"kind": "Node"}
+    assert cluster.patch("/api/v1/nodes/win1", {"spec": {"x": 1}}, kind=kind) == {
+        "kind": "Node",
+        "metadata": {"name": "win1"},
+    }
     assert api.seen[0][:4] == ("PATCH", "/api/v1/nodes/win1", content_type, {"spec": {"x": 1}})
 
 
@@ -130,8 +134,8 @@ def test_create_replace_delete(api: Api, cluster: Cluster) -> None:
     api.answers["POST", "/api/v1/namespaces"] = (201, {"kind": "Namespace"})
     api.answers["PUT", "/api/v1/namespaces/a"] = (200, {"kind": "Namespace"})
     api.answers["DELETE", "/api/v1/namespaces/a"] = (200, {"kind": "Status"})
-    assert cluster.create("/api/v1/namespaces", {"a": 1}) == {"kind": "Namespace"}
-    assert cluster.replace("/api/v1/namespaces/a", {"a": 2}) == {"kind": "Namespace"}
+    assert cluster.create("/api/v1/namespaces", {"a": 1}) == {"kind": "Namespace", "metadata": {}}
+    assert cluster.replace("/api/v1/namespaces/a", {"a": 2}) == {"kind": "Namespace", "metadata": {"name": "a"}}
     assert cluster.delete("/api/v1/namespaces/a") is True
     assert cluster.delete("/api/v1/namespaces/b") is False
     assert [(seen[0], seen[3]) for seen in api.seen[:2]] == [("POST", {"a": 1}), ("PUT", {"a": 2})]
@@ -164,7 +168,11 @@ def test_daemon_sets_and_config_maps(api: Api, cluster: Cluster) -> None:
     api.answers["GET", "/apis/apps/v1/daemonsets"] = (200, {"items": [{"metadata": {"name": "kube-flannel-ds"}}]})
     api.answers["GET", "/api/v1/namespaces/kube-system/configmaps/kube-proxy"] = (200, {"data": {}})
     assert cluster.daemon_sets() == [{"metadata": {"name": "kube-flannel-ds"}}]
-    assert cluster.config_map("kube-system", "kube-proxy") == {"data": {}}
+    assert cluster.config_map("kube-system", "kube-proxy") == {
+        "kind": "ConfigMap",
+        "data": {},
+        "metadata": {"name": "kube-proxy"},
+    }
     assert cluster.config_map("kube-system", "none") is None
 
 

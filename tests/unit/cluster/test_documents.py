@@ -123,3 +123,8 @@ def test_kubeadm_gets_host_and_port(server: str, said: str) -> None:
 def test_an_api_server_that_is_no_address_is_said() -> None:
     with pytest.raises(ClusterError, match=r"api_server: '10\.0\.0\.10:6443' is no address"):
         endpoint(Fake().cluster, "10.0.0.10:6443")
+
+
+def test_the_sentence_of_an_api_server_shows_no_password() -> None:
+    with pytest.raises(ClusterError, match=r"api_server: 'ftp://\*\*\*@vip:6443/\?token=\*\*\*' is no address"):
+        endpoint(Fake().cluster, "ftp://ann:planted@vip:6443/?token=planted")

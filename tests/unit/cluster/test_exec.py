@@ -12,7 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import 
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exec_in_pod
 
 from tests.lab.cluster.cluster import Cluster as LabCluster
-from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+from tests.unit.workload_tests.smoke.clusters import NAMESPACE, Smoke, cluster
 
 
 @pytest.fixture

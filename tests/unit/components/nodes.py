@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
+from ansible_collections.winkube.node.plugins.plugin_utils.components.stage import Given
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
 
@@ -86,3 +90,32 @@ def lines(ops: tuple[Op, ...]) -> list[str]:
         else:
             found.append(f"{op.op} {args.get('path') or args.get('archive')}")
     return found
+
+
+@dataclass
+class Controller:
+    """One that has no files and no network; `said` are its warnings."""
+
+    rendered: Callable[[dict[str, Any]], str] = lambda _variables: ""
+    said: list[str] = field(default_factory=list)
+
+    def read_url(self, address: str) -> str:
+        raise AssertionError(f"{address} was read")
+
+    def read_file(self, path: str) -> bytes:
+        raise AssertionError(f"{path} was read")
+
+    def render(self, template: str, variables: Mapping[str, Any], role: str) -> str:
+        return self.rendered(dict(variables))
+
+    def warn_once(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+
+def given(
+    name: str, options: Mapping[str, Any], reading: Reading, controller: Controller | None = None, *, check: bool = True
+) -> Given:
+    """What a component is planned from."""
+    asks = Asks(controller or Controller(), "win1")
+    programs = ("containerd", "kubelet", "kube-proxy")
+    return Given(name, options, LAYOUT, reading, asks, mark="mark", check=check, programs=programs)

@@ -8,8 +8,9 @@ from typing import Any
 
 import jinja2
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni_conf
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import equal_json
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -194,9 +195,9 @@ NAT = policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED}})
     ("text", "sentence"),
     [
         ('{\n  "name": "cbr0", # the network\n}', "line 2, column 19: Expecting property name"),
-        ("[]", "it has to be a JSON object"),
+        ("[]", "it is no JSON object"),
         ("", "line 1, column 1"),
-        ('{"name": "cbr0", "Name": "cbr1"}', "the key 'Name' stands twice"),
+        ('{"name": "cbr0", "Name": "cbr1"}', "'Name' stands twice"),
     ],
 )
 def test_only_strict_json_is_sent(text: str, sentence: str) -> None:
@@ -207,34 +208,39 @@ def test_only_strict_json_is_sent(text: str, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        pytest.param({"/name": "vxlan0"}, "name: it is 'vxlan0'; wanted cbr0", marks=pytest.mark.row("NW-07", "NW-08")),
         pytest.param(
-            {"/name": "vxlan0"}, "'name' is 'vxlan0', but the HNS network", marks=pytest.mark.row("NW-07", "NW-08")
+            {"type": "win-overlay"},
+            "an overlay network; wanted win-bridge",
+            marks=pytest.mark.row("NW-13"),
         ),
-        pytest.param({"type": "win-overlay"}, "needs 'win-bridge'", marks=pytest.mark.row("NW-13")),
-        pytest.param({"/cniVersion": "2.0.0"}, "takes 0.1.0, 0.2.0", marks=pytest.mark.row("NW-14")),
-        pytest.param({"/cniVersion": None}, "'cniVersion' is missing", marks=pytest.mark.row("NW-14")),
-        ({"/type": "win-bridge"}, "'type' is 'win-bridge', wanted 'flannel'"),
-        ({"/delegate": "win-bridge"}, "there is no 'delegate' with the type win-bridge"),
-        ({"/plugins": []}, "'plugins' is for a file that ends in .conflist"),
-        pytest.param({"ipam": {"type": "azure-vnet-ipam"}}, "works with Azure's CNI", marks=pytest.mark.row("NW-17")),
+        pytest.param({"/cniVersion": "2.0.0"}, "it is '2.0.0'; wanted 0.1.0, 0.2.0", marks=pytest.mark.row("NW-14")),
+        ({"/type": "win-bridge"}, "type: it is 'win-bridge'; wanted flannel"),
+        ({"/delegate": "win-bridge"}, "delegate: it is no object; wanted one with the type win-bridge"),
+        ({"/plugins": []}, "it holds 'plugins'; wanted the ending .conflist"),
         pytest.param(
-            {"dns": {"Search": ["a", "b"]}}, "'delegate.dns.Search' has 2 suffixes", marks=pytest.mark.row("NW-33")
+            {"ipam": {"type": "azure-vnet-ipam"}}, "works with Azure's own plugin", marks=pytest.mark.row("NW-17")
         ),
-        pytest.param({"apiVersion": 1}, "containerd needs 2", marks=pytest.mark.row("NW-26")),
+        pytest.param(
+            {"dns": {"Search": ["a", "b"]}}, "delegate.dns.search: it has 2; wanted one", marks=pytest.mark.row("NW-33")
+        ),
         pytest.param(
             {"policies": [NAT, policy({"Type": "ROUTE", "DestinationPrefix": "10.96.0.0/12", "NeedEncap": True})]},
-            "entry 2: 'ROUTE' is the form for dockershim; under apiVersion 2 it is 'SDNRoute'",
+            "policies[1]: 'ROUTE' is the form without apiVersion; wanted 'SDNRoute' with 'Settings'",
             marks=pytest.mark.row("NW-32"),
         ),
         pytest.param(
             {"policies": [NAT, policy({"Type": "PA", "PA": "10.127.130.14"})]},
-            "it is 'ProviderAddress'",
+            "wanted 'ProviderAddress' with 'Settings'",
             marks=pytest.mark.row("NW-32"),
         ),
-        ({"policies": [NAT, policy({"Type": "ACL"})]}, "entry 2: under apiVersion 2 a policy has 'Settings'"),
-        ({"policies": [NAT, policy({"type": "ACL"})]}, "entry 2: there is no 'Type' (written so"),
-        ({"policies": [NAT, policy({"Type": "ACL", "Settings": {}}, "Policy")]}, "entry 2: 'name' is 'Policy'"),
-        ({"policies": [NAT, "ACL"]}, "entry 2: it has no 'value'"),
+        (
+            {"policies": [NAT, policy({"Type": "ACL", "Action": "Block"})]},
+            "Action stands beside Type;",
+        ),
+        ({"policies": [NAT, policy({"type": "ACL"})]}, "the key is 'type'; wanted 'Type'"),
+        ({"policies": [NAT, policy({"Type": "ACL", "Settings": {}}, "Policy")]}, "policies[1]: its name is 'Policy'"),
+        ({"policies": [NAT, {"Name": "EndpointPolicy", "Value": []}]}, "policies[1]: it has no value"),
     ],
 )
 def test_a_mistake_in_a_users_conf_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
@@ -246,9 +252,10 @@ def test_a_mistake_in_a_users_conf_is_one_sentence(change: dict[str, Any], sente
 @pytest.mark.row("NW-26")
 def test_the_old_form_of_the_exceptions_under_the_new_api() -> None:
     found = edited({"policies": [policy({"Type": "OutBoundNAT", "ExceptionList": NEEDED})]})
-    assert "'ExceptionList' is the form for dockershim" in found[0]
+    assert "'ExceptionList' is the form without apiVersion" in found[0]
     new = edited({"policies": [NAT]}, runtime="dockershim", kubernetes=Line(1, 22))
-    assert "'Settings' is the form of apiVersion 2" in new[0]
+    assert any("'Settings' is the form of apiVersion 2" in each for each in new)
+    assert "delegate.apiVersion: it is 1; wanted 2" in edited({"apiVersion": 1})[0]
 
 
 @pytest.mark.row("NW-26", "NW-30")
@@ -256,24 +263,32 @@ def test_the_old_form_of_the_exceptions_under_the_new_api() -> None:
 def test_each_of_the_three_networks_has_to_be_an_exception(missing: str) -> None:
     rest = [each for each in NEEDED if each != missing]
     (found,) = edited({"policies": [policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": rest}})]})
-    assert f"do not cover {missing}:" in found
+    assert f"wanted {missing} among them" in found
     # A wider network covers as well; the type minds its case.
     assert edited({"policies": [policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.0.0.0/8"]}})]}) == ()
     wrong = edited({"policies": [policy({"Type": "outboundnat", "Settings": {"Exceptions": NEEDED}})]})
     assert "wanted 'OutBoundNAT'" in wrong[0]
 
 
+@pytest.mark.parametrize("mode", ["l2bridge", "overlay"])
+def test_direct_server_return_needs_the_loopback_policy(mode: str) -> None:
+    assert data(mode=mode, dsr=True)["delegate"]["loopbackDSR"] is True
+    assert "loopbackDSR" not in data(mode=mode)["delegate"]
+    with pytest.raises(Refused, match=r"delegate\.loopbackDSR: it is missing; wanted true"):
+        cni_conf.check(render(settings(mode=mode)), settings(mode=mode, dsr=True))
+
+
 @pytest.mark.row("NW-17")
 def test_addresses_by_hns_are_a_warning() -> None:
     (found,) = edited({"ipam": {"type": ""}})
-    assert "so HNS hands out the addresses" in found
+    assert "leaves addresses to HNS" in found
 
 
 @pytest.mark.row("NW-28")
 def test_an_exception_for_everything_is_a_warning() -> None:
     wanted = settings(extra=["0.0.0.0/0"])
     (found,) = cni_conf.check(render(wanted), wanted)
-    assert "the exception 0.0.0.0/0 covers everything" in found
+    assert "the exception 0.0.0.0/0 is everything" in found
 
 
 @pytest.mark.row("NW-28")
@@ -287,6 +302,6 @@ def test_a_target_outside_that_an_exception_covers_is_a_warning() -> None:
 
 def test_order_and_blanks_are_no_difference() -> None:
     text = render(settings())
-    assert cni_conf.equal(text, json.dumps(json.loads(text), sort_keys=True))
-    assert not cni_conf.equal(text, text.replace("10.244", "10.245"))
-    assert not cni_conf.equal("# by hand", text)
+    assert equal_json(text, json.dumps(json.loads(text), sort_keys=True))
+    assert not equal_json(text, text.replace("10.244", "10.245"))
+    assert not equal_json("# by hand", text)

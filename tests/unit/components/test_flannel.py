@@ -269,7 +269,7 @@ def test_other_modes_are_refused_with_a_reason(mode: str, why: str) -> None:
         Refused, match=f"flannel has no backend for {mode}, .*{why}.* take winkube_cni_managed_by: cluster"
     ):
         flannel_conf.check_mode(mode, 20348)
-    with pytest.raises(Refused, match="'bridge' is none of l2bridge, overlay, l2tunnel, transparent, nat"):
+    with pytest.raises(Refused, match="'bridge' is none of l2bridge, overlay, calico, l2tunnel, transparent, nat"):
         flannel_conf.check_mode("bridge", 20348)
 
 
@@ -464,11 +464,29 @@ def test_ranges_that_cannot_be(change: dict[str, str], sentence: str) -> None:
 
 
 @pytest.mark.row("NW-25")
-def test_two_families_go_with_l2bridge_alone() -> None:
-    two = "10.244.0.0/16,fd00:10:244::/56"
-    assert ranges(cluster=two) == ()
-    (found,) = ranges(cluster=two, mode="overlay")
+@pytest.mark.parametrize("name", ["cluster", "service"])
+def test_two_families_do_not_go_with_flannel(name: str) -> None:
+    two = {"cluster": "10.244.0.0/16,fd00:10:244::/56", "service": "10.96.0.0/12,fd00:10:96::/112"}[name]
+    (found,) = ranges(**{name: two})
+    assert found.startswith(f"winkube_{name}_cidr: {two} has two families, which flannel does not support on Windows")
+    (found,) = ranges(**{name: two}, mode="overlay")
     assert "has two families, which overlay networks on Windows do not support" in found
+
+
+@pytest.mark.parametrize(
+    ("mode", "cni", "build", "why"),
+    [
+        ("l2bridge", "", 20348, ""),
+        ("l2bridge", "", None, ""),
+        ("l2bridge", "", 17763, "which Windows of build 17763 does not support"),
+        ("l2bridge", "calico", 20348, "which Calico does not support"),
+        ("l2bridge", "flannel", 20348, "which flannel does not support"),
+        ("overlay", "", 20348, "which overlay networks"),
+    ],
+)
+def test_two_families_with_another_network(mode: str, cni: str, build: int | None, why: str) -> None:
+    found = networks.two_families_problem(mode, cni, build)
+    assert found.startswith(why) if why else found == ""
 
 
 def test_what_is_no_range() -> None:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
-from ansible_collections.winkube.node.plugins.action import win_flannel, win_k8s_host, win_kube_proxy, win_kubelet
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import documented_options
-from ansible_collections.winkube.node.plugins.plugin_utils.components import log_limit
+from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound, log_limit, networks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import component as flannel_component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import component as host_component
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import (
+    component as kube_proxy_component,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import component as kubelet_component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import documented_options
 
 from . import test_cni_conf, test_source_vip
-from .nodes import LAYOUT
-from .windows_network import SWITCHED
+from .nodes import LAYOUT, Controller
+from .nodes import given as stage_given
+from .windows_network import SWITCHED, adapter
 
 NOWHERE = {"url": "https://example.com/x.exe", "checksum": f"sha256:{'a' * 64}", "proxy": ""}
 
@@ -40,7 +45,7 @@ def options(module: str, **given: Any) -> dict[str, Any]:
     nobody["log_runner_source"] = NOWHERE | {"version": "1.37.1"}
     nobody["log"] = {"max_mb": 10, "keep_files": 10, "keep_days": 14}
     nobody["runner"] = "task"
-    nobody["firewall"] = {"enabled": True, "sources": []}
+    nobody["firewall"] = {"enabled": True, "sources": [], "health_check_sources": [], "node_port_range": "30000-32767"}
     return found | nobody | {"version": "1.29.15", "node_name": "win1"} | given
 
 
@@ -53,8 +58,7 @@ def given(rows: str, argument: str, **option: Any) -> ParameterSet:
 def kubelet(**more: Any) -> tuple[str, ...]:
     wanted = options("win_kubelet", join="kubeconfig", **more)
     version = Version.parse(wanted["version"])
-    action = object.__new__(win_kubelet.ActionModule)
-    return kubelet_args.arguments(action._settings(wanted, LAYOUT, version, SWITCHED))
+    return kubelet_args.arguments(kubelet_component.settings(stage_given("kubelet", wanted, SWITCHED), version))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ def test_the_kubelets(option: dict[str, Any], argument: str) -> None:
 @pytest.mark.row("KU-22")
 def test_the_kubelets_gates_are_judged_by_the_containerd_that_is_wanted() -> None:
     wanted = options("win_kubelet", containerd_version="1.6.38")
-    found = object.__new__(win_kubelet.ActionModule)._settings(wanted, LAYOUT, Version.parse("1.29.15"), SWITCHED)
+    found = kubelet_component.settings(stage_given("kubelet", wanted, SWITCHED), Version.parse("1.29.15"))
     assert str(found.containerd_version) == "1.6.38"
 
 
@@ -110,7 +114,7 @@ def proxy(**more: Any) -> tuple[tuple[str, ...], Any]:
     wanted = options("win_kube_proxy", **more)
     wanted["service"] |= {"manager": "sc"}
     reading = test_source_vip.node("10.244.3.2")
-    args = object.__new__(win_kube_proxy.ActionModule)._args(wanted, LAYOUT, reading, "mark")
+    args = kube_proxy_component.arguments(stage_given("kube-proxy", wanted, reading))
     return kube_proxy_args.arguments(args.settings), args
 
 
@@ -145,17 +149,15 @@ def test_the_source_vip_is_the_one_that_host_local_keeps_and_the_range_is_the_no
     reading = test_source_vip.node("10.244.3.7", kept=kept)
     wanted = options("win_kube_proxy", network_mode="overlay")
     wanted["service"] |= {"manager": "sc"}
-    found = object.__new__(win_kube_proxy.ActionModule)._args(wanted, LAYOUT, reading, "mark").settings
+    found = kube_proxy_component.arguments(stage_given("kube-proxy", wanted, reading)).settings
     assert (found.source_vip, found.pod_cidr) == ("10.244.3.7", "10.244.3.0/24")
 
 
 def conf(**more: Any) -> Any:
     """cni.conf as win_flannel makes it of its own template."""
     wanted = options("win_flannel", **more)
-    action: Any = object.__new__(win_flannel.ActionModule)
-    action.render = lambda _path, variables, *, role: test_cni_conf.rendered(variables)
-    action.warn_all = lambda sentences: None
-    made = action._conf(wanted, LAYOUT, management(SWITCHED, interface_name="Ethernet", address=""))
+    node = management(SWITCHED, interface_name="Ethernet", address="")
+    made = flannel_component.conf(stage_given("flannel", wanted, SWITCHED, Controller(test_cni_conf.rendered)), node)
     found = json.loads(made)
     values = {policy["Value"]["Type"]: policy["Value"]["Settings"] for policy in found["delegate"]["policies"][:2]}
     return {
@@ -243,11 +245,8 @@ def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
 
 def made_by_flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
     """What win_flannel makes without a cluster to ask; `said` gets its warnings."""
-    action: Any = object.__new__(win_flannel.ActionModule)
-    action._task = SimpleNamespace(check_mode=True)
-    action.warn_once = said.append
-    made: tuple[Resource, ...] = action.resources(options("win_flannel", **more), LAYOUT, found, "mark")
-    return made
+    wanted = options("win_flannel", **more)
+    return flannel_component.desired(stage_given("flannel", wanted, found, Controller(said=said)))
 
 
 @pytest.mark.parametrize(
@@ -289,14 +288,11 @@ def test_a_network_of_the_clusters_own_has_no_flanneld() -> None:
 
 @pytest.mark.row("NW-28")
 def test_targets_outside_that_an_exception_covers_are_warned_of() -> None:
-    action: Any = object.__new__(win_flannel.ActionModule)
-    said: list[str] = []
-    action.render = lambda _path, variables, *, role: test_cni_conf.rendered(variables)
-    action.warn_once = said.append
+    controller = Controller(test_cni_conf.rendered)
     node = management(SWITCHED, interface_name="Ethernet", address="")
     wanted = options("win_flannel", exception_list=["192.168.7.0/24"], external_targets=["192.168.7.9", "8.8.8.8"])
-    action._conf(wanted, LAYOUT, node)
-    (sentence,) = said
+    flannel_component.conf(stage_given("flannel", wanted, SWITCHED, controller), node)
+    (sentence,) = controller.said
     assert "the exceptions cover 192.168.7.9" in sentence
 
 
@@ -318,7 +314,7 @@ def test_the_machines() -> None:
             "domain": "cluster.local",
         },
     )
-    found = win_k8s_host.arguments(wanted, LAYOUT)
+    found = host_component.arguments(stage_given("host", wanted, SWITCHED))
     assert (found.computer_name, found.page_file_mb, found.interface_name, found.address) == (
         "win7",
         4096,
@@ -332,6 +328,67 @@ def test_the_machines() -> None:
     assert found.proxy.domain == "cluster.local"
     assert found.limits == log_limit.Limits(5, 7, 3) and found.scheduled
     assert r"C:\k\kubelet.log" in found.logs and r"C:\k\kube-proxy.log" in found.logs
-    assert not win_k8s_host.arguments(wanted | {"runner": "inline"}, LAYOUT).scheduled
+    assert not host_component.arguments(stage_given("host", wanted | {"runner": "inline"}, SWITCHED)).scheduled
     with pytest.raises(Refused, match="keep_files -1"):
-        win_k8s_host.arguments(wanted | {"log": {"max_mb": 5, "keep_files": -1, "keep_days": 3}}, LAYOUT)
+        host_component.arguments(
+            stage_given("host", wanted | {"log": {"max_mb": 5, "keep_files": -1, "keep_days": 3}}, SWITCHED)
+        )
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({}, ["--node-ip=10.127.130.14"]),
+        ({"node_ip": "10.7.0.99"}, ["--node-ip=10.7.0.99"]),
+        ({"node_ip": "10.7.0.99", "golden_image": True}, []),
+    ],
+)
+def test_the_kubelet_is_told_the_nodes_address_but_in_an_image(more: dict[str, Any], found: list[str]) -> None:
+    assert [one for one in kubelet(**more) if one.startswith("--node-ip")] == found
+
+
+TWO = "10.244.0.0/16,fd00:10:244::/56"
+SIX = adapter(
+    "vEthernet (Ethernet)", ipv6=[{"address": "fd00:7::25", "prefix": 64}, {"address": "fe80::1", "prefix": 64}]
+)
+TWO_FAMILIES = SWITCHED.merged({"adapters": [adapter("Ethernet") | {"ipv4": []}, SIX]})
+
+
+def told(reading: Reading, cluster: str, **more: Any) -> tuple[str, ...]:
+    wanted = options("win_kubelet", join="kubeconfig", cluster_cidr=cluster, **more)
+    settings = kubelet_component.settings(stage_given("kubelet", wanted, reading), Version.parse(wanted["version"]))
+    return tuple(one for one in kubelet_args.arguments(settings) if one.startswith("--node-ip"))
+
+
+def test_a_kubelet_reports_an_address_of_each_family_that_pods_have() -> None:
+    assert told(TWO_FAMILIES, TWO) == ("--node-ip=10.127.130.14,fd00:7::25",)
+    assert told(TWO_FAMILIES, ",".join(reversed(TWO.split(",")))) == ("--node-ip=fd00:7::25,10.127.130.14",)
+    assert told(TWO_FAMILIES, "10.244.0.0/16") == ("--node-ip=10.127.130.14",)
+    assert told(SWITCHED, TWO, node_ip="10.7.0.9,fd00::9") == ("--node-ip=10.7.0.9,fd00::9",)
+    with pytest.raises(Refused, match=r"winkube_kubelet_node_ip: 10\.7\.0\.9 is one address, and winkube_cluster_cidr"):
+        told(TWO_FAMILIES, TWO, node_ip="10.7.0.9")
+    with pytest.raises(Refused, match=r"has no IPv6 address; name .* such as 10.127.130.14,fd00::5"):
+        told(SWITCHED, TWO)
+    several = SIX | {"ipv6": [{"address": f"fd00:7::{last}", "prefix": 64} for last in (25, 26)]}
+    with pytest.raises(Refused, match=r"has several IPv6 addresses \(fd00:7::25, fd00:7::26\)"):
+        told(SWITCHED.merged({"adapters": [several]}), TWO)
+
+
+def test_the_firewall_knows_the_nodes_own_network_of_each_family() -> None:
+    own = networks.management(TWO_FAMILIES, interface_name="Ethernet", address="")
+    found = inbound.scope((), own, TWO, ("10.127.130.9", "fd00:7::9"))
+    assert [str(one) for one in found] == [*TWO.split(","), "10.127.130.0/24", "fd00:7::/64"]
+    assert inbound.scope((), own, TWO, ("fd00:8::9",)) == (), "everybody: a node lies outside of them"
+    assert "fd00:7::/64" not in [str(one) for one in inbound.scope((), own, "10.244.0.0/16", ())]
+    rule = inbound.kubelet(found)
+    batch = make_plan("kubelet", (rule,), Reading().merged({next(iter(rule.reads())).key: {"exists": False}})).batch
+    assert batch is not None
+    (op,) = batch.ops
+    assert op.args["args"][-1] == "remoteip=10.244.0.0/16,fd00:10:244::/56,10.127.130.0/24,fd00:7::/64"
+
+
+def test_kube_proxy_is_told_both_of_the_clusters_ranges() -> None:
+    settings = kube_proxy_args.KubeProxySettings(Version.parse("1.37.1"), "win1", cluster_cidr=TWO)
+    line = kube_proxy_args.arguments(settings)
+    assert f"--cluster-cidr={TWO}" in line
+    assert kube_proxy_args.check_command_line(line, settings.version, kube_proxy_args.environment(settings)) == []

@@ -49,7 +49,7 @@ def test_windows_server_2019_needs_the_update_of_march_2021(revision: int, warne
 def test_the_registry_value_is_asked_for_where_the_name_of_a_share_would_not_do(value: int | None) -> None:
     (text,) = said(17763, 6054, value)
     assert r"EnableCompartmentNamespace in HKLM\SYSTEM\CurrentControlSet\Services\hns\State is not 1" in text
-    assert said(20348, 2582, value) == []
+    assert said(20348, 4893, value) == []
 
 
 @pytest.mark.row("CT-49")

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.action.win_k8s_host import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.component_action import ComponentAction
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host import component, host
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs, Proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import Wanted
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
-from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NodeError
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import BadRevision
 
-from .nodes import LAYOUT, bare, lines
+from .nodes import LAYOUT, Controller, bare, given, lines
 
 ADAPTERS = [
     {"name": "Ethernet", "up": True, "dhcp": False, "ipv4": [{"address": "10.127.130.20", "prefix": 24}]},
     {"name": "Storage", "up": True, "dhcp": False, "ipv4": [{"address": "172.16.0.20", "prefix": 16}]},
 ]
-OS = {"build": 20348, "revision": 2582, "installation_type": "Server Core", "architecture": "amd64"}
+OS = {"build": 20348, "revision": 4893, "installation_type": "Server Core", "architecture": "amd64"}
 NODE = HostArgs(LAYOUT, wanted=Wanted(kubernetes=Line.parse("1.35.1"), containerd=Version.parse("2.2.0")))
 ALONE = HostArgs(LAYOUT)
 SERVICES = ({"name": "hns", "state": "running"}, {"name": "vmcompute", "state": "stopped"})
@@ -349,42 +346,25 @@ def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
 def test_a_reminder_is_said_where_something_changes_or_is_planned(
     monkeypatch: pytest.MonkeyPatch, changed: bool, planned: bool, said: bool
 ) -> None:
-    heard: list[str] = []
-    action = object.__new__(ActionModule)
-    action._reminders = ("the disk",)
-    action._task = SimpleNamespace(delegate_to="win1")
-    monkeypatch.setattr(ComponentAction, "_finished", lambda *_given: {"changed": changed})
-    monkeypatch.setattr(action, "warn_once", heard.append)
-    action._finished((SimpleNamespace(reading=Reading(predicted=planned)),), {})
-    assert heard == ["win1: the disk"] * said
+    controller = Controller()
+    monkeypatch.setattr(component, "arguments", lambda _given: NODE)
+    monkeypatch.setattr(host, "check", lambda *_given: host.Findings((), (), ("the disk",)))
+    component.remind(given(host.NAME, {}, Reading(predicted=planned), controller), (), changed)
+    assert controller.said == ["win1: the disk"] * said
 
 
-@pytest.mark.parametrize(
-    ("kubernetes", "kubeconfig", "said"),
-    [
-        ("1.37.1", "no-such-file", "host: cluster.kubeconfig: there is no file no-such-file on the controller"),
-        ("1.37.1", "", ""),
-        ("", "no-such-file", ""),
-    ],
-)
-def test_a_kubeconfig_that_does_not_work_is_said_before_the_node_is_touched(
-    monkeypatch: pytest.MonkeyPatch, kubernetes: str, kubeconfig: str, said: str
-) -> None:
-    worked: list[bool] = []
-
-    def work(*_given: object) -> dict[str, Any]:
-        worked.append(True)
-        return {}
-
-    monkeypatch.setattr(ComponentAction, "work", work)
-    action = object.__new__(ActionModule)
+def asked(kubernetes: str, kubeconfig: str) -> None:
+    """What is asked before the node is touched, as converge does."""
     options = {"kubernetes_version": kubernetes, "cluster": {"kubeconfig": kubeconfig, "context": ""}}
-    if said:
-        with pytest.raises(NodeError, match=said):
-            action.work(options, LAYOUT)
-    else:
-        action.work(options, LAYOUT)
-    assert worked == [True] * (not said)
+    (stage,) = component.COMPONENT.stages
+    stage.before(given(host.NAME, options, Reading()))
+
+
+def test_a_kubeconfig_that_does_not_work_is_said_before_the_node_is_touched() -> None:
+    with pytest.raises(ClusterError, match=r"cluster\.kubeconfig: there is no file no-such-file on the controller"):
+        asked("1.37.1", "no-such-file")
+    asked("1.37.1", "")
+    asked("", "no-such-file")
 
 
 def test_the_cluster_has_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,6 +375,15 @@ def test_the_cluster_has_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ClusterError("https://10.0.0.1:6443 cannot be asked: connection refused.")
 
     monkeypatch.setattr(Cluster, "open", lambda _options: Silent())
-    options = {"kubernetes_version": "1.37.1", "cluster": {"kubeconfig": "config", "context": ""}}
-    with pytest.raises(NodeError, match=r"host: https://10.0.0.1:6443 cannot be asked"):
-        object.__new__(ActionModule).work(options, LAYOUT)
+    with pytest.raises(ClusterError, match=r"https://10.0.0.1:6443 cannot be asked"):
+        asked("1.37.1", "config")
+
+
+def test_a_revision_of_windows_that_is_known_to_be_bad_is_a_warning() -> None:
+    said = warnings(node(system=system(os={**OS, "revision": 2582})))
+    assert "Windows Server 2022 (10.0.20348.2582) is known to be bad" in said
+    assert "Windows-Containers/issues/516" in said
+    assert "Update Windows to 10.0.20348.2762 (KB5044281) or later." in said
+    assert "known to be bad" not in warnings(node())
+    own = BadRevision(20348, 4893, 0, "Our driver.", "https://wiki.example/1")
+    assert "Our driver." in warnings(node(), replace(NODE, bad_revisions=(own,)))

@@ -63,6 +63,19 @@ def test_what_containerd_has_already_is_only_noted() -> None:
     assert images.PRESENT not in known.to_fact()["parts"], "it is no fact: another task would believe it"
 
 
+def test_base_images_that_the_drive_has_no_room_for_are_told_before_the_pull() -> None:
+    core, nano = (f"mcr.microsoft.com/windows/{name}:ltsc2022" for name in ("servercore", "nanoserver"))
+
+    def told(free: int, *known: str) -> str:
+        system = {"system": {"free_bytes": {"C:": free * 10**9}}}
+        return wanted(core, nano, "docker.io/library/golang:1.24").cramped(node(*known).merged(system))
+
+    assert "servercore, nanoserver take about 5.3 GB on C:, which has 4.0 GB free" in told(4)
+    assert told(6) == ""
+    assert told(4, core) == "", "what is here already"
+    assert wanted(core).cramped(node()) == "", "a node that does not tell"
+
+
 def test_without_ctr_it_is_refused() -> None:
     with pytest.raises(Refused, match="brings it in"):
         plan(node(ctr=False), CORE)

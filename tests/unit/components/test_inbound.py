@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
+
+from tests.unit.cluster.fake import as_api
 
 from .nodes import LAYOUT, lines
 
@@ -112,6 +115,27 @@ def test_a_rule_that_is_not_wanted_goes_and_other_peoples_stay() -> None:
     assert ops(rule, SIG_WINDOWS) == []
 
 
+HEALTH = (
+    "run netsh.exe advfirewall firewall add rule name=winkube-kube-proxy dir=in action=allow protocol=TCP "
+    "localport=10256,30000-32767 remoteip={}"
+)
+
+
+def test_load_balancers_ask_from_wherever_they_are() -> None:
+    assert ops(inbound.health_checks(port="10256")) == [HEALTH.format("any")]
+    kept = "v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=10256|LPort2_10=30000-32767|Name=winkube-kube-proxy|"
+    assert ops(inbound.health_checks(port="10256"), kept) == []
+    narrowed = inbound.health_checks(("10.9.0.0/16",), "10256")
+    assert ops(narrowed)[-1:] == [HEALTH.format("10.9.0.0/16")]
+    gone = "run netsh.exe advfirewall firewall delete rule name=winkube-kube-proxy"
+    assert ops(narrowed, kept) == [gone, HEALTH.format("10.9.0.0/16")]
+    assert ops(inbound.health_checks(()), kept) == [gone]
+    with pytest.raises(Refused, match="winkube_health_check_sources: 'lb' is neither"):
+        inbound.health_checks(("lb",))
+    with pytest.raises(Refused, match="winkube_node_port_range: '30000' is no range of ports such as 30000-32767"):
+        inbound.health_checks(port="10256", node_ports="30000")
+
+
 @pytest.mark.parametrize(
     ("given", "known", "found"),
     [
@@ -141,7 +165,11 @@ def cluster(status: int = 200) -> Cluster:
         '"endpoints": [{"addresses": ["10.0.0.9"]}]}, {"metadata": {"labels": {}}, '
         '"endpoints": [{"addresses": ["10.244.1.7"]}]}]}',
     }
-    return Cluster("https://c", b"", lambda method, path, body, kind: (status, answers[path].encode()))
+    return Cluster(
+        "https://c",
+        b"",
+        lambda method, path, body, kind: (status, as_api(method, path, status, json.loads(answers[path]))),
+    )
 
 
 def test_the_clusters_own_addresses() -> None:

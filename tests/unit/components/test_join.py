@@ -148,7 +148,8 @@ def test_kubeadm_gets_a_file_and_the_file_is_gone_afterwards() -> None:
     ]
     write, run, *_ = batch(fresh()).ops
     assert (run.args["timeout_s"], run.args["encoding"]) == (600, "utf-8")
-    assert run.args["env"]["Path"].split(";")[0] == r"C:\k", "kubeadm looks for the kubelet there"
+    windows = r"C:\Windows\System32;C:\Windows;C:\Windows\System32\Wbem;C:\Windows\System32\WindowsPowerShell\v1.0"
+    assert run.args["env"] == {"Path": rf"C:\k;{windows}"}, "kubeadm looks for kubelet and powershell there"
     assert write.args["sddl"] == SDDL
     assert lines(write.undo) == [f"remove {path}"]
 
@@ -347,3 +348,41 @@ def test_what_depends_on_it_is_stopped_before_and_started_after_it() -> None:
 def test_one_that_lost_its_file_is_restarted_and_one_that_reads_another_is_not(told: str, restarts: bool) -> None:
     running = STOPPED | {"name": "flanneld", "state": "running", "nssm": {"AppParameters": f"--kubeconfig-file={told}"}}
     assert ("run sc.exe start flanneld" in lines(ops(fresh(running)))) is restarts
+
+
+LOG = r"C:\k\kubelet.log"
+
+
+@pytest.mark.parametrize(
+    ("service", "path"),
+    [
+        (STOPPED | {"nssm": {"AppStderr": LOG}}, LOG),
+        (
+            STOPPED | {"image_path": rf"C:\k\kube-log-runner.exe --log-file={LOG} C:\k\kubelet.exe --windows-service"},
+            LOG,
+        ),
+        (STOPPED, None),
+    ],
+)
+def test_the_log_of_a_kubelet_is_the_one_that_its_service_names(service: dict[str, Any], path: str | None) -> None:
+    query = joining.log_query(LAYOUT, fresh(service))
+    assert (dict(query.args)["path"] if query else None) == path
+
+
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [
+        (b"one\r\ntwo\r\n\r\nthree\r\nE1121 four \r\n\r\n", "ends with: two | three | E1121 four"),
+        (b"\xe9n line\n" + b"x" * 500 + b"\n", "ends with: \ufffdn line | " + "x" * 400),
+        (b" \n", ""),
+        (None, ""),
+    ],
+)
+def test_a_failed_join_ends_with_what_the_kubelet_said_last(tail: bytes | None, said: str) -> None:
+    query = joining.log_query(LAYOUT, fresh(STOPPED | {"nssm": {"AppStderr": LOG}}))
+    assert query is not None
+    found = {query.key: {"exists": tail is not None, "tail": base64.b64encode(tail).decode() if tail else None}}
+    told = joining.log_end(query, found)
+    assert told.endswith(said) and bool(told) == bool(said)
+    assert not said or told.startswith(f" The kubelet's log {LOG} ends with: ")
+    assert joining.log_end(query, {}) == ""

@@ -240,6 +240,25 @@ def test_the_gate_asks_where_kube_proxy_says_that_it_is_healthy(extra: tuple[str
     assert url or (gate.args["for"], gate.args["stable_s"]) == ("service", 30)
 
 
+@pytest.mark.parametrize(
+    ("extra", "ports"),
+    [
+        ((), "10256,30000-32767"),
+        (("--healthz-bind-address=0.0.0.0:10300",), "10300,30000-32767"),
+        (("--healthz-bind-address=",), "30000-32767"),
+    ],
+)
+def test_load_balancers_are_let_in_to_ask_after_its_health(extra: tuple[str, ...], ports: str) -> None:
+    wanted = settings(version="1.27.4", extra=extra)
+    options = {"enabled": True, "health_check_sources": ["any"], "node_port_range": "30000-32767"}
+    rules = kube_proxy.firewall(options, wanted)
+    made = plan(joined(), arguments(settings=wanted, inbound=rules)).batch
+    assert made is not None
+    (rule,) = [line for line in lines(made.ops) if "advfirewall firewall add" in line]
+    assert f"name=winkube-kube-proxy dir=in action=allow protocol=TCP localport={ports} remoteip=any" in rule
+    assert kube_proxy.firewall({**options, "enabled": False}, wanted) == ()
+
+
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 def test_a_service_of_ours_goes_when_kube_proxy_is_left_to_the_cluster(manager: str) -> None:
     args = arguments(manager=manager)

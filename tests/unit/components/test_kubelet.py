@@ -4,6 +4,7 @@ differs."""
 from __future__ import annotations
 
 import base64
+import ipaddress
 import json
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine import command
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
@@ -268,6 +270,7 @@ def test_what_kubeadm_manages_is_in_files_and_the_arguments_name_them() -> None:
         "--v=6",
         r"--kubeconfig=C:\etc\kubernetes\kubelet.conf",
         "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
+        rf"--client-ca-file={CA}",
         r"--bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf",
         r"--cert-dir=C:\var\lib\kubelet\pki",
         r"--config=C:\var\lib\kubelet\config.yaml",
@@ -319,8 +322,12 @@ def test_without_kubeadm_the_arguments_say_who_may_talk_to_the_kubelet(version: 
 
 
 def test_with_kubeadm_its_own_file_says_who_may_talk_to_the_kubelet() -> None:
-    argv = kubelet.command_arguments(arguments())
-    assert not [word for word in argv if "auth" in word or "client-ca" in word or "read-only" in word]
+    """Its file says it but for the CA: the path in there is that of the control plane's folder."""
+    for version in ("1.22.17", "1.27.4", "1.37.1"):
+        argv = kubelet.command_arguments(arguments(settings=settings(version)))
+        access = [word for word in argv if "auth" in word or "client-ca" in word or "read-only" in word]
+        assert access == [rf"--client-ca-file={CA}"]
+        assert kubelet_check.check_command_line(argv, Version.parse(version)) == []
 
 
 def test_what_the_user_says_of_access_counts_and_an_open_door_is_a_warning() -> None:
@@ -342,7 +349,7 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
     joined = installed(old, joined=True)
     assert kubelet.lacks_ca(wanted, LAYOUT, joined)
     assert not kubelet.lacks_ca(wanted, LAYOUT, bare_node()), "the join writes it"
-    assert not kubelet.lacks_ca(settings(), LAYOUT, joined), "kubeadm's business"
+    assert kubelet.lacks_ca(settings(), LAYOUT, joined), "kubeadm may have written it elsewhere"
     there = joined.merged({file_key(CA): file(b"pem")})
     assert not kubelet.lacks_ca(wanted, LAYOUT, there)
     args = replace(args, ca_pem="pem")
@@ -483,3 +490,12 @@ def test_the_page_says_what_reservations_do_not_do() -> None:
 
 def test_the_names_of_kubeadms_files_are_those_of_the_check() -> None:
     assert kubelet.env_file(LAYOUT) == rf"C:\var\lib\kubelet\{kubelet_check.ENV_FILE}"
+
+
+@pytest.mark.parametrize(("port", "opened"), [(None, 10250), (10260, 10260)])
+def test_the_firewall_lets_the_cluster_reach_the_kubelets_port(port: int | None, opened: int) -> None:
+    networks = (ipaddress.ip_network("10.244.0.0/16"), ipaddress.ip_network("10.7.0.0/24"))
+    args = arguments(sources=networks, config={"port": port} if port else {})
+    (rule,) = [one for one in kubelet.desired(args) if isinstance(one, FirewallRule)]
+    assert (rule.protocol, rule.port, rule.networks) == ("TCP", opened, networks)
+    assert not [one for one in kubelet.desired(arguments(sources=None)) if isinstance(one, FirewallRule)]

@@ -78,6 +78,12 @@ REFUSED = [
     refused("--enable-debugging-handlers true", "1.37.1", "'true' is no flag"),
     refused("--node-ip", "1.37.1", "--node-ip needs a value"),
     refused("--node-ip --register-node", "1.37.1", "--node-ip has no value"),
+    refused("--node-ip=10.0.0.5,10.0.0.6", "1.37.1", "one of each family, such as 10.0.0.5,fd00::5"),
+    refused("--node-ip=10.0.0.5,fd00::5,fd00::6", "1.37.1", "one of each family"),
+    refused("--node-ip=0.0.0.0,fd00::5", "1.37.1", "no 0.0.0.0 and no :: in a pair"),
+    refused("--node-ip=10.0.0.5,fe80::5", "1.37.1", "no address such as fe80::5"),
+    refused("--node-ip=win1", "1.37.1", "'win1' does not appear to be an IPv4 or IPv6 address"),
+    refused("--node-ip=10.0.0.5,fd00::5 --cloud-provider=external", "1.28.15", "takes one address (two from 1.29 on"),
     refused("--feature-gates=IdentifyPodOS=true", "1.27.16", "unrecognized feature gate", "KU-23"),
     refused("--feature-gates=IdentifyPodOS=true", "1.22.17", "it came with Kubernetes 1.23", "KU-23"),
     refused("--feature-gates=WinDSR=false", "1.34.4", "locked to true", "KP-15", "VC-19"),
@@ -119,6 +125,8 @@ ACCEPTED = [
     ("--feature-gates=WindowsHostNetwork=true", "1.26.15"),
     ("--feature-gates=AllAlpha=true --feature-gates=NodeLogQuery=true", "1.29.15"),
     ("--v=6 --v=6", "1.37.1"),
+    ("--node-ip=10.0.0.5,fd00::5", "1.22.17"),
+    ("--node-ip=fd00::5,10.0.0.5 --cloud-provider=external", "1.29.15"),
     ("--v=2", "1.38.0-alpha.1"),
 ]
 

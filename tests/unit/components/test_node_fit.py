@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes impo
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OVERLAY_FLOORS, overlay_floor
 
-MACHINE = Machine(20348, 2582)
+MACHINE = Machine(20348, 4893)
 WANTED = Wanted(
     kubernetes=Line.parse("1.35.1"),
     containerd=Version.parse("2.2.0"),
@@ -43,7 +43,7 @@ def test_what_fits_has_neither_refusals_nor_warnings() -> None:
 
 
 REFUSALS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
-    ("VC-07", {"build": 14393}, {}, r"Windows Server 2016 \(10.0.14393.2582\) cannot be a Kubernetes node"),
+    ("VC-07", {"build": 14393}, {}, r"Windows Server 2016 \(10.0.14393.4893\) cannot be a Kubernetes node"),
     ("VC-07", {"build": 16299}, {}, "version 1709 .* cannot be a Kubernetes node"),
     ("VC-07", {"build": 17134}, {}, r"version 1803 .*nodes need Windows Server 2019 \(build 17763\) or newer"),
     ("VC-03", {"build": 25398}, {"pause_image": ""}, "Kubernetes 1.35 does not support Windows Server, version 23H2"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.components import options as tables
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface, Option, Variable
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, PLACES
+from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 TABLE = Interface(
     "win_agent",

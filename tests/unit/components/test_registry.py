@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
@@ -15,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import prog
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, stopping
+from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 from tests.conftest import ROOT
 
@@ -79,7 +79,8 @@ def test_each_optional_component_is_one_that_site_yml_asks_for_by_name() -> None
 
 
 def test_services_stop_in_the_reverse_of_their_start() -> None:
-    assert [daemon.service(LAYOUT) for daemon in registry.start_order()] == [
-        *("containerd", "flanneld", "csiproxy", "windows_exporter", "kubelet", "kube-proxy"),
-    ]
+    order = [daemon.service(LAYOUT) for daemon in registry.start_order()]
+    assert sorted(order) == sorted(daemon.service(LAYOUT) for daemon in registry.DAEMONS.values())
+    assert (order[0], order[-2:]) == ("containerd", ["kubelet", "kube-proxy"])
+    assert registry.stop_order(LAYOUT) == tuple(reversed(order))
     assert stopping.names(LAYOUT) == ("kube-proxy", "kubelet", "flanneld")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils import argument_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 KUBELET = ServiceArgs(
     component="kubelet",

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.action import win_flannel
-from ansible_collections.winkube.node.plugins.plugin_utils import drain
 from ansible_collections.winkube.node.plugins.plugin_utils.components import networks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import virtual_switch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
@@ -16,7 +14,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
-from .nodes import LAYOUT
 from .windows_network import EXTERNAL, SWITCHED, VXLAN, adapter, reading
 
 API = virtual_switch.ApiServer("10.127.130.1", 6443)
@@ -219,29 +216,3 @@ def test_adapters_and_addresses_that_are_not_there_are_named() -> None:
     with pytest.raises(Refused, match=r"has no IPv4 address but 169\.254"):
         management(reading(adapters=[adapter(address="169.254.7.7")]))
     assert management(reading(), "Ethernet 7", "10.127.130.14").adapter.name == "Ethernet"
-
-
-def test_the_node_is_emptied_before_its_first_virtual_switch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The switch breaks pods' connections as well as ours."""
-    found = reading()
-    switch = virtual_switch.network("l2bridge", management(found), found)
-    told: list[str] = []
-
-    def emptied(batch: Batch, options: dict[str, Any], _run: str) -> tuple[str, ...]:
-        told.append(f"drain before {batch.ops[0].op}: {options['drain']}")
-        return ("drain win1 (2 pods)",)
-
-    def applied(_action: object, batch: Batch, *_given: object) -> dict[str, Any]:
-        told.append(f"send {batch.ops[0].op}")
-        return {"answer": "done"}
-
-    monkeypatch.setattr(drain, "before", emptied)
-    monkeypatch.setattr(win_flannel.ActionModule, "_apply", applied)
-    monkeypatch.setattr(win_flannel.ActionModule, "_known", lambda *_given: ((switch,), found))
-    monkeypatch.setattr(win_flannel.ActionModule, "_answers_of", lambda *_given: None)
-    monkeypatch.setattr(win_flannel.ActionModule, "_after", lambda *_given: SWITCHED)
-    action = object.__new__(win_flannel.ActionModule)
-    options = {"drain": "on", "api_server": ""}
-    assert action._with_switch(options, LAYOUT, found) is SWITCHED
-    assert told == ["drain before category_note: on", "send category_note"]
-    assert action._emptied == ("drain win1 (2 pods)",)

@@ -11,8 +11,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action.k8s_windows_cri_info import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
 
 def run(monkeypatch: pytest.MonkeyPatch, check: bool = True, **given: Any) -> dict[str, Any]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.action.win_containerd import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, crictl
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import component, containerd, crictl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Programs, Source
 
-from tests.unit.components.nodes import LAYOUT, bare, lines
+from tests.unit.components.nodes import LAYOUT, bare, given, lines
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 BIN = r"C:\Program Files\containerd\bin"
@@ -21,14 +19,12 @@ URL = "https://example.com/crictl-v1.37.0-windows-amd64.tar.gz"
 
 
 def asked(url: str, checksum: str = "sha256:" + "a" * 64) -> tuple[Resource, ...]:
-    action: Any = ActionModule.__new__(ActionModule)
     options = {
         "crictl_source": {"url": url, "version": "1.37.0", "checksum": checksum},
         "source": {"proxy": ""},
         "allow_unverified": [],
     }
-    found: tuple[Resource, ...] = action._crictl(options, LAYOUT, "0" * 32)
-    return found
+    return component.crictl_files(given("containerd", options, bare(containerd.reads(LAYOUT))))
 
 
 @pytest.mark.row("CT-16", "CT-21")

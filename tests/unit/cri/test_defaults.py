@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
 ROOT = Path(__file__).resolve().parents[3]
 

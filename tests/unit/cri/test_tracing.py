@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.action.win_containerd import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import component, containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
-from tests.unit.components.nodes import LAYOUT, bare
+from tests.unit.components.nodes import LAYOUT, Controller, bare, given
 
 CONFIG = r"""version = 4
 [plugins."io.containerd.cri.v1.images".pinned_images]
@@ -43,22 +42,21 @@ def options(version: str, **more: Any) -> dict[str, Any]:
         "crictl_source": {"url": "", "version": "", "checksum": ""},
         "config_template": "config.toml.j2",
         "config_extra": {},
-        "source": {"url": "https://example.com/containerd.exe", "proxy": ""},
+        "source": {"url": "https://example.com/containerd.exe", "checksum": f"sha256:{'a' * 64}", "proxy": ""},
         "allow_unverified": [],
         "golden_image": False,
+        "images": [],
+        "images_timeout": 60,
         "service": {"manager": "registered", "environment": {}, "start_timeout": 1, "stop_timeout": 1},
     } | more
 
 
 def made(version: str, **more: Any) -> containerd.ContainerdArgs:
-    """The arguments that the action makes of its options; its own file and template are not looked at."""
-    action: Any = ActionModule.__new__(ActionModule)
-    action.source_of = lambda given: Source("https://example.com/containerd.exe", "a" * 64, version)
-    action._tools = lambda *given: ()
-    action.render = lambda template, variables, role: f"version = 2 # {variables['log_level']}\n"
-    reading = bare(containerd.reads(LAYOUT))
-    found: containerd.ContainerdArgs = action._args(options(version, **more), LAYOUT, reading, "0" * 32)
-    return found
+    """The arguments that are made of the options; the component's own template is not looked at."""
+    controller = Controller(lambda variables: f"version = 2 # {variables['log_level']}\n")
+    return component.arguments(
+        given("containerd", options(version, **more), bare(containerd.reads(LAYOUT)), controller)
+    )
 
 
 @pytest.mark.row("CT-45")

@@ -43,13 +43,15 @@ KUBELET_127 = (
     r"--cluster-domain=cluster.local --kubeconfig=C:\etc\kubernetes\kubelet.conf --cgroups-per-qos=false "
     "--enforce-node-allocatable= --container-runtime-endpoint=npipe:////./pipe/containerd-containerd "
     "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS --system-reserved=memory=2Gi "
-    r"--register-with-taints=os=windows:NoSchedule --bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf "
+    r"--register-with-taints=os=windows:NoSchedule --client-ca-file=C:\etc\kubernetes\pki\ca.crt "
+    r"--bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf "
     r"--cert-dir=C:\var\lib\kubelet\pki --config=C:\var\lib\kubelet\config.yaml"
 )
 KUBELET_137 = (
     r"--windows-service --hostname-override=win1 --v=6 --kubeconfig=C:\etc\kubernetes\kubelet.conf "
     "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS "
-    r"--bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf --cert-dir=C:\var\lib\kubelet\pki "
+    r"--client-ca-file=C:\etc\kubernetes\pki\ca.crt --bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf "
+    r"--cert-dir=C:\var\lib\kubelet\pki "
     r"--config=C:\var\lib\kubelet\config.yaml --config-dir=C:\var\lib\kubelet\config.d"
 )
 PROXY_BRIDGE = (
@@ -311,7 +313,7 @@ def healthy(overlay: bool = False) -> Node:
     parts: Parts = {
         "system": {
             "machine": "m-1",
-            "os": {"build": 20348, "revision": 2582, "installation_type": "Server Core", "architecture": "amd64"},
+            "os": {"build": 20348, "revision": 4893, "installation_type": "Server Core", "architecture": "amd64"},
         },
         "services": sorted(services),
         **{service_key(name): found for name, found in services.items()},

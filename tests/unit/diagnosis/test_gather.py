@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 
+from tests.unit.cluster.fake import as_api
 from tests.unit.components.nodes import LAYOUT
 
 from .nodes import ADDRESS, healthy, log, pod, service
@@ -30,7 +31,7 @@ def api(answers: Answers, execs: Mapping[str, tuple[int, str]] | None = None) ->
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
         status, answer = answers.get(path, (404, {}))
-        return status, json.dumps(answer).encode()
+        return status, as_api(method, path, status, answer)
 
     def listen(path: str, timeout_s: float) -> Iterator[bytes]:
         code, output = next(said for word, said in (execs or {}).items() if word in path)
@@ -77,7 +78,7 @@ def test_commands_run_in_a_pod_with_powershell_and_never_on_the_host() -> None:
 @pytest.mark.row("TS-14", "TS-16")
 def test_three_names_are_asked_for() -> None:
     wanted = commands(healthy().tried(), "default")
-    names = {what: argv[-1].split()[1] for what, argv in wanted.items() if "Resolve" in argv[-1]}
+    names = {what: argv[-1].split()[1].strip("'") for what, argv in wanted.items() if "Resolve" in argv[-1]}
     assert names == {
         "fully qualified name": "kubernetes.default.svc.cluster.local",
         "short name": "kubernetes",
@@ -86,7 +87,7 @@ def test_three_names_are_asked_for() -> None:
     assert "https://10.96.0.1:443/" in wanted["service address"]
     node = healthy()
     node.services.insert(0, service("headless", "default", "None"))
-    assert "Resolve-DnsName kubernetes " in commands(node.tried(), "default")["short name"][-1]
+    assert "Resolve-DnsName 'kubernetes' " in commands(node.tried(), "default")["short name"][-1]
 
 
 def summaries(*values: int) -> Iterator[dict[str, Any]]:
@@ -111,11 +112,11 @@ class Kubelet(Cluster):
 
     def _answer(self, method: str, path: str, body: object, content_type: str) -> tuple[int, bytes]:
         if path.endswith("/stats/summary"):
-            return 200, json.dumps(next(self._summaries)).encode()
+            return 200, json.dumps({"node": {}, **next(self._summaries)}).encode()
         if path == "/api/v1/nodes/win1":
             runtime = {"status": {"nodeInfo": {"containerRuntimeVersion": f"containerd://{self._version}"}}}
-            return 200, json.dumps(runtime).encode()
-        return 404, b"{}"
+            return 200, as_api(method, path, 200, runtime)
+        return 404, as_api(method, path, 404, {})
 
 
 @pytest.mark.row("TS-21")

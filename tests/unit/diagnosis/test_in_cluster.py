@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding imp
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
-from tests.unit.smoke.objects import windows_node
+from tests.unit.workload_tests.smoke.objects import windows_node
 
 from .nodes import Node, healthy
 

@@ -9,7 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import chec
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about, search
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import messages_pasted, windows_codes
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, messages_pasted, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
 
 from tests.unit.components.nodes import LAYOUT
@@ -25,7 +25,12 @@ def test_there_are_enough_and_each_leads_to_a_finding_and_has_a_source() -> None
 
 def test_what_only_logs_tell_is_told_by_some_message() -> None:
     only = {check.id for check in table.CHECKS if checks_logs.only_logs(check)}
-    assert only <= {each.finding for each in (*MESSAGES, *messages_pasted.PARTICULAR, *messages_pasted.GENERAL)}
+    told = {each.finding for each in (*MESSAGES, *messages_pasted.PARTICULAR, *messages_pasted.GENERAL)}
+    assert only <= told | {cause for rows in literals.places().values() for *_row, cause in rows}
+
+
+def test_each_cause_of_a_place_is_a_finding() -> None:
+    assert {cause for rows in literals.places().values() for *_row, cause in rows if cause} <= set(table.KNOWN)
 
 
 @pytest.mark.parametrize("form", ["(0x803b0010)", "0X803B0010", "2151350288", "-2143617008", '"ErrorCode":2151350288'])
@@ -158,3 +163,24 @@ def test_two_that_explain_each_other_leave_one_cause() -> None:
     one, other = table.KNOWN["kubelet.crashes"], table.KNOWN["kubelet.stopped"]
     seen = checks_logs._seen(search({"x": "unknown flag: --a"})[0])
     assert len(table.report_of((one.finding(seen), other.finding(seen))).causes) == 1
+
+
+def test_what_hns_shows_stands_before_what_a_log_says_of_the_moment_that_it_broke() -> None:
+    """The switch was deleted: kube-proxy's way to the API server broke with it, and its last line says so."""
+    line = "E0628 16:57:08.673912 1180 reflector.go:1] failed to list: dial tcp 10.0.0.1:6443: i/o timeout"
+    scene = Scene(Expectations(LAYOUT, network_name="vxlan0"), Hns(), logs={"kube-proxy": line})
+    report = table.report_of(table.findings_in(scene))
+    assert [cause.finding.id for cause in report.causes][:1] == ["hns.no-network"]
+    assert "cluster.unreachable" in [each.id for each in report.findings]
+
+
+def test_one_line_of_a_log_drains_or_rejoins_nothing() -> None:
+    line = (
+        "E0101 01:00:0{0}.1 {0} reflector.go:1] Get https://a:6443/api: x509: certificate signed by unknown authority"
+    )
+    expect, hns = Expectations(LAYOUT), Hns()
+    (one,) = checks_logs.with_logs((), Scene(expect, hns, logs={"kubelet": line.format(1)}), table.KNOWN)
+    assert (one.id, one.remedy.text[:8]) == ("cluster.wrong-ca", "curl.exe")
+    twice = f"{line.format(1)}\n{line.format(2)}"
+    (two,) = checks_logs.with_logs((), Scene(expect, hns, logs={"kubelet": twice}), table.KNOWN)
+    assert two.remedy == table.KNOWN["cluster.wrong-ca"].remedy

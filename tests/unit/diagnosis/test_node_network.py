@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import WARNING
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
@@ -32,6 +33,17 @@ from .nodes import (
 
 def hyper_v(spoofing: bool, machine: str = "win1", mac: str = "00155DEB4000") -> VmAdapter:
     return VmAdapter(machine, "Network Adapter", mac, spoofing)
+
+
+def test_a_revision_of_windows_that_is_known_to_be_bad() -> None:
+    node = healthy()
+    fine(node, "host.bad-revision")
+    node.parts["system"]["os"]["revision"] = 2582
+    (found,) = node.find("host.bad-revision")
+    assert "Windows Server 2022 (10.0.20348.2582)" in found.text
+    assert found.wanted == "10.0.20348.2762 (KB5044281) or later"
+    assert any("Windows-Containers/issues/516" in line for line in found.evidence)
+    assert found.severity == WARNING
 
 
 @pytest.mark.row("TS-07", "HP-06")

@@ -59,7 +59,11 @@ def test_json_tells_a_machine() -> None:
 
 def test_markdown_has_causes_then_notes_then_facts() -> None:
     text = page.as_markdown(NODES)
-    assert text.startswith("# Diagnosis\n\nBegin with the general page, https://kubernetes.io/docs/tasks/")
+    first = text.partition("\n## ")[0]
+    assert "| win1 | kubelet does not run; " in first, "the cause stands in the first table"
+    assert "| win2 | nothing found | 0 errors, 0 warnings, " in first
+    assert "| win3 | not reached: timed out |  |" in first
+    assert "Begin with the general page, https://kubernetes.io/docs/tasks/" in first
     section = text.partition("\n## win1\n")[2].partition("\n## win3\n")[0]
     assert "### kubelet does not run" in section
     assert "$ ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=restart" in section
@@ -67,6 +71,23 @@ def test_markdown_has_causes_then_notes_then_facts() -> None:
     assert "kubelet: stopped, WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in section
     assert "## win3\n\nNot reached: timed out" in text
     assert "#sig-windows" in text
+
+
+def test_the_verdict_is_one_sentence_about_all_nodes() -> None:
+    sentence = page.verdict(NODES)
+    assert sentence.startswith("2 of 3 nodes do not work: win1 (kubelet does not run; ")
+    assert sentence.endswith("win3 (not reached: timed out).")
+    assert page.verdict(NODES[:1]) == "", "a healthy node"
+    assert page.verdict(NODES[2:]) == "1 of 1 node does not work: win3 (not reached: timed out)."
+
+
+def test_a_terminal_gets_a_line_for_each_sentence() -> None:
+    lines = page.lines(NODES)
+    assert "win3: not reached: timed out" in lines
+    assert [line for line in lines if "\n" in line] == []
+    assert any(line.startswith("  kubelet does not run. ") for line in lines)
+    counts = {**NODES[1]["counts"], "errors": 1, "warnings": 2}
+    assert page.tally({**NODES[1], "counts": counts}).startswith("1 error, 2 warnings")
 
 
 class Page(HTMLParser):

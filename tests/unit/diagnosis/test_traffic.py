@@ -78,6 +78,20 @@ def test_node_ports_are_tried_from_elsewhere() -> None:
     noted(node, "traffic.node-port-local", remedy=f"curl http://{ADDRESS}:30080/ on another host")
 
 
+def test_what_a_load_balancer_asks_is_tried_from_elsewhere() -> None:
+    node = healthy()
+    local = {"externalTrafficPolicy": "Local", "healthCheckNodePort": 31500, "ports": [{"port": 80}]}
+    node.services.append(service("web", "default", "10.97.0.9", **local))
+    node.more["ports"] = {(ADDRESS, 10250): True, (ADDRESS, 10256): True, (ADDRESS, 31500): True}
+    fine(node, "traffic.health-check")
+    node.more["ports"] |= {(ADDRESS, 10256): False}
+    broken(node, "traffic.health-check", f"kube-proxy: {ADDRESS}:10256", remedy="winkube_health_check_sources")
+    node.more["ports"] |= {(ADDRESS, 10256): True, (ADDRESS, 31500): False}
+    broken(node, "traffic.health-check", f"service default/web: {ADDRESS}:31500")
+    node.parts["http:http://127.0.0.1:10256/healthz"] = {"error": "refused"}
+    fine(node, "traffic.health-check")
+
+
 @pytest.mark.row("TS-09")
 def test_which_node_ports_are_tried() -> None:
     node = healthy()
@@ -187,7 +201,7 @@ def test_a_proxy_that_the_machine_does_not_know() -> None:
         "host.proxy",
         f"HTTP_PROXY: it has another value; wanted {PROXY}",
         "HTTPS_PROXY: it is not set",
-        "http://proxy.example.com:443/",
+        "http://***@proxy.example.com:443/",
     )
 
 

@@ -96,7 +96,7 @@ def test_what_a_bug_report_has_to_say() -> None:
     node = healthy()
     assert gather.bug_report(node.scene()) == (
         "Kubernetes: v1.27.4",
-        "Windows: Windows Server 2022 (10.0.20348.2582)",
+        "Windows: Windows Server 2022 (10.0.20348.4893)",
         "container runtime: containerd://1.6.36",
         "network: l2bridge, managed by the service",
     )

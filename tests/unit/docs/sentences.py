@@ -1,6 +1,6 @@
-"""The sentences that the code can say to a user, as regular expressions: read from the source, not copied.
+"""The sentences that the code can say to a user, read from its source, and the words of them that a page quotes.
 
-An f-string's own text stays, each value in it becomes "anything". White space counts as one blank, as documents wrap.
+White space counts as one blank. A page writes `<...>` for a value.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ANYTHING = r".+?"
-_ADVICE = re.compile(r"\bRun again\.$|\?")
+# An imperative at the start of a clause, in the words that errors use for a remedy.
+_REMEDY = re.compile(
+    r"(?:^|[.;:] |\b(?:or|then) )"
+    r"(?:allow|choose|do|give|install|log in|look|make|name|put|remove|run|set|take|use|write)\b",
+    re.IGNORECASE,
+)
 _WORDS = 4
 _LETTERS = re.compile(r"[A-Za-z]{3}")
 # "..." with `` ` `` as escape, or '...'; a string ends where its quote does.
@@ -22,48 +26,42 @@ _POWERSHELL_VALUE = re.compile(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\$\{
 
 @dataclass(frozen=True)
 class Sentence:
-    """Where it is said, how its source reads, and the pattern that a document has to match."""
+    """Where it is said, and how its source reads."""
 
     file: str
     line: int
     text: str
-    pattern: str
 
     @property
-    def is_advice(self) -> bool:
-        """Whether it says itself what to do, or has hardly a word of its own beside what it passes on."""
-        return bool(_ADVICE.search(self.text)) or len(_LETTERS.findall(self.text)) < _WORDS
+    def explains_itself(self) -> bool:
+        """Whether it says what to do, asks back, or has hardly a word of its own beside what it passes on."""
+        return bool(_REMEDY.search(self.text)) or "?" in self.text or len(_LETTERS.findall(self.text)) < _WORDS
 
     def is_among(self, quotations: Iterable[str]) -> bool:
-        """Whether one of the quotations has it."""
-        return any(re.search(self.pattern, quotation) for quotation in quotations)
+        """Whether it has the words of one of the quotations."""
+        return any(re.search(pattern(quotation), self.text) for quotation in quotations)
+
+
+def pattern(quotation: str) -> str:
+    """A regular expression for the quoted words; a value is anything on the line."""
+    return ".+?".join(re.escape(part) for part in re.split("<[^<>]*>", quotation))
 
 
 def quotations(markdown: str) -> list[str]:
-    """What a document quotes: each line of a ```text block, and each piece of `code` in the prose; single blanks."""
+    """What a page quotes: each piece of `code` in the first column of the tables whose heading is `error`."""
     found: list[str] = []
-    block: str | None = None
+    heading = ""
     for line in markdown.splitlines():
-        if line.startswith("```"):
-            block = None if block is not None else line.removeprefix("```")
-        elif block == "text":
-            found.append(single_blanks(line))
-        elif block is None:
-            found += [single_blanks(piece) for piece in re.findall(r"`([^`]+)`", line)]
+        first = line.removeprefix("|").partition(" |")[0].strip() if line.startswith("|") else ""
+        heading = heading or first if first else ""
+        if heading == "error":
+            found += re.findall(r"`([^`]+)`", first)
     return found
 
 
 def single_blanks(text: str) -> str:
     """The text with every run of white space as one blank."""
     return " ".join(text.split())
-
-
-def _pattern(pieces: Iterable[str | None]) -> str:
-    """Pieces of text, None where a value stands, as a pattern; neighbouring values are one. A value at either end
-    may be empty, such as `line 7: `."""
-    text = "".join("\0" if piece is None else piece for piece in pieces).strip("\0")
-    parts = [re.escape(single_blanks(f"x{part}x"))[1:-1] for part in re.split("\0+", text)]
-    return ANYTHING.join(parts)
 
 
 def _pieces(node: ast.expr) -> list[str | None]:
@@ -80,7 +78,7 @@ def _sentences(nodes: Iterable[ast.expr], file: str) -> Iterator[Sentence]:
         literal = "".join(piece or "" for piece in pieces)
         if _LETTERS.search(literal):
             shown = "".join("<..>" if piece is None else piece for piece in pieces)
-            yield Sentence(file, node.lineno, single_blanks(shown), _pattern(pieces))
+            yield Sentence(file, node.lineno, single_blanks(shown))
 
 
 def raised(path: Path, root: Path, names: Collection[str]) -> list[Sentence]:
@@ -107,13 +105,11 @@ def thrown(path: Path, root: Path) -> list[Sentence]:
     found: list[Sentence] = []
     for match in _POWERSHELL_TEXT.finditer(text):
         said = match["double"] if match["double"] is not None else match["single"]
-        values = _POWERSHELL_VALUE if match["double"] is not None else re.compile(r"(?!)")
-        pieces: list[str | None] = []
-        for number, part in enumerate(values.split(said)):
-            pieces += [None, part] if number else [part]
-        if _LETTERS.search("".join(piece or "" for piece in pieces)) and " " in said:
+        if match["double"] is not None:
+            said = _POWERSHELL_VALUE.sub("<..>", said)
+        if _LETTERS.search(said) and " " in said:
             line = text.count("\n", 0, match.start()) + 1
-            found.append(Sentence(str(path.relative_to(root)), line, single_blanks(said), _pattern(pieces)))
+            found.append(Sentence(str(path.relative_to(root)), line, single_blanks(said)))
     return found
 
 
@@ -124,17 +120,3 @@ def literals(path: Path) -> str:
         if isinstance(node, ast.JoinedStr | ast.Constant):
             found.append(single_blanks("".join(piece or "\0" for piece in _pieces(node))))
     return "\n".join(found)
-
-
-_VALUE = re.compile(r"<[^<>]*>|'[^']*'|\S*[\d`\"\\{}]\S*|\.\.\.")
-
-
-def share_said(line: str, said: str) -> float:
-    """How many of a quoted sentence's neighbouring three words, values aside, stand in `said`: from 0 to 1. Sentences
-    are put together of pieces, so not each of them stands there as a whole."""
-    threes = []
-    for piece in _VALUE.split(single_blanks(line)):
-        words = piece.split()
-        threes += [" ".join(words[at : at + 3]).strip(" .,:;()") for at in range(max(1, len(words) - 2)) if words]
-    telling = [three for three in threes if len(_LETTERS.findall(three)) > 1]
-    return sum(three in said for three in telling) / len(telling) if telling else 1.0

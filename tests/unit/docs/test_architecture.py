@@ -1,32 +1,38 @@
-"""docs/architecture.md tells the tree as it is."""
+"""docs/architecture.md and CONTRIBUTING's walk tell the tree as it is."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+WALK = (
+    (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## One value, followed")[2].partition("\n## ")[0]
+)
 UTILS = ROOT / "plugins" / "plugin_utils"
+ROWS = re.findall(r"^\| `([^`]+)` \| (.+) \|$", WALK, re.MULTILINE)
 
 
-def test_every_folder_and_file_of_plugin_utils_stands_in_the_tree() -> None:
-    tree = PAGE.partition("```text\nplugins/\n")[2].partition("```")[0]
-    named = set(re.findall(r"[\w*]+(?:/|\.py)", tree))
-    there = {f"{path.name}/" for path in UTILS.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    there |= {path.name for path in UTILS.glob("*.py")}
-    assert there - named == set()
-
-
-def test_every_folder_that_the_tree_names_is_there() -> None:
-    tree = PAGE.partition("  plugin_utils/\n")[2].partition("roles/winkube")[0]
-    named = re.findall(r"(\w+)/(?=[\s,])", tree)
-    assert [name for name in named if not (UTILS / name).is_dir() and not (UTILS / "components" / name).is_dir()] == []
-
-
-def test_every_file_that_the_tree_names_is_there() -> None:
-    tree = PAGE.partition("```text\nplugins/\n")[2].partition("```")[0]
-    named = set(re.findall(r"(?<![\w<])([a-z_]+\.(?:py|ps1))\b", tree))
+def test_every_folder_and_file_that_the_rooms_name_is_there() -> None:
+    rooms = PAGE.partition("## The rooms")[2].partition("\n## ")[0]
     there = {path.name for folder in ("plugins", "powershell") for path in (ROOT / folder).rglob("*.*")}
-    assert len(named) > 10
+    named = set(re.findall(r"`([a-z_]+\.(?:py|ps1))`", rooms))
+    assert len(named) > 8
     assert named - there == set()
+    packages = re.findall(r"\*\*`(\w+)`\*\*", rooms)
+    assert len(packages) > 5
+    assert [name for name in packages if not (UTILS / name).is_dir()] == []
+
+
+def test_the_walk_is_short() -> None:
+    assert 10 <= len(ROWS) <= 13
+
+
+@pytest.mark.parametrize(("file", "told"), ROWS, ids=[file for file, _ in ROWS])
+def test_what_the_walk_names_stands_in_the_file(file: str, told: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    names = [name for name in re.findall(r"`([^`]+)`", told) if not name.startswith(("spec.", "nssm.exe set"))]
+    assert [name for name in names if name not in text] == []

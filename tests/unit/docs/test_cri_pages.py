@@ -32,7 +32,7 @@ def test_what_is_below_containerd() -> None:
 @pytest.mark.row("SE-15")
 def test_the_end_of_an_open_port_is_told() -> None:
     text = page("cri-over-tcp.md")
-    assert "**Without `expires_after` nothing closes the port by itself.**" in text
+    assert "**With `expires_after: never` nothing closes the port by itself**" in text
     assert "**A file that somebody else has changed since is left alone**" in text
     assert "who reaches the port without a certificate can start a container" in text
 

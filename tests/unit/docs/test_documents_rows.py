@@ -86,10 +86,8 @@ def test_the_linter_finds_an_unknown_and_a_contradicting_runtime_class() -> None
 def test_the_iis_sample_keeps_the_documents_figures_and_the_linter_and_the_page_say_so() -> None:
     classes = (ROOT / "examples" / "workloads" / "runtimeClasses.yml").read_text(encoding="utf-8")
     iis = (ROOT / "examples" / "workloads" / "iis-2019.yml").read_text(encoding="utf-8")
-    assert found_by_linter(classes + iis)["unequal-memory-request"] == ["W"]
-    assert "request for memory (300Mi) below the limit (800Mi). The linter warns of that, rightly" in page(
-        "scheduling.md"
-    )
+    assert found_by_linter(classes + iis)["unequal-memory-request"] == ["I"]
+    assert "request for memory (300Mi) below the limit (800Mi). The linter says so, rightly" in page("scheduling.md")
 
 
 # -- storage -----------------------------------------------------------------------------------------------------------

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check, Needs
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_cni import TITLES
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_logs import only_logs
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cni_lint import FIXED, RULES
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS as ALL
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Check
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
 
-CHECKS = [check for check in ALL if check.area == Area.NETWORK and not only_logs(check) and check.id not in TITLES]
-CHECKS = [check for check in CHECKS if check.needs != Needs.TRIED]
+from tests.quality.finding_tables import network_checks
+
+CHECKS = network_checks()
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 HNS = (DOCS / "hns-check.md").read_text(encoding="utf-8")
 CONF = (DOCS / "cni-conf-check.md").read_text(encoding="utf-8")
@@ -38,9 +36,10 @@ def test_each_check_of_hns_is_told(check: Check) -> None:
 
 @pytest.mark.parametrize("identity", RULES)
 def test_each_finding_of_the_linter_is_told(identity: str) -> None:
-    _, severity, cause, mended, *_ = told(CONF, identity)
+    _, severity, role, cause, mended, *_ = told(CONF, identity)
     rule = RULES[identity]
-    assert (severity, cause, mended) == (rule.severity, rule.cause, "yes" if identity in FIXED else "")
+    assert (severity, cause, mended) == (rule.severity, rule.cause, "yes" if rule.mended else "")
+    assert role == ("refuses" if rule.refused else "warns")
 
 
 def test_no_check_is_told_that_there_is_not() -> None:

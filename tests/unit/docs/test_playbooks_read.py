@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
 
 ROOT = Path(__file__).parents[3]
 GROUP = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]["node"]
@@ -92,7 +93,7 @@ def test_the_roles_pass_it_themselves() -> None:
     given = [
         options for path in ROOT.glob("roles/*/tasks/*.yml") for task in read(path) if (options := options_of(task))
     ]
-    assert len(given) == 9
+    assert len(given) == len(COMPONENTS)
     assert all(options.items() >= REPEATED.items() for options in given)
 
 

@@ -53,6 +53,12 @@ def test_a_prediction_is_believed_in_check_mode_only() -> None:
 def test_it_survives_the_way_through_facts() -> None:
     first = r.Reading({"system": {"machine": "m-1"}}, run="this run", taken_at=1000.0)
     assert usable(first.to_fact()) == first
+    assert usable(r.packed(first.to_fact())) == first
+
+
+@pytest.mark.parametrize("parts", ["", "no base64!", "bm8gemxpYg==", "eJyLjgUAARUAuQ=="])
+def test_what_was_packed_otherwise_is_not_believed(parts: str) -> None:
+    assert usable(FACT | {"parts": parts}) is None
 
 
 def test_queries_for_one_file_are_merged_into_the_wider_one() -> None:
@@ -98,6 +104,23 @@ def test_services_are_listed_whole_and_replaced_whole() -> None:
     assert first.service("kubelet") is None
     second = first.merged({"services": [{"name": "containerd", "state": "stopped"}]}, [query])
     assert [service["name"] for service in second.services()] == ["containerd"]
+
+
+@pytest.mark.parametrize("predicted", [True, False])
+def test_what_is_planned_of_services_stays_where_more_of_them_are_asked_for(predicted: bool) -> None:
+    known = r.Reading(predicted=predicted).merged({"services": []}, [r.services_query(["kubelet"])])
+    known = known.merged({r.service_key("kubelet"): {"name": "kubelet", "state": "stopped"}})
+    query = r.services_query(["containerd", "kubelet"])
+    asked: list[r.Query] = []
+
+    def probe(queries: tuple[r.Query, ...]) -> dict[str, Any]:
+        asked.extend(queries)
+        return {"services": [{"name": "containerd", "state": "running"}]}
+
+    found = known.completed([query], probe)
+    assert (found.service("kubelet") is not None) is predicted
+    assert (found.service("containerd") or {})["state"] == "running"
+    assert found.completed([query], probe) is found and asked == [query]
 
 
 def test_asking_for_a_service_that_nobody_read_is_a_mistake() -> None:

@@ -1,23 +1,14 @@
-"""Writes docs/support-matrix.md: what the planning answers for each combination, and from which table.
-
-    python tests/unit/facts/support_matrix_page.py
-
-test_support_matrix_page.py fails while the page is not what this writes.
-"""
+"""docs/support-matrix.md as `make generate` writes it: what the planning answers for each combination."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.unit.facts.versions_page import doubt, table
+
 ROOT = Path(__file__).resolve().parents[3]
-if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
-
-from tests.unit.facts.versions_page import doubt, table  # noqa: E402
-
 if TYPE_CHECKING:
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WindowsRelease
@@ -27,7 +18,7 @@ MODES = ("l2bridge", "overlay")
 LAST_REVISION = 9999
 
 INTRODUCTION = """\
-<!-- Written by tests/unit/facts/support_matrix_page.py from plugins/plugin_utils/facts: change the tables instead. -->
+<!-- Written by `make generate` from plugins/plugin_utils/facts and the components' declarations: change those. -->
 # Support matrix
 
 What the collection answers for each combination, before it touches a machine. The cells are not written down: they are
@@ -35,24 +26,24 @@ asked of the code that plans a node (`components/node_fit.py`, `facts/kubernetes
 
 | in a cell | meaning |
 |---|---|
-| yes, or a tag of the pause image | supported, and nothing is said |
-| warns | done, with a warning: nobody upstream tests this pair, or supports it fully |
-| unsupported | refused: Kubernetes does not support it. `winkube_allow_unsupported_os: true` tries it all the same |
+| yes, or a tag of the pause image | supported, without a warning |
+| warns | done, with a warning: upstream does not test this pair or support it fully |
+| unsupported | refused: Kubernetes does not support it. `winkube_allow_unsupported_os: true` tries it anyway |
 | no node | refused, whatever is set: this Windows cannot be a Kubernetes node |
 | no image | refused: there is no pause image for this Windows |
 | refused | refused, whatever is set |
 | no | refused: this program does not run under this service manager |
 | ? | taken from a neighbouring version or concluded; unverified |
 
-What is behind each number is in [versions.md](versions.md), why a Windows is refused in
-[windows-support.md](windows-support.md), which combinations run as scenarios in [molecule.md](molecule.md). "yes" says
-that the versions go together by their sources; what was run where is in the [README](../README.md).
+[versions.md](versions.md) has the versions behind each cell, [windows-support.md](windows-support.md) why a Windows is
+refused, [molecule.md](molecule.md) which combinations run as scenarios, the [README](../README.md) what was run where.
+"yes" means that the versions go together according to their sources.
 """
 
 WINDOWS = """\
 ## Kubernetes, Windows, pause image
 
-With a Windows that is up to date. In a cell: the tag of the pause image that the planning takes.
+For an up-to-date Windows. A cell has the tag of the pause image that is used.
 """
 
 CONTAINERD = """\
@@ -65,14 +56,15 @@ IMAGES = """\
 ## Node and image
 
 Containers run in process isolation. Which image starts on which node, with containerd 1.6.23, 1.7.6 or newer; older
-ones start images of the node's own build alone.
+ones start only images of the node's own build.
 """
 
 NETWORK = """\
 ## Network mode and Windows
 
-l2bridge is flannel's host-gw, overlay its vxlan. No other CNI is set up; one that the cluster brings itself is left
-alone (`winkube_cni_managed_by: cluster`).
+l2bridge is flannel's host-gw, overlay its vxlan, calico [Calico's VXLAN](calico.md), which its operator brings. The
+collection does not touch another CNI that the cluster brings (`winkube_cni_managed_by: cluster`), such as Antrea.
+Cilium has no Windows part.
 """
 
 MANAGERS = """\
@@ -85,7 +77,7 @@ OTHERS = """\
 | runtime | Kubernetes | |
 |---|---|---|
 | Docker by dockershim | before 1.24 | out of scope: no role installs Docker, see [molecule.md](molecule.md) |
-| Docker by dockershim | 1.24 and newer | refused: it does not exist any more |
+| Docker by dockershim | 1.24 and newer | refused: removed |
 | Mirantis Container Runtime | all | recognised, not installed: [windows-support.md](windows-support.md) |
 """
 
@@ -217,11 +209,3 @@ def page() -> str:
             OTHERS,
         )
     )
-
-
-if __name__ == "__main__":
-    from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
-
-    _AnsibleCollectionFinder(paths=[str(ROOT / ".venv" / "collections")])._install()
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE} written", file=sys.stderr)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED, kubernetes_line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
 ROLE = Path(__file__).resolve().parents[3] / "roles" / "containerd"
 

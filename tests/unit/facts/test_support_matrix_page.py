@@ -10,11 +10,6 @@ from tests.unit.facts import support_matrix_page
 from tests.unit.facts.support_matrix_page import host_cell, manager_cell, network_cell, pair_cell
 
 
-def test_the_page_is_up_to_date() -> None:
-    written = support_matrix_page.PAGE.read_text(encoding="utf-8")
-    assert written == support_matrix_page.page(), "run python tests/unit/facts/support_matrix_page.py"
-
-
 @pytest.mark.row("ST-11")
 @pytest.mark.parametrize("build", [14393, 16299, 17134])
 def test_windows_before_2019_is_refused_by_every_kubernetes(build: int) -> None:

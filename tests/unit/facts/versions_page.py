@@ -22,45 +22,43 @@ INTRODUCTION = """\
 <!-- Written by tests/unit/facts/versions_page.py from plugins/plugin_utils/facts: change the tables, not this page. -->
 # Versions
 
-A question mark says: concluded or taken from a neighbouring version, not seen in a source. Everything else was read in
-the source or the documentation of the release that the tables in `plugins/plugin_utils/facts` name.
+A question mark marks a value that was concluded or taken from a neighbouring version. Everything else was read in the
+source or documentation of the release, as the tables in `plugins/plugin_utils/facts` state.
 """
 
 KUBERNETES = """\
 ## Kubernetes
 
-Kubernetes' programs are configured from {oldest} to {newest}, each with the flags and feature gates of its release;
-upstream still maintains {supported}. Older lines are known so that mistakes with them can be named.
+The collection configures Kubernetes {oldest} to {newest}, each with the flags and feature gates of its release.
+Upstream maintains {supported}. Older lines are listed so that mistakes with them can be named.
 
-The column `containerd` has what containerd recommends for this Kubernetes. An older release than these is a
-warning; what cannot work is refused: no common CRI version, or containerd 1.x after Kubernetes {last}. The
-pause image is the one for Windows nodes; where its tag has no manifest for a node's build of Windows, the
-next tag that has one is taken.
+The column `containerd` is what containerd recommends for this Kubernetes. An older release gets a warning. Refused
+are pairs that cannot work: no common CRI version, or containerd 1.x after Kubernetes {last}. The pause image is the
+one for Windows nodes; if its tag has no manifest for a node's build of Windows, the next tag that has one is used.
 """
 
 CONTAINERD = """\
 ## containerd
 
-Releases before {minimum} are refused. The role installs {default} unless it is told otherwise, and writes
-config.toml in the version that is bold. A template of yours may be in another that stands there; containerd
-then migrates it at each start. From the release in the last column on, containerd takes the address for
-traces from the service's environment, and no longer from config.toml.
+Releases before {minimum} are refused. The role installs {default} by default and writes config.toml in the version
+in bold. Your own template may use another listed version; containerd then migrates it at each start. From the
+release in the last column on, containerd reads the address for traces from the service's environment, not from
+config.toml.
 """
 
 PAUSE = """\
 ## Pause images
 
-`registry.k8s.io/pause` has every tag. The copy of Microsoft has signed programs; it is chosen with
+`registry.k8s.io/pause` has every tag. Microsoft's copy has signed programs; choose it with
 `winkube_pause_image_source: microsoft`.
 """
 
 WINDOWS = """\
 ## Windows Server
 
-A node runs images (process isolation) of the builds in the last column. Before Windows Server 2022 that is its own
-alone; from then on it is everything from the LTSC release before it to itself. containerd up to 1.6.22, and 1.7.0 to
-1.7.5, wants the node's own build on every Windows. A Windows that has no image of its own, such as 23H2, so takes the
-ones of 2022.
+A node runs images (process isolation) of the builds in the last column: before Windows Server 2022 only its own
+build, from then on those from the previous LTSC release to its own. containerd up to 1.6.22, and 1.7.0 to 1.7.5,
+needs the node's own build on every Windows. A Windows without images of its own, such as 23H2, uses those of 2022.
 """
 
 
@@ -72,7 +70,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def doubt(unverified: bool) -> str:
-    """The mark of an entry that nobody could check."""
+    """The mark of an entry that could not be verified."""
     return " ?" if unverified else ""
 
 

@@ -90,6 +90,25 @@ def test_a_kubelet_gives_a_pod_a_sandbox_an_endpoint_and_an_address_of_its_range
     assert shown(kube) == []
 
 
+def test_a_subpath_takes_a_kubelet_that_finds_powershell(kube: Kube) -> None:
+    """In the Path that it was started with. Source: kubernetes subpath_windows.go."""
+    made = web()
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    container["volumeMounts"] = [{"name": "site", "mountPath": "C:/site", "subPath": "a"}]
+    kube.cluster.request("POST", "/apis/apps/v1/namespaces/default/deployments", made)
+    settle(kube)
+    assert [pod["status"]["phase"] for pod in pods(kube)] == ["Running"]
+    (kubelet,) = [one for one in kube.node.processes.all() if one.path.endswith("kubelet.exe")]
+    kube.node.processes.kill(kubelet.pid)
+    arguments = (f"--config={CONFIG}", f"--kubeconfig={KUBECONFIG}", "--hostname-override=win1")
+    kube.start("kubelet", *arguments, Path="C:\\k;C:\\Windows\\System32")
+    settle(kube)
+    (state,) = [item["state"]["waiting"] for item in pods(kube)[0]["status"]["containerStatuses"]]
+    assert state["reason"] == "CreateContainerConfigError"
+    assert state["message"] == 'failed to create subPath directory for volumeMount "site" of container "web"'
+    assert 'exec: "powershell": executable file not found in %PATH%' in kube.log[-1]
+
+
 def shown(kube: Kube) -> list[tuple[str, str]]:
     """The sandboxes that crictl lists: id and pod."""
     kube.write("C:\\k\\crictl.exe", build("crictl", "1.30.0"))
@@ -201,6 +220,28 @@ def test_a_services_address_works_in_pods_of_a_machine_only_with_its_kube_proxy(
     for where, port in ((address, 80), (host, node_port)):
         with pytest.raises(SilenceError):
             flows.ask(WINDOWS, where, port)
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+def test_with_direct_server_return_a_pod_reaches_itself_only_by_loopback_dsr(kube: Kube, loopback: bool) -> None:
+    conf = {"name": "cbr0", "cniVersion": "0.2.0", "type": "win-bridge", "apiVersion": 2, "loopbackDSR": loopback}
+    kube.write(f"{CNI_CONF}\\cni.conf", json.dumps(conf))
+    deploy(kube)
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
+    service = kube.cluster.request(
+        "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "web"}, "spec": spec}
+    )
+    kube.write(PROXY, kube.cluster.kubeconfig_for("system:kube-proxy"))
+    dsr = ("--enable-dsr=true", "--feature-gates=WinDSR=true")
+    kube.start("kube-proxy", f"--kubeconfig={PROXY}", "--proxy-mode=kernelspace", "--network-name=cbr0", *dsr)
+    settle(kube)
+    flows, address = kube.cluster.flows, service["spec"]["clusterIP"]
+    itself = flows.place_of("default", pods(kube)[0]["metadata"]["name"])
+    if loopback:
+        assert flows.ask(itself, address, 80).status == 200
+    else:
+        with pytest.raises(SilenceError):
+            flows.ask(itself, address, 80)
 
 
 def test_names_as_windows_resolves_them(kube: Kube) -> None:

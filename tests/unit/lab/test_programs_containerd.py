@@ -194,6 +194,33 @@ def test_a_drop_in_replaces_a_table_in_1x_and_is_merged_in_2x() -> None:
         assert cri["disable_tcp_service"] is False and cri["sandbox_image"] == image
 
 
+@pytest.mark.parametrize(
+    ("pattern", "entry", "taken"),
+    [
+        ("conf.d/*.toml", "tcp.toml", True),
+        ("conf.d/*.toml", "TCP.TOML", False),  # case is compared
+        ("conf.d/[^x]*.toml", "tcp.toml", True),
+        ("conf.d/[^t]*.toml", "tcp.toml", False),
+        ("conf.d/[!t]*.toml", "tcp.toml", True),  # Go's ! is no negation
+        ("conf.d/t?p*.toml", "tcp.toml", True),
+        ("conf.d/t*p*.toml", "tcp.toml", True),
+    ],
+)
+def test_an_import_with_a_star_is_matched_as_gos_filepath_does(pattern: str, entry: str, taken: bool) -> None:
+    node = machine("2.0.0", f'version = 2\nimports = ["{pattern}"]\n')
+    node.drive.mkdir("C:\\Program Files\\containerd\\conf.d")
+    part = 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\nsandbox_image = "theirs"\n'
+    node.drive.write(f"C:\\Program Files\\containerd\\conf.d\\{entry}", part.encode())
+    dumped = run(node, "containerd", "config", "dump").stdout
+    assert (b"theirs" in dumped) is taken
+
+
+def test_an_import_without_a_star_is_a_name_whatever_else_it_has() -> None:
+    node = machine("2.0.0", 'version = 2\nimports = ["[t]cp.toml"]\n')
+    node.drive.write("C:\\Program Files\\containerd\\tcp.toml", b"version = 2\n")
+    assert rb"open C:\Program Files\containerd\[t]cp.toml" in run(node, "containerd", "config", "dump").stderr
+
+
 def test_a_drop_in_may_not_be_newer_than_its_root() -> None:
     node = machine("2.0.0", 'version = 2\nimports = ["x.toml"]\n')
     node.drive.write("C:\\Program Files\\containerd\\x.toml", b"version = 3\n")

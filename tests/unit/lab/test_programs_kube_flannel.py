@@ -105,6 +105,14 @@ def test_host_gw(make: Make) -> None:
     assert kube.cluster.refusals == []
 
 
+def test_host_gw_needs_powershell_in_the_path_that_flanneld_is_given(make: Make) -> None:
+    kube = make()
+    _, result = kube.start("flanneld", *BASE, NODE_NAME="win1", Path=f"{K};C:\\Windows\\System32")
+    kube.wait_for(lambda: result, 120)
+    assert result[0].exit_code == 1
+    assert 'exec: "powershell.exe": executable file not found in %PATH%' in result[0].stderr.decode()
+
+
 def test_vxlan(make: Make) -> None:
     kube = make(VXLAN)
     kube.start("flanneld", *BASE, NODE_NAME="win1")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.lab.cluster.kinds import BY_NAME
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import SC, K, Kube
 
@@ -109,6 +110,25 @@ def test_where_it_says_that_it_is_healthy(make: Make, arguments: tuple[str, ...]
     kube.start("kube-proxy", *BASE, "--network-name=cbr0", *arguments)
     kube.wait(20)
     assert [found for found in kube.node.network.listeners if found in {10256, 10300, 10301}] == [port] * bool(port)
+
+
+def test_a_load_balancer_is_kept_out_until_a_rule_lets_it_in(make: Make) -> None:
+    kube = make()
+    network(kube)
+    web = {"clusterIP": "10.96.7.7", "healthCheckNodePort": 31500, "ports": [{"port": 80}]}
+    kube.cluster.store.create(BY_NAME["Service"], "default", {"metadata": {"name": "web"}, "spec": web})
+    kube.start("kube-proxy", *BASE, "--network-name=cbr0")
+    kube.wait_for(lambda: 31500 in kube.node.network.listeners)
+    address = kube.node.nic.address
+    for port in (10256, 31500):
+        assert not kube.node.lets_in("TCP", port, "203.0.113.50")
+    rule = ("name=x", "dir=in", "action=allow", "protocol=TCP", "localport=10256,30000-32767", "remoteip=any")
+    netsh = "C:\\Windows\\System32\\netsh.exe"
+    assert kube.node.run(netsh, ["advfirewall", "firewall", "add", "rule", *rule]).exit_code == 0
+    assert kube.node.network.get(f"http://{address}:31500/healthz").status == 503, "no endpoint is here"
+    for port in (10256, 31500):
+        assert kube.node.lets_in("TCP", port, "203.0.113.50")
+    assert not kube.node.lets_in("TCP", 32768, "203.0.113.50")
 
 
 def test_an_overlay_needs_a_source_vip(make: Make) -> None:

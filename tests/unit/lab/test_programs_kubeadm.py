@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.lab.cluster import kubespray
 from tests.lab.machine import image
 from tests.lab.programs.builds import build
 from tests.lab.programs.program import Completed
@@ -90,6 +91,44 @@ def test_local_system_has_no_groups_for_a_kubeadm_before_1_31(
     assert ("[WARNING IsPrivilegedUser]" in said) == bool(ignored)
 
 
+@pytest.mark.parametrize(
+    ("version", "settings", "written"),
+    [
+        ("1.30.4", kubespray.SETTINGS, "C:\\etc\\kubernetes\\ssl\\ca.crt"),
+        ("1.30.4", {"client_ca": "pki/ca.crt"}, "pki/ca.crt"),
+        ("1.22.17", {"containerd": "1.6.8", "cluster": "1.22.17"}, "/etc/kubernetes/pki/ca.crt"),
+    ],
+)
+def test_the_kubelet_reads_the_ca_where_the_cluster_says_it_lies(
+    make: Make, version: str, settings: dict[str, Any], written: str
+) -> None:
+    """kubeadm writes it to its own place all the same; an argument counts more than the file."""
+    kube = make(version, **settings)
+    configure(kube)
+    found = join(kube)
+    assert found.exit_code == 1
+    assert b"127.0.0.1:10248" in found.stderr
+    assert kube.read(CA).encode() == kube.cluster.ca.pem
+    config = yaml.safe_load(kube.read(CONFIG))
+    assert config["authentication"]["x509"]["clientCAFile"] == written
+
+    remote = " --container-runtime=remote --container-runtime-endpoint=npipe:////./pipe/containerd-containerd"
+    remote = remote if version == "1.22.17" else ""
+    named = make(version, **settings)
+    named.sc("config", "kubelet", "binPath=", f"{K}\\kubelet.exe {ARGUMENTS} --client-ca-file={CA}{remote}")
+    configure(named)
+    assert join(named).exit_code == 0
+
+
+@pytest.mark.parametrize(("path", "said"), [("C:/a/ca.pem", 1), ("pki/ca.crt", 1), ("C:/a/ca.crt", 0)])
+def test_the_path_of_the_ca_is_absolute_and_ends_in_crt(make: Make, path: str, said: int) -> None:
+    kube = make()
+    configure(kube)
+    document = json.loads(kube.read(FILE))
+    kube.write(FILE, json.dumps({**document, "caCertPath": path}))
+    assert (b"the ca certificate path must be an absolute path" in join(kube).stderr) == bool(said)
+
+
 def test_a_join(make: Make) -> None:
     kube = make()
     configure(kube, taints=[{"key": "os", "value": "windows", "effect": "NoSchedule"}])
@@ -139,6 +178,35 @@ def test_v1beta4_is_read_from_1_31_on(make: Make) -> None:
     configure(kube, version="v1beta4", kubeletExtraArgs=[{"name": "v", "value": "4"}])
     assert join(kube).exit_code == 0
     assert "--v=4" in kube.read(ENV)
+
+
+SYSTEM32 = "C:\\Windows\\System32"
+POWERSHELL = f"{SYSTEM32}\\WindowsPowerShell\\v1.0"
+
+
+@pytest.mark.parametrize(
+    ("version", "path", "error"),
+    [
+        ("1.30.4", f"{K};{SYSTEM32}", '[ERROR SystemVerification]: failed to get kernel release: exec: "powershell": '),
+        ("1.33.13", f"{K};{POWERSHELL}", "[ERROR FileExisting-xcopy]: xcopy not found in system path"),
+        ("1.30.4", f"{K};{POWERSHELL}", ""),
+        ("1.33.13", f"{SYSTEM32};{POWERSHELL}", "[ERROR KubeletVersion]: couldn't get kubelet version: "),
+        ("1.33.13", f"{K};{SYSTEM32};{POWERSHELL}", ""),
+    ],
+)
+def test_programs_are_looked_up_in_the_path_that_kubeadm_is_given(
+    make: Make, version: str, path: str, error: str
+) -> None:
+    kube = make(version)
+    configure(kube, version="v1beta4" if version == "1.33.13" else "v1beta3")
+    process, result = kube.node.start_program(
+        f"{K}\\kubeadm.exe", ["join", "--config", FILE], cwd="C:\\", environment={"Path": path}, user="S-1-5-21-1-500"
+    )
+    kube.wait_for(lambda: not process.alive, 900)
+    said = result[0].stderr.decode()
+    assert error in said
+    assert (result[0].exit_code == 0) == (not error), said
+    assert said.count("[ERROR ") == bool(error)
 
 
 @pytest.mark.parametrize(

@@ -97,12 +97,13 @@ def test_settings_have_their_types(node: SimulatedNode) -> None:
 
 def test_the_life_of_a_service(node: SimulatedNode) -> None:
     install(node)
-    nssm(node, "set", "kubelet", "AppEnvironmentExtra", "NODE_NAME=win1")
+    nssm(node, "set", "kubelet", "AppEnvironmentExtra", "NODE_NAME=win1", "PATH=C:\\tools;%Path%")
     started = nssm(node, "start", "kubelet")
     assert started.exit_code == 0 and said(started) == "kubelet: START: The operation completed successfully."
     assert said(nssm(node, "status", "kubelet")) == "SERVICE_RUNNING"
     (app,) = node.processes.named(["w.exe"])
     assert app.environment["NODE_NAME"] == "win1"
+    assert app.environment["Path"] == f"C:\\tools;{node.environment['Path']}" and "PATH" not in app.environment
     parent = node.processes.get(app.parent)
     assert parent is not None and parent.path == NSSM
     assert nssm(node, "start", "kubelet").exit_code == 1

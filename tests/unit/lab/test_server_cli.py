@@ -182,3 +182,17 @@ def test_connect_says_who_claims_what(directory: Path) -> None:
         "no simulated node claims 192.168.1.1:22; the lab has win1 192.168.122.220:22, win2 10.0.0.2:22"
         in result.stderr
     )
+
+
+def test_a_fleet_is_nodes_of_one_cluster_and_an_inventory(tmp_path: Path) -> None:
+    started = lab("start", "--detach", "--dir", tmp_path, "--fleet", 3)
+    try:
+        assert started.returncode == 0, started.stderr
+        status = ask(tmp_path, {"op": "status"})
+        assert sorted(status["nodes"]) == ["win1", "win2", "win3"]
+        assert list(status["clusters"]) == ["mycluster"]
+        inventory = (tmp_path / "fleet.ini").read_text(encoding="utf-8")
+        assert "win3 ansible_host=192.168.10.23\n" in inventory
+        assert f"winkube_cluster={{'kubeconfig': '{tmp_path / 'fleet.conf'}'}}\n" in inventory
+    finally:
+        lab("stop", "--dir", tmp_path)

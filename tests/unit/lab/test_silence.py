@@ -135,3 +135,12 @@ def test_a_loss_of_power_ends_the_silence(lab: Lab) -> None:
     host.in_turn(lambda: host.node.clock.advance(60))
     assert not host.node.faults.silent
     opened(host)
+
+
+def test_clearing_a_nodes_faults_opens_the_way_to_it_and_makes_it_quick(lab: Lab) -> None:
+    host = lab.add_node(NodeSpec("win9", "10.7.0.29", latency_s=1.5, access="refused"))
+    control = Control(lab)
+    host.node.faults.disk_full_after = 1000
+    assert control._fault({"node": "win9", "kind": "clear"}) == "no faults"
+    assert (host.spec.latency_s, host.spec.access) == (0.0, "open")
+    assert host.node.faults.disk_full_after is None

@@ -15,6 +15,7 @@ import pytest
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.programs.builds import build, tar_gz
+from tests.lab.twin import dotnet
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.submit import content
 
@@ -265,6 +266,16 @@ def test_run(node: SimulatedNode) -> None:
     told = "C:\\k\\w.exe --run 0 --exit 3 --stderr because was to end with exit code 0, but ended with exit code 3"
     assert failed["failed"] == f"{told}: because"
     assert failed["data"]["exit_code"] == 3
+
+
+def test_path_beside_path_in_the_environment(node: SimulatedNode) -> None:
+    node.environment |= {"Twin": "one", "TWIN": "two"}
+    with pytest.raises(dotnet.InvalidOperationError):
+        dotnet.process_environment(node, {"NAME": "x"})
+    assert run_worker(node, "--run", "0", "--env", "TWIN", env={"NAME": "x"})["stdout"] == ""
+    assert run_worker(node, "--run", "0", "--env", "Twin", env={"NAME": "x"})["stdout"] == "one"
+    refused = run_worker(node, env={"Path": "a", "PATH": "b"})["failed"]
+    assert "names PATH and Path, which are one variable" in refused
 
 
 def test_a_program_that_takes_too_long_is_killed(node: SimulatedNode) -> None:

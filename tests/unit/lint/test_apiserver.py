@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.corpus.upstream import ours, place
+from tests.real.apiserver_judge.record import digest
 
 from .judged import judged_pods
 from .test_rules import FIXTURES
@@ -29,15 +30,23 @@ def verdicts(path: Any) -> tuple[int, dict[str, dict[str, Any]]]:
     return int(record["kubernetes"].split(".")[1]), {each["pod"]: each for each in record["verdicts"]}
 
 
+def asked_pods(minor: int, said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pods that the API server was asked about as they are; the fixtures of younger rules it has not seen yet."""
+    pods = judged_pods(minor)
+    asked = [pod for pod in pods if said.get(pod["metadata"]["name"], {}).get("digest") == digest(pod)]
+    assert len(asked) >= 0.8 * len(pods), (
+        f"{len(pods) - len(asked)} of {len(pods)} pods are new or changed since: record anew,"
+        " python -m tests.real.apiserver_judge.record"
+    )
+    return asked
+
+
 @pytest.mark.row(*ADMISSION_ROWS, "SE-05")
 @pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
 def test_our_errors_are_exactly_what_the_api_server_rejects(path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     minor, said = verdicts(path)
     fields: dict[str, set[str]] = {"ours": set(), "theirs": set()}
-    pods = judged_pods(minor)
-    assert {pod["metadata"]["name"] for pod in pods} == set(said), (
-        "record anew: python -m tests.real.apiserver_judge.record"
-    )
+    pods = asked_pods(minor, said)
     for pod in pods:
         name = pod["metadata"]["name"]
         theirs = {place(error["field"]) for error in said[name]["errors"]}
@@ -62,9 +71,10 @@ def test_fields_that_we_call_unknown_are_unknown(path: Any) -> None:
 @pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
 def test_a_fixed_pod_is_accepted_unless_a_person_has_to_decide(path: Any) -> None:
     minor, said = verdicts(path)
-    for pod in judged_pods(minor):
+    accepted = 0
+    for pod in asked_pods(minor, said):
         name = pod["metadata"]["name"]
         if name.endswith("-fixed") and not ours(pod, minor):
             assert said[name]["errors"] == [], name
-    accepted = [name for name in said if name.endswith("-fixed") and not said[name]["errors"]]
-    assert len(accepted) > 100
+            accepted += 1
+    assert accepted > 100

@@ -22,6 +22,12 @@ def test_public_manifests_have_right_findings_and_no_false_error(capsys: pytest.
     assert figures["right"] >= 0.95 * figures["findings"]
     assert figures["found"] >= 0.95 * figures["planted"]
     assert figures["agree"] == figures["upstream"] > 1300
+    assert figures["unasked"] < 0.1 * figures["upstream"]
+    frozen = figures["frozen"]
+    assert frozen["manifests"] >= 60 and frozen["false_errors"] == 0
+    assert frozen["found"] >= 0.8 * frozen["planted"] and frozen["planted"] >= 60
+    assert figures["hygiene_share"] < 0.3
+    assert figures["fields_without_verdict"] == 0
 
 
 @pytest.mark.parametrize("planted", [pytest.param(each, id=each.mistake) for each in mistakes()])

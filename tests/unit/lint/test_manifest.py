@@ -91,7 +91,7 @@ def test_scalars_are_read_as_kubectl_reads_them() -> None:
     [
         ("a: b: c\n", "f.yml:1:5: this is not valid YAML: mapping values are not allowed in this context."),
         ("a: {{ .Values.x }}\nb: [", "render it first"),
-        ("a: !vault x\n", "could not determine a constructor for the tag '!vault'"),
+        ('a: "C:\\data"\n', "write single quotes, or each backslash twice"),
     ],
 )
 def test_what_is_no_manifest_is_a_sentence(text: str, sentence: str) -> None:
@@ -125,3 +125,54 @@ def test_encodings_that_windows_editors_leave_behind(tmp_path: Path, encoding: s
     write_text(file, "a: ö\r\n")
     assert file.read_bytes() == "a: ö\r\n".encode(encoding)
     assert file.read_bytes().startswith(codecs.BOM_UTF8) == (encoding == "utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: !vault x\n",
+        "a: !Ref Image\nb: !Sub {c: 1}\n",
+        'a: !!python/name:os.path ""\n',
+        "? {a: b}\n: 1\n",
+        "a: =\n",
+        "a: &x {b: 1}\nc:\n  <<: *x\n",
+        "a: 1\r\n---\r\nb: 2\r\n",
+        "\ufeffa: 'x\ty'\n",
+    ],
+)
+def test_valid_yaml_is_valid(text: str) -> None:
+    assert all(isinstance(each.value, dict) for each in read_documents("f.yml", text))
+
+
+def test_a_value_with_a_tag_of_another_program_is_not_known() -> None:
+    value = read_documents("f.yml", "kind: Pod\nimage: !Ref Image\n")[0].value
+    assert value["kind"] == "Pod" and repr(value["image"]) == "!Ref"
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: a.example.com}
+spec:
+  names: {kind: A}
+# a remark
+  versions:
+  - schema: {openAPIV3Schema: {type: object}}
+status:
+  stored: true
+---
+apiVersion: v1
+kind: Pod
+"""
+
+
+def test_schemas_of_a_definition_are_not_read_and_places_stay() -> None:
+    definition, pod = read_documents("f.yml", CRD)
+    assert definition.value["spec"] is None and definition.value["status"] == {"stored": True}
+    assert definition.position(("status", "stored")) == (10, 3)
+    assert pod.position(("kind",)) == (13, 1)
+
+
+def test_an_object_that_is_no_definition_is_read_whole() -> None:
+    text = CRD.replace("kind: CustomResourceDefinition", "kind: A # no CustomResourceDefinition")
+    assert read_documents("f.yml", text)[0].value["spec"]["names"] == {"kind": "A"}

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import masked
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
 from .test_reports import run
 
@@ -45,21 +47,25 @@ def reported(*options: str) -> dict[str, Any]:
 
 def test_one_unreadable_file_does_not_hide_the_others(folder: Path) -> None:
     """It ended the run with status 2 before, and nothing of the other files was said."""
-    (folder / "deploy" / "broken.yml").write_text("a: [", encoding="utf-8")
+    (folder / "deploy" / "broken.yml").write_text("apiVersion: v1\nkind: Pod\na: [", encoding="utf-8")
+    (folder / "deploy" / "none.yml").write_text("a: [", encoding="utf-8")
     code, out, _ = run("deploy")
     assert code == cli.FINDINGS
     assert (
-        "deploy/broken.yml:2:1: error: this is not valid YAML" in out and "deploy/pod.yml" in out and "host-pid" in out
+        "deploy/broken.yml:4:1: error: this is not valid YAML" in out and "deploy/pod.yml" in out and "host-pid" in out
     )
     found = reported("deploy")["findings"]
     assert found[0]["id"] == "unreadable-file"
+    assert "none.yml" not in out, "it does not say that it is a manifest"
     sarif = json.loads(run("--format", "sarif", "deploy")[1])["runs"][0]
     ids = [each["id"] for each in sarif["tool"]["driver"]["rules"]]
     assert all(ids[each["ruleIndex"]] == each["ruleId"] for each in sarif["results"])
 
 
 def test_a_template_is_said_to_be_one_and_is_no_error(folder: Path) -> None:
-    (folder / "deploy" / "web.yaml").write_text("{{- if .Values.web }}\nkind: Pod\n{{- end }}\n", encoding="utf-8")
+    (folder / "deploy" / "web.yaml").write_text(
+        "{{- if .Values.web }}\napiVersion: v1\nkind: Pod\n{{- end }}\n", encoding="utf-8"
+    )
     (first,) = [each for each in reported("deploy")["findings"] if each["id"] == "unreadable-file"]
     assert first["severity"] == "info" and "render it first" in first["message"]
 
@@ -145,13 +151,34 @@ def test_what_a_chart_is_rendered_to_has_the_names_of_its_templates(
     (templates / "pod.yaml").write_text("{{ .Values.pod }}", encoding="utf-8")
     monkeypatch.setenv("PATH", str(folder / "bin"))
     code, out, err = run("chart")
-    assert code == cli.UNUSABLE and "chart/Chart.yaml: this is a Helm chart, and there is no helm on the path" in err
+    assert code == cli.OK and "this is a Helm chart, and there is no helm on the path" in out and not err
     code, out, _ = run("chart", "deploy", "--level", "never")
     assert out.count("[unreadable-file]") == 1 and "chart/Chart.yaml: info: " in out, "not one for each template"
     program(folder / "bin" / "helm", f"---\n# Source: shop/templates/pod.yaml\n{json.dumps(POD)}")
     assert {each["file"] for each in reported("chart")["findings"]} == {"chart/templates/pod.yaml"}
     run("chart", "--fix", "--write")
     assert (templates / "pod.yaml").read_text(encoding="utf-8") == "{{ .Values.pod }}", "a template is no manifest"
+
+
+def test_a_finding_of_a_kustomization_names_the_base(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "deploy" / "kustomization.yaml").write_text("namePrefix: a-\nresources: [pod.yml]\n", encoding="utf-8")
+    rendered = json.loads(json.dumps(POD)) | {"metadata": {"name": "a-p"}}
+    program(folder / "bin" / "kustomize", yaml.safe_dump(rendered))
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+    (found,) = reported("deploy")["findings"]
+    text = (folder / "deploy" / "pod.yml").read_text(encoding="utf-8").splitlines()
+    assert found["file"] == "deploy/pod.yml" and "hostPID" in text[found["line"] - 1]
+
+
+def test_a_template_with_a_flat_container_is_a_pod() -> None:
+    runner = {
+        "apiVersion": "actions.summerwind.dev/v1alpha1",
+        "kind": "RunnerDeployment",
+        "metadata": {"name": "r"},
+        "spec": {"template": {"spec": {"image": "nginx", "nodeSelector": {"kubernetes.io/os": "windows"}}}},
+    }
+    found = lint(read_documents("r.yml", yaml.safe_dump(runner)), Profile()).findings
+    assert [each.path for each in found if each.rule == "linux-image"] == ["spec.template.spec.image"]
 
 
 def test_a_base_is_rendered_by_those_that_take_it_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

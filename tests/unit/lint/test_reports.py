@@ -8,13 +8,19 @@ import subprocess
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.action import workload_lint as action
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rulebook
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import masked
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import VERSION
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
 from .command import COMMAND, ENVIRONMENT
 from .test_rules import FIXTURES
@@ -53,7 +59,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.row("LM-74")
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+@pytest.mark.parametrize("form", ["text", "line", "json", "junit", "sarif", "github"])
 def test_golden_reports(folder: Path, form: str) -> None:
     code, out, _ = run("--format", form, "web.yml")
     assert code == cli.FINDINGS
@@ -188,11 +194,11 @@ def test_json_says_the_severity_in_words_and_counts(folder: Path) -> None:
     report = json.loads(run("--format", "json", "web.yml")[1])
     assert [(each["id"], each["severity"], each["path"]) for each in report["findings"]] == [
         ("host-pid", "error", "spec.hostPID"),
-        ("unequal-memory-request", "warning", "spec.containers[0].resources.requests.memory"),
+        ("unequal-memory-request", "info", "spec.containers[0].resources.requests.memory"),
     ]
     assert [(each["id"], each["severity"]) for each in report["silenced"]] == [("termination-grace-period", "info")]
     counts = {key: report["summary"][key] for key in ("errors", "warnings", "infos", "silenced", "objects")}
-    assert counts == {"errors": 1, "warnings": 1, "infos": 0, "silenced": 1, "objects": 1}
+    assert counts == {"errors": 1, "warnings": 0, "infos": 1, "silenced": 1, "objects": 1}
     assert report["schema"] == 1
 
 
@@ -289,3 +295,35 @@ def test_explain_of_an_unknown_rule_names_those_there_are() -> None:
 
 def test_the_version_is_the_collection_s() -> None:
     assert yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["version"] == VERSION
+
+
+def test_the_module_folds_hygiene_as_the_command_does() -> None:
+    pod = {"nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c", "image": "i.example.com/c:1"}]}
+    report = lint(
+        live_documents([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": pod}]), Profile()
+    )
+    folded, each = (action._verdict(report, "info", strict)["msg"] for strict in (False, True))
+    line = "Hygiene, shown by strict: true: missing-cpu-request 1, missing-memory-limit 1, missing-os-name 1."
+    assert line in folded and "missing-os-name]" not in folded
+    assert "Hygiene" not in each and each.count("[missing-") == 3
+    assert [len(action._sentences(report, strict)) for strict in (False, True)] == [1, 3]
+
+
+def test_hygiene_is_one_line_and_strict_shows_each(folder: Path) -> None:
+    assert "Hygiene, shown by --strict: unequal-memory-request 1.\n" in run("web.yml")[1]
+    strict = run("--strict", "web.yml")[1]
+    assert "[unequal-memory-request]" in strict and "Hygiene" not in strict
+
+
+def test_several_reports_in_one_run(folder: Path) -> None:
+    run("--output", "sarif=a.sarif", "--output", "junit=a.xml", "--output", "a.txt", "web.yml")
+    assert json.loads((folder / "a.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
+    (suite,) = ElementTree.fromstring((folder / "a.xml").read_text(encoding="utf-8"))
+    assert (suite.get("name"), suite.get("failures")) == ("web.yml", "1")
+    assert "[host-pid]" in (folder / "a.txt").read_text(encoding="utf-8")
+
+
+def test_the_name_of_a_credential_spec_is_no_secret() -> None:
+    assert masked("gmsaCredentialSpecName: web") == "gmsaCredentialSpecName: web"
+    assert masked("secretName: web-tls") == "secretName: web-tls"
+    assert masked("clientSecret: abc") == "clientSecret: ***"

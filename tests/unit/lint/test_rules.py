@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import engine, manifest, rulebook
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.catalog import build_catalog
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import keys_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "lint"
 BASE = (FIXTURES / "base.yml").read_text(encoding="utf-8")
@@ -113,6 +115,18 @@ def test_every_part_of_a_rule_is_flagged_by_some_fixture() -> None:
             report = engine.lint(documents, with_settings(Profile(), case.get("settings", {})))
             hit |= {f"{found.rule.id} {found.rule.title}" for found in report.found}
     assert {f"{rule.id} {rule.title}" for rule in rulebook.RULES} == hit
+
+
+def test_a_rule_is_asked_wherever_it_finds_something() -> None:
+    """Pods without the keys that a rule needs are not shown to it."""
+    for _, fixture in CASES:
+        for case in [fixture, *fixture.get("more", [])]:
+            documents = manifest.read_documents("fixture.yml", text_of(case["flagged"]))
+            objects = [thing for document in documents for thing in manifest.objects_of(document)]
+            for pod in build_catalog(objects, with_settings(Profile(), case.get("settings", {}))).pods:
+                for each in rulebook.POD_RULES:
+                    if each.keys and each.keys.isdisjoint(keys_of(pod)):
+                        assert list(each.find(pod)) == [], f"{each.id} needs more than {sorted(each.keys)}"
 
 
 def test_rows_that_a_fixture_proves_are_rows_of_the_linter() -> None:

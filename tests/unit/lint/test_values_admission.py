@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .test_rules import findings, places
+from .test_rules import findings, merged, places
 
 # Field below spec -> (row, rule, a value).
 AT_POD: dict[str, tuple[str, str, Any]] = {
@@ -62,10 +62,30 @@ def setting(path: str) -> dict[str, Any]:
     ("profile", "severity"), [("1.22", "W"), ("1.23", "W"), ("1.24", "E"), ("1.27", "E"), ("1.37", "E")]
 )
 def test_rejected_from_1_24_on_and_said_so(rule: str, path: str, profile: str, severity: str) -> None:
-    (found,) = [each for each in findings(setting(path), {"profile": profile}) if each.rule == rule]
+    # Without a token that the kubelet would give to a Linux user.
+    patch = merged(setting(path), {"spec": {"automountServiceAccountToken": False}})
+    (found,) = [each for each in findings(patch, {"profile": profile}) if each.rule == rule]
     assert f"{found.severity.name[0]} {found.path}" == f"{severity} {path}"
     assert found.message.endswith(REJECTED if severity == "E" else NO_EFFECT)
     assert found.message.startswith(f"{path.rpartition('.')[2]} is set")
+
+
+@pytest.mark.parametrize(
+    ("profile", "more", "severity"),
+    [
+        ("1.28", {}, "E"),
+        ("1.29", {}, "W"),
+        ("1.28", {"automountServiceAccountToken": False}, "W"),
+        ("1.28", {"initContainers": [{"name": "i", "securityContext": {"runAsUser": 5}}]}, "W"),
+    ],
+)
+def test_the_kubelet_gives_the_token_to_the_user_of_all_containers(
+    profile: str, more: dict[str, Any], severity: str
+) -> None:
+    """What DataDog/helm-charts#590 and others tell: MountVolume.SetUp failed, chown: not supported by windows."""
+    patch = {"spec": {"os": None, "securityContext": {"runAsUser": 0}, **more}}
+    said = [each for each in findings(patch, {"profile": profile}) if each.path == "spec.securityContext.runAsUser"]
+    assert [each.severity.name[0] for each in said] == [severity]
 
 
 @pytest.mark.parametrize(("rule", "path"), FIELDS)
@@ -253,4 +273,4 @@ def test_a_host_process_pod_with_the_host_s_network_is_all_right() -> None:
     assert findings({"spec": {"hostNetwork": True, "securityContext": options}}, {}) == []
     assert findings({"spec": {"hostNetwork": True, "containers": [{"securityContext": options}]}}, {}) == []
     without = {"spec": {"hostNetwork": True, "securityContext": {"windowsOptions": {"hostProcess": False}}}}
-    assert places("host-network", without) == ["E spec.hostNetwork"]
+    assert places("host-network", without) == ["W spec.hostNetwork"]

@@ -36,7 +36,7 @@ def said(*words: str) -> list[str]:
 @pytest.mark.parametrize("place", PLACES)
 def test_wherever_a_container_runs_something(place: str) -> None:
     patch = running(["nslookup", "x;", "ping", "8.8.8.8;", "/bin/sh"], place)
-    for rule, letter in (("dns-tool", "I"), ("ping-outside", "W"), ("linux-command", "I")):
+    for rule, letter in (("dns-tool", "I"), ("ping-outside", "W"), ("linux-command", "W")):
         assert places(rule, patch) == [f"{letter} spec.containers[0].{place}"]
 
 
@@ -85,7 +85,7 @@ def test_what_to_use_instead_of_ping() -> None:
 @pytest.mark.parametrize("folder", ["sbin", "usr", "etc", "dev", "proc", "sys", "root", "home"])
 def test_folders_of_linux(folder: str) -> None:
     for words in ([f"/{folder}/x"], ["a", f"--file=/{folder}/x"], ["cmd", "/c", f'"/{folder}/x"']):
-        assert said(*words) == ["I linux-command"]
+        assert said(*words) == ["W linux-command"]
     (found,) = findings(running([f"/{folder}/x"]), {})
     assert found.message.startswith(f"the path /{folder}/x in a command is of Linux")
     assert said(f"C:/{folder}/x", f"D:\\{folder}\\x", f"https://a/{folder}/x") == []
@@ -95,11 +95,11 @@ def test_folders_of_linux(folder: str) -> None:
 def test_programs_of_linux() -> None:
     """Images for both systems have programs of their own in /bin, and folders like /var and /tmp: C:\\bin, C:\\var."""
     for words in (["/bin/sh", "-c", "x"], ["sh", "-c", "x"], ["cat", "C:\\ready"], ["cmd", "/c", "/bin/ls"]):
-        assert said(*words) == ["I linux-command"], words
+        assert said(*words) == ["W linux-command"], words
     for words in (["/bin/aws-ebs-csi-driver"], ["/var/x"], ["a", "--tmp=/tmp/x"], ["/opt/x"], ["cmd", "/c", "type x"]):
         assert said(*words) == [], words
     assert places("linux-command", {"spec": {"containers": [{"workingDir": "/app"}]}}) == [
-        "I spec.containers[0].workingDir"
+        "W spec.containers[0].workingDir"
     ]
     assert places("linux-command", {"spec": {"containers": [{"workingDir": "C:\\app"}]}}) == []
     bare = {"spec": {"containers": [{"image": "registry.k8s.io/e2e-test-images/busybox:1.29-4", "command": ["sh"]}]}}
@@ -117,8 +117,8 @@ def test_a_ping_of_itself_is_how_cmd_sleeps() -> None:
     "signal", ["TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "SIGTERM", "SIGHUP", "1", "2", "3", "15"]
 )
 def test_signals(signal: str) -> None:
-    assert said("kill", f"-{signal}", "1") == ["I linux-command"]
-    assert said("kill", "-s", signal, "1") == ["I linux-command"]
+    assert said("kill", f"-{signal}", "1") == ["W linux-command"]
+    assert said("kill", "-s", signal, "1") == ["W linux-command"]
     assert said("taskkill", f"/{signal}", "1") == []
     (found,) = findings(running(["kill", f"-{signal}", "1"]), {})
     assert found.message.startswith(f"the signal kill -{signal} in a command is of Linux")

@@ -53,8 +53,8 @@ def test_limits_are_never_flagged_and_only_their_absence_is(profile: str) -> Non
     assert [each for each in findings(patch, {"profile": profile}) if each.rule != "missing-os-name"] == []
     without = {"spec": {"os": None, "containers": [{"resources": None}]}}
     assert ids(*(each for each in findings(without, {"profile": profile}) if each.rule != "missing-os-name")) == [
-        "W missing-cpu-request",
-        "W missing-memory-limit",
+        "I missing-cpu-request",
+        "I missing-memory-limit",
     ]
 
 
@@ -65,14 +65,14 @@ RESOURCES = [
     ("1073741824", "1Gi", "1", "1", []),
     (None, "1Gi", "1", None, []),
     (None, "1Gi", None, "1", []),
-    ("1Gi", "2Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
-    ("2Gi", "1Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
-    ("1000Mi", "1Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
-    ("1G", "1Gi", "1", "1", ["W unequal-memory-request resources.requests.memory"]),
-    ("1Gi", None, "1", "1", ["W missing-memory-limit resources.limits"]),
-    (None, None, "1", "1", ["W missing-memory-limit resources.limits"]),
-    ("1Gi", "1Gi", None, None, ["W missing-cpu-request resources.requests"]),
-    (None, None, None, None, ["W missing-cpu-request resources.requests", "W missing-memory-limit resources.limits"]),
+    ("1Gi", "2Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
+    ("2Gi", "1Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
+    ("1000Mi", "1Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
+    ("1G", "1Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
+    ("1Gi", None, "1", "1", ["I missing-memory-limit resources.limits"]),
+    (None, None, "1", "1", ["I missing-memory-limit resources.limits"]),
+    ("1Gi", "1Gi", None, None, ["I missing-cpu-request resources.requests"]),
+    (None, None, None, None, ["I missing-cpu-request resources.requests", "I missing-memory-limit resources.limits"]),
 ]
 
 
@@ -114,15 +114,15 @@ def test_only_the_default_termination_message_path() -> None:
 @pytest.mark.parametrize(
     ("profile", "gate", "said"),
     [
-        ("1.22", False, "E"),
-        ("1.25", False, "E"),
-        ("1.25", True, "E"),
+        ("1.22", False, "W"),
+        ("1.25", False, "W"),
+        ("1.25", True, "W"),
         ("1.26", False, "W"),
         ("1.26", True, ""),
         ("1.32", False, "W"),
         ("1.32", True, ""),
-        ("1.33", False, "E"),
-        ("1.33", True, "E"),
+        ("1.33", False, "W"),
+        ("1.33", True, "W"),
     ],
 )
 def test_host_network_by_version_and_gate(profile: str, gate: bool, said: str) -> None:
@@ -209,7 +209,8 @@ def test_gmsa_of_pod_and_container(spec: dict[str, Any], path: str) -> None:
     ]
     more = several.of(known, {**known, "metadata": {"name": "db"}}, pod={"spec": spec})
     (error,) = [each for each in findings(more, {}) if each.rule == "unknown-gmsa-spec"]
-    assert error.message == "gmsaCredentialSpecName shop is not among the GMSACredentialSpecs of the input (db, web)."
+    said = "gmsaCredentialSpecName shop is not among the GMSACredentialSpecs of the input (db, web): the webhook"
+    assert error.message == f"{said} refuses the pod."
     there = {**known, "metadata": {"name": "shop"}}
     assert ids(*findings(several.of(known, there, pod={"spec": spec}), {})) == ["I gmsa-network-share"]
     assert places("gmsa-network-share", {"spec": {"os": None, **spec}}, profile="1.23", runtime="docker") == []
@@ -222,7 +223,7 @@ ISOLATION = "experimental.windows.kubernetes.io/isolation-type"
 
 @pytest.mark.row("LM-60", "SE-09")
 def test_hyper_v_by_annotation_class_and_handler() -> None:
-    at = f'E metadata.annotations["{ISOLATION}"]'
+    at = f'W metadata.annotations["{ISOLATION}"]'
     for value, said in (("hyperv", [at]), ("HyperV", [at]), ("process", [])):
         assert places("hyperv-isolation", {"metadata": {"annotations": {ISOLATION: value}}}) == said
     named = {"spec": {"runtimeClassName": "mine"}}

@@ -33,11 +33,11 @@ def required(*terms: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("profile", "with_name", "without"),
     [
-        ("1.22", ["E os-name-too-early spec.os.name"], []),
+        ("1.22", ["W os-name-too-early spec.os.name", "W unknown-field spec.os"], []),
         ("1.23", ["W os-name-too-early spec.os.name"], []),
-        ("1.24", [], ["W missing-os-name spec"]),
-        ("1.27", [], ["W missing-os-name spec"]),
-        ("1.37", [], ["W missing-os-name spec"]),
+        ("1.24", [], ["I missing-os-name spec"]),
+        ("1.27", [], ["I missing-os-name spec"]),
+        ("1.37", [], ["I missing-os-name spec"]),
     ],
 )
 def test_os_name_by_version(profile: str, with_name: list[str], without: list[str]) -> None:
@@ -82,7 +82,7 @@ def test_os_name_by_version(profile: str, with_name: list[str], without: list[st
 def test_a_windows_pod_without_os_name_is_known_and_told_by_what(spec: dict[str, Any], why: str) -> None:
     text = several.of(several.runtime_class("runhcs-wcow-process"), pod={"spec": {**BARE, **spec}})
     (found,) = [each for each in findings(text, {}) if each.rule == "missing-os-name"]
-    assert (found.severity.name[0], found.path) == ("W", "spec")
+    assert (found.severity.name[0], found.path) == ("I", "spec")
     assert found.message.startswith(f"this is a Windows pod ({why}), but spec.os.name does not say so")
     assert found.remedy == "Set spec.os.name: windows."
 
@@ -411,7 +411,7 @@ def test_the_default_labels_of_a_node(label: str) -> None:
     for value in (None, ""):
         node["metadata"]["labels"][label] = value
         (found,) = [each for each in findings(several.of(node), {}) if each.rule == "missing-node-label"]
-        assert f"{found.severity.name[0]} {found.path}" == "E metadata.labels"
+        assert f"{found.severity.name[0]} {found.path}" == "W metadata.labels"
         assert found.message.startswith(f"the Node has no label {label}: ")
 
 

@@ -152,7 +152,6 @@ NOT_FOR_WINDOWS = [
     "cinder",
     "fc",
     "flocker",
-    "gitRepo",
     "glusterfs",
     "iscsi",
     "photonPersistentDisk",
@@ -168,9 +167,9 @@ FOR_WINDOWS = ["awsElasticBlockStore", "azureDisk", "azureFile", "gcePersistentD
 @pytest.mark.row("LM-68", "ST-06")
 @pytest.mark.parametrize("kind", NOT_FOR_WINDOWS)
 def test_types_of_volumes_without_support(kind: str) -> None:
-    assert places("unsupported-volume-type", mounting({kind: {"x": "y"}})) == [f"W spec.volumes[0].{kind}"]
+    assert places("unsupported-volume-type", mounting({kind: {"x": "y"}})) == [f"E spec.volumes[0].{kind}"]
     assert places("unsupported-volume-type", several.claimed(several.volume(**{kind: {"x": "y"}}))) == [
-        f"W spec.{kind}"
+        f"E spec.{kind}"
     ]
     assert places("unsupported-volume-type", several.of(several.volume(**{kind: {"x": "y"}}))) == [], (
         "of nobody on Windows"
@@ -180,14 +179,23 @@ def test_types_of_volumes_without_support(kind: str) -> None:
 @pytest.mark.row("LM-68", "ST-06")
 @pytest.mark.parametrize("kind", FOR_WINDOWS)
 def test_types_in_the_list_of_windows(kind: str) -> None:
-    assert findings(mounting({kind: {"x": "y"}}), {}) == []
+    # The insides are made up.
+    assert {each.rule for each in findings(mounting({kind: {"x": "y"}}), {})} == {"unknown-field"}
     assert findings(several.claimed(several.volume(**{kind: {"x": "y"}})), {}) == []
-    (found,) = findings(mounting({"rbd": {"x": "y"}}), {})
+    (found,) = findings(mounting({"rbd": {"image": "y"}}), {})
     assert kind in found.remedy
 
 
+@pytest.mark.parametrize(
+    ("source", "why"), [({"gitRepo": {"repository": "r"}}, "git"), ({"image": {"reference": "r"}}, "image")]
+)
+def test_types_of_volumes_that_may_work(source: dict[str, Any], why: str) -> None:
+    (found,) = [each for each in findings(mounting(source), {}) if each.rule == "unsupported-volume-type"]
+    assert found.severity.name == "WARNING" and why in found.message
+
+
 @pytest.mark.row("LM-68", "ST-06")
-@pytest.mark.parametrize(("mode", "said"), [("Block", ["W spec.local"]), ("Filesystem", []), (None, [])])
+@pytest.mark.parametrize(("mode", "said"), [("Block", ["E spec.local"]), ("Filesystem", []), (None, [])])
 def test_a_local_volume_as_a_block_device(mode: str | None, said: list[str]) -> None:
     local = several.volume(local={"path": "D:\\x"}, **({"volumeMode": mode} if mode else {}))
     assert places("unsupported-volume-type", several.claimed(local)) == said
@@ -252,7 +260,7 @@ def test_block_devices_of_a_container() -> None:
 @pytest.mark.parametrize(("medium", "flagged"), [("Memory", True), ("", False), (None, False)])
 def test_memory_as_a_medium(medium: str | None, flagged: bool) -> None:
     found = places("memory-volume", mounting({"emptyDir": {} if medium is None else {"medium": medium}}))
-    assert found == (["E spec.volumes[0].emptyDir.medium"] if flagged else [])
+    assert found == (["W spec.volumes[0].emptyDir.medium"] if flagged else [])
 
 
 # -- users, modes, growth ----------------------------------------------------------------------------------------------
@@ -408,11 +416,11 @@ TEMPLATE = {"ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": "Block"
             several.claimed(several.storage_class(allowVolumeExpansion=True)),
             "allowVolumeExpansion is true and Pod default/web is for Windows: ",
         ),
-        saying("unsupported-volume-type", mounting(RBD), "volume v is of type rbd, which has no Windows support."),
+        saying("unsupported-volume-type", mounting(RBD), "volume v is of type rbd: the kubelet"),
         saying(
             "unsupported-volume-type",
             several.claimed(several.volume(**RBD)),
-            "the PersistentVolume is of type rbd, which has no Windows support.",
+            "the PersistentVolume is of type rbd: the kubelet on Windows cannot mount it, and the pod does not start.",
         ),
         saying(
             "unsupported-volume-type",

@@ -20,9 +20,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def test_the_wheel_is_made_of_the_collections_folders() -> None:
-    folders = PROJECT["tool"]["setuptools"]["package-dir"]
-    assert sorted(folders.values()) == ["plugins/plugin_utils/facts", "plugins/plugin_utils/lint"]
-    assert all((ROOT / folder).is_dir() for folder in folders.values())
+    folder = ROOT / PROJECT["tool"]["setuptools"]["package-dir"]["winkube_workload_lint"]
+    packages = [name.partition(".")[2] for name in PROJECT["tool"]["setuptools"]["packages"]]
+    assert all((folder / name.replace(".", "/")).is_dir() for name in packages)
     assert PROJECT["project"]["version"] == VERSION
     module, _, function = PROJECT["project"]["scripts"]["workload-lint"].partition(":")
     assert module.endswith(".lint.__main__") and callable(getattr(program, function))
@@ -50,12 +50,26 @@ def test_hook_and_action_call_the_command() -> None:
     assert named == set(action["inputs"])
 
 
+def test_the_wheel_has_what_explain_imports() -> None:
+    packages = {name.partition(".")[2] for name in PROJECT["tool"]["setuptools"]["packages"]}
+    prefix = "ansible_collections.winkube.node.plugins.plugin_utils."
+    code = f"import sys, {prefix}diagnosis.explain_cli; print(*sys.modules)"
+    path = str(ROOT / ".venv" / "collections")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": path}
+    )
+    loaded = [name.removeprefix(prefix) for name in done.stdout.split() if name.startswith(prefix)]
+    assert {name.rpartition(".")[0] for name in loaded if "." in name} <= packages
+    assert "ansible.errors" not in done.stdout.split()
+
+
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_the_wheel_runs_in_an_empty_environment(tmp_path: Path) -> None:
     """It needs a package index, for setuptools and PyYAML."""
     copy = tmp_path / "source"
-    for name in ("plugins/plugin_utils/lint", "plugins/plugin_utils/facts", "docs/workload_lint.md"):
+    for name in ("plugins/plugin_utils", "docs/workload_lint.md"):
         target = copy / name
         target.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["cp", "-r", str(ROOT / name), str(target)], check=True)

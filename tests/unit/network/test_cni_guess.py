@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.conf import read
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_endpoints import suffix_problem
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import host_endpoint
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import guess
-from ansible_collections.winkube.node.plugins.plugin_utils.network.conf import read
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Endpoint, Hns, Network
 from ansible_collections.winkube.node.plugins.plugin_utils.network.parse import endpoint, network
 

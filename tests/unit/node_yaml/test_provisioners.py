@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import schema
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import plain
 
@@ -44,7 +45,7 @@ def test_a_provisioner_needs_a_name_and_a_source(key: str) -> None:
 
 
 @pytest.mark.row("NY-12")
-@pytest.mark.parametrize("name", ["containerd", "kubelet", "kube-proxy", "flanneld", "csi-proxy"])
+@pytest.mark.parametrize("name", DAEMONS)
 def test_the_destination_of_a_known_service_may_be_left_out(name: str) -> None:
     head = SAMPLE[: SAMPLE.index("    provisioners:")]
     item = f"    provisioners:\n      - {{name: {name}, sourceURL: ./a.exe}}\n"

@@ -137,3 +137,23 @@ def test_a_file_that_is_ours_and_wrong_is_told_with_its_place(path: Path, monkey
         notices=(),
         cacheable=False,
     )
+
+
+@pytest.mark.row("NY-18")
+def test_a_fifo_is_skipped_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed before: it was opened, and the run waited for who writes into it."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.yml")
+    found = reading.read(tmp_path / "pipe.yml", READER)
+    assert found == reading.Reading(notices=(("warning", "pipe.yml is a FIFO and no file; it is skipped."),))
+
+
+@pytest.mark.row("NY-18")
+def test_a_file_that_is_too_large_is_refused_unread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed before: 60 MB of YAML were read, which takes minutes and gigabytes."""
+    monkeypatch.chdir(path.parent)
+    with path.open("ab") as stream:
+        stream.truncate(60 * 2**20)
+    monkeypatch.setattr(Path, "read_bytes", _refuse)
+    (problem,) = reading.read(path, READER).problems
+    assert problem == "node.yml:1:1: found a file of 60.0 MB, wanted at most 8 MB; give several files in a folder."

@@ -62,6 +62,13 @@ def test_the_schema_alone_wants_the_same_two_words(old: str, new: str, sentence:
         ("NodeList", "write each node as a document of its own, with a line '---' between two."),
         ("List", "write each node as a document of its own, with a line '---' between two."),
         ("Nodes", "did you mean Node?"),
+        (
+            "Cluster",
+            "swdt's Cluster makes a virtual machine and does not say where it is. Write a Node with spec.credentials "
+            "(its address as hostname; username and privateKey of spec.workload.virtualization.ssh), spec.setup "
+            "(enableRDP and chocoPackages of spec.workload.auxiliary), spec.containerd.version (containerdVersion), "
+            "spec.kubernetes.version (kubernetesVersion) and spec.kubernetes.provisioners.",
+        ),
         ("Deployment", "keep other objects in other files."),
     ],
 )
@@ -223,7 +230,7 @@ def test_of_a_vaulted_file_no_value_is_shown() -> None:
 
 @pytest.mark.row("NY-09")
 @pytest.mark.parametrize(
-    ("key", "value", "wanted"), [("connection", "telnet", "ssh or winrm"), ("shell", "bash", "powershell or cmd")]
+    ("key", "value", "wanted"), [("connection", "telnet", "ssh, winrm or psrp"), ("shell", "bash", "powershell or cmd")]
 )
 def test_another_connection_or_shell_is_refused(key: str, value: str, wanted: str) -> None:
     line = the(edited(("privateKey:", f"{key}: {value}")))
@@ -283,8 +290,8 @@ def test_choco_packages_of_another_form_are_refused(new: str, found: str) -> Non
             "  setup:\n",
             "  stepu:\n",
             (
-                "found the unknown key 'stepu' in spec, wanted credentials, setup, kubernetes, network, containerd or"
-                " os: did you mean setup?"
+                "found the unknown key 'stepu' in spec, wanted credentials, setup, kubernetes, network, containerd,"
+                " os or components: did you mean setup?"
             ),
         ),
         ("spec:\n", "status: {}\nspec:\n", "found the unknown key 'status' in the document"),
@@ -353,7 +360,7 @@ def test_public_key_is_refused_with_the_key_to_write_instead() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
-        ("mode: overlay", "mode: vxlan", "wanted l2bridge, overlay, l2tunnel, transparent or nat"),
+        ("mode: overlay", "mode: vxlan", "wanted l2bridge, overlay, calico, l2tunnel, transparent or nat"),
         ("mode: overlay", "mode: l2bride", "did you mean l2bridge?"),
         ("10.244.0.0/16", "10.244.0.1/16", "which is an address in the network 10.244.0.0/16; write the network"),
         ("10.244.0.0/16", "10.244.0.0", "which has no prefix length"),
@@ -372,7 +379,7 @@ def test_public_key_is_refused_with_the_key_to_write_instead() -> None:
         ("build: 20348", "build: '20348'", "found the text '20348' for spec.os.build"),
         ("build: 20348", "build: 2019", "between 14393 and 99999"),
         ("join: kubeadm", "join: token", "wanted kubeadm, bootstrapKubeconfig or kubeconfig"),
-        ("serviceManager: nssm", "serviceManager: systemd", "wanted nssm or sc"),
+        ("serviceManager: nssm", "serviceManager: systemd", "wanted auto, nssm or sc"),
         ("version: 1.37.0", "version: '1.37'", "wanted a full version of three numbers"),
         ("version: 2.3.7", "version: 2.3", "which YAML reads as a number"),
         ("  containerd:\n", "  containerd:\n    checksum: sha256:abc\n", "wanted sha256: and 64 hexadecimal digits"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_bytes(tmp_path: Path, data: bytes, claimed: bool) -> None:
     assert not source.claims(tmp_path / "none")
 
 
+@pytest.mark.parametrize(("name", "claimed"), [("x.yml", True), ("x.json", True), ("x", False), ("x.ini", False)])
+def test_what_is_no_file_is_claimed_by_its_name_and_never_opened(tmp_path: Path, name: str, claimed: bool) -> None:
+    """Failed before: a FIFO was opened, which waits until somebody writes into it; so do Ansible's own plugins."""
+    os.mkfifo(tmp_path / name)
+    assert source.claims(tmp_path / name) is claimed
+    assert source.never_opened(tmp_path / name) == "a FIFO"
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name, text in {
@@ -147,8 +156,9 @@ def test_below_a_folder_no_file_is_passed_over_that_may_be_a_node(folder: Path) 
     emptied were left out without a word, and so was their node."""
     (folder / "sub" / "gone.yml").symlink_to("nowhere.yml")
     (folder / "sub" / "empty.yaml").write_text("\n", encoding="utf-8")
+    os.mkfifo(folder / "sub" / "pipe.yml")
     (folder / "sub" / "empty.txt").write_text("", encoding="utf-8")
     (folder / "sub" / "linked.yml").symlink_to(folder / "group_vars")
     found, problem = source.expand("sub", folder)
     assert problem is None
-    assert [path.name for path in found] == ["c.json", "empty.yaml", "gone.yml"]
+    assert [path.name for path in found] == ["c.json", "empty.yaml", "gone.yml", "pipe.yml"]

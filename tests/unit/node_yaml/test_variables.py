@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import role_variables
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import variables
 
-from .samples import PLACE, SAMPLE, WHOLE, edited, effective, host
+from .samples import PLACE, SAMPLE, WHOLE, edited, effective, host, node, the
 
 HOSTNAME = "hostname: 192.168.122.220:22"
 
@@ -287,10 +292,80 @@ def test_group_names_are_valid_ones() -> None:
     ]
 
 
-def test_every_row_of_the_table_is_used_by_a_test_document() -> None:
-    """A row that nobody can reach would be a promise that nothing keeps."""
+def test_psrp_has_its_own_variables_and_defaults() -> None:
+    psrp = ("privateKey:", "password: x\n    connection: psrp\n    # privateKey:")
+    made = host(edited((HOSTNAME, "hostname: h:5985"), psrp))
+    assert made.variables["ansible_connection"] == "psrp"
+    assert made.variables["ansible_psrp_protocol"] == "http"
+    assert {group.name: group.variables for group in made.groups[1:3]} == {
+        "winkube_psrp": {
+            "ansible_connection": "psrp",
+            "ansible_port": 5986,
+            "ansible_psrp_cert_validation": "validate",
+        },
+        "winkube_psrp_password": {"ansible_psrp_auth": "ntlm"},
+    }
+
+
+def test_every_key_but_those_of_components_is_used_by_a_test_document() -> None:
+    """A key that nobody can reach would be a promise that nothing keeps."""
     known = (
         set(effective(WHOLE)) | set(effective(SAMPLE)) | {"winkube_containerd_checksum", "winkube_kubernetes_checksum"}
     )
-    assert {row.variable for row in variables.VARIABLES} <= known
+    assert {row.variable for row in variables.rows() if row.path[0] != "components"} <= known
     assert PLACE.directory == effective(SAMPLE)["winkube_node_dir"]
+
+
+# spec.components: what the roles' variables are called there, and what of a role's defaults may be written down.
+
+
+def components(text: str) -> str:
+    """The sample with this mapping in spec.components."""
+    return edited(("  kubernetes:\n", f"  components: {text}\n  kubernetes:\n"))
+
+
+def defaults() -> list[tuple[str, str, Any]]:
+    """Each variable of a role with its default, but templates for other values than texts: (role, variable, value)."""
+    return [
+        (each.role, given.variable.name, given.default)
+        for each in registry.COMPONENTS
+        for given in role_variables(each.interface.options)
+        if given.option.type in ("str", "path") or "{{" not in str(given.default)
+    ]
+
+
+@pytest.mark.parametrize(("role", "variable", "value"), defaults(), ids=lambda each: str(each)[:40])
+def test_the_default_of_a_roles_variable_may_be_written_in_components(role: str, variable: str, value: Any) -> None:
+    found = [row.path for row in variables.rows() if row.variable == variable]
+    assert len(found) == 1, "a variable has one key"
+    if found[0][0] == "components":
+        assert found[0][1] == role
+        assert effective(components(json.dumps({role: {found[0][2]: value}})))[variable] == value
+
+
+def test_optional_components_that_are_named_are_installed() -> None:
+    made = effective(components("{windows_exporter: {port: 9183}, csi_proxy: , kubelet: {extra_arguments: [--v=4]}}"))
+    assert made["winkube_optional_components"] == ["csi_proxy", "windows_exporter"]
+    assert made["winkube_windows_exporter_port"] == 9183
+    assert made["winkube_kubelet_extra_arguments"] == ["--v=4"]
+    assert "winkube_optional_components" not in effective(components("{kube_proxy: {extra_arguments: [--v=4]}}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{windows-exporter: {}}", "found the unknown key 'windows-exporter' in spec.components"),
+        ("{windows_exporter: {port: '9183'}}", "spec.components.windows_exporter.port, wanted a whole number"),
+        ("{windows_exporter: {prot: 9183}}", "did you mean port?"),
+        ("{kubelet: {extra_arguments: --v=4}}", "spec.components.kubelet.extra_arguments, wanted a list"),
+    ],
+)
+def test_a_mistake_in_components_has_its_place(text: str, sentence: str) -> None:
+    assert sentence in the(components(text))
+
+
+def test_a_node_with_a_secret_of_a_component_is_not_cached() -> None:
+    given = "{kubelet: {environment: {TOKEN: abc}}}"
+    assert not variables.cacheable(node(components(given)))
+    assert not variables.cacheable(node(components("{containerd: {registries: [{host: x, header: {a: b}}]}}")))
+    assert variables.cacheable(node(components("{kubelet: {verbosity: 4}}")))

@@ -27,7 +27,7 @@ class Branches:
 
 def branches() -> Branches:
     """All of them, from the files as they are."""
-    sources = [read(path) for path in (*SHARED, *RUNNER, HNS)]
+    sources = [read(path) for path in (*SHARED, *RUNNER, *HNS)]
     functions = {function.name: function for source in sources for function in source.functions}
     apply = next(read(path) for path in MODULES if path.name == "node_apply.ps1")
     ops = {name: _arguments(node, "Arguments", functions) for name, node in cases_of(functions["Invoke-NodeOp"])}
@@ -35,7 +35,7 @@ def branches() -> Branches:
     shared = {"Test-NodeWaited", "Get-NodeWaitSubject"}
     waits["service"] |= _arguments(functions["Invoke-NodeOpWait"].node, "Arguments", functions, leave=shared)
     queries = {name: _arguments(node, "Query", functions) for name, node in cases_of(functions["Read-NodeAnswer"])}
-    for name, clause in clauses_of(read(HNS).root):
+    for name, clause in clauses_of(read(HNS[-1]).root):
         # What HNS needs comes in a text of its own: the clauses of Invoke-NodeOp and the others only hand on to it.
         words, title = (waits, "hns_network") if name == "wait" else (queries if name in queries else ops, name)
         words[title] |= _arguments(clause, "Arguments", functions)

@@ -72,6 +72,9 @@ PS7_PARAMETERS = frozenset({"ashashtable", "parallel", "asbytestream", "nonewwin
 THROWING = ("Entries", "AvailableFreeSpace", "TotalFreeSpace", "TotalSize", "DriveFormat")
 """Properties of ZipArchive and DriveInfo that read the disk."""
 BARE_LIST = re.compile(r"^return\s+[^,].*\.ToArray\(\)$", re.IGNORECASE | re.DOTALL)
+INVARIANT = (
+    b"[System.Threading.Thread]::CurrentThread.CurrentCulture = [System.Globalization.CultureInfo]::InvariantCulture"
+)
 NULL_OPERATORS = re.compile(r"^-[ci]?(eq|ne)$", re.IGNORECASE)
 
 
@@ -95,7 +98,9 @@ def plain_text(source: Source) -> Iterator[str]:
 
 def strict_mode(source: Source) -> Iterator[str]:
     """A program sets it at its begin, for all pieces."""
-    if "/shared/" in source.name or ("/runner/" in source.name and not source.name.endswith("00_head.ps1")):
+    if "/shared/" in source.name or (
+        {"runner", "hns"} & set(source.name.split("/")) and not source.name.endswith(("00_head.ps1", "call.ps1"))
+    ):
         return
     if b"\nSet-StrictMode -Version 2.0\n" not in source.data:
         yield f"{source.name}:1: Set-StrictMode -Version 2.0 is missing"
@@ -262,7 +267,27 @@ def framework_knows_it(source: Source) -> Iterator[str]:
             yield f"{source.name}:{number}: a proxy is set while UseProxy is false; set that first"
 
 
+def tables_have_no_language(source: Source) -> Iterator[str]:
+    """Windows PowerShell compares the keys of @{} by the language of who runs it: a table that is filled with what a
+    machine has is New-NodeMap's. One that names its keys itself may be a literal, and an empty one an argument."""
+    for node in walk(source.root):
+        if node.type != "hash_literal_expression" or not re.fullmatch(r"@\{\s*\}", text(node)):
+            continue
+        around = enclosing(node, {"command_elements", "assignment_expression", "hash_literal_expression"})
+        if around is None or around.type != "command_elements":
+            yield f"{source.at(node)}: @{{}}; use New-NodeMap"
+
+
+def no_language(source: Source) -> Iterator[str]:
+    """-match reads letters by the language of the thread: in Turkish 'I' is no letter of [a-z]."""
+    first = ("00_head.ps1", "node_apply.ps1", "node_probe.ps1", "host_process.ps1", "sample")
+    if source.name.endswith(first) and INVARIANT not in source.data:
+        yield f"{source.name}:1: the thread's culture is not set to the invariant one"
+
+
 RULES: tuple[Rule, ...] = (
+    tables_have_no_language,
+    no_language,
     framework_knows_it,
     no_swallowed_exceptions,
     understood,

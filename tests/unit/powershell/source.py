@@ -18,12 +18,16 @@ FOLDER = ROOT / "powershell"
 MODULES = [FOLDER / "node_apply.ps1", FOLDER / "node_probe.ps1"]
 SHARED = sorted((FOLDER / "shared").glob("*.ps1"))
 RUNNER = sorted((FOLDER / "runner").glob("*.ps1"))
-HNS = FOLDER / "hns.ps1"
+HNS_READ = [FOLDER / "hns" / "call.ps1", FOLDER / "hns" / "read.ps1"]
+HNS = [FOLDER / "hns" / "call.ps1", FOLDER / "hns" / "change.ps1"]
 HOST_PROCESS = FOLDER / "host_process.ps1"
-FILES = [*MODULES, *SHARED, *RUNNER, HNS, HOST_PROCESS]
+FILES = [*MODULES, *SHARED, *RUNNER, *HNS, HNS_READ[1], HOST_PROCESS]
 PROGRAMS = [
     *(ROOT / "plugins" / "modules" / path.name for path in MODULES),
-    *(ROOT / "plugins" / "plugin_utils" / "node" / name for name in ("runner.ps1", "hns.ps1", "host_process.ps1")),
+    *(
+        ROOT / "plugins" / "plugin_utils" / "node" / name
+        for name in ("runner.ps1", "hns.ps1", "hns_read.ps1", "host_process.ps1")
+    ),
 ]
 """What `make generate` makes of them: what is sent."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.powershell import names, rules
+from tests.unit.powershell.overloads import overloads
 from tests.unit.powershell.rules import RULES, Rule
 from tests.unit.powershell.source import FILES, FOLDER, PROGRAMS, Source, commands, read, snippet
 
@@ -38,10 +39,44 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
         ["foreach ($e in $zip.Entries) { $x = $e }", "$free = [int64]$drive.AvailableFreeSpace"],
         ["foreach ($e in $zip.get_Entries()) { $x = $e }", "# $zip.Entries is null", "$cache['Entries'] = 1"],
     ),
+    overloads: (
+        [
+            "$x = [double][System.Math]::Max(0, (Get-NodeUptime) - $uptime)",
+            "$x = [System.Math]::Max(0, ([System.DateTimeOffset]::UtcNow - $since).TotalSeconds)",
+            "$x = [System.Math]::Min([int64]$Count, $stream.Length)",
+            "$x = [System.Math]::Round($seconds, 1)",
+            "function Get-NodeA { param([double]$S)\n$x = [System.Math]::Max(1, $S) }",
+            "$i = 1\n$i += 0.5\n$x = [System.Math]::Max(1, $i)",
+            "[byte[]]$b = $y\n$x = [System.Array]::IndexOf($b, 32)",
+            "$x = [System.BitConverter]::GetBytes($number)",
+            "$x = [System.Convert]::ToString($byte, 2)",
+            "$x = [System.Convert]::ToBase64String('abc')",
+            "$x = $text.Substring($watch.Elapsed.TotalSeconds)",
+            "$x = $text.Split('ab')",
+            "$x = $text.Trim('ab')",
+            "[System.Threading.Thread]::Sleep($pause)",
+        ],
+        [
+            "$x = [System.Math]::Max([double]0, [double](Get-NodeUptime) - $uptime)",
+            "$x = [System.Math]::Max(0, [System.Math]::Min(8, [int]$y))",
+            "function Get-NodeA { param([double]$S)\n$S = $S * 2\n$x = [System.Math]::Max([double]1, $S) }",
+            "$p = [double]$y\n$p = $p + 15\n$x = [System.Math]::Round($p, 1)",
+            "[byte[]]$b = $y\n$x = [System.Array]::IndexOf($b, [byte]32)",
+            "$x = $text.Substring($cut + 1)",
+            "$x = $text.Split([char[]]@([char]10), $options)",
+            "$x = $text.TrimEnd('\\')",
+            "[System.Threading.Thread]::Sleep(250)",
+        ],
+    ),
     rules.plain_text: (
         ["$x = 1\r\n", "\t$x = 1", "$x = '\u00e9'", "$x = 1 ", "$x = '" + "a" * 160 + "'"],
         ["$x = 1\n"],
     ),
+    rules.tables_have_no_language: (
+        ["$t = @{}", "$x = @{ a = 1; b = @{} }", "$answer['tree'] = @{}"],
+        ["$t = New-NodeMap", "$x = Get-NodeA -Map $y -Default @{}"],
+    ),
+    rules.no_language: (["if ('I' -match '[a-z]') { $x = 1 }"], [rules.INVARIANT.decode()]),
     rules.strict_mode: (["$x = 1\n"], ["# a\nSet-StrictMode -Version 2.0\n"]),
     rules.no_operators: (
         [
@@ -134,10 +169,10 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_file_keeps_to_every_rule(path: Path) -> None:
     source = read(path)
-    assert [finding for rule in RULES for finding in rule(source)] == []
+    assert [finding for rule in (*RULES, overloads) for finding in rule(source)] == []
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", (*RULES, overloads), ids=lambda rule: rule.__name__)
 def test_rule_finds_and_lets_pass(rule: Rule) -> None:
     bad, good = SAMPLES[rule]
     for script in bad:
@@ -164,7 +199,7 @@ def test_every_name_exists(source: Source) -> None:
     """Functions, their parameters and variables: strict mode finds these only when the line is reached. The text
     for HNS runs inside the runner."""
     runner = next(each for each in WHOLES if each.name.endswith("runner.ps1"))
-    known = {function.name: function for function in runner.functions} if source.name.endswith("/hns.ps1") else {}
+    known = {function.name: function for function in runner.functions} if "/hns" in source.name else {}
     assert source.errors() == []
     assert list(names.unknown_functions(source, known)) == []
     assert list(names.unknown_variables(source)) == []
@@ -174,7 +209,7 @@ def test_every_name_exists(source: Source) -> None:
 
 @pytest.mark.parametrize("module", [each for each in WHOLES if "/modules/" in each.name], ids=lambda each: each.name)
 def test_a_query_of_hns_finds_in_a_module_what_it_calls(module: Source) -> None:
-    source = next(each for each in WHOLES if each.name.endswith("/hns.ps1"))
+    source = next(each for each in WHOLES if each.name.endswith("/hns_read.ps1"))
     own = {function.name: function for function in source.functions}
     waiting = ["Read-NodeHns"]
     asked: set[str] = set()

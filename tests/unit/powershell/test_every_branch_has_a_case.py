@@ -57,7 +57,8 @@ def test_the_branches_are_those_of_the_protocol() -> None:
         *("computer_name", "halt", "category_note", "category_restore", "ip_note", "ip_restore"),
     }
     assert set(found.waits) == {
-        *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "adapter", "hns_network"),
+        *("service", "pipe", "http", "run", "file_free", "process_gone", "file", "tcp", "tcp_closed", "adapter"),
+        "hns_network",
     }
     assert set(found.queries) == {
         *("system", "services", "service", "file", "registry", "pipe", "processes", "http", "task", "volumes"),
@@ -91,7 +92,19 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.queries["on_path"] == {"name"}
     assert found.waits["service"] >= {"name", "state", "stable_s", "timeout_s", "interval_ms"}
     assert found.queries["file"] == {
-        *("path", "sha256", "fresh", "version", "content_limit", "sddl", "entries", "holders", "head", "tail"),
+        *(
+            "path",
+            "sha256",
+            "fresh",
+            "version",
+            "content_limit",
+            "sddl",
+            "entries",
+            "inside",
+            "holders",
+            "head",
+            "tail",
+        ),
     }
 
 

@@ -11,7 +11,8 @@ import yaml
 from _pytest.mark import ParameterSet
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import documented_options
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import documented_options
 
 try:
     from ansible.template import trust_as_template
@@ -22,6 +23,7 @@ except ImportError:  # ansible-core before 2.19 trusts every text
 
 
 ROOT = Path(__file__).resolve().parents[3]
+OPTIONAL = [each.role for each in COMPONENTS if each.optional]
 ROLES = ("winkube", "host", "cni", "kubelet", "join", "flannel", "kube_proxy")
 
 
@@ -30,7 +32,8 @@ def specs() -> dict[str, Any]:
     """What the specifications of these roles say of their variables."""
     found: dict[str, Any] = {}
     for role in ROLES:
-        text = (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+        file = "shared_variables.yml" if role == "winkube" else "argument_specs.yml"
+        text = (ROOT / "roles" / role / "meta" / file).read_text(encoding="utf-8")
         for entry in yaml.safe_load(text)["argument_specs"].values():
             found |= entry.get("options") or {}
     return found
@@ -90,7 +93,7 @@ VARIABLES = [
     *row("HP-07", "NW-09", interface_name="Ethernet"),
     *row("HP-13", "KU-02", "KP-07", "FL-03", node_name="win1"),
     *row("KU-01", kubelet_binary=r"C:\k\kubelet.exe", kubelet_service_name="kubelet", nssm=r"C:\k\nssm.exe"),
-    *row("KU-01", "KP-01", "FL-12", service_manager="nssm"),
+    *row("KU-01", "KP-01", "FL-12", service_manager="auto"),
     *row("KU-03", kubelet_verbosity=2),
     *row("KU-09", "NW-33", "NW-34", "NW-35", dns_service_ip="10.96.0.10", kubelet_cluster_dns=["10.96.0.10"]),
     *row("KU-10", "NW-33", cluster_domain="cluster.local"),
@@ -135,14 +138,14 @@ def test_a_variable_of_the_roles(name: str, wanted: Any) -> None:
     [
         pytest.param(
             "winkube_network_mode",
-            ["l2bridge", "overlay", "l2tunnel", "transparent", "nat"],
+            ["l2bridge", "overlay", "calico", "l2tunnel", "transparent", "nat"],
             marks=pytest.mark.row("NW-01", "NW-02"),
         ),
         pytest.param(
             "winkube_join", ["kubeadm", "bootstrap_kubeconfig", "kubeconfig"], marks=pytest.mark.row("JR-01", "JR-02")
         ),
         pytest.param("winkube_cni_managed_by", ["service", "cluster"], marks=pytest.mark.row("FL-15")),
-        pytest.param("winkube_service_manager", ["nssm", "sc"], marks=pytest.mark.row("KU-01", "KP-01")),
+        pytest.param("winkube_service_manager", ["auto", "nssm", "sc"], marks=pytest.mark.row("KU-01", "KP-01")),
     ],
 )
 def test_what_can_be_chosen(name: str, choices: list[str]) -> None:
@@ -255,18 +258,8 @@ def roles_of(playbook: str) -> list[str]:
 @pytest.mark.row("HP-02", "FL-13")
 def test_the_order_of_site_yml() -> None:
     """A runtime before the kubelet; flanneld after the join, since it needs the Node; kube-proxy last."""
-    assert roles_of("site.yml") == [
-        "winkube",
-        "host",
-        "cni",
-        "containerd",
-        "kubelet",
-        "join",
-        "flannel",
-        "kube_proxy",
-        "csi_proxy",
-        "windows_exporter",
-    ]
+    core = ["winkube", "host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"]
+    assert roles_of("site.yml") == [*core, *OPTIONAL]
 
 
 @pytest.mark.row("HP-02", "FL-13")
@@ -283,8 +276,7 @@ def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is
         "join": released,
         "flannel": released,
         "kube_proxy": released,
-        "csi_proxy": "'csi_proxy' in winkube_optional_components",
-        "windows_exporter": "'windows_exporter' in winkube_optional_components",
+        **{role: f"'{role}' in winkube_optional_components" for role in OPTIONAL},
     }
 
 

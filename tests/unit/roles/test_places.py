@@ -75,8 +75,8 @@ def test_containerd_goes_where_the_node_yaml_says() -> None:
 
 
 @pytest.mark.row("SV-01")
-def test_services_run_under_nssm_unless_somebody_says_otherwise() -> None:
-    assert variable("winkube_service_manager") == "nssm"
+def test_services_run_under_what_they_have_unless_somebody_says_otherwise() -> None:
+    assert variable("winkube_service_manager") == "auto"
     assert variable("winkube_kube_proxy_managed_by") == "service"
 
 

@@ -12,7 +12,6 @@ import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
 from ansible_collections.winkube.node.plugins.filter.k8s_windows_iis import k8s_windows_iis
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import IMAGE_NAMES, class_name
@@ -21,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import con
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_nodes
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.report import Machine
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
 from tests.conftest import ROOT
 from tests.lab.cluster.cluster import Cluster as Lab

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action import k8s_windows_test
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import stages
 
-from tests.unit.smoke.clusters import Smoke, cluster
+from tests.unit.workload_tests.smoke.clusters import Smoke, cluster
 
 
 def done(monkeypatch: pytest.MonkeyPatch, tests: dict[str, Any], *names: str) -> dict[str, Any]:

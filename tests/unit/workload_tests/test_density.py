@@ -20,7 +20,7 @@ from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.seed import Settings
 from tests.unit.scheduling.objects import windows
-from tests.unit.smoke.test_transient import every
+from tests.unit.workload_tests.smoke.test_transient import every
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 WISH = density.Wish("winkube-density-a", run_namespace.until(NOW, 600), 2)

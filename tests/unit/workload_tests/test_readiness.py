@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import interrupted, readiness
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import readiness_results as found
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
@@ -25,7 +25,7 @@ from tests.lab.cluster.jobs import Jobs, Ran
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.readiness_log import PASSING, Spec, lines, log
 from tests.lab.cluster.seed import Settings
-from tests.unit.smoke.test_transient import every
+from tests.unit.workload_tests.smoke.test_transient import every
 
 NOW = datetime(2026, 11, 23, 12, 0, 0, tzinfo=UTC)
 WISH = readiness.Wish(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import node_object
@@ -17,15 +16,16 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sa
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, tolerated, windows_nodes
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
+from ansible_collections.winkube.node.plugins.plugin_utils.task import drain
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density, readiness
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests, workload
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
 
-from tests.conftest import ROOT
+from tests.lab.cluster import shipped, tenants
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
 from tests.unit.scheduling.objects import windows
-from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+from tests.unit.workload_tests.smoke.clusters import NAMESPACE, Smoke, cluster
 
 IMAGE = "mcr.microsoft.com/windows/servercore:ltsc2022"
 GKE = {"key": "node.kubernetes.io/os", "value": "windows", "effect": "NoSchedule"}
@@ -59,19 +59,13 @@ def test_the_smoke_tests_pods_run_on_nodes_with_a_providers_taint(lab: Cluster) 
     assert all(pod.ready for pod in Smoke(lab, taints=()).facts().web)
 
 
-def documents(name: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((ROOT / "examples" / "rbac" / f"{name}.yml").read_text(encoding="utf-8")))
-
-
 def opened(lab: Cluster, tmp_path: Path, name: str, left_out: tuple[int, str] | None = None) -> client.Cluster:
     """As a user of the file's group, with exactly its rights; `left_out`: but for this rule's verb."""
-    role, binding = documents(name)
+    path = lab.shipped(name)
     if left_out is not None:
+        role = lab.store.get(BY_NAME["ClusterRole"], "", f"winkube-{name}")
         role["rules"][left_out[0]]["verbs"].remove(left_out[1])
-    for body in (role, binding):
-        lab.store.create(BY_NAME[body["kind"]], "", body)
-    path = tmp_path / "user.conf"
-    path.write_text(lab.kubeconfig_for("ci", f"winkube-{name}"), encoding="utf-8")
+        lab.store.replace(BY_NAME["ClusterRole"], "", f"winkube-{name}", role)
     found = client.Cluster.open({"kubeconfig": str(path)})
     assert found is not None
     return found
@@ -129,16 +123,33 @@ def configure(lab: Cluster, found: client.Cluster) -> None:
             change.do(found)
 
 
+def drain_and_uncordon(lab: Cluster, found: client.Cluster) -> None:
+    """What winkube_drain, win_k8s_drain and win_k8s_uncordon do."""
+    tenants.move_in(lab, "win1")
+    found.clock = clock = Smoke(lab).clock()
+    node = drain.NodeDrain(found, "win1", "run-1", drain.Rules(force=True, delete_emptydir_data=True), clock)
+    assert [pod["name"] for pod in node.evictable()] == list(tenants.GOES)
+    assert node.cordon_and_drain() == ("cordon win1", "drain win1 (4 pods)")
+    assert tenants.pods(lab, "win1") == list(tenants.STAYS)
+    assert lab.nodes["win1"]["spec"]["unschedulable"] is True
+    assert node.uncordon() == ("uncordon win1",)
+    assert not lab.nodes["win1"]["spec"].get("unschedulable")
+
+
 RUNS: dict[str, Callable[[Cluster, client.Cluster], None]] = {
     "test": run_tests,
     "operational_readiness": run_suite,
     "scheduling": configure,
+    "site": drain_and_uncordon,
 }
+DRAINING = {"nodes": {"get", "patch"}, "pods": {"list"}, "pods/eviction": {"create"}}
+"""Of examples/rbac/site.yml; with the rest machines join, and are taken away."""
 VERBS = [
     (name, index, verb)
     for name in RUNS
-    for index, rule in enumerate(documents(name)[0]["rules"])
+    for index, rule in enumerate(shipped.documents(name)[0]["rules"])
     for verb in rule["verbs"]
+    if name != "site" or verb in DRAINING.get(rule["resources"][0], ())
 ]
 
 
@@ -146,7 +157,7 @@ VERBS = [
 @pytest.mark.parametrize("name", RUNS)
 def test_exactly_these_rights_are_enough(lab: Cluster, tmp_path: Path, name: str) -> None:
     RUNS[name](lab, opened(lab, tmp_path, name))
-    assert [call for call in lab.refusals if call.user == "ci"] == []
+    assert [call for call in lab.refusals if call.user.startswith(shipped.USER)] == []
 
 
 @pytest.mark.slow
@@ -157,4 +168,4 @@ def test_none_of_them_is_too_much(lab: Cluster, tmp_path: Path, name: str, rule:
         RUNS[name](lab, opened(lab, tmp_path, name, (rule, verb)))
     except ClusterError as error:
         assert "forbidden" in str(error)
-    assert [call for call in lab.refusals if call.user == "ci"]
+    assert [call for call in lab.refusals if call.user.startswith(shipped.USER)]

@@ -11,7 +11,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import 
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 
-from tests.unit.smoke.clusters import NAMESPACE, Smoke, cluster
+from tests.unit.workload_tests.smoke.clusters import NAMESPACE, Smoke, cluster
 
 
 def test_the_smoke_tests_namespace_stays_with_the_run_that_made_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ class Disk:
     security: dict[int, Security]
     holders: Holders
     began: float
+    held: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
+    """By inode: the processes that have it open, and those that share it."""
+    doomed: set[int] = field(default_factory=set)
 
 
 class DiskEntry(Entry):
@@ -37,7 +40,8 @@ class DiskEntry(Entry):
 
     def __init__(self, real: Path, name: str, disk: Disk, parent: Entry) -> None:
         self.real, self.name, self.disk, self.parent = real, name, disk, parent
-        self.handles = []
+        held = disk.held.setdefault(self.file_id, ([], []))
+        self.handles, self.readers = held
         self.target = ""
 
     @property
@@ -47,6 +51,14 @@ class DiskEntry(Entry):
     @property
     def file_id(self) -> int:  # type: ignore[override]
         return self.real.lstat().st_ino
+
+    @property
+    def doomed(self) -> bool:
+        return self.file_id in self.disk.doomed
+
+    @doomed.setter
+    def doomed(self, value: bool) -> None:
+        (self.disk.doomed.add if value else self.disk.doomed.discard)(self.file_id)
 
     @property
     def written(self) -> float:

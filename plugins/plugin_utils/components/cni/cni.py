@@ -23,7 +23,7 @@ from ...facts.version import Version
 from ..declaration import Component
 from ..kubernetes_fit import release
 from ..layout import Layout
-from . import cni_conf
+from .conf import FILE
 from .options import INTERFACE
 
 NAME = "cni"
@@ -36,7 +36,7 @@ CONFIGURATIONS = (".conf", ".conflist", ".json")
 
 @dataclass(frozen=True, slots=True)
 class CniArgs:
-    """Arguments of win_cni, checked. `flannel_archive`: flannel's plugin comes in an archive, not alone. Without
+    """Arguments of win_cni, checked. `flannel_archive`: flannel's plugin comes in an archive, not as a program. Without
     sources (`managed_by: cluster`) there are only the folders. `mark` is the id of the batch."""
 
     layout: Layout
@@ -67,7 +67,7 @@ def desired(args: CniArgs) -> tuple[Resource, ...]:
 
 
 def stage_first(component: str, resources: Iterable[Resource], reading: Reading) -> Batch | None:
-    """Downloads alone, for programs of unknown origin: only their bytes tell whether they have to be replaced."""
+    """Only downloads, for programs of unknown origin: their bytes tell whether they have to be replaced."""
     unproven = [
         each
         for each in resources
@@ -84,17 +84,15 @@ def stage_first(component: str, resources: Iterable[Resource], reading: Reading)
 
 
 def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """Other configurations beside cni.conf, one sentence each: containerd takes the first by name alone."""
+    """Other configurations beside cni.conf, one sentence each: containerd takes only the first by name."""
     entries = reading.file(layout.cni_conf_dir).get("entries") or ()
     found = sorted(
-        str(name)
-        for name in entries
-        if str(name).casefold() != cni_conf.FILE and str(name).casefold().endswith(CONFIGURATIONS)
+        str(name) for name in entries if str(name).casefold() != FILE and str(name).casefold().endswith(CONFIGURATIONS)
     )
     sentences = []
     for name in found:
         # Go sorts by bytes: upper case before lower case.
-        wins = "which is used" if name < cni_conf.FILE else f"which is used as soon as {cni_conf.FILE} is gone"
+        wins = "which is used" if name < FILE else f"which is used as soon as {FILE} is gone"
         sentences.append(
             f"{windows_path.join(layout.cni_conf_dir, name)} is another network configuration, {wins}: containerd "
             "takes the first in the order of their names. Remove what is not wanted."

@@ -70,8 +70,8 @@ INTERFACE = Interface(
                     variable=Variable(
                         "winkube_cni_plugins_url",
                         "{{ winkube_downloads }}github.com/containernetworking/plugins/releases/download/v{{ "
-                        "winkube_cni_plugins_version }}/cni-plugins-windows-amd64-v{{ "
-                        "winkube_cni_plugins_version }}.tgz",
+                        "winkube_cni_plugins_version | regex_replace('^v') }}/cni-plugins-windows-amd64-v{{ "
+                        "winkube_cni_plugins_version | regex_replace('^v') }}.tgz",
                         shown="the release archive",
                     ),
                 ),
@@ -107,8 +107,8 @@ INTERFACE = Interface(
                     variable=Variable(
                         "winkube_flannel_cni_url",
                         "{{ winkube_downloads }}github.com/flannel-io/cni-plugin/releases/download/v{{ "
-                        "winkube_flannel_cni_version }}/cni-plugin-flannel-windows-amd64-v{{ "
-                        "winkube_flannel_cni_version }}.tgz",
+                        "winkube_flannel_cni_version | regex_replace('^v') }}/cni-plugin-flannel-windows-amd64-v{{ "
+                        "winkube_flannel_cni_version | regex_replace('^v') }}.tgz",
                         shown="the release archive",
                     ),
                 ),

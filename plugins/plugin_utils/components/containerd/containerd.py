@@ -17,7 +17,7 @@ from ...engine import windows_path
 from ...engine.batch import Batch, Op, flatten
 from ...engine.reading import Expectation, Query, Reading, file_key, pipe_query, services_query, system_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import Directory, guarded
+from ...engine.resources.directory import Directory, MadeByUs, guarded
 from ...engine.resources.environment_variable import MachinePath
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
@@ -46,7 +46,7 @@ SERVICE = ServiceKind(
 class ContainerdArgs(Managed):
     """Arguments of win_containerd, checked and rendered.
 
-    `archive` tells whether `source` is a release archive or containerd.exe alone; `config` is the rendered
+    `archive` tells whether `source` is a release archive or only containerd.exe; `config` is the rendered
     config.toml; `earlier` the folder from which an earlier installation's service runs it, empty if there is none;
     `registries` the files of registries; `has_ctr` whether ctr.exe is beside containerd.exe already; `template` names
     the template in sentences; `mark` is the id of the batch.
@@ -106,6 +106,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
     earlier = (earlier_programs.EarlierPrograms(layout, args.earlier, brought, args.mark),) if args.earlier else ()
     return (
         *_folders(layout),
+        *_data(),
         *args.tools,
         *earlier,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
@@ -119,7 +120,7 @@ def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
 
 
 def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-    """The download alone, where programs of unknown origin run already: only their bytes tell whether they have to
+    """Only the download, where programs of unknown origin run already: their bytes tell whether they have to
     be replaced at all."""
     unproven = [
         resource
@@ -138,7 +139,7 @@ def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | No
 
 
 def ready(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
-    r"""When containerd works: its pipe is there and, where ctr.exe is at hand, answers `version` (RUNNING proves
+    r"""When containerd works: its pipe is there and, if ctr.exe exists, answers `version` (RUNNING proves
     nothing)."""
     pipe = wait_pipe(layout.containerd_pipe, timeout_s)
     if not has_ctr:
@@ -157,6 +158,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     source = Source("", None, "")
     resources: tuple[Resource, ...] = (
         *_folders(layout),
+        *_data(),
         _programs(layout, source, archive=True, mark=""),
         TextFile(layout.containerd_config, "", backup=""),
         MachinePath(layout.containerd_bin_dir),
@@ -181,6 +183,12 @@ def _folders(layout: Layout) -> tuple[Directory, ...]:
         windows_path.parent(layout.containerd_log),
     )
     return guarded(*paths)
+
+
+def _data() -> tuple[MadeByUs, ...]:
+    """What containerd makes itself; in ProgramData any user may make a folder first."""
+    parent = windows_path.parent(facts.DEFAULT_ROOT)
+    return tuple(MadeByUs(path) for path in (parent, facts.DEFAULT_ROOT, facts.DEFAULT_STATE))
 
 
 def _programs(layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""config.toml: what its template is given, and what is wrong with the text that the template yielded.
+r"""config.toml: what its template is given, and what is wrong with the rendered text.
 
-containerd forgives the wrong things: a misspelt key, a table of another config version, `bin_dir` where it wants
-`bin_dirs` are skipped without an error, and the node then runs with other folders or another pipe than the rest of it
-expects. So the text of any template, ours or a user's, is held against the settings before it is sent.
+containerd silently skips a misspelt key, a table of another config version, or `bin_dir` in place of `bin_dirs`. The
+node then runs with other folders or another pipe than the rest of it expects. So the text of any template, ours or a
+user's, is checked against the settings before it is sent.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _not_toml(error: tomllib.TOMLDecodeError) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """TOML's true is no number, though Python's bool is an int."""
+    """TOML's true is not a number, though Python's bool is an int."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

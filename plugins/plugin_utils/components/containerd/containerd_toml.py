@@ -68,7 +68,7 @@ def equal(left: str, right: str) -> bool:
     """Whether two texts are the same TOML: comments, order of keys, quoting and blank lines do not count, nor keys that
     say what holds without them.
 
-    A text that is not TOML is equal to itself alone.
+    A text that is not TOML is equal only to itself.
     """
     if left == right:
         return True
@@ -81,7 +81,7 @@ def equal(left: str, right: str) -> bool:
 def with_keys(text: str, extra: Mapping[str, Any]) -> str:
     """The text with the keys of `extra`: tables are merged, other values replaced, None takes a key away.
 
-    Comments are lost but for those at the top. TOMLDecodeError if the text is not TOML, ValueError for a value that
+    Comments are lost, except those at the top. TOMLDecodeError if the text is not TOML, ValueError for a value that
     TOML cannot say.
     """
     if not extra:

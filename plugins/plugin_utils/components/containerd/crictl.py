@@ -25,7 +25,7 @@ def path(layout: Layout) -> str:
 
 def config_path(layout: Layout) -> str:
     """crictl looks for its file in the user's `.crictl` and, where that has none, in its program's own folder
-    (unverified, as nobody has run it on Windows here); `crictl --config` names it in any case."""
+    (unverified: it has not been run on Windows here); `crictl --config` always names it."""
     return windows_path.join(layout.containerd_bin_dir, "crictl.yaml")
 
 

@@ -86,7 +86,7 @@ class EarlierPrograms:
         )
 
     def _to(self, name: str, reading: Reading) -> str:
-        """Its own new place if nothing else comes there; else beside that, or where it is if that is another drive."""
+        """Its own new place if that stays free; else beside it, or where it is if that is another drive."""
         target = windows_path.join(self.layout.containerd_bin_dir, name)
         taken = any(windows_path.same(target, path) for path in self.brought)
         same_drive = self.folder[:2].casefold() == target[:2].casefold()

@@ -25,6 +25,7 @@ from ...engine.batch import Batch, Op
 from ...engine.reading import CONFIDENTIAL, Expectation, Query, Reading, file_key, file_query, system_query
 from ...engine.resource import Change, Refused
 from ...engine.tools import run
+from ...facts.containerd import DEFAULT_ROOT
 from ..layout import Layout
 
 NAME = "images"
@@ -34,6 +35,12 @@ PRESENT = f"{CONFIDENTIAL}images"
 
 RECEIPT_LIMIT = 64 * 1024
 NAMESPACE = "k8s.io"
+
+UNPACKED_GB = {"nanoserver": 0.3, "servercore": 5, "server": 11, "windows": 14}
+"""What the layers of Microsoft's base images take on the disk, by the last part of their names, in GB.
+
+unverified: orders of magnitude, not measured here; hence a warning and no refusal."""
+_BASE = re.compile(r"mcr\.microsoft\.com/windows(?:/(\w+))?[:@]")
 
 _REFERENCE = re.compile(
     r"(?P<host>[A-Za-z0-9.-]+(?::\d+)?)/[a-z0-9]+(?:[._/-]+[a-z0-9]+)*"
@@ -71,6 +78,19 @@ class Images:
         """Those that no receipt mentions."""
         known = recorded(self.layout, reading)
         return tuple(image for image in self.wanted if image not in known)
+
+    def cramped(self, reading: Reading) -> str:
+        """A sentence where base images that are not here yet need more than the drive has; empty if not, or not
+        known."""
+        names = [match[1] or "windows" for image in self.unknown(reading) if (match := _BASE.match(image))]
+        needed = sum(UNPACKED_GB.get(name, 0) for name in names)
+        free = ((reading.parts.get("system") or {}).get("free_bytes") or {}).get(DEFAULT_ROOT[:2])
+        if free is None or int(free) >= needed * 10**9:
+            return ""
+        return (
+            f"images: {', '.join(names)} take about {needed:g} GB on {DEFAULT_ROOT[:2]}, which has "
+            f"{int(free) / 10**9:.1f} GB free: a pull may fail, and the kubelet evict pods. Make room first."
+        )
 
     def change(self, reading: Reading) -> Change | None:
         """Pull what is not there, and note all of it. Refused without ctr.exe."""
@@ -141,12 +161,13 @@ def listed(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """The images that the receipt mentions. KeyError if nobody read it."""
+    """The images that the receipt mentions. KeyError if it was not read."""
     text = reading.text(_receipt(layout)) if file_key(_receipt(layout)) in reading.parts else None
     try:
-        return tuple(str(image) for image in json.loads(text or "{}").get("source", {}).get("images", ()))
-    except (ValueError, AttributeError, TypeError):
+        found = json.loads(text or "{}").get("source", {}).get("images", ())
+    except (ValueError, AttributeError, RecursionError):
         return ()
+    return tuple(image for image in found if isinstance(image, str)) if isinstance(found, list) else ()
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:

@@ -5,7 +5,17 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
+from ..options import (
+    PROXY,
+    Interface,
+    Option,
+    Variable,
+    checksum_option,
+    own_environment,
+    service_option,
+    service_seconds,
+    unverified_option,
+)
 
 _CONNECTION = (
     Option(
@@ -40,6 +50,21 @@ _CONNECTION = (
         default=False,
     ),
     Option("header", "dict", "Secret. Headers that are sent with each request.", default={}),
+    Option(
+        "auth",
+        "dict",
+        (
+            "Who asks: a user and a password, or a token. It becomes the header C(Authorization) in a C(hosts.toml) "
+            "that only administrators may read.",
+            "Before containerd 2.1 it is of no use for registries that issue tokens of their own.",
+        ),
+        default={},
+        options=(
+            Option("username", "str", "The user. Some registries want a fixed name, such as V(AWS).", default=""),
+            Option("password", "str", "Secret. Its password, or what the registry issues in its place.", default=""),
+            Option("token", "str", "Secret. A token that the registry itself takes (C(Bearer)).", default=""),
+        ),
+    ),
 )
 """How a registry or a mirror is reached."""
 
@@ -139,8 +164,8 @@ INTERFACE = Interface(
                     variable=Variable(
                         "winkube_containerd_url",
                         "{{ winkube_downloads }}github.com/containerd/containerd/releases/download/v{{ "
-                        "winkube_containerd_version }}/containerd-{{ winkube_containerd_version "
-                        "}}-windows-amd64.tar.gz",
+                        "winkube_containerd_version | regex_replace('^v') }}/containerd-{{ "
+                        "winkube_containerd_version | regex_replace('^v') }}-windows-amd64.tar.gz",
                         shown="the release archive",
                     ),
                 ),
@@ -241,7 +266,7 @@ INTERFACE = Interface(
             (
                 (
                     "A Jinja2 template of C(config.toml), looked for in the role and then along the usual "
-                    "search path. It gets the variable C(containerd)."
+                    "search path. It gets the variables that the role's own uses, such as C(root)."
                 ),
                 "What it yields is checked before anything is sent.",
             ),
@@ -310,9 +335,9 @@ INTERFACE = Interface(
             "list",
             (
                 (
-                    "Mirrors and private certificate authorities by registry, each written as a C(hosts.toml) "
-                    "in a folder below C(node.certs_dir). Nothing restarts for them, but for the first and for "
-                    "the last one, since C(config.toml) names that folder only while there are any."
+                    "Mirrors, private certificate authorities and credentials by registry, each written as a "
+                    "C(hosts.toml) in a folder below C(node.certs_dir). Nothing restarts for them, but for the first "
+                    "and the last one, since C(config.toml) names that folder only while there are any."
                 ),
                 ("Folders that this module made and that are not wanted any more are removed; others are left alone."),
             ),
@@ -365,8 +390,8 @@ INTERFACE = Interface(
             ),
             variable=Variable(
                 "winkube_registries",
-                text="Mirrors and private certificate authorities by registry (docs/registries.md); files are on"
-                " the controller.",
+                text="Mirrors, private certificate authorities and credentials by registry (docs/registries.md); files "
+                "are on the controller.",
             ),
         ),
         Option(
@@ -380,8 +405,7 @@ INTERFACE = Interface(
                 ),
                 (
                     "They are pulled when containerd works, with its own C(ctr.exe), into the namespace that "
-                    "the kubelet uses. The mirrors of O(registries) are asked; a registry that wants a user and"
-                    " a password is not supported."
+                    "the kubelet uses. The mirrors of O(registries) are asked, with the credentials that stand there."
                 ),
                 (
                     "Which images were pulled, or were there already, is noted on the node. What is noted is "
@@ -411,26 +435,11 @@ INTERFACE = Interface(
             default={},
             variable="winkube_proxy_environment",
         ),
-        Option(
-            "service",
-            "dict",
-            "How the service is made and run.",
-            options=(
-                Option(
-                    "manager",
-                    "str",
-                    "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.",
-                    default="registered",
-                    choices=("registered", "nssm"),
-                ),
-                Option(
-                    "environment",
-                    "dict",
-                    "Secret. Variables of the service's own environment, such as HTTPS_PROXY. A change restarts it.",
-                    default={},
-                ),
-                *service_seconds("Seconds in which the service has to run and answer.", 120, 120),
-            ),
+        service_option(
+            ("registered", "nssm"),
+            "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.",
+            own_environment(),
+            *service_seconds("Seconds in which the service has to run and answer.", 120, 120),
             variable=Variable(
                 "winkube_containerd_service",
                 text="C(manager): V(registered) (containerd's own C(--register-service)) or V(nssm) (brought in "

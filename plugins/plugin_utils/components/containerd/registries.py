@@ -9,13 +9,17 @@ the registry itself: hence everything is checked here.
 
 Which files we made is kept in a receipt on the node, so that folders of other people's are never touched.
 
+A user and a password, or a token, become the header Authorization there. config.toml has a place for them as well
+(`registry.configs.<host>.auth`): deprecated, read for pulls of the kubelet alone, printed by `config dump` and
+`crictl info`, in force after a restart, and in 1.x a file of conf.d for it would replace the settings of the whole CRI.
+
 Source: containerd v1.6.36 to v1.7.35 remotes/docker/config/{hosts,config_windows}.go, v2.0.14 to v2.4.2
 core/remotes/docker/config/{hosts,config_windows}.go.
 """
 
 from __future__ import annotations
 
-import hashlib
+import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,171 +27,16 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...engine import security, windows_path
-from ...engine.batch import Op, as_base64
-from ...engine.reading import Query, Reading, file_key, file_query
-from ...engine.resource import Change, Refused, Resource
+from ...engine import windows_path
+from ...engine.address import shown
+from ...engine.reading import Query, Reading, file_query
+from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guarded_always
 from ...facts import containerd as facts
 from ...facts.version import Version
 from ..layout import Layout
 from .containerd_toml import Document
-
-RECEIPT_LIMIT = 64 * 1024
-TEXT_LIMIT = 16 * 1024
-"""A public file up to so many bytes is shown in the diff."""
-
-
-def recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:
-    """The files that the receipt lists; none without a receipt. KeyError if nobody read it."""
-    text = reading.text(receipt)
-    if text is None:
-        return ()
-    try:
-        files = json.loads(text).get("files", ())
-        return tuple(str(file["path"]) for file in files)
-    except (ValueError, AttributeError, TypeError, KeyError):
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class HostFile:
-    """One file with this content, compared by its sha256. A `private` one is never read back or shown, and only
-    administrators may read it; another is read where it is `shown`, that is where it differs."""
-
-    path: str
-    content: bytes
-    private: bool
-    backup: str
-    shown: bool = True
-
-    @classmethod
-    def of(cls, path: str, content: bytes, private: bool, backup: str, reading: Reading) -> HostFile:
-        """As it is seen from a reading that may have it: one that is as wanted need not be read for the diff."""
-        known = reading.parts.get(file_key(path), {}).get("sha256")
-        return cls(path, content, private, backup, shown=known != hashlib.sha256(content).hexdigest())
-
-    @property
-    def label(self) -> str:
-        """The path."""
-        return self.path
-
-    def reads(self) -> tuple[Query, ...]:
-        """Its hash; for the diff its text, for a private one who may read it."""
-        shown = self.shown and not self.private
-        return (file_query(self.path, sha256=True, sddl=self.private, content_limit=TEXT_LIMIT if shown else 0),)
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
-    def change(self, reading: Reading) -> Change | None:
-        """Write it if its content, or who may read it, is not as wanted. Refused if something else is there."""
-        found = reading.file(self.path)
-        exists = bool(found.get("exists"))
-        if exists and found.get("kind") != "file":
-            raise Refused(f"{self.path} should be a file, but is a {found.get('kind')}: move it away and run again.")
-        sha256 = hashlib.sha256(self.content).hexdigest()
-        same = exists and found.get("sha256") == sha256
-        if same and not (self.private and _open_to_others(str(found.get("sddl", "")))):
-            return None
-        keep = windows_path.join(self.backup, hashlib.sha256(self.path.casefold().encode()).hexdigest()[:16])
-        args = {"path": self.path, "content": as_base64(self.content)}
-        args |= {"sddl": security.ADMINS_ONLY} if self.private else {}
-        args |= {"backup": keep} if exists else {}
-        back = Op("restore", {"path": self.path, "backup": keep}) if exists else Op("remove", {"path": self.path})
-        write = Op("write", args, secrets=("content",) if self.private else ()).undone_by(back)
-        after = {"exists": True, "kind": "file", "size": len(self.content), "sha256": sha256}
-        after |= {"sddl": security.ADMINS_ONLY} if self.private else {"content": as_base64(self.content)}
-        shown = "(not shown)\n" if self.private else self.content.decode("utf-8", errors="replace")
-        before = "(not shown)\n" if self.private else (reading.text(self.path) or "")
-        return Change(
-            text=f"{'rewrite' if exists else 'write'} {self.path}",
-            before=before if exists else "",
-            after=shown if not same else "(for administrators only)\n",
-            commit=(*((Op("mkdir", {"path": self.backup}),) if exists else ()), write),
-            touches=frozenset({file_key(self.path)}),
-            predicted={file_key(self.path): after},
-            state=self.reads(),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class MadeFiles:
-    """The receipt of the files that are ours; `gone` are those of an earlier receipt that are not wanted any more."""
-
-    receipt: str
-    files: tuple[str, ...]
-    gone: tuple[str, ...]
-    backup: str
-
-    @property
-    def label(self) -> str:
-        """The receipt."""
-        return self.receipt
-
-    def reads(self) -> tuple[Query, ...]:
-        """The receipt, and what is to go."""
-        return (
-            file_query(self.receipt, sha256=True, content_limit=RECEIPT_LIMIT),
-            *(file_query(path, sha256=True) for path in self.gone),
-        )
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
-    def change(self, reading: Reading) -> Change | None:
-        """Move what is not wanted out of the way, remove folders that are empty then, and note what is ours now."""
-        ours = {windows_path.key(path) for path in recorded_paths(reading, self.receipt)}
-        if ours == {windows_path.key(path) for path in self.files}:
-            return None
-        there = [path for path in self.gone if reading.file(path).get("exists")]
-        kept = {windows_path.key(windows_path.parent(path)) for path in self.files}
-        folders = {
-            windows_path.key(folder): folder
-            for path in self.gone
-            if windows_path.key(folder := windows_path.parent(path)) not in kept
-        }
-        remove = tuple(Op("remove", {"path": folder, "only_if_empty": True}) for folder in folders.values())
-        empty = {file_key(folder): {"exists": False} for folder in folders.values()}
-        absent = {file_key(path): {"exists": False} for path in there}
-        return Change(
-            text=self._text(there),
-            before="".join(f"{path}\n" for path in there),
-            commit=(
-                *((Op("mkdir", {"path": self.backup}),) if there else ()),
-                *(self._aside(path) for path in there),
-            ),
-            finish=(*remove, self._note(reading)),
-            predicted={**empty, **absent},
-            state=self.reads(),
-        )
-
-    def _text(self, there: list[str]) -> str:
-        return f"remove {', '.join(there)}" if there else "record which files of registries were created here"
-
-    def _aside(self, path: str) -> Op:
-        target = windows_path.join(self.backup, f"{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}.gone")
-        return Op("move", {"from": path, "to": target}).undone_by(Op("move", {"from": target, "to": path}))
-
-    def _note(self, reading: Reading) -> Op:
-        content = reading.file(self.receipt).get("content")
-        back = (
-            Op("write", {"path": self.receipt, "content": content}) if content else Op("remove", {"path": self.receipt})
-        )
-        if not self.files:
-            return Op("remove", {"path": self.receipt}).undone_by(back)
-        source = {"component": "registries"}
-        return Op("record", {"path": self.receipt, "source": source, "files": list(self.files)}).undone_by(back)
-
-
-def _open_to_others(sddl: str) -> bool:
-    """Whether anybody but administrators owns, may read or may write a file with this descriptor."""
-    extra = [sid for sid in security.readers(sddl) if sid not in security.readers(security.ADMINS_ONLY)]
-    trusted = {"S-1-5-18", "S-1-5-32-544"}
-    return bool(security.foreign_owner(sddl) or [sid for sid in extra if sid not in trusted])
-
+from .made_files import RECEIPT_LIMIT, HostFile, MadeFiles, recorded_paths
 
 NAME = "registries"
 
@@ -210,9 +59,20 @@ _READ_NAMES = (
 
 CAPABILITIES = ("pull", "resolve", "push")
 
+AUTHORIZATION = "authorization"
+
+_ALSO_FOR_TOKENS = Version.parse("2.1.0")
+"""Since when the headers of hosts.toml go to the server as well that issues a registry's tokens; before, only to the
+registry, and a pull there is anonymous. Source: containerd v2.0.14, v2.1.0 core/remotes/docker/config/hosts.go,
+ConfigureHosts (WithAuthHeader)."""
+
 ReadFile = Callable[[str], bytes]
 """Gives a file on the controller. Raises OSError with a sentence."""
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""What Go's client sends no header with: source golang.org/x/net v0.48.0 http/httpguts/httplex.go, ValidHeaderFieldName
+and ValidHeaderFieldValue. TOML's strings have no DEL either."""
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
 _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")
@@ -223,7 +83,7 @@ class Endpoint:
     """One address that images are asked from; `url` may be empty for a registry's own.
 
     `ca`: PEM. On Windows containerd trusts **only** these certificates then, not those of the machine (its pool starts
-    empty). `client`: certificate and private key, PEM. `header` values may be secret.
+    empty). `client`: certificate and private key, PEM. `header` values may be secret; `auth` is among them.
     """
 
     url: str = ""
@@ -233,6 +93,11 @@ class Endpoint:
     skip_verify: bool = False
     override_path: bool = False
     header: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def authorizes(self) -> bool:
+        """Whether each request carries who asks."""
+        return any(name.casefold() == AUTHORIZATION for name, _value in self.header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +159,29 @@ def desired(
     own = [windows_path.join(layout.certs_dir, registry.folder) for registry in wanted]
     folders = guarded_always(layout.certs_dir, *own) if wanted else ()
     return (*folders, *files, MadeFiles(_receipt(layout), tuple(file.path for file in files), gone, backup))
+
+
+def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:
+    """What works, but hardly as meant; one sentence each."""
+    named = [
+        registry.host for registry in wanted if any(one.authorizes for one in (registry.server, *registry.mirrors))
+    ]
+    open_ = [
+        one.url
+        for registry in wanted
+        for one in (registry.server, *registry.mirrors)
+        if one.authorizes and one.url.startswith("http:")
+    ]
+    found = [
+        f"registries: {shown(url)} is asked without TLS: everybody on the way can read its password." for url in open_
+    ]
+    if named and version < _ALSO_FOR_TOKENS:
+        found.append(
+            f"registries, {', '.join(named)}: containerd {version} shows these credentials to the registry itself, not "
+            "to a server that issues its tokens, as Docker Hub, ghcr.io, quay.io, GitLab and Azure have one: take "
+            f"containerd {_ALSO_FOR_TOKENS} or later there, or imagePullSecrets."
+        )
+    return found
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
@@ -377,7 +265,7 @@ def _quoted(text: str) -> str:
 
 
 def _files(registry: Registry) -> Iterator[tuple[str, bytes, bool]]:
-    """(name, content, whether nobody but administrators may read it)."""
+    """(name, content, whether only administrators may read it)."""
     endpoints = {"server": registry.server} | {f"mirror{n}": one for n, one in enumerate(registry.mirrors, 1)}
     for name, endpoint in endpoints.items():
         if endpoint.ca:
@@ -434,12 +322,17 @@ def _registry(option: Mapping[str, Any], read_file: ReadFile, problems: list[str
         )
     own = {**option, "url": str(option.get("server") or "")}
     server = _endpoint(f"registries, {host}", own, read_file, problems, optional_url=True)
+    if host == ALL and server.authorizes and not server.url:
+        problems.append(
+            f"registries, {host}: these credentials would go to every registry of the world that has no entry; name "
+            "the registry that they belong to."
+        )
     mirrors = tuple(
-        _endpoint(f"registries, {host}, mirror {mirror['url']}", mirror, read_file, problems)
+        _endpoint(f"registries, {host}, mirror {shown(str(mirror['url']))}", mirror, read_file, problems)
         for mirror in option.get("mirrors") or ()
     )
     twice = {mirror.url for n, mirror in enumerate(mirrors) if mirror.url in [other.url for other in mirrors[:n]]}
-    problems += [f"registries, {host}: the mirror {url} is there twice; keep one." for url in sorted(twice)]
+    problems += [f"registries, {host}: the mirror {shown(url)} is there twice; keep one." for url in sorted(twice)]
     return Registry(host, server, mirrors)
 
 
@@ -459,6 +352,9 @@ def _endpoint(
     pair = None
     if client.get("certificate") or client.get("key"):
         pair = _client(where, client, read_file, problems)
+    header = tuple(sorted((str(key), str(value)) for key, value in (option.get("header") or {}).items()))
+    problems += _header_problems(where, header)
+    header += _authorization(where, option.get("auth") or {}, header, problems)
     ca = _read(where, "ca", str(option["ca"]), read_file, problems) if option.get("ca") else b""
     if ca and _CERTIFICATE not in ca:
         problems.append(
@@ -471,8 +367,29 @@ def _endpoint(
         client=pair,
         skip_verify=bool(option.get("skip_verify")),
         override_path=bool(option.get("override_path")),
-        header=tuple(sorted((str(key), str(value)) for key, value in (option.get("header") or {}).items())),
+        header=header,
     )
+
+
+def _authorization(
+    where: str, auth: Mapping[str, Any], header: Sequence[tuple[str, str]], problems: list[str]
+) -> tuple[tuple[str, str], ...]:
+    """The header that `auth` becomes. What it holds is secret, so that no sentence shows it."""
+    user, password, token = (str(auth.get(key) or "") for key in ("username", "password", "token"))
+    if not (user or password or token):
+        return ()
+    if token and (user or password):
+        problems.append(f"{where}: auth has a token and a user; give username and password, or token alone.")
+    elif not token and not (user and password):
+        problems.append(f"{where}: auth has {'no password' if user else 'no username'}; give both.")
+    elif ":" in user:
+        problems.append(f"{where}: the username in auth holds a colon, behind which the password would begin.")
+    elif any(name.casefold() == AUTHORIZATION for name, _value in header):
+        problems.append(f"{where}: auth and the header Authorization say the same thing twice; keep one.")
+    elif _CONTROL.search(user + password + token):
+        problems.append(f"{where}: auth holds a control character, such as a newline; write each value on one line.")
+    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return (("Authorization", f"Bearer {token}" if token else f"Basic {basic}"),)
 
 
 def _client(
@@ -498,14 +415,31 @@ def _read(where: str, name: str, path: str, read_file: ReadFile, problems: list[
         return b""
 
 
+def _header_problems(where: str, header: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Values may be secret, and so is a value that stands where a name should."""
+    for number, (name, value) in enumerate(header, 1):
+        if not _HEADER_NAME.fullmatch(name):
+            yield (
+                f"{where}: the name of header {number} holds a character that no name of a header has; containerd "
+                'would send no request. Write it as Authorization: "Bearer ...".'
+            )
+        elif _CONTROL.search(value):
+            yield (
+                f"{where}: the header {name} holds a control character, such as a newline; containerd would send no "
+                "request, or skip hosts.toml. Write the value on one line."
+            )
+
+
 def _url_problems(where: str, url: str) -> Iterator[str]:
+    if re.search(r"[\x00-\x20\x7f]", url):
+        yield f"{where}: the address '{shown(url)}' holds a blank or a control character; write it on one line."
+        return
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        yield f"{where}: '{url}' is no address of a registry; wanted http:// or https:// and a host."
+        yield f"{where}: '{shown(url)}' is no address of a registry; wanted http:// or https:// and a host."
     elif parts.username or parts.password:
         yield (
-            f"{where}: there is a user or a password in the address, which containerd does not use; give "
-            "imagePullSecrets in the cluster, or a header."
+            f"{where}: there is a user or a password in the address, which containerd does not use; give them as auth."
         )
 
 

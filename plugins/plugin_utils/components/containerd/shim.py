@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The shim that containerd runs pods by: the first of its name in Path, and only where there is none the one beside
-containerd.exe. A release is tested with its own shim alone.
+containerd.exe. A release is tested only with its own shim.
 
 Source: containerd v2.3.7 core/runtime/v2/shim_manager.go (v1.7.35 and v1.6.36 runtime/v2/manager.go),
 resolveRuntimePath: exec.LookPath, then the folder of os.Executable.

@@ -22,19 +22,20 @@ from ...engine.resources.directory import guarded, guarded_always
 from ...engine.resources.hns_network import HnsNetwork, NoHnsNetwork
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import LateFile, TextFile
+from ...engine.resources.text_file import LateFile, TextFile, equal_json
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
 from ...facts.version import Version
 from ...facts.windows import VXLAN_RULE
 from .. import inbound, networks, nssm
-from ..cni import cni, cni_conf
+from ..cni import cni
+from ..cni.conf import FILE
 from ..declaration import Component, Daemon, ServiceKind
 from ..kubernetes_fit import kubernetes_line
 from ..layout import Layout
 from ..networks import Management
 from ..service import Managed, service_of
-from . import flannel_conf, subnet_env, virtual_switch
+from . import cni_conf, flannel_conf, subnet_env, virtual_switch
 from .options import INTERFACE
 
 NAME = "flannel"
@@ -75,7 +76,7 @@ class FlannelArgs(Managed):
 
 
 def arguments(args: FlannelArgs) -> tuple[str, ...]:
-    """flanneld's command line: the four of kubernetes.io, v1.22, in their order, then what is no default."""
+    """flanneld's command line: the four of kubernetes.io, v1.22, in their order, then what is not a default."""
     layout = args.layout
     found = [
         f"--kubeconfig-file={layout.flanneld_kubeconfig}",
@@ -113,12 +114,12 @@ def desired(args: FlannelArgs) -> tuple[Resource, ...]:
             args.net_conf,
             flannel_conf.net_conf(args.mode, args.cluster_cidr, args.network),
             backup=args.layout.backup(args.mark),
-            equal=flannel_conf.equal,
+            equal=equal_json,
         ),
         lease(args),
         _service(args),
         LateFile(
-            TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=cni_conf.equal),
+            TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=equal_json),
             after=ready(args),
             notice=NOTICE,
         ),
@@ -132,13 +133,13 @@ def runs_here(options: Mapping[str, Any]) -> bool:
 
 
 def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
-    """Folders and flanneld.exe alone, with what its service will need: that has the machine's address in its command
+    """Only folders and flanneld.exe, with what its service will need: that has the machine's address in its command
     line, and so have cni.conf and the network."""
     return (*_folders(layout, facts.NET_CONF), *tools, _programs(layout, source, mark))
 
 
 def lease(args: FlannelArgs) -> subnet_env.Lease:
-    """subnet.env as it has to be."""
+    """subnet.env as it must be."""
     return subnet_env.Lease(
         args.layout,
         args.layout.flanneld_service,
@@ -151,7 +152,7 @@ def lease(args: FlannelArgs) -> subnet_env.Lease:
 
 def conf_path(layout: Layout) -> str:
     """Where cni.conf lies on the node."""
-    return windows_path.join(layout.cni_conf_dir, cni_conf.FILE)
+    return windows_path.join(layout.cni_conf_dir, FILE)
 
 
 def ready(args: FlannelArgs) -> tuple[Op, ...]:
@@ -340,6 +341,7 @@ def conf_settings(options: Options, layout: Layout, management: Management) -> c
         dns_service_ip=options["dns_service_ip"],
         cluster_domain=options["cluster_domain"],
         extra=options["exception_list"],
+        dsr=options["dsr"],
         subnet_file="" if subnet_env.is_default(layout) else subnet_env.path(layout),
     )
 

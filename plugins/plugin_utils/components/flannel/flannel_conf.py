@@ -49,14 +49,6 @@ def net_conf(mode: str, cluster: str, name: str) -> str:
     return json.dumps({"Network": network, "Backend": backend}, indent=2) + "\n"
 
 
-def equal(left: str, right: str) -> bool:
-    """Whether two texts say the same to flanneld."""
-    try:
-        return bool(json.loads(left) == json.loads(right))
-    except ValueError:
-        return False
-
-
 def cluster_net_conf(config_map: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """net-conf.json out of flannel's ConfigMap. Refused if there is none in it."""
     try:

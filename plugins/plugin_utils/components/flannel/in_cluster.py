@@ -131,8 +131,8 @@ def cluster_managed_problems(
     node: Mapping[str, Any] | None,
     name: str,
 ) -> tuple[str, ...]:
-    """What is wrong where the cluster shall bring flannel: no DaemonSet that would run here (`sets` None: nobody can
-    tell), or a service of somebody else's that runs."""
+    """What is wrong if the cluster should bring flannel: no DaemonSet that would run here (`sets` None: it cannot
+    be asked), or a service of others that runs."""
     problems = []
     ours, program = layout.flanneld_service, layout.flanneld_binary
     service = reading.service(ours)

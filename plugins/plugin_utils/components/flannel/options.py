@@ -5,7 +5,16 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, service_seconds, unverified_option
+from ..options import (
+    NODE_ADDRESS,
+    PROXY,
+    Interface,
+    Option,
+    Variable,
+    service_option,
+    service_seconds,
+    unverified_option,
+)
 
 PLACES = (
     Option(
@@ -85,7 +94,7 @@ INTERFACE = Interface(
                     variable=Variable(
                         "winkube_flannel_url",
                         "{{ winkube_downloads }}github.com/flannel-io/flannel/releases/download/v{{ "
-                        "winkube_flannel_version }}/flanneld.exe",
+                        "winkube_flannel_version | regex_replace('^v') }}/flanneld.exe",
                         shown="the release's C(flanneld.exe)",
                     ),
                 ),
@@ -156,20 +165,7 @@ INTERFACE = Interface(
             default="cluster.local",
             variable="winkube_cluster_domain",
         ),
-        Option(
-            "interface_name",
-            "str",
-            "The adapter that the node's address is on.",
-            default="Ethernet",
-            variable="winkube_interface_name",
-        ),
-        Option(
-            "management_ip",
-            "str",
-            "The node's address. Empty for the first IPv4 address of O(interface_name). Refused if no adapter has it.",
-            default="",
-            variable="winkube_management_ip",
-        ),
+        *NODE_ADDRESS,
         Option(
             "api_server",
             "str",
@@ -216,6 +212,14 @@ INTERFACE = Interface(
             variable=Variable("winkube_cni_version", shown="by release of the plugins"),
         ),
         Option(
+            "dsr",
+            "bool",
+            "Whether kube-proxy uses direct server return. C(cni.conf) then has C(loopbackDSR), without which no pod "
+            "reaches itself by its Service.",
+            default=False,
+            variable="winkube_kube_proxy_dsr | default(false)",
+        ),
+        Option(
             "conf_template",
             "path",
             (
@@ -237,20 +241,10 @@ INTERFACE = Interface(
                 "winkube_flannel_net_conf", text="Where flannel's configuration (net-conf.json) lies on the node."
             ),
         ),
-        Option(
-            "service",
-            "dict",
-            "How the service is made and run.",
-            options=(
-                Option(
-                    "manager",
-                    "str",
-                    "V(nssm). flanneld does not speak to the service control manager, so V(sc) is refused.",
-                    default="nssm",
-                    choices=("nssm", "sc"),
-                ),
-                *service_seconds("Seconds in which flanneld has to have its lease and its network.", 180, 60),
-            ),
+        service_option(
+            ("nssm", "sc"),
+            "V(nssm). flanneld does not speak to the service control manager, so V(sc) is refused.",
+            *service_seconds("Seconds in which flanneld has to have its lease and its network.", 180, 60),
             variable=Variable(
                 "winkube_flannel_service",
                 text="C(manager): V(nssm) alone; V(sc) is refused, since flanneld cannot be a service by itself."

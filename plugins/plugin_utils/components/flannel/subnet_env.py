@@ -103,9 +103,9 @@ def problems(text: str, *, cluster: str, mode: str, mtu: int, ip_masq: bool = Tr
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """subnet.env is there while flanneld runs, and says what is wanted; else flanneld is started anew to write it.
+    """subnet.env is there while flanneld runs, and says what is wanted; else flanneld is restarted to write it.
 
-    A file of an earlier life is removed first, while flanneld is down, so that nobody takes it for the new one.
+    An old file is removed first, while flanneld is down, so that it is not taken for the new one.
     """
 
     layout: Layout

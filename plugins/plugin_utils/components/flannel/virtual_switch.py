@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The external vSwitch on a node's adapter, made on purpose, with the adapter's addresses saved.
 
-A placeholder network `External` of flannel's type makes the switch and keeps it: with it there, flanneld's own network
-comes and goes without a loss of connection, also after a reboot, which does away with flannel's vxlan network. A
-flanneld whose vxlan names the adapter (facts/flannel.py, NAMES_ADAPTER_FROM) cannot live beside it: there flanneld
-makes the switch itself, in a batch that waits for the addresses and takes the network away if they do not come back.
+A placeholder network `External` of flannel's type makes the switch and keeps it. flanneld's own network then comes and
+goes without a loss of connection, also after a reboot, which removes flannel's vxlan network. A flanneld whose vxlan
+names the adapter (facts/flannel.py, NAMES_ADAPTER_FROM) does not work beside it: there flanneld makes the switch
+itself, in a batch that waits for the addresses and removes the network if they do not come back.
 Source: rancher/rke2 pkg/windows (createHnsNetwork), flannel-io/flannel#1111; for overlay unverified on a real node.
 """
 
@@ -149,7 +149,7 @@ def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
 
 
 def batch(resource: HnsNetwork, server: ApiServer | None, reading: Reading, component: str) -> Batch | None:
-    """The network in a batch of its own, which the node finishes or rolls back while nobody can reach it; None where
+    """The network in a batch of its own, which the node finishes or rolls back while it cannot be reached; None where
     it is there.
 
     It counts as made when the adapter has its addresses, HNS a management address, and the API server answers.

@@ -18,6 +18,7 @@ from ...engine.resource import Change, Refused, Resource
 from ...engine.resources.directory import guarded_always
 from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
+from ...facts.windows_revisions import BadRevision
 from .. import log_limit, networks
 from ..declaration import Component
 from ..layout import Layout
@@ -63,10 +64,11 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class HostArgs:
-    """Arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that address
-    (empty: the first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such
-    accounts. `limits` are those of the services' `logs`, kept only where scheduled tasks may be made (`scheduled`);
-    a `golden_image` needs no such adapter; `mark` is the id of the batch."""
+    """Arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that address (empty:
+    the first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such
+    accounts. `bad_revisions` are the user's own, beside those of facts. `limits` are those of the services'
+    `logs`, kept only where scheduled tasks may be made (`scheduled`); a `golden_image` needs no such adapter;
+    `mark` is the id of the batch."""
 
     layout: Layout
     wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
@@ -77,6 +79,7 @@ class HostArgs:
     page_file_mb: int = 0
     require_encryption: bool = False
     gmsa: bool = False
+    bad_revisions: tuple[BadRevision, ...] = ()
     limits: log_limit.Limits | None = None
     logs: tuple[str, ...] = ()
     scheduled: bool = True
@@ -121,7 +124,12 @@ def check(args: HostArgs, reading: Reading) -> Findings:
     machine = node_fit.Machine.of(system)
     fit = node_fit.problems(machine, args.wanted)
     refusals = [*host_checks.rights(system), *fit.refusals]
-    warnings = [*fit.warnings, *host_checks.restart(system), *host_checks.page_file(reading, args.page_file_mb)]
+    warnings = [
+        *fit.warnings,
+        *host_checks.bad_revision(machine, args.bad_revisions, args.wanted.network_mode),
+        *host_checks.restart(system),
+        *host_checks.page_file(reading, args.page_file_mb),
+    ]
     if args.gmsa:
         warnings += host_checks.gmsa_warnings(machine, reading)
     reminders: list[str] = []
@@ -196,7 +204,7 @@ ACTIVE_NAME = Query(
 
 _NAME = re.compile(r"(?!\d+$)(?!-)[A-Za-z0-9-]{1,15}(?<!-)")
 """Source: learn.microsoft.com, Naming conventions in Active Directory for computers: 15 characters, letters, digits
-and hyphens, not digits alone."""
+and hyphens, not only digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +227,7 @@ class ComputerName:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Rename the machine, and ask for a restart as long as it is not called so. Refused for what is no name."""
+        """Rename the machine, and ask for a restart until it has the name. Refused for what is not a name."""
         if not _NAME.fullmatch(self.name):
             raise Refused(
                 f"'{self.name}' cannot be the name of a Windows machine: wanted are up to 15 letters, digits and "

@@ -13,6 +13,7 @@ from ...engine import security, windows_path
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change
 from ...facts.windows import COMPARTMENT_KEY, COMPARTMENT_NAMESPACE, GMSA_ENOUGH_FROM, gmsa_floor
+from ...facts.windows_revisions import BadRevision, known_bad, next_good
 from ..layout import Layout
 from .node_fit import Machine
 
@@ -43,7 +44,7 @@ def rights(system: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
-    """A restart that somebody else left open. It is taken along by ours, never made for its own sake."""
+    """A restart that others left pending. Ours covers it; it never causes one."""
     if not system.get("reboot_pending"):
         return ()
     return (
@@ -52,8 +53,19 @@ def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def bad_revision(machine: Machine, own: tuple[BadRevision, ...], mode: str) -> tuple[str, ...]:
+    """What is known to be wrong with this revision of Windows, in one sentence for each, and the update that has none
+    of it."""
+    known = known_bad(machine.build, machine.revision, own, mode)
+    if not known:
+        return ()
+    good = next_good(machine.build, machine.revision, own, mode)
+    todo = f"Update Windows to {good.name} or later." if good else "No update is known here that mends all of it."
+    return (f"{machine.name} is known to be bad: {' '.join(each.told for each in known)} {todo}",)
+
+
 def page_file(reading: Reading, wanted_mb: int) -> tuple[str, ...]:
-    """Windows has no OOM killer: what does not fit into memory goes to the page file, so there has to be one."""
+    """Windows has no OOM killer: what does not fit into memory goes to the page file, so a node needs one."""
     found = reading.parts.get(PAGE_FILES.key) or {}
     value = found.get("value")
     if not found.get("exists") or not isinstance(value, list):
@@ -80,13 +92,13 @@ def _largest_mb(entry: str) -> int:
 
 
 def only_the_disk(layout: Layout, reading: Reading) -> bool:
-    """Whether the folders of secrets are there and nobody else reads them: what is left no run changes."""
+    """Whether the folders of secrets exist and no one else can read them: no run changes the rest."""
     found = [reading.parts.get(file_key(folder)) or {} for folder in _secret_folders(layout)]
     return all(each.get("exists") and not _strangers(each) for each in found)
 
 
 def clear_text(layout: Layout, reading: Reading) -> str:
-    """Pods' secrets lie on the node's disk in clear text (there is no tmpfs): both measures, or a sentence."""
+    """Pods' secrets are on the node's disk in clear text (there is no tmpfs): both measures, or a sentence."""
     volume = _volume(layout)
     state = (reading.parts.get(_encryption_query(layout).key) or {}).get("state", "unknown")
     missing = []

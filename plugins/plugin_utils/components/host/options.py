@@ -178,6 +178,29 @@ INTERFACE = Interface(
             variable=Variable("winkube_gmsa"),
         ),
         Option(
+            "windows_revisions",
+            "list",
+            "Revisions of Windows that are known to be bad, beside those of docs/windows-support.md. A node that has "
+            "one is a warning.",
+            default=[],
+            elements="dict",
+            options=(
+                Option("build", "int", "The build, such as V(20348).", required=True),
+                Option("since", "int", "The revision that brought it; V(0) for the first release.", default=0),
+                Option("mended", "int", "The revision that has it no more; V(0) if none is known.", default=0),
+                Option("breaks", "str", "What is wrong, a sentence.", required=True),
+                Option("source", "str", "An address; without one the entry is only told.", default=""),
+                Option(
+                    "concerns",
+                    "str",
+                    "Whom it concerns where that is not every node, such as V(overlay).",
+                    default="",
+                ),
+                Option("unverified", "bool", "The entry is only told.", default=False),
+            ),
+            variable=Variable("winkube_windows_revisions"),
+        ),
+        Option(
             "log",
             "dict",
             "Limits of the services' logs that nobody else keeps small, what nssm has rotated and the one "

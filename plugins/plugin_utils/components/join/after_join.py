@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...cluster.client import Clock, Cluster, Object, wait_for
+from ...cluster.answer import Object
+from ...cluster.client import Clock, Cluster, wait_for
 from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
 from ...engine.reading import Reading
@@ -42,7 +43,7 @@ _ADDRESSES = frozenset({"InternalIP", "ExternalIP"})
 
 
 def is_pending(csr: Mapping[str, Any], node: str) -> bool:
-    """Whether this is a request of `node` for a serving certificate that nobody has decided yet."""
+    """Whether this is a request of `node` for a serving certificate that is still pending."""
     spec, status = csr.get("spec") or {}, csr.get("status") or {}
     decided = any(item.get("type") in {"Approved", "Denied", "Failed"} for item in status.get("conditions") or ())
     mine = spec.get("signerName") == SIGNER and spec.get("username") == f"system:node:{node}"

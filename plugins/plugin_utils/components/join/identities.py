@@ -235,7 +235,7 @@ def identities(
 
 
 def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
-    """A kubeconfig on the controller that shall go to a node. Refused if it must not, or is none."""
+    """A kubeconfig on the controller that is to go to a node. Refused if it must not, or is not one."""
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

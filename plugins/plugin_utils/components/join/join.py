@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""A node's way into its cluster: what has to be there, what `joined` means, and the steps that bring it about.
+r"""A node's way into its cluster: what it needs, what `joined` means, and the steps of the join.
 
 Three ways: `kubeadm` runs kubeadm.exe, which writes the kubelet's files and starts it; `bootstrap_kubeconfig` writes
 `bootstrap-kubelet.conf`, with which the kubelet gets its own certificate; `kubeconfig` writes a kubeconfig of the
@@ -22,7 +22,8 @@ from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guarded
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.text_file import READ_LIMIT
-from ..declaration import Component
+from ...engine.tools import WINDOWS_PATH
+from ..declaration import Component, Started
 from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
 from ..layout import Layout
 from . import node_object
@@ -42,7 +43,7 @@ REJOIN = "playbooks/repair.yml -e winkube_repair=rejoin"
 
 
 class Broken(Refused):
-    """A machine that has joined and cannot be a node as it is: a join anew puts that right."""
+    """A machine that has joined and cannot be a node as it is: joining again repairs it."""
 
 
 def bootstrap_file(layout: Layout) -> str:
@@ -92,7 +93,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def folders(layout: Layout) -> tuple[Resource, ...]:
-    """The folders that kubeconfigs are written to, as far as no kubelet is needed for them."""
+    """The folders of kubeconfigs that need no kubelet."""
     return guarded(
         *(windows_path.parent(path) for path in (layout.flanneld_kubeconfig, layout.kube_proxy_kubeconfig)),
         *((windows_path.parent(layout.kubelet_kubeconfig),) if _is_own(layout) else ()),
@@ -124,7 +125,7 @@ def check_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What decides whether a node has joined. `node` is its Node object; without `asked` nobody could ask for it."""
+    """What decides whether a node has joined. `node` is its Node object; without `asked` it could not be asked for."""
 
     layout: Layout
     way: Way
@@ -136,7 +137,7 @@ class Situation:
 
 
 def has_joined(situation: Situation) -> bool:
-    """Whether nothing has to be done. Refused where a person has to decide first.
+    """Whether nothing is to be done. Refused if a person must decide first.
 
     Joined is: the kubelet's kubeconfig, a client certificate that is valid and this node's, and the Node object.
     """
@@ -233,6 +234,14 @@ def is_there(path: str, reading: Reading) -> bool:
     return bool(reading.parts.get(file_key(path), {}).get("exists"))
 
 
+KUBEADM_RUN = Started(
+    program=lambda layout: layout.kubeadm_binary,
+    path=lambda layout: (windows_path.parent(layout.kubelet_binary), *WINDOWS_PATH),
+)
+"""kubeadm starts `kubelet` and `powershell` by their names before it joins. The kubelet's folder comes first, so that
+it asks ours. Sources: kubernetes cmd/kubeadm/app/preflight/utils.go, GetKubeletVersion; kubernetes/system-validators
+validators/types_windows.go."""
+
 COMPONENT = Component(
     name=NAME,
     role="join",
@@ -242,5 +251,6 @@ COMPONENT = Component(
     files=made_by_join,
     bound=lambda layout: (*made_by_join(layout), cert_dir(layout)),
     tools=lambda layout: (layout.kubeadm_binary,),
+    runs=(KUBEADM_RUN,),
     folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),
 )

@@ -9,19 +9,21 @@ cmd/kubeadm/app/preflight/checks.go, RunJoinNodeChecks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...engine import security, windows_path
 from ...engine.batch import Op, as_base64
 from ...engine.reading import Query, Reading, file_key, service_key
 from ...engine.resource import Change
 from ...engine.resources.service import ACTIVE, RUNNING, with_undo_start
+from ...engine.services.existing import log_file
 from ...engine.tools import (
     CANNOT_ACCEPT,
     NOT_INSTALLED,
     NOT_STARTED,
-    SYSTEM32,
     run,
     sc,
     start_ops,
@@ -34,6 +36,7 @@ from ..kubelet.kubelet import ca_file, cert_dir
 from ..layout import Layout
 from .join import (
     KUBEADM,
+    KUBEADM_RUN,
     Way,
     bootstrap_file,
     certificate_files,
@@ -51,8 +54,26 @@ LATER = "(known after join)"
 
 
 def told(text: str, pod_cidr: str) -> str:
-    """A text of the plan after the join: with the podCIDR that the Node got, or with none where nobody could ask."""
+    """A text of the plan after the join: with the Node's podCIDR, or none if it could not be asked for."""
     return text.replace(f", podCIDR {LATER}", f", podCIDR {pod_cidr}" if pod_cidr else "")
+
+
+LOG_LINES, LOG_BYTES, LINE_CHARS = 3, 8192, 400
+
+
+def log_query(layout: Layout, reading: Reading) -> Query | None:
+    """The end of the kubelet's log; None where its service has no file for it."""
+    path = log_file(reading.service(layout.kubelet_service) or {})
+    return Query(file_key(path), "file", (("path", path), ("tail", LOG_BYTES))) if path else None
+
+
+def log_end(query: Query, found: Mapping[str, Any]) -> str:
+    """What the kubelet itself said last, `found` by the probe, behind a sentence; empty where there is nothing."""
+    tail = (found.get(query.key) or {}).get("tail")
+    text = base64.b64decode(tail).decode("utf-8", errors="replace") if tail else ""
+    lines = [line.strip()[:LINE_CHARS] for line in text.splitlines() if line.strip()][-LOG_LINES:]
+    path = dict(query.args)["path"]
+    return f" The kubelet's log {path} ends with: {' | '.join(lines)}" if lines else ""
 
 
 def _ca_folder(layout: Layout) -> str:
@@ -146,7 +167,7 @@ class Joining:
 
     def _undo(self, reading: Reading) -> tuple[Op, ...]:
         """The kubelet stopped, and everything gone that the join has made; what was there before comes back with the
-        undo of its move. The folder of certificates is made anew, as the names in it are not known."""
+        undo of its move. The folder of certificates is made again, as the names in it are not known."""
         layout = self.layout
         folder = cert_dir(layout)
         found = reading.file(folder)
@@ -168,7 +189,7 @@ class Joining:
         content = {"path": path, "content": as_base64(self.configuration.encode()), "sddl": SDDL}
         program = run(layout.kubeadm_binary, "join", "--config", path, timeout_s=KUBEADM_S, encoding="utf-8")
         # kubeadm reads nothing from there: being named, the token is masked in whatever kubeadm prints.
-        args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": _search_path(layout)}}
+        args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": ";".join(KUBEADM_RUN.path(layout))}}
         masked = Op("run", args, secrets=("stdin",))
         return (
             Op("write", content, secrets=("content",)).undone_by(gone),
@@ -226,7 +247,7 @@ class _Aside:
 
     @classmethod
     def of(cls, files: Sequence[str], keys: Sequence[str], folder: str, mark: str) -> _Aside:
-        """`files` beside themselves; `keys`, which lie in `folder`, in a folder beside that: it is made anew."""
+        """`files` beside themselves; `keys`, which lie in `folder`, in a folder beside that: it is made again."""
         ending = f".{mark[:8]}.winkube-old"
         moves = [_moved(path, f"{path}{ending}") for path in files]
         swept = [Op("remove", {"path": f"{path}{ending}"}) for path in files]
@@ -237,14 +258,6 @@ class _Aside:
             moves += [_moved(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
             swept.append(Op("remove", {"path": beside, "recurse": True}))
         return cls(tuple(moves), tuple(swept))
-
-
-def _search_path(layout: Layout) -> str:
-    """kubeadm asks `kubelet --version` before it joins, and looks for it on PATH, where nobody else needs it.
-
-    Source: kubernetes cmd/kubeadm/app/preflight/utils.go, GetKubeletVersion.
-    """
-    return ";".join((windows_path.parent(layout.kubelet_binary), SYSTEM32, windows_path.parent(SYSTEM32)))
 
 
 def _moved(path: str, old: str) -> Op:

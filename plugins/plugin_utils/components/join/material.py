@@ -18,6 +18,7 @@ from ...cluster.documents import public_key_sha256
 from ...engine.reading import Reading
 from ...engine.resource import Refused, Resource
 from ...facts.version import Line, Version
+from ..declaration import LOCAL_SYSTEM
 from ..kubelet.kubelet_args import endpoint
 from ..layout import Layout
 from . import identities, join, node_object
@@ -36,8 +37,8 @@ Source: kubernetes.io/blog/2024/08/23/kubernetes-1-31-kubeadm-v1beta4.
 
 PRIVILEGED_USER = "IsPrivilegedUser"
 ASKS_THE_TOKEN = Line(1, 31)
-"""The first line whose check IsPrivilegedUser passes for LocalSystem, which kubeadm is run as here. Before, it asked
-for the groups of the user by his name, and LocalSystem has none. Source: kubernetes#124665, #108140; v1.30
+"""The first line whose check IsPrivilegedUser passes for LocalSystem. Earlier ones look up the groups of the user's
+name, and LocalSystem has none. Source: kubernetes#124665, #108140; v1.30
 cmd/kubeadm/app/preflight/checks_windows.go."""
 
 
@@ -72,7 +73,7 @@ def join_configuration(settings: JoinSettings) -> str:
         "criSocket": endpoint(settings.pipe),
         "taints": [_taint(taint) for taint in settings.taints],
     }
-    if settings.version.line < ASKS_THE_TOKEN:
+    if join.KUBEADM_RUN.account == LOCAL_SYSTEM and settings.version.line < ASKS_THE_TOKEN:
         registration["ignorePreflightErrors"] = [PRIVILEGED_USER]
     if arguments:
         registration["kubeletExtraArgs"] = arguments
@@ -203,7 +204,7 @@ def own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[Resourc
 
 
 def _users_file(options: Options, option: str) -> str:
-    """A kubeconfig on the controller that shall go to the node. Refused if it must not."""
+    """A kubeconfig on the controller that is to go to the node. Refused if it must not."""
     path = options[option]
     if not path:
         raise Refused(f"join: {options['join']} needs {option}, a kubeconfig on the controller.")

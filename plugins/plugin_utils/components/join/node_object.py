@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a Node object says, what has to be patched on it, and what a new taint does to the pods that run there already:
-NoExecute evicts those that do not tolerate it, NoSchedule lets them run until they are made anew elsewhere.
+NoExecute evicts those that do not tolerate it, NoSchedule lets them run until they are replaced elsewhere.
 
 Sources: kubernetes staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go and
 api/core/v1/toleration.go, ToleratesTaint; pkg/controller/tainteviction/taint_eviction.go, processPodOnNode.
@@ -161,7 +161,7 @@ def _named(pod: Object, more: str = "") -> str:
 
 
 def owner(metadata: Object) -> str:
-    """Who makes it anew; of a Deployment's ReplicaSet, which is named after its hash, the Deployment."""
+    """Who replaces it; of a Deployment's ReplicaSet, which is named after its hash, the Deployment."""
     found = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
     if found is None:
         return "made anew by nothing"
@@ -173,7 +173,7 @@ def owner(metadata: Object) -> str:
 
 
 def is_over(pod: Object) -> bool:
-    """Whether a pod has ended or is on its way out, or is a static pod's mirror: nobody makes it anew."""
+    """Whether a pod has ended or is on its way out, or is a static pod's mirror: nothing replaces it."""
     metadata = pod.get("metadata") or {}
     ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
     return ended or bool(metadata.get("deletionTimestamp")) or MIRROR in (metadata.get("annotations") or {})

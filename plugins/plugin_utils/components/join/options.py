@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, unverified_option
+from ..options import Interface, Option, Variable, kubernetes_source
 
 PLACES = (
     Option(
@@ -71,38 +71,7 @@ INTERFACE = Interface(
                 "the Node deleted, and the machine joins anew.",
             ),
         ),
-        Option(
-            "source",
-            "dict",
-            "Where kubeadm.exe comes from. Needed for O(join=kubeadm).",
-            options=(
-                Option(
-                    "url",
-                    "str",
-                    "The program; V(http), V(https), or V(file:///C:/...) on the node.",
-                    default="",
-                    variable=Variable(
-                        "winkube_kubeadm_url",
-                        "{{ winkube_kubernetes_base_url }}/kubeadm.exe",
-                        shown="below C(winkube_kubernetes_base_url)",
-                    ),
-                ),
-                Option(
-                    "checksum",
-                    "str",
-                    "V(sha256:) and 64 hex digits, or the https address of the publisher's sum file.",
-                    default="",
-                    variable=Variable(
-                        "winkube_kubeadm_checksum",
-                        "{{ winkube_kubernetes_checksum or ((winkube_kubeadm_url ~ '.sha256') if "
-                        "winkube_kubeadm_url.startswith('https://') else '') }}",
-                        shown="the publisher's sum file",
-                    ),
-                ),
-                PROXY,
-            ),
-        ),
-        unverified_option("kubeadm"),
+        *kubernetes_source("kubeadm", needed="Needed for O(join=kubeadm)."),
         Option(
             "api_server",
             "str",

@@ -13,16 +13,17 @@ from ...engine.batch import Op, as_base64, flatten
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change, Refused
 from ...engine.resources.service import ACTIVE, running_dependants, with_undo_start
+from ...engine.resources.text_file import backup_of
 from ...engine.tools import halt, start_ops, stop_ops
 
 SDDL = "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"
-"""Owner Administrators; SYSTEM and Administrators full control, nobody else."""
+"""Owner Administrators; SYSTEM and Administrators full control, no one else."""
 _MAY_READ = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
 
 
 @dataclass(frozen=True, slots=True)
 class SecretFile:
-    """`text` at `path`, for administrators alone. `what` names it in steps, `backup` is the folder of the batch that
+    """`text` at `path`, only for administrators. `what` names it in steps, `backup` is the folder of the batch that
     keeps the old one for the undo; the service `read_by` is restarted if it runs, for it reads the file at its start.
     """
 
@@ -47,7 +48,7 @@ class SecretFile:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Write it if its sha256 differs or somebody else may read it."""
+        """Write it if its sha256 differs or others may read it."""
         found = reading.file(self.path)
         there = bool(found.get("exists"))
         if there and found.get("kind") != "file":
@@ -87,7 +88,7 @@ class SecretFile:
     def _write(self, write: Op, there: bool) -> tuple[Op, ...]:
         if not there:
             return (write.undone_by(Op("remove", {"path": self.path})),)
-        backup = f"{self.backup}\\{hashlib.sha256(self.path.casefold().encode()).hexdigest()[:16]}"
+        backup = backup_of(self.backup, self.path)
         kept = Op("write", {**write.args, "backup": backup}, secrets=write.secrets)
         return (
             Op("mkdir", {"path": self.backup}),

@@ -14,10 +14,12 @@ from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_key, http_query, services_query
 from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
 from ...engine.resources.directory import Directory, guarded
+from ...engine.resources.firewall_rule import FirewallRule
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import ACTIVE, RUNNING, NoService, Service, runs
 from ...engine.tools import wait_service
-from .. import daemon_sets, healthz, log_runner, nssm
+from ...facts.windows import KUBE_PROXY_RULE
+from .. import daemon_sets, healthz, inbound, log_runner, nssm
 from ..declaration import Component, Daemon, ServiceKind
 from ..healthz import LOOPBACK, healthy
 from ..layout import Layout
@@ -52,6 +54,7 @@ class KubeProxyArgs(Managed):
     layout: Layout
     source: Source
     settings: KubeProxySettings
+    inbound: tuple[FirewallRule, ...] = ()
     notices: tuple[Notice, ...] = ()
     reads_vip: tuple[Query, ...] = ()
     mark: str = ""
@@ -73,6 +76,7 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
         *_folders(layout),
         *args.tools,
         _programs(layout, args.source, args.mark),
+        *args.inbound,
         ReliesOn(layout.kube_proxy_kubeconfig, (whole_file(layout.kube_proxy_kubeconfig), *args.reads_vip)),
         service,
         Dependencies(service, args.depends_on),
@@ -81,7 +85,7 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
 
 
 def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
-    """Folders and kube-proxy.exe alone, with what its service will need: that has the machine's name in its command
+    """Only folders and kube-proxy.exe, with what its service will need: that has the machine's name in its command
     line, in overlay also an address of its pods."""
     return (*_folders(layout), *tools, _programs(layout, source, mark))
 
@@ -104,7 +108,7 @@ def mode(network_mode: str) -> kube_proxy_args.Mode:
 
 
 def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
-    """Our own service taken away, now that kube-proxy is the cluster's. Refused if one of somebody else's has that name
+    """Remove our service, now that kube-proxy is the cluster's. Refused if a service of others has that name
     and runs, or will at the next boot."""
     name, program = layout.kube_proxy_service, layout.kube_proxy_binary
     found = reading.service(name)
@@ -126,7 +130,7 @@ def beside_daemon_set(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any
 
 
 def nobody_runs_it(node: str) -> str:
-    """The sentence for a cluster that shall own kube-proxy and has none for the node."""
+    """The sentence for a cluster that should own kube-proxy and has none for the node."""
     return (
         f"it is managed by the cluster (winkube_kube_proxy_managed_by), but no DaemonSet there runs it on {node}: "
         "services will not be reachable from its pods."
@@ -145,16 +149,30 @@ def refuse_beside(daemon_set: str, node: str) -> None:
 def reads(layout: Layout) -> tuple[Query, ...]:
     """What `desired` needs to know for this layout, whatever its other arguments; the source VIP of overlay's
     usual network."""
-    resources: tuple[Resource, ...] = (*_folders(layout), _programs(layout, Source("", None, ""), ""))
+    resources: tuple[Resource, ...] = (
+        *_folders(layout),
+        _programs(layout, Source("", None, ""), ""),
+        inbound.health_checks(port=HEALTHZ_PORT),
+    )
     return (
         *(query for resource in resources for query in resource.reads()),
         whole_file(layout.kube_proxy_kubeconfig),
         *source_vip.reads(source_vip.VipArgs(layout, kube_proxy_args.NETWORKS["overlay"], CNI_DATA_DIR)),
         *nssm.reads(layout),
         *log_runner.reads(layout),
-        services_query((layout.kube_proxy_service,)),
+        services_query((layout.kube_proxy_service, layout.kubelet_service)),
         http_query(healthz.url_of((LOOPBACK, kube_proxy_args.HEALTHZ_PORT)), layout.kube_proxy_service),
     )
+
+
+def firewall(options: Mapping[str, Any], settings: KubeProxySettings | None = None) -> tuple[FirewallRule, ...]:
+    """Load balancers let in, as the option `firewall` says; without `settings` a kube-proxy of the cluster's answers at
+    its usual port. One that listens only on the node's loopback cannot be asked."""
+    if not options["enabled"]:
+        return ()
+    where = (LOOPBACK, HEALTHZ_PORT) if settings is None else kube_proxy_args.healthz(settings)
+    port = where[1] if where else ""
+    return (inbound.health_checks(options["health_check_sources"], port, options["node_port_range"]),)
 
 
 def _folders(layout: Layout) -> tuple[Directory, ...]:
@@ -210,6 +228,7 @@ COMPONENT = Component(
     settings=lambda layout: (source_vip.source_vip_json(layout),),
     files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
     tools=lambda layout: (layout.nssm, layout.log_runner),
+    rules=(KUBE_PROXY_RULE,),
     bound=lambda layout: (
         layout.kube_proxy_kubeconfig,
         source_vip.source_vip_json(layout),

@@ -147,7 +147,7 @@ def check_command_line(argv: Sequence[str], version: Version, env: Sequence[str]
     """Why a kube-proxy of `version` would not start, or not do what the line says: one sentence each.
 
     `argv` has the arguments without the program; `env` the service's own environment, `NAME=value` each, or
-    the `NAME` alone where the value is not known.
+    only the `NAME` where the value is not known.
     """
     if sentence := line_problem(version.line):
         return [sentence]

@@ -5,7 +5,19 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
+from ...facts.windows import NODE_PORTS
+from ..options import (
+    KUBERNETES_VERSION,
+    Interface,
+    Option,
+    Variable,
+    depends_on,
+    extra_arguments,
+    kubernetes_source,
+    own_environment,
+    service_option,
+    service_seconds,
+)
 
 PLACES = (
     Option(
@@ -38,13 +50,7 @@ INTERFACE = Interface(
     shared=("node", "golden_image", "pushed_builds", "drain", "cluster", "nssm", "log_runner"),
     places=PLACES,
     options=(
-        Option(
-            "version",
-            "str",
-            "The release of Kubernetes, such as V(1.37.1). Refused if it does not go with the cluster's API server.",
-            required=True,
-            variable="winkube_kubernetes_version",
-        ),
+        KUBERNETES_VERSION,
         Option(
             "node_name",
             "str",
@@ -66,36 +72,7 @@ INTERFACE = Interface(
             choices=("service", "cluster"),
             variable="winkube_kube_proxy_managed_by",
         ),
-        Option(
-            "source",
-            "dict",
-            "Where kube-proxy.exe comes from.",
-            required=True,
-            options=(
-                Option(
-                    "url",
-                    "str",
-                    "The program (C(.exe)), fetched by the node; V(http), V(https), or V(file:///C:/...) on the node.",
-                    required=True,
-                    variable=Variable(
-                        "winkube_kube_proxy_url",
-                        "{{ winkube_kubernetes_base_url }}/kube-proxy.exe",
-                        shown="below C(winkube_kubernetes_base_url)",
-                    ),
-                ),
-                checksum_option(
-                    "kube-proxy",
-                    Variable(
-                        "winkube_kube_proxy_checksum",
-                        "{{ winkube_kubernetes_checksum or ((winkube_kube_proxy_url ~ '.sha256') if "
-                        "winkube_kube_proxy_url.startswith('https://') else '') }}",
-                        shown="the publisher's sum file",
-                    ),
-                ),
-                PROXY,
-            ),
-        ),
-        unverified_option("kube-proxy"),
+        *kubernetes_source("kube-proxy"),
         Option(
             "network_mode",
             "str",
@@ -137,6 +114,40 @@ INTERFACE = Interface(
             variable=Variable("winkube_kube_proxy_dsr"),
         ),
         Option(
+            "firewall",
+            "dict",
+            "The rule of the Windows firewall (C(winkube-kube-proxy)) that lets load balancers ask kube-proxy.",
+            options=(
+                Option(
+                    "enabled",
+                    "bool",
+                    "V(false) leaves the firewall alone.",
+                    default=True,
+                    variable="winkube_firewall",
+                ),
+                Option(
+                    "health_check_sources",
+                    "list",
+                    (
+                        "Who may ask whether kube-proxy is healthy (10256), and whether a Service has endpoints here "
+                        "(its healthCheckNodePort): addresses and networks.",
+                        "V(any) is everybody, since no cluster says where its load balancers ask from; an empty list "
+                        "is nobody.",
+                    ),
+                    default=["any"],
+                    elements="str",
+                    variable=Variable("winkube_health_check_sources"),
+                ),
+                Option(
+                    "node_port_range",
+                    "str",
+                    "The API server's C(--service-node-port-range); healthCheckNodePorts are of it.",
+                    default=NODE_PORTS,
+                    variable=Variable("winkube_node_port_range"),
+                ),
+            ),
+        ),
+        Option(
             "verbosity",
             "int",
             "How much kube-proxy logs.",
@@ -157,61 +168,31 @@ INTERFACE = Interface(
                 " value, is refused.",
             ),
         ),
-        Option(
-            "extra_arguments",
-            "list",
-            "Further arguments, such as V(--nodeport-addresses=10.0.0.0/8). Checked as the others are.",
-            default=[],
-            elements="str",
-            variable=Variable("winkube_kube_proxy_extra_arguments"),
-        ),
-        Option(
-            "service",
-            "dict",
-            "How the service is made and run.",
-            options=(
-                Option(
-                    "manager",
-                    "str",
-                    "V(nssm), or V(sc) for sc.exe and the program's own C(--windows-service), behind "
-                    "kube-log-runner.exe.",
-                    default="nssm",
-                    choices=("nssm", "sc"),
-                    variable="winkube_service_manager",
-                ),
-                Option(
-                    "environment",
-                    "dict",
-                    "Secret. Variables of the service's own environment, besides KUBE_NETWORK. A change restarts it.",
-                    default={},
-                    variable=Variable("winkube_kube_proxy_environment"),
-                ),
-                Option(
-                    "depends_on",
-                    "list",
-                    (
-                        (
-                            "Services that Windows has to start before, such as V(kubelet), and with which it stops"
-                            " this one."
-                        ),
-                        "None by default. If one of them does not come up at boot, this service stays down.",
-                    ),
-                    default=[],
-                    elements="str",
-                    variable=Variable(
-                        "winkube_kube_proxy_depends_on",
-                        text="Services that Windows has to start before, such as V([kubelet]) in Kubernetes' "
-                        "documentation of 1.22. Windows then stops kube-proxy whenever the kubelet is stopped.",
-                    ),
-                ),
-                *service_seconds(
-                    "Seconds in which it has to be healthy.",
-                    120,
-                    120,
-                    Variable("winkube_kube_proxy_start_timeout"),
-                    Variable("winkube_kube_proxy_stop_timeout"),
+        extra_arguments("--nodeport-addresses=10.0.0.0/8", "winkube_kube_proxy_extra_arguments"),
+        service_option(
+            ("auto", "nssm", "sc"),
+            (
+                "V(nssm), or V(sc) for sc.exe and the program's own C(--windows-service), behind kube-log-runner.exe.",
+                "V(auto) keeps what the service has, else what the kubelet's has; a new node gets V(sc) "
+                "from Kubernetes 1.34 on, and V(nssm) before.",
+            ),
+            own_environment(Variable("winkube_kube_proxy_environment"), "besides KUBE_NETWORK"),
+            depends_on(
+                "kubelet",
+                Variable(
+                    "winkube_kube_proxy_depends_on",
+                    text="Services that Windows has to start before, such as V([kubelet]) in Kubernetes' "
+                    "documentation of 1.22. Windows then stops kube-proxy whenever the kubelet is stopped.",
                 ),
             ),
+            *service_seconds(
+                "Seconds in which it has to be healthy.",
+                120,
+                120,
+                Variable("winkube_kube_proxy_start_timeout"),
+                Variable("winkube_kube_proxy_stop_timeout"),
+            ),
+            manager="winkube_service_manager",
         ),
     ),
 )

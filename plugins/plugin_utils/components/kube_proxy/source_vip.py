@@ -26,7 +26,7 @@ from ..layout import Layout
 from . import kube_proxy_args
 
 KEY = "source_vip"
-"""The key under which a reserved address stands in a reading."""
+"""The key of a reserved address in a reading."""
 UNKNOWN = "(known after the source VIP is reserved)"
 """Stands for the address in check mode."""
 CONTAINER_ID, INTERFACE = "kube-proxy", "source-vip"

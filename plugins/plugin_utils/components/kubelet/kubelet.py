@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 r"""The kubelet: program, folders, drop-in, service.
 
-It cannot run before it is configured, so its service is defined and left alone until its kubeconfig is there: the join
+It cannot run before it is configured, so its service is defined and stays stopped until its kubeconfig exists: the join
 owns the first start. kubeadm's own files, `config.yaml` and `kubeadm-flags.env`, are read and never written; what is
 ours goes into the drop-in folder where the release has one, else into the arguments.
 """
@@ -23,7 +23,7 @@ from ...engine.resources.directory import Directory, guarded, with_parents
 from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import READ_LIMIT, TextFile
+from ...engine.resources.text_file import READ_LIMIT, TextFile, equal_json
 from ...engine.tools import wait_service
 from ...facts.flags import KUBELET
 from ...facts.windows import KUBELET_RULE
@@ -33,7 +33,7 @@ from ..flag_check import read
 from ..healthz import KUBELET_PORT, LOOPBACK, healthy, of_kubelet, port_of_kubelet
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
-from . import kubelet_check
+from . import credentials, kubelet_check
 from .kubelet_args import DROP_IN_NAME, PROCESSORS, KubeletSettings, arguments, configuration
 from .options import INTERFACE
 
@@ -60,8 +60,8 @@ class KubeletArgs(Managed):
 
     `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
     whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
-    it. `sources` may reach its port; nobody named is everybody, None leaves the firewall alone. `mark` is the id of
-    the batch.
+    it; `providers` are the programs that it asks for registries' credentials. `sources` may reach its port; an empty
+    one is everyone, None leaves the firewall alone. `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -71,6 +71,7 @@ class KubeletArgs(Managed):
     kubeadm_flags: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     ca_pem: str = ""
+    providers: tuple[credentials.Provider, ...] = ()
     sources: tuple[Network, ...] | None = None
     notices: tuple[Notice, ...] = ()
     mark: str = ""
@@ -104,13 +105,22 @@ def ca_file(layout: Layout) -> str:
 def places(layout: Layout, join: str) -> dict[str, Any]:
     """The fields of KubeletSettings that are paths, for a way to join (`kubeadm`, `bootstrap_kubeconfig`,
     `kubeconfig`): only kubeadm writes a KubeletConfiguration, which says who may talk to the kubelet as well, and only
-    it and a bootstrap lead to a certificate."""
+    it and a bootstrap lead to a certificate.
+
+    The CA is named whatever the way. kubeadm writes it to `ca_file`, but the KubeletConfiguration has the path of the
+    control plane's folder (kubespray: /etc/kubernetes/ssl/ca.crt), to which 1.22 adds no drive and later releases that
+    of kubeadm.exe; caCertPath cannot follow it everywhere, as it has to end in .crt. An argument counts more than the
+    file. Sources: kubernetes cmd/kubeadm/app/componentconfigs/kubelet.go, kubelet_windows.go (mutatePaths),
+    apis/kubeadm/validation/validation.go; cmd/kubelet/app/server.go (kubeletConfigFlagPrecedence): v1.22.17, v1.27.4,
+    v1.30.4, v1.33.13, v1.35.4, v1.37.1.
+    """
     found: dict[str, Any] = {
         "kubeconfig": layout.kubelet_kubeconfig,
         "pipe": layout.containerd_pipe,
         "log_dir": layout.log_dir,
         "cni_bin_dir": layout.cni_bin_dir,
         "cni_conf_dir": layout.cni_conf_dir,
+        "client_ca_file": ca_file(layout),
     }
     if join != "kubeconfig":
         found["bootstrap_kubeconfig"] = windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
@@ -118,8 +128,6 @@ def places(layout: Layout, join: str) -> dict[str, Any]:
     if join == "kubeadm":
         found["config_file"] = config_file(layout)
         found["drop_in_dir"] = drop_in_dir(layout)
-    else:
-        found["client_ca_file"] = ca_file(layout)
     return found
 
 
@@ -152,6 +160,7 @@ def desired(args: KubeletArgs) -> tuple[Resource, ...]:
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
         *drop_in,
+        *credentials.desired(layout, args.providers, settings.version, args.mark),
         *_ca(args),
         *_firewall(args),
         service,
@@ -167,6 +176,7 @@ def warnings(args: KubeletArgs) -> list[str]:
     conflicts = kubelet_check.conflicts(argv, args.settings, args.config) if args.config else []
     return [
         *kubelet_check.warnings(args.settings),
+        *kubelet_check.graceful_shutdown(args.settings, args.config, args.manager, args.layout.kubelet_service),
         *kubelet_check.overruled(args.settings, args.kubeadm_flags),
         *conflicts,
     ]
@@ -178,7 +188,7 @@ def configured(layout: Layout, reading: Reading) -> bool:
 
 
 def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> bool:
-    """Whether a kubelet that runs already would not start again, since the CA that it is told of is not there. Before
+    """Whether a running kubelet would not start again, since the CA that it names is missing. Before
     the join nothing is missing: that writes it."""
     path = ca_file(layout)
     named = f"--client-ca-file={path}" in arguments(settings)
@@ -187,7 +197,7 @@ def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> boo
 
 
 def no_ca(layout: Layout) -> Refused:
-    """Nobody can say by which CA the kubelet shall know its callers."""
+    """The CA by which the kubelet authenticates its callers is unknown."""
     return Refused(
         f"kubelet: {ca_file(layout)} is not on the node. The kubelet needs the cluster's CA to know its callers by, or "
         "everybody who reaches port 10250 may run commands in its pods: set winkube_cluster.kubeconfig to a kubeconfig "
@@ -220,6 +230,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     return (
         *(query for resource in resources for query in resource.reads()),
         *_of_kubeadm(layout),
+        *credentials.reads(layout),
         *nssm.reads(layout),
         *log_runner.reads(layout),
         networks.adapters_query(),
@@ -268,7 +279,7 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 def _drop_in(args: KubeletArgs) -> TextFile:
     path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
     text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
-    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=_same_json)
+    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=equal_json)
 
 
 def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
@@ -278,18 +289,17 @@ def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
     return (Directory(windows_path.parent(path)), TextFile(path, args.ca_pem, backup=args.layout.backup(args.mark)))
 
 
-def _same_json(left: str, right: str) -> bool:
-    try:
-        return bool(json.loads(left) == json.loads(right))
-    except ValueError:
-        return False
-
-
 def _service(args: KubeletArgs) -> Service:
     settings = args.settings
     drop_in = (windows_path.join(settings.drop_in_dir, DROP_IN_NAME),) if settings.uses_drop_in else ()
     made = service_of(
-        NAME, DAEMON, args.layout, args, arguments=command_arguments(args), ready=_ready(args), uses=drop_in
+        NAME,
+        DAEMON,
+        args.layout,
+        args,
+        arguments=command_arguments(args),
+        ready=_ready(args),
+        uses=(*drop_in, *credentials.uses(args.layout, args.providers)),
     )
     return replace(made, run=args.configured)
 
@@ -332,9 +342,21 @@ COMPONENT = Component(
     expected=lambda expected: expected.kubernetes,
     interface=INTERFACE,
     daemon=DAEMON,
-    settings=lambda layout: (config_file(layout), env_file(layout)),
-    tools=lambda layout: (layout.nssm, layout.log_runner),
-    folders=lambda layout: (layout.kubernetes_dir, windows_path.join(layout.kubernetes_dir, "manifests")),
+    settings=lambda layout: (
+        config_file(layout),
+        env_file(layout),
+        *((credentials.config_file(layout),) if layout.credential_providers else ()),
+    ),
+    tools=lambda layout: (
+        layout.nssm,
+        layout.log_runner,
+        *(credentials.program(layout, name) for name in layout.credential_providers),
+    ),
+    folders=lambda layout: (
+        layout.kubernetes_dir,
+        windows_path.join(layout.kubernetes_dir, "manifests"),
+        credentials.folder(layout),
+    ),
     rules=(KUBELET_RULE,),
     bound=lambda layout: tuple(windows_path.join(layout.kubelet_dir, name) for name in STATE),
 )

@@ -56,8 +56,8 @@ class KubeletSettings:
     Paths are Windows paths, `pipe` and `image_pipe` names of named pipes (`image_pipe` empty: the same). Reservations
     and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set where
     kubeadm manages the kubelet; without `drop_in_dir`, or on lines without drop-ins, everything is an argument.
-    `client_ca_file`, the cluster's CA, is set where no KubeletConfiguration says who may talk to the kubelet. `extra`
-    comes last, as it is. `log_dir` is empty where somebody else keeps what the kubelet prints.
+    `client_ca_file` is the cluster's CA. `extra`
+    comes last, as it is. `log_dir` is empty if another program keeps the kubelet's output.
     """
 
     version: Version
@@ -84,11 +84,15 @@ class KubeletSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     node_ip: str = ""
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    shutdown_grace_period: str = ""
+    shutdown_grace_period_critical_pods: str = ""
     bootstrap_kubeconfig: str = ""
     cert_dir: str = ""
     config_file: str = ""
     drop_in_dir: str = ""
     client_ca_file: str = ""
+    credential_config: str = ""
+    credential_dir: str = ""
     extra: tuple[str, ...] = ()
 
     @property
@@ -120,7 +124,14 @@ def arguments(settings: KubeletSettings) -> tuple[str, ...]:
 def configuration(settings: KubeletSettings) -> dict[str, Any]:
     """The KubeletConfiguration of these settings: the content of the drop-in, as plain data for JSON or YAML."""
     fields = {item.field: item.content for item in _settings(settings) if item.field}
-    return {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **fields}
+    head = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+    return {**head, **fields, **_periods(settings)}
+
+
+def _periods(settings: KubeletSettings) -> dict[str, str]:
+    """Fields that no flag has. Both or neither: kubeadm's file may have a critical period that is the longer one."""
+    total, critical = settings.shutdown_grace_period, settings.shutdown_grace_period_critical_pods
+    return {"shutdownGracePeriod": total, "shutdownGracePeriodCriticalPods": critical or "0s"} if total else {}
 
 
 def gates(settings: KubeletSettings) -> dict[str, bool]:
@@ -215,8 +226,9 @@ def _node(settings: KubeletSettings) -> list[_Setting]:
 
 
 def _access(settings: KubeletSettings) -> list[_Setting]:
-    """Who may talk to the kubelet, where no KubeletConfiguration says it: without one, a kubelet lets everybody who
-    reaches port 10250 run commands in every pod, and shows their specs on 10255. What `extra` says of it counts.
+    """By which CA the kubelet knows its callers; and, where no KubeletConfiguration says it, who may talk to it:
+    without one, a kubelet lets anyone who reaches port 10250 run commands in every pod, and shows their specs on
+    10255. What `extra` says of it counts.
 
     A kubelet that rotates its certificate uses nothing else of its kubeconfig, a token least of all: that is for those
     that got one by bootstrap. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go, applyLegacyDefaults;
@@ -233,6 +245,8 @@ def _access(settings: KubeletSettings) -> list[_Setting]:
     ]
     if settings.bootstrap_kubeconfig:
         items.append(_Setting("rotate-certificates", "true"))
+    if settings.config_file:
+        items = [item for item in items if item.flag == "client-ca-file"]
     theirs = {normalized(word.lstrip("-").partition("=")[0]) for word in settings.extra}
     return [item for item in items if item.flag not in theirs]
 
@@ -243,6 +257,8 @@ def _files(settings: KubeletSettings) -> list[_Setting]:
         ("cert-dir", settings.cert_dir),
         ("config", settings.config_file),
         ("config-dir", settings.drop_in_dir if settings.uses_drop_in else ""),
+        ("image-credential-provider-config", settings.credential_config),
+        ("image-credential-provider-bin-dir", settings.credential_dir),
     )
     return [_Setting(flag, path) for flag, path in files if path]
 

@@ -9,6 +9,7 @@ is checked, against the flags of the version that is about to run.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from ...engine import command_line
 from ...facts import feature_gates
 from ...facts.flags import KUBELET, PRIORITY_CLASSES, judged_by, normalized
 from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
+from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
 from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, endpoint, gates
@@ -35,6 +37,10 @@ PORT_FORWARD_PAUSE = Version.parse("1.4.1")
 """The first pause image for Windows with wincat, which `kubectl port-forward` runs in the sandbox.
 
 Source: kubernetes.io, Windows in Kubernetes, v1.22, Troubleshooting (port-forward)."""
+
+CLOUD_PAIRS = Line(1, 29)
+"""The first line whose kubelet takes two addresses beside --cloud-provider=external: CloudDualStackNodeIPs is on by
+default. Source: kubernetes v1.29.0 pkg/features/kube_features.go."""
 
 _VARIABLE = "KUBELET_KUBEADM_ARGS="
 _TAINT = re.compile(r"[^=:,'\"\s]+(=[^=:,'\"\s]*)?:(NoSchedule|PreferNoSchedule|NoExecute)")
@@ -99,8 +105,8 @@ def without_unknown(env_file_text: str, version: Version) -> str:
 def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
     """The arguments in kubeadm-flags.env that these settings do not give themselves and that this kubelet knows.
 
-    A service of ours does not read that file: they are appended to its own arguments. What a user told kubeadm
-    (kubeletExtraArgs) so stays in force, and a kubelet that we set up and kubeadm joined has nothing to gain.
+    Our service does not read that file: they are appended to its own arguments, so that what a user told kubeadm
+    (kubeletExtraArgs) stays effective.
     """
     ours = _given(settings) | NOT_OURS
     return tuple(_written(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
@@ -165,6 +171,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
             for resource, value in sorted(reserved.items())
             if (amount := quantity(value)) is None or amount < 0
         ]
+    found += _grace_periods(settings)
     found += _host_network(settings)
     found += _another_runtime(settings)
     if settings.uses_drop_in:  # these gates are in no argument
@@ -212,7 +219,7 @@ def warnings(settings: KubeletSettings) -> list[str]:
 
 
 def _open_door(settings: KubeletSettings) -> list[str]:
-    """Extra arguments that let everybody in."""
+    """Extra arguments that admit everyone."""
     line = read((("extra arguments", settings.extra),), KUBELET, judged_by(settings.version.line))
     mode = line.last("authorization-mode")
     if mode is None or mode.value != "AlwaysAllow":
@@ -224,7 +231,7 @@ def _open_door(settings: KubeletSettings) -> list[str]:
 
 
 def pause_image_warning(image: str) -> str | None:
-    """A sentence for a sandbox image too old for `kubectl port-forward`; None for a tag that is no version number."""
+    """A sentence for a sandbox image too old for `kubectl port-forward`; None for a tag without a version number."""
     tag = image.rpartition("/")[2].partition(":")[2]
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", tag):
         return None
@@ -240,7 +247,7 @@ def pause_image_warning(image: str) -> str | None:
 def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[str, Any]) -> list[str]:
     """Settings that stand both in the arguments and in a KubeletConfiguration (kubeadm's config.yaml), and differ.
 
-    The argument would win, and whoever reads the file would not know.
+    The argument would win, and a reader of the file would not know.
     """
     line = read(((OWN, argv),), KUBELET, judged_by(settings.version.line))
     wanted = configuration(settings)
@@ -285,6 +292,80 @@ def _both_places(settings: KubeletSettings) -> list[str]:
         for flag in line.given
         if (name := _FIELDS.get(flag.name)) and name in ours
     ]
+
+
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|\u00b5s|ms|s|m|h))+)")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float | None:
+    """`1m30s` in seconds; None for what Go takes for no duration. Source: Go time.ParseDuration."""
+    if not _DURATION.fullmatch(text):
+        return None
+    parts = re.findall(r"([0-9.]+)(ns|us|\u00b5s|ms|s|m|h)", text)
+    return (-1 if text.startswith("-") else 1) * sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+_GRACE = "winkube_kubelet_shutdown_grace_period"
+
+
+def _grace_periods(settings: KubeletSettings) -> list[str]:
+    """As the kubelet validates them. Source: kubernetes v1.22.17, v1.37.1
+    pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration."""
+    given = {
+        _GRACE: settings.shutdown_grace_period,
+        f"{_GRACE}_critical_pods": settings.shutdown_grace_period_critical_pods,
+    }
+    total, critical = given.values()
+    if not total:
+        return (
+            [f"{_GRACE}_critical_pods: {critical} is part of {_GRACE}, which is empty; set both."] if critical else []
+        )
+    found = []
+    for name, text in given.items():
+        seconds = duration(text) if text else 0
+        if seconds is None:
+            found.append(f"{name}: {text!r} is not a duration such as 60s or 1m30s.")
+        elif seconds and seconds < 1:
+            found.append(f"{name}: {text} is shorter than a second; a kubelet takes 0s, or 1s and more.")
+    if not found and (duration(critical) or 0) > (duration(total) or 0):
+        found.append(f"{_GRACE}_critical_pods: {critical} is more than {_GRACE}: {total}, of which it is a part.")
+    if not settings.uses_drop_in and settings.version.line >= GRACEFUL_SHUTDOWN_SINCE:
+        found.append(
+            f"{_GRACE}: only a KubeletConfiguration has it, no flag, and this node has none; it needs "
+            "winkube_join: kubeadm."
+        )
+    return found
+
+
+def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], manager: str, service: str) -> list[str]:
+    """Why a grace period, ours or that of kubeadm's file, would do nothing on this node; empty if it works, or if there
+    is none."""
+    period = settings.shutdown_grace_period or str(config.get("shutdownGracePeriod") or "")
+    if not duration(period):
+        return []
+    version, name = settings.version, f"shutdownGracePeriod {period}"
+    gate = feature_gates.gate("kubelet", GRACEFUL_SHUTDOWN_GATE, version.line)
+    on = settings.feature_gates.get(GRACEFUL_SHUTDOWN_GATE, bool(gate and gate.default))
+    why = ""
+    if version.line < GRACEFUL_SHUTDOWN_SINCE:
+        why = f"a kubelet {version} on Windows has no graceful node shutdown ({GRACEFUL_SHUTDOWN_SINCE} is the first)."
+    elif not on:
+        why = (
+            f"the feature gate {GRACEFUL_SHUTDOWN_GATE} is off; set it in winkube_kubelet_feature_gates. Graceful node "
+            "shutdown has it on by default from 1.34 on."
+        )
+    elif manager == "nssm":
+        why = (
+            "the kubelet runs under nssm, and Windows tells of a shutdown only the service itself: no pod is ended "
+            "gracefully. winkube_service_manager: sc converts the service."
+        )
+    elif service.casefold() != GRACEFUL_SHUTDOWN_SERVICE:
+        why = (
+            f"for its graceful shutdown the kubelet looks for the service {GRACEFUL_SHUTDOWN_SERVICE}, and this one is "
+            f"{service} (winkube_kubelet_service_name)."
+        )
+    return [f"{name} does nothing: {why}"] if why else []
 
 
 def _another_runtime(settings: KubeletSettings) -> list[str]:
@@ -352,5 +433,38 @@ def _values(line: CommandLine, version: Line) -> list[str]:
         found.append(
             f"{images.place}: --image-service-endpoint is {images.value!r} and --container-runtime-endpoint is "
             f"{pipe.value!r}: containerd serves both on one pipe; leave out --image-service-endpoint."
+        )
+    return [*found, *_node_addresses(line, version)]
+
+
+def _node_addresses(line: CommandLine, version: Line) -> list[str]:
+    """What a kubelet takes for --node-ip: one address, or one of each family. With a cloud provider two are taken for
+    only an external one, from CLOUD_PAIRS on. It ignores what is not an address: it then reports another.
+
+    Sources: kubernetes v1.22.17, v1.24.17 cmd/kubelet/app/server.go (run); v1.27.4, v1.37.1
+    component-helpers/node/util/ips.go, ParseNodeIPArgument; kubelet_node_status.go, validateNodeIP.
+    """
+    given = line.last("node-ip")
+    if not given or not given.value or given.value.startswith("--"):  # that it has no value is said elsewhere
+        return []
+    place = f"{given.place}: {given.text}"
+    try:
+        addresses = [ipaddress.ip_address(part.strip()) for part in given.value.split(",")]
+    except ValueError as error:
+        return [f"{place}: {error}; name an address of this host, or one of each family with a comma between them."]
+    wrong = [str(each) for each in addresses if each.is_loopback or each.is_multicast or each.is_link_local]
+    found = []
+    if len(addresses) > 2 or len({each.version for each in addresses}) != len(addresses):
+        found.append(f"{place}: a kubelet takes one address, or one of each family, such as 10.0.0.5,fd00::5.")
+    elif len(addresses) == 2 and any(each.is_unspecified for each in addresses):
+        found.append(f"{place}: a kubelet takes no 0.0.0.0 and no :: in a pair of addresses.")
+    if wrong:
+        found.append(f"{place}: a kubelet takes no address such as {', '.join(wrong)}: other machines do not reach it.")
+    provider = line.last("cloud-provider")
+    one = provider and provider.value and (provider.value != "external" or version < CLOUD_PAIRS)
+    if len(addresses) == 2 and provider and one:
+        found.append(
+            f"{place}: with {provider.text} a kubelet {version} takes one address (two from {CLOUD_PAIRS} on, with "
+            "--cloud-provider=external)."
         )
     return found

@@ -5,7 +5,19 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, checksum_option, service_seconds, unverified_option
+from ..options import (
+    KUBERNETES_VERSION,
+    NODE_ADDRESS,
+    Interface,
+    Option,
+    Variable,
+    depends_on,
+    extra_arguments,
+    kubernetes_source,
+    own_environment,
+    service_option,
+    service_seconds,
+)
 
 PLACES = (
     Option(
@@ -42,6 +54,15 @@ PLACES = (
             "else the one that the join writes.",
         ),
     ),
+    Option(
+        "credential_providers",
+        "list",
+        "Names of programs that the kubelet asks for credentials. These are read with everything else; others cost one "
+        "remote call more.",
+        default=[],
+        elements="str",
+        variable="winkube_credential_providers | default([], true) | map(attribute='name', default='') | select | list",
+    ),
 )
 
 INTERFACE = Interface(
@@ -51,13 +72,7 @@ INTERFACE = Interface(
     shared=("node", "golden_image", "pushed_builds", "drain", "cluster", "inbound", "nssm", "log_runner"),
     places=PLACES,
     options=(
-        Option(
-            "version",
-            "str",
-            "The release of Kubernetes, such as V(1.37.1). Refused if it does not go with the cluster's API server.",
-            required=True,
-            variable="winkube_kubernetes_version",
-        ),
+        KUBERNETES_VERSION,
         Option(
             "node_name",
             "str",
@@ -65,36 +80,7 @@ INTERFACE = Interface(
             required=True,
             variable="winkube_node_name",
         ),
-        Option(
-            "source",
-            "dict",
-            "Where kubelet.exe comes from.",
-            required=True,
-            options=(
-                Option(
-                    "url",
-                    "str",
-                    "The program (C(.exe)), fetched by the node; V(http), V(https), or V(file:///C:/...) on the node.",
-                    required=True,
-                    variable=Variable(
-                        "winkube_kubelet_url",
-                        "{{ winkube_kubernetes_base_url }}/kubelet.exe",
-                        shown="below C(winkube_kubernetes_base_url)",
-                    ),
-                ),
-                checksum_option(
-                    "kubelet",
-                    Variable(
-                        "winkube_kubelet_checksum",
-                        "{{ winkube_kubernetes_checksum or ((winkube_kubelet_url ~ '.sha256') if "
-                        "winkube_kubelet_url.startswith('https://') else '') }}",
-                        shown="the publisher's sum file",
-                    ),
-                ),
-                PROXY,
-            ),
-        ),
-        unverified_option("kubelet"),
+        *kubernetes_source("kubelet"),
         Option(
             "join",
             "str",
@@ -206,6 +192,10 @@ INTERFACE = Interface(
             (
                 ("The node's address. Empty for O(management_ip), or the first IPv4 address of O(interface_name)."),
                 (
+                    "Where O(cluster_cidr) has two families one address of each, such as V(10.0.0.5,fd00::5); empty"
+                    " for the adapter's own two."
+                ),
+                (
                     "A kubelet that is not told takes what the machine's own name resolves to, which may be the"
                     " address of flannel's endpoint on the host."
                 ),
@@ -213,20 +203,7 @@ INTERFACE = Interface(
             default="",
             variable=Variable("winkube_kubelet_node_ip"),
         ),
-        Option(
-            "interface_name",
-            "str",
-            "The adapter that the node's address is on.",
-            default="Ethernet",
-            variable="winkube_interface_name",
-        ),
-        Option(
-            "management_ip",
-            "str",
-            "The node's address. Empty for the first IPv4 address of O(interface_name). Refused if no adapter has it.",
-            default="",
-            variable="winkube_management_ip",
-        ),
+        *NODE_ADDRESS,
         Option("cluster_cidr", "str", "The pods' network.", default="10.244.0.0/16", variable="winkube_cluster_cidr"),
         Option(
             "feature_gates",
@@ -238,6 +215,25 @@ INTERFACE = Interface(
                 text="Feature gates by name, such as V({WindowsHostNetwork: true}). One that this release does "
                 "not know is refused.",
             ),
+        ),
+        Option(
+            "shutdown_grace_period",
+            "str",
+            (
+                "How long the machine waits for pods when it shuts down or restarts, such as V(60s); V(0s) for not at "
+                "all. Empty for what the cluster's own configuration says.",
+                "From Kubernetes 1.34 on, with O(join=kubeadm) and O(service.manager=sc); where it would do nothing, a "
+                "warning says why.",
+            ),
+            default="",
+            variable=Variable("winkube_kubelet_shutdown_grace_period"),
+        ),
+        Option(
+            "shutdown_grace_period_critical_pods",
+            "str",
+            "The part of O(shutdown_grace_period) that is kept for critical pods, which go last. Empty for V(0s).",
+            default="",
+            variable=Variable("winkube_kubelet_shutdown_grace_period_critical_pods"),
         ),
         Option(
             "pause_image",
@@ -271,56 +267,96 @@ INTERFACE = Interface(
             variable="winkube_containerd_version | default('')",
         ),
         Option(
-            "extra_arguments",
+            "credential_providers",
             "list",
-            "Further arguments, such as V(--max-pods=60). Checked as the others are.",
+            (
+                "Programs that the kubelet asks for registries' credentials, such as those of ECR, ACR and GAR. They "
+                "get a folder of their own, and the kubelet a file that says which is asked about which images.",
+                "From Kubernetes 1.24 on. What a kubelet would end on is refused.",
+            ),
             default=[],
-            elements="str",
-            variable=Variable("winkube_kubelet_extra_arguments"),
-        ),
-        Option(
-            "service",
-            "dict",
-            "How the service is made and run.",
+            elements="dict",
             options=(
+                Option("name", "str", "The program's name, such as V(ecr-credential-provider).", required=True),
                 Option(
-                    "manager",
-                    "str",
-                    "V(nssm), or V(sc) for sc.exe and the kubelet's own C(--windows-service), behind "
-                    "kube-log-runner.exe.",
-                    default="nssm",
-                    choices=("nssm", "sc"),
-                    variable="winkube_service_manager",
-                ),
-                Option(
-                    "environment",
+                    "source",
                     "dict",
-                    "Secret. Variables of the service's own environment, such as HTTPS_PROXY. A change restarts it.",
-                    default={},
-                    variable=Variable("winkube_kubelet_environment"),
+                    "Where the program comes from.",
+                    required=True,
+                    options=(
+                        Option("url", "str", "The program (C(.exe)), fetched by the node.", required=True),
+                        Option("version", "str", "Its release, for people.", default=""),
+                        Option(
+                            "checksum",
+                            "str",
+                            "V(sha256:) and 64 hex digits, or the https address of a sum file. Needed, unless "
+                            "O(allow_unverified) has the program's name.",
+                            default="",
+                        ),
+                    ),
                 ),
                 Option(
-                    "depends_on",
+                    "match_images",
                     "list",
                     (
-                        (
-                            "Services that Windows has to start before, such as V(containerd), and with which it "
-                            "stops this one."
-                        ),
-                        "None by default. If one of them does not come up at boot, this service stays down.",
+                        "Which images it is asked about: host, port and the beginning of a path. C(*) stands for "
+                        "something within one part of the host between dots.",
                     ),
-                    default=[],
+                    required=True,
                     elements="str",
-                    variable=Variable("winkube_kubelet_depends_on"),
                 ),
-                *service_seconds(
-                    "Seconds in which it has to be healthy.",
-                    240,
-                    120,
-                    Variable("winkube_kubelet_start_timeout"),
-                    Variable("winkube_kubelet_stop_timeout"),
+                Option(
+                    "cache_duration",
+                    "str",
+                    "How long an answer counts that does not say so itself.",
+                    default="12h",
+                ),
+                Option(
+                    "api_version",
+                    "str",
+                    "The version of C(credentialprovider.kubelet.k8s.io) that the program speaks; empty for the "
+                    "newest of the kubelet, V(v1) from 1.26 on.",
+                    default="",
+                ),
+                Option("args", "list", "Its arguments.", default=[], elements="str"),
+                Option(
+                    "env",
+                    "dict",
+                    "Variables that it gets beside the kubelet's. The file shows them: no place for a secret.",
+                    default={},
+                ),
+                Option(
+                    "token_attributes",
+                    "dict",
+                    "C(tokenAttributes) as in the kubelet's API: the program gets a token of the pod's service "
+                    "account. From Kubernetes 1.34 on.",
+                    default={},
                 ),
             ),
+            variable=Variable(
+                "winkube_credential_providers",
+                text="Programs that the kubelet asks for registries' credentials, such as those of ECR, ACR and GAR "
+                "(docs/registries.md).",
+            ),
+        ),
+        extra_arguments("--max-pods=60", "winkube_kubelet_extra_arguments"),
+        service_option(
+            ("auto", "nssm", "sc"),
+            (
+                "V(nssm), or V(sc) for sc.exe and the kubelet's own C(--windows-service), behind kube-log-runner.exe.",
+                "V(auto) keeps what the service has; a new node gets V(sc) from Kubernetes 1.34 on, "
+                "since graceful node shutdown works only there, and V(nssm) before.",
+            ),
+            own_environment(Variable("winkube_kubelet_environment")),
+            depends_on("containerd", Variable("winkube_kubelet_depends_on")),
+            *service_seconds(
+                "Seconds in which it has to be healthy.",
+                240,
+                120,
+                Variable("winkube_kubelet_start_timeout"),
+                Variable("winkube_kubelet_stop_timeout"),
+            ),
+            manager="winkube_service_manager",
         ),
     ),
 )

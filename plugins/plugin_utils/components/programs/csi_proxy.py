@@ -110,8 +110,20 @@ DECLARATION = declare(
         summary="Runs csi-proxy on a Windows node, for CSI drivers without rights of their own",
         title="CSI proxy",
         version="1.2.1",
+        description=(
+            "Brings in csi-proxy.exe, and makes and starts its service. It counts as working when the named pipes of "
+            "the groups are there.",
+            "Only for CSI drivers whose node part runs in an ordinary container. One that runs as a HostProcess "
+            "container has the rights itself and does not need it; new drivers are made that way.",
+        ),
+        example={
+            "source": {
+                "url": "https://mirror.example.com/csi-proxy-v1.2.1.tar.gz",
+                "checksum": "sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e",
+            }
+        },
         no_url="The project publishes no programs; name the archive or the csi-proxy.exe that you trust",
-        member=ARCHIVE_MEMBER,
+        members=(ARCHIVE_MEMBER,),
         options=(
             Option(
                 "groups",

@@ -9,46 +9,26 @@ Sources: prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/main
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ...engine import windows_path
-from ...engine.batch import Op
-from ...engine.reading import Reading
-from ...engine.services.existing import argument
 from ..declaration import Daemon, ServiceKind
-from ..healthz import started_with
+from ..healthz import local_port
 from ..layout import Layout
 from ..options import Option
-from ..program_service import Recipe, Values, declare
+from ..program_service import Recipe, Values, answers, declare
 
 PORT = 9182
 ADDRESS = "web.listen-address"
+HEALTH = "http://127.0.0.1:{}/health"
+_RELEASE = "https://github.com/prometheus-community/windows_exporter/releases/download/v0.31.8/"
 
 
 def _program(layout: Layout) -> str:
     return windows_path.join(layout.root, "windows_exporter.exe")
 
 
-def _url(port: object) -> str:
-    return f"http://127.0.0.1:{port}/health"
-
-
 def _arguments(_layout: Layout, values: Values) -> tuple[str, ...]:
     collectors = ",".join(str(each) for each in values["collectors"])
     return (f"--{ADDRESS}=:{values['port']}", *((f"--collectors.enabled={collectors}",) if collectors else ()))
-
-
-def _ready(values: Values, seconds: int) -> tuple[Op, ...]:
-    return (Op("wait", {"for": "http", "url": _url(values["port"]), "status": 200, "timeout_s": seconds}),)
-
-
-def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-    words = started_with(found, _program(layout))
-    if words is None:
-        return ""
-    address = argument(" ".join(words), ADDRESS) or f":{PORT}"
-    return _url(address.rpartition(":")[2])
 
 
 DECLARATION = declare(
@@ -64,16 +44,27 @@ DECLARATION = declare(
             source="prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/0_service.go",
         ),
         event_source="windows_exporter",
-        healthz=_healthz,
+        healthz=local_port(_program, ADDRESS, PORT, HEALTH),
     ),
     Recipe(
         summary="Runs windows_exporter on a Windows node, for Prometheus",
         title="windows_exporter",
         version="0.31.8",
+        description=(
+            "Installs windows_exporter.exe, and makes and starts its service. It counts as working when C(/health) "
+            "answers.",
+            "Metrics of the machine itself, such as disks, adapters, services and containers, which the kubelet's do "
+            "not hold.",
+        ),
+        example={
+            "source": {"url": f"{_RELEASE}windows_exporter-0.31.8-amd64.exe", "checksum": f"{_RELEASE}sha256sums.txt"},
+            "collectors": ["[defaults]", "container"],
+        },
         url="{{ winkube_downloads }}github.com/prometheus-community/windows_exporter/releases/download/"
-        "v{{ winkube_windows_exporter_version }}/windows_exporter-{{ winkube_windows_exporter_version }}-amd64.exe",
+        "v{{ winkube_windows_exporter_version | regex_replace('^v') }}/"
+        "windows_exporter-{{ winkube_windows_exporter_version | regex_replace('^v') }}-amd64.exe",
         sums="{{ winkube_download_sums or 'https://github.com/prometheus-community/windows_exporter/releases/download/v'"
-        " ~ winkube_windows_exporter_version ~ '/sha256sums.txt' }}",
+        " ~ (winkube_windows_exporter_version | regex_replace('^v')) ~ '/sha256sums.txt' }}",
         options=(
             Option("port", "int", "The TCP port of its metrics.", PORT),
             Option(
@@ -85,7 +76,7 @@ DECLARATION = declare(
             ),
         ),
         arguments=_arguments,
-        ready=_ready,
+        ready=answers(HEALTH),
         port=lambda values: int(values["port"]),
     ),
     rule="winkube-windows-exporter",

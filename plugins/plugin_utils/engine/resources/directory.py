@@ -41,13 +41,71 @@ def each_once(resources: Sequence[Resource]) -> tuple[Resource, ...]:
     )
 
 
+RUN_OR_READ = ("", ".exe", ".dll", ".cmd", ".bat", ".ps1", ".conf", ".conflist", ".json", ".yaml", ".toml", ".env")
+"""How the names of files end that a service runs or reads: its program, what that loads, settings."""
+
+
+def _planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each file that a service of SYSTEM would use and others may change."""
+    found: list[str] = []
+    for name, sddl in sorted(inside.items()):
+        stranger = security.foreign_owner(sddl)
+        writers = security.strangers_who_write(sddl)
+        if sddl == "link":
+            what = "is a link, and what it leads to may be changed by others"
+        elif stranger:
+            what = f"is owned by {stranger}, not by SYSTEM or Administrators"
+        elif writers:
+            what = f"can be changed by {', '.join(writers)}"
+        else:
+            continue
+        path = windows_path.join(folder, name)
+        found.append(f"{path} {what}: services of SYSTEM run or read what lies there. Look into it and remove it.")
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeByUs:
+    """A folder that a service makes by itself and trusts: not there yet, or made by SYSTEM or an administrator."""
+
+    path: str
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return self.path
+
+    def reads(self) -> tuple[Query, ...]:
+        """The folder and its owner."""
+        return (file_query(self.path, sddl=True),)
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Nothing."""
+        return ()
+
+    def change(self, reading: Reading) -> Change | None:
+        """Never a change. Refused if someone else has made it, or a link or file is in its place."""
+        found = reading.file(self.path)
+        if not found.get("exists"):
+            return None
+        stranger = security.foreign_owner(str(found.get("sddl") or ""))
+        what = f"is owned by {stranger}, not by SYSTEM or Administrators" if stranger else ""
+        if found.get("kind") != "directory":
+            what = f"should be a folder, but is a {found.get('kind')}"
+        if what:
+            raise Refused(f"{self.path} {what}: a service of SYSTEM trusts what is in it. Look into it and remove it.")
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Directory:
     """A folder at `path`.
 
-    `sddl` is set when the folder is made, and again when somebody other than SYSTEM and Administrators owns it or
+    With `sddl` it may hold no file that a service would run or read and that others own or may write to.
+
+    `sddl` is set when the folder is made, and again when anyone but SYSTEM and Administrators owns it or
     may write to it. With
-    `private` nobody else may read it either. Without `sddl` the folder inherits and is left alone once it exists.
+    `private` no one else may read it either. Without `sddl` the folder inherits and is left alone once it exists.
     """
 
     path: str
@@ -65,7 +123,7 @@ class Directory:
 
     def reads(self) -> tuple[Query, ...]:
         """The folder, and its descriptor if that matters."""
-        return (file_query(self.path, sddl=self.sddl is not None),)
+        return (file_query(self.path, sddl=self.sddl is not None, inside=RUN_OR_READ if self.sddl else ()),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
@@ -76,7 +134,7 @@ class Directory:
         found = reading.file(self.path)
         if not found.get("exists"):
             op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
-            return self._change(f"create the folder {self.path}", "absent", op, {"entries": []})
+            return self._change(f"create the folder {self.path}", "absent", op, {"entries": [], "inside": {}})
         if found.get("kind") != "directory":
             what = "a link or junction" if found.get("kind") == "link" else "a file"
             raise Refused(
@@ -85,6 +143,8 @@ class Directory:
             )
         if self.sddl is None:
             return None
+        if planted := _planted(self.path, found.get("inside") or {}):
+            raise Refused(*planted)
         present = str(found.get("sddl", ""))
         complaint = self._complaint(present)
         if complaint is None:
@@ -124,7 +184,7 @@ class Directory:
 
 # Folders that services run programs from, with every folder above them.
 #
-# On a fresh Windows any user may make folders in `C:\`, and rename those that inherit from there: whoever may rename
+# On a fresh Windows any user may make folders in `C:\`, and rename those that inherit from there: anyone who may rename
 # `C:\run` puts another `C:\run\flannel` in the place of the protected one. So it takes the whole way up to the drive.
 
 _WINDOWS_OWN = frozenset({"program files", "program files (x86)", "programdata", "users", "windows"})

@@ -67,7 +67,7 @@ class Feature:
             before=f"without {', '.join(absent)}\n",
             after=f"with {', '.join(self.services)}\n",
             prepare=(
-                # Never undone: a feature that is on hurts nobody, and turning it off would wait for the next restart,
+                # Never undone: a feature that is on does no harm, and turning it off would wait for the next restart,
                 # to take away then what has been built on it meanwhile.
                 # What its undo waits for: until then Windows is still changed by what was begun.
                 self._dism("/Enable-Feature", "/All").undone_by(wait_service(SERVICING, "stopped", TIMEOUT_S)),

@@ -28,16 +28,21 @@ NO_RULE = 1
 
 ANY = "any"
 
+RANGES = "lport2_10"
+"""Where a rule keeps ranges of ports, in lower case; single ones are in `lport`. Source: [MS-GPFAS] 2.2.2.19."""
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_HARMLESS = frozenset({"action", "active", "dir", "protocol", "lport", "ra4", "ra6", "name", "desc", "embedctxt"})
+_HARMLESS = frozenset(
+    {"action", "active", "dir", "protocol", "lport", "lport2_10", "ra4", "ra6", "name", "desc", "embedctxt"}
+)
 """What a rule may say and still let everything of the port in; others restrict it to a program, an adapter, a
 profile."""
 
 
 def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
     """The machines and networks in the list `what`, in order and each once. Refused for names, and for a network that
-    is everybody."""
+    is everyone."""
     found: dict[Network, None] = {}
     problems: list[str] = []
     for text in given:
@@ -60,7 +65,7 @@ def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What matters of one rule: its `name` in lower case, `protocol` and `ports` as the registry has them, who may
-    connect (nobody named: everybody). `open`: it is in force and says nothing else that we would not write."""
+    connect (empty: everyone). `open`: it is in force and says nothing else that we would not write."""
 
     name: str
     protocol: str
@@ -85,7 +90,7 @@ class Rule:
         return cls(
             fields.get("name", [""])[0].casefold(),
             fields.get("protocol", [""])[0],
-            tuple(fields.get("lport", ())),
+            tuple(sorted((*fields.get("lport", ()), *fields.get(RANGES, ())))),
             networks,
             open=active == ["allow", "true", "in"] and understood and set(fields) <= _HARMLESS,
         )
@@ -103,14 +108,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class FirewallRule:
-    """The rule `name` lets `networks` (none: everybody) reach `port`; not `wanted`: it is not there.
+    """The rule `name` lets `networks` (none: everyone) reach `port`, which may be several as netsh takes them
+    (`10256,30000-32767`); not `wanted`: it is not there.
 
-    `adopts`: a rule of somebody else's that lets all of them in will do.
+    `adopts`: a rule of others that lets all of them in is enough.
     """
 
     name: str
     protocol: str = "TCP"
-    port: int = 0
+    port: int | str = 0
     networks: tuple[Network, ...] = ()
     wanted: bool = True
     adopts: bool = False
@@ -122,7 +128,8 @@ class FirewallRule:
 
     def reads(self) -> tuple[Query, ...]:
         """Rules of that name or for that port: Windows gives each a random name in the registry, and has hundreds."""
-        texts = (f"|Name={self.name}|", *((f"|LPort={self.port}|",) if self.adopts else ()))
+        ports = [f"|{'LPort2_10' if '-' in each else 'LPort'}={each}|" for each in self._ports()]
+        texts = (f"|Name={self.name}|", *(ports if self.adopts else ()))
         return (Query(f"firewall:{self.name}", "registry", (("path", RULES_KEY), ("containing", texts))),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -150,7 +157,7 @@ class FirewallRule:
         who = ", ".join(map(shown, self.networks)) or "everybody"
         return Change(
             text=(
-                f"allow {who} to reach {self.protocol} port {self.port} ({self.label})"
+                f"allow {who} to reach {self.protocol} port {', '.join(self._ports())} ({self.label})"
                 if self.wanted
                 else f"remove {self.label}"
             ),
@@ -162,7 +169,10 @@ class FirewallRule:
 
     def _wanted(self) -> Rule:
         number = PROTOCOLS[self.protocol]
-        return Rule(self.name.casefold(), number, (str(self.port),), frozenset(self.networks), open=True)
+        return Rule(self.name.casefold(), number, tuple(sorted(self._ports())), frozenset(self.networks), open=True)
+
+    def _ports(self) -> list[str]:
+        return str(self.port).split(",")
 
     def _add(self, rule: Rule, networks: Iterable[Network]) -> Op:
         protocol = next(name for name, number in PROTOCOLS.items() if number == rule.protocol)

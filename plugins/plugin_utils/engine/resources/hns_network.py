@@ -60,7 +60,7 @@ def noted(*adapters: str) -> tuple[Op, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Network:
-    """The network `name` on `adapter`, which shall have `addresses` again within `wait_s` seconds when a virtual switch
+    """The network `name` on `adapter`, which must have `addresses` again within `wait_s` seconds when a virtual switch
     was made or is gone; `queries` read HNS and the adapters."""
 
     name: str
@@ -89,8 +89,8 @@ class HnsNetwork(_Network):
     same batch starts.
 
     Making the first one on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
-    addresses to `vEthernet (<adapter>)`: the node itself waits for them, and if they, or what `gate` waits for, do not
-    come back, takes the network away again and gives the adapter its `addresses`.
+    addresses to `vEthernet (<adapter>)`. The node waits for them and for `gate`; if they do not come back, it removes
+    the network and gives the adapter its `addresses`.
     """
 
     request: Mapping[str, Any] | None

@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Programs that come from somewhere: one file by its URL, or several out of a release archive.
 
-Where the files on the node came from is kept there in a receipt, since neither an archive's sha256 nor an unverified
-URL can be
-told from the unpacked files: `{schema, source: {url, sha256, version}, files: [{path, sha256}]}`.
+A receipt on the node says where its files came from, because the unpacked files show neither the archive's sha256 nor
+its URL: `{schema, source: {url, sha256, version}, files: [{path, sha256}]}`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import windows_path
+from ..address import shown
 from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
@@ -30,7 +30,7 @@ FOLDER = ".winkube-staging"
 
 
 def staging(state_dir: str, destination: str, name: str) -> str:
-    """The folder `name` for what shall become `destination`: in the state folder, or beside it on its drive."""
+    """The folder `name` for what will become `destination`: in the state folder, or beside it on its drive."""
     if destination[:2].casefold() == state_dir[:2].casefold():
         return windows_path.join(state_dir, "staging", name)
     return windows_path.join(windows_path.parent(destination), FOLDER, name)
@@ -83,18 +83,18 @@ class Source:
     version: str
     proxy: str | None = None
     keep_pushed: bool = False
-    """Whether a build that somebody has pushed stays in place of these programs."""
+    """Whether a pushed build stays in place of these programs."""
 
     def identity(self) -> dict[str, Any]:
-        """What the receipt says of the source. The proxy is no part of it."""
-        return {"url": self.url, "sha256": self.sha256, "version": self.version}
+        """What the receipt says of the source. It has neither the proxy nor secrets in the address."""
+        return {"url": shown(self.url), "sha256": self.sha256, "version": self.version}
 
     def matches(self, recorded: Mapping[str, Any]) -> bool:
         """Whether a receipt's source is this one: by sha256 if there is one (a mirror's URL differs), else by URL
         and version."""
         if self.sha256 is not None:
             return recorded.get("sha256") == self.sha256
-        return recorded.get("url") == self.url and recorded.get("version") == self.version
+        return recorded.get("url") == shown(self.url) and recorded.get("version") == self.version
 
 
 def receipt_of(state_dir: str, owner: str) -> str:
@@ -103,45 +103,52 @@ def receipt_of(state_dir: str, owner: str) -> str:
 
 
 def pushed_receipt_of(state_dir: str, program: str) -> str:
-    """The path of what is noted of a program that somebody has pushed."""
+    """The path of the note about a pushed program."""
     return windows_path.join(state_dir, "receipts", f"provision-{program.casefold()}.json")
 
 
 def pushed_build(reading: Reading, receipt: str) -> Mapping[str, Any] | None:
     """The source of a pushed build that is still in its place, {url, by, at, .., paths}; None if there is none."""
     recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
-    files = recorded.get("files") or ()
-    there = all(reading.parts.get(file_key(str(file["path"])), {}).get("sha256") == file["sha256"] for file in files)
-    source = recorded.get("source")
-    if not files or not there or not isinstance(source, dict):
+    if not _are_there(recorded, reading):
         return None
-    return {**source, "paths": [str(file["path"]) for file in files]}
+    return {**recorded["source"], "paths": [str(file["path"]) for file in recorded["files"]]}
 
 
 def pusher(source: Mapping[str, Any]) -> str:
-    """`ann@laptop pushed on 2026-11-23 14:03 UTC from ~/k/kubelet.exe`: who, when and from where, as far as noted."""
+    """`ann@laptop pushed on 2026-11-23 14:03 UTC from ~/k/kubelet.exe`: who, when and from where, if noted."""
     by, at, url = (str(source.get(name) or "") for name in ("by", "at", "url"))
     when = f" on {at[:16].replace('T', ' ')} UTC" if at else ""
     return f"{by or 'somebody'} pushed{when}{f' from {url}' if url else ''}"
 
 
 def recorded_version(reading: Reading, receipt: str) -> str:
-    """The version that a receipt has of the very files that are there; empty if they are others, or nobody knows."""
+    """The version that a receipt has of the very files that are there; empty if they are others or unknown."""
     recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
+    return str(recorded["source"].get("version") or "") if _are_there(recorded, reading) else ""
+
+
+def _are_there(recorded: Mapping[str, Any], reading: Reading) -> bool:
+    """Whether a receipt has files, and each is known to be as it says; one may name others than were looked at."""
     files = recorded.get("files") or ()
-    same = all(reading.file(str(file["path"])).get("sha256") == file["sha256"] for file in files)
-    return str((recorded.get("source") or {}).get("version") or "") if files and same else ""
+    there = all(reading.parts.get(file_key(file["path"]), {}).get("sha256") == file["sha256"] for file in files)
+    return bool(files) and there
 
 
 def _receipt(reading: Reading, path: str) -> dict[str, Any] | None:
+    """A receipt of another shape than `record` writes is none: the next run writes it again."""
     text = reading.text(path)
     if text is None:
         return None
     try:
         recorded = json.loads(text)
-    except ValueError:
+        files, source = recorded["files"], recorded["source"]
+        shaped = isinstance(source, dict) and all(
+            isinstance(file["path"], str) and isinstance(file["sha256"], str) for file in files
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return recorded if isinstance(recorded, dict) else None
+    return recorded if shaped and isinstance(files, list) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +195,7 @@ class Programs:
 
     @property
     def is_archive(self) -> bool:
-        """Whether the source has to be unpacked."""
+        """Whether the source is an archive to unpack."""
         return bool(self.files[0][0])
 
     def reads(self) -> tuple[Query, ...]:
@@ -244,7 +251,7 @@ class Programs:
         return tuple(ops)
 
     def staged(self, path: str) -> str:
-        """Where `stage` leaves the file that shall become `path`."""
+        """Where `stage` leaves the file that will become `path`."""
         return windows_path.join(self.staging, windows_path.name(path))
 
     def staged_queries(self) -> tuple[Query, ...]:
@@ -286,7 +293,7 @@ class Programs:
         return Change(
             text=self._text(swaps) + (f", in place of the build that {pusher(pushed)}" if pushed else ""),
             before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in swaps),
-            after=f"{self.owner} {self.source.version} from {self.source.url}"
+            after=f"{self.owner} {self.source.version} from {shown(self.source.url)}"
             f" ({'sha256 ' + self.source.sha256 if self.source.sha256 else 'not verified'})\n"
             + "".join(f"{path} {self._after(path, reading)}\n" for path in swaps),
             prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
@@ -301,7 +308,7 @@ class Programs:
         if not swaps:
             return f"record where {self.owner} {self.source.version} came from (the files on the node are the same)"
         word = "" if self.source.sha256 else ", not verified"
-        return f"install {self.owner} {self.source.version} from {self.source.url}{word}"
+        return f"install {self.owner} {self.source.version} from {shown(self.source.url)}{word}"
 
     def is_staged(self, reading: Reading) -> bool:
         """Whether the files wait on the node to be renamed in."""

@@ -42,11 +42,11 @@ class Service:
 
     `uses` are the keys of the files it reads, its program among them: if one of them changes it is restarted.
     `ready` are the waits that
-    decide whether a start has worked. Without `run` it is only defined, since somebody else owns its first start: it is
+    decide whether a start has worked. Without `run` it is only defined, since another part starts it first: it is
     never started, and stopped if it runs and something it uses changes. One that `retries` ends until what it needs is
     there, and is started again: its end says nothing. Where the `first_end` of its program counts, it is not waited for
     to be started again. One that `rests` is left stopped where it is so, unless something it uses changes. `stays` are
-    waits for the end of the batch alone, behind `ready`: no dependant waits for them.
+    waits only for the end of the batch, behind `ready`: no dependant waits for them.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Service:
         return (services_query((self.name,)),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The present environment, if it has to change or the service to be made anew: the undo needs its values."""
+        """The present environment, if it has to change or the service is made again: the undo needs its values."""
         found = reading.service(self.name)
         if found is None:
             return ()
@@ -80,7 +80,7 @@ class Service:
         return (confidential_query(self.name),) if self.definition.environment_differs(found) else ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Make or change the definition. Whether it has to be restarted is the planner's business."""
+        """Make or change the definition. The planner decides whether it restarts."""
         found = reading.service(self.name)
         after = self.definition.predicted() | {"state": RUNNING if self.run else STOPPED}
         if found is None:
@@ -143,7 +143,7 @@ class Service:
         return tuple(found)
 
     def unready(self, reading: Reading) -> str:
-        """Why it is not ready although it runs, as far as that was read; empty if it is."""
+        """Why it runs but is not ready, if that was read; empty if it is."""
         for query, wanted in self.asks():
             answer = reading.parts.get(query.key)
             if not isinstance(answer, Mapping) or all(
@@ -265,7 +265,7 @@ def runs(name: str, program: str, reading: Reading) -> bool:
 @dataclass(frozen=True, slots=True)
 class NoService:
     """There is no service `name`. If `program` is given, only one that runs it is removed; another of that name is
-    somebody else's and is refused."""
+    not ours and is refused."""
 
     name: str
     program: str = ""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,16 +19,28 @@ READ_LIMIT = 64 * 1024
 
 
 def equal_text(left: str, right: str) -> bool:
-    """Equal but for line ends."""
+    """Equal except for line ends."""
     return left.replace("\r\n", "\n") == right.replace("\r\n", "\n")
+
+
+def backup_of(folder: str, path: str) -> str:
+    """Where the folder of a batch keeps what was at `path`; files of all folders lie there."""
+    return f"{folder}\\{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}"
+
+
+def equal_json(left: str, right: str) -> bool:
+    """Whether two texts are JSON of the same value."""
+    try:
+        return bool(json.loads(left) == json.loads(right))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A UTF-8 file at `path`. `equal` compares what is there with `text`, by default as text; TOML and JSON are
-    compared by value, so
-    that another order or a comment is no difference. `backup` is the folder of the batch that keeps the old file for
-    the undo."""
+    """A UTF-8 file at `path`. `equal` compares the file with `text`, by default as text; TOML and JSON are compared by
+    value, so order and comments are no difference. `backup` is the folder of the batch that keeps the old file for the
+    undo."""
 
     path: str
     text: str
@@ -58,7 +71,7 @@ class TextFile:
         if found.get("exists") and present is not None and self.equal(present, self.text):
             return None
         data = self.text.encode()
-        backup = f"{self.backup}\\{hashlib.sha256(self.path.casefold().encode()).hexdigest()[:16]}"
+        backup = backup_of(self.backup, self.path)
         undo = (
             Op("restore", {"path": self.path, "backup": backup})
             if found.get("exists")

@@ -75,4 +75,4 @@ class Definition(Protocol):
         where they have to change."""
 
     def predicted(self) -> dict[str, Any]:
-        """The service as the probe will report it, but for its state."""
+        """The service as the probe will report it, without its state."""

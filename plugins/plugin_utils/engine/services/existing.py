@@ -37,10 +37,10 @@ from .definition import Difference
 from .native import SERVICES_KEY, recovery_of, set_recovery, set_variables, start_word
 
 WINDOWS = "c:\\windows\\"
-"""Programs below it run for others as well, as powershell.exe does: nobody waits until none of them runs."""
+"""Programs below it run for others as well, as powershell.exe does: never wait until none of them runs."""
 GONE_S = 60
 AGAIN_S = 300
-"""A service that somebody's services.msc holds open cannot be made again until that is closed: worth some minutes."""
+"""A service that an open services.msc holds cannot be made again until that is closed: worth some minutes."""
 
 _LOCAL_SYSTEM = frozenset({"", "localsystem", r".\localsystem", r"nt authority\system"})
 _WITHOUT_PASSWORD = ("nt authority\\", "nt service\\")
@@ -58,7 +58,7 @@ _NSSM_DEFAULT_ACTION = "AppExit"
 
 
 def queries(name: str) -> tuple[Query, Query]:
-    """What has to be read, and kept in the task, before the service `name` is taken away: the values of its
+    """What is read, and kept in the task, before the service `name` is removed: the values of its
     environment may be secrets."""
     key = f"{SERVICES_KEY}\\{name}"
     return (
@@ -79,7 +79,7 @@ class Existing:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], reading: Reading) -> Existing:
-        """With what `queries` asked for, as far as it was asked."""
+        """With the answers to `queries`, if they were asked."""
         service, key = (reading.parts.get(query.key) or {} for query in queries(str(found["name"])))
         return cls(found, service, key.get("values") or {}, key.get("tree") or {})
 
@@ -98,7 +98,7 @@ class Existing:
         """The program that does its work: that of ImagePath, or the one that nssm starts.
 
         Where ImagePath's program is told another one (kube-log-runner.exe, cmd.exe /c), it is that: the wrapper may
-        stand before other services as well, so that nobody can wait until none of it runs.
+        stand before other services as well, so the end of all of them cannot be awaited.
         """
         if self.found.get("nssm") is not None:
             return str(self.found["nssm"].get("Application") or "")
@@ -238,7 +238,7 @@ def _sid(data: bytes, at: int) -> str:
     return "-".join(str(part) for part in ("S", revision, (high << 32) | low, *parts))
 
 
-# A service that somebody else has made: it is stopped and started, and its definition is left alone.
+# A service of others: it is stopped and started, and its definition is left alone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class AsFound:
         return ()
 
     def predicted(self) -> dict[str, Any]:
-        """The service as it is, but for its state."""
+        """The service as it is, without its state."""
         return {name: value for name, value in self.found.items() if name != "state"}
 
 

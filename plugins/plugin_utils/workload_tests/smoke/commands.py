@@ -8,6 +8,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from ...engine.powershell import literal
+
 CONNECT_S = 10
 """Seconds that one command waits for an answer."""
 WORD = "winkube"
@@ -36,7 +38,7 @@ def udp_from_windows(host: str, port: int) -> tuple[str, ...]:
     """Sends WORD and prints what comes back."""
     script = (
         "$ErrorActionPreference = 'Stop'; $client = New-Object System.Net.Sockets.UdpClient; "
-        f"$client.Client.ReceiveTimeout = {CONNECT_S * 1000}; $client.Connect('{host}', {port}); "
+        f"$client.Client.ReceiveTimeout = {CONNECT_S * 1000}; $client.Connect({literal(host)}, {port}); "
         f"$data = [System.Text.Encoding]::ASCII.GetBytes('{WORD}'); $null = $client.Send($data, $data.Length); "
         "$from = New-Object System.Net.IPEndPoint([System.Net.IPAddress]::Any, 0); "
         "[System.Text.Encoding]::ASCII.GetString($client.Receive([ref]$from))"
@@ -52,10 +54,10 @@ def udp_from_linux(host: str, port: int) -> tuple[str, ...]:
 
 def resolve(name: str, server: str = "") -> tuple[str, ...]:
     """In a Windows pod: prints the IPv4 address of a name."""
-    at = f" -Server {server}" if server else ""
+    at = f" -Server {literal(server)}" if server else ""
     return powershell(
         "$ErrorActionPreference = 'Stop'; "
-        f"(Resolve-DnsName -Name {name} -Type A -DnsOnly{at} | Where-Object {{ $_.Type -eq 'A' }}).IPAddress"
+        f"(Resolve-DnsName -Name {literal(name)} -Type A -DnsOnly{at} | Where-Object {{ $_.Type -eq 'A' }}).IPAddress"
     )
 
 

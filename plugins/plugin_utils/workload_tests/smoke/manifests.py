@@ -33,6 +33,9 @@ PULL_SECRET = "winkube-smoke-pull"
 PEER_PORT = 8081
 REPOSITORY = "mcr.microsoft.com/windows/servercore"
 
+_BOTH_FAMILIES = {"ipFamilyPolicy": "PreferDualStack"}
+"""An address of each family where the cluster has two, else its one. Source: kubernetes.io, IPv4/IPv6 dual-stack."""
+
 _ECHO = (
     "$$ErrorActionPreference = 'Continue' ; $$server = New-Object System.Net.Sockets.UdpClient 8081 ; "
     "$$from = New-Object System.Net.IPEndPoint([System.Net.IPAddress]::Any, 0) ; while ($$true) { try { "
@@ -74,7 +77,7 @@ def objects(wish: Wish) -> list[tuple[str, Object]]:
     apps = f"/apis/apps/v1/namespaces/{wish.namespace}/deployments"
     web_service, web = _document("service"), _document("deployment")
     found: list[tuple[str, Object]] = [
-        (f"{base}/services", web_service),
+        (f"{base}/services", {**web_service, "spec": {**web_service["spec"], **_BOTH_FAMILIES}}),
         (f"{base}/services", _peer_service(PEER, {"type": "NodePort"})),
         (f"{base}/services", _peer_service(PEER_NAMES, {"clusterIP": "None"})),
     ]

@@ -36,7 +36,8 @@ class NodeFact:
 
 @dataclass(frozen=True, slots=True)
 class PodFact:
-    """A pod of the smoke test; `problem`: why it is not Ready, empty if it is; `image_id`: of its container."""
+    """A pod of the smoke test; `problem`: why it is not Ready, empty if it is; `image_id`: of its container;
+    `second`: its address of the other family, empty if it has one family."""
 
     name: str
     address: str
@@ -44,6 +45,7 @@ class PodFact:
     problem: str = ""
     image: str = ""
     image_id: str = ""
+    second: str = ""
 
     @property
     def ready(self) -> bool:
@@ -54,8 +56,9 @@ class PodFact:
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that a plan depends on. `linux`, `outside`: the hosts on which commands can be run, empty for none.
-    `pod_names`: whether the cluster's DNS serves names of pods, None if nobody can tell; `policies`: the
-    NetworkPolicies that somebody has put into the namespace."""
+    `pod_names`: whether the cluster's DNS serves names of pods, None if no one can tell; `policies`: the
+    NetworkPolicies that someone has put into the namespace; `web_second`: the web server's Service in the other
+    family, empty in a cluster of one."""
 
     namespace: str
     nodes: tuple[NodeFact, ...]
@@ -75,6 +78,7 @@ class Facts:
     repository: str = ""
     pod_names: bool | None = None
     policies: tuple[str, ...] = ()
+    web_second: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """For the result of a task."""

@@ -47,7 +47,7 @@ def _image(facts: Facts) -> Iterator[Check]:
 def _dns(facts: Facts) -> Iterator[Check]:
     base = Check("dns-config", "dns-config", "the pod has the cluster's DNS server", "none")
     if not facts.dns_address:
-        why = "kube-system has no Service kube-dns, so the address of the cluster's DNS is not known."
+        why = "kube-system has no Service kube-dns or coredns, so the address of the cluster's DNS is not known."
         yield replace(base, exclusion=why)
         return
     ready = [pod for pod in facts.web if pod.ready]

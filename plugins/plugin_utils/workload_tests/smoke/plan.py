@@ -71,6 +71,11 @@ def plan(facts: Facts) -> tuple[Check, ...]:
     return (*flows, *node_checks(facts))
 
 
+def page_at(address: str) -> str:
+    """The web server's page at an address of either family."""
+    return f"http://[{address}]/" if ":" in address else f"http://{address}/"
+
+
 def _behind_policies(check: Check, policies: tuple[str, ...]) -> Check:
     """Where a check of traffic fails, NetworkPolicies of others in the namespace are a reason beside the nodes."""
     if not policies or check.limitation or check.group in {"nodes", "pods"}:
@@ -146,7 +151,7 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
             id=f"node-to-pod/tcp/{pod.name}",
             protocol="TCP",
             target=pod.name,
-            argv=commands.curl_page(f"http://{pod.address}/", windows=False),
+            argv=commands.curl_page(page_at(pod.address), windows=False),
             expect="banner",
             suite=_GRANULAR.format("node-pod", "http"),
         )
@@ -187,10 +192,20 @@ def _pod_to_pod(facts: Facts) -> Iterator[Check]:
             id=f"pod-to-pod/tcp/{pod.name}",
             flow=POD_IP,
             protocol="TCP",
-            argv=commands.curl_page(f"http://{other.address}/", windows=True),
+            argv=commands.curl_page(page_at(other.address), windows=True),
             expect="banner",
             suite=_GRANULAR.format("intra-pod", "http"),
         )
+        if other.second:
+            yield replace(
+                base,
+                id=f"pod-to-pod/tcp-second/{pod.name}",
+                title="pod to pod, the other family",
+                protocol="TCP",
+                target=other.second,
+                argv=commands.curl_page(page_at(other.second), windows=True),
+                expect="banner",
+            )
         if facts.pod_names is False:
             yield _not_run(f"discovery/pod-name/{pod.name}", "discovery", POD_NAME, "TCP", NO_POD_NAMES)
             continue
@@ -255,7 +270,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
 
 
 def _service(facts: Facts) -> Iterator[Check]:
-    page = f"http://{facts.web_address}/"
+    page = page_at(facts.web_address)
     if facts.linux and _ready(facts):
         yield Check(
             "service/linux",
@@ -282,6 +297,15 @@ def _service(facts: Facts) -> Iterator[Check]:
             expect="banner",
             needs=("pod-to-pod",),
         )
+        if facts.web_second:
+            yield replace(
+                in_pod(pod, "service", "tcp-second", "the Service's address of the other family, from a pod"),
+                protocol="TCP",
+                target=facts.web_second,
+                argv=commands.curl_page(page_at(facts.web_second), windows=True),
+                expect="banner",
+                needs=("pod-to-pod",),
+            )
     if not _ready(facts):
         yield _not_run("service/tcp", "service", SERVICE_IP, "TCP", NO_PODS)
     if _peer(facts) is None or not _ready(facts):

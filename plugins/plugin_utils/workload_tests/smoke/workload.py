@@ -119,7 +119,7 @@ class Workload:
             made = self._cluster.items(f"/apis/apps/v1/namespaces/{self._settings.namespace}/deployments")
             wanted = sum(int(item["spec"].get("replicas", 1)) for item in made)
             said = refusal(made)
-            if said and said in refused:  # a second time: a quota is counted anew now and then
+            if said and said in refused:  # a second time: a quota is counted again now and then
                 raise ClusterError(said, REFUSED)
             refused.append(said)
             pods = [*self._pods(manifests.WEB), *self._pods(manifests.PEER)]
@@ -136,7 +136,6 @@ class Workload:
         settings = self._settings
         web, peer = self._service(manifests.WEB), self._service(manifests.PEER)
         peers = self._pods(manifests.PEER)
-        dns = self._cluster.get(f"{run_namespace.PATH}/kube-system/services/kube-dns") or {}
         return Facts(
             namespace=settings.namespace,
             nodes=tuple(self._reserved(node) if node.windows else node for node in self.nodes()),
@@ -147,7 +146,7 @@ class Workload:
             peer_address=str(peer["spec"].get("clusterIP") or ""),
             mode=settings.mode or self._mode(),
             dns_domain=settings.dns_domain,
-            dns_address=str((dns.get("spec") or {}).get("clusterIP") or ""),
+            dns_address=dns_address(self._cluster),
             linux=settings.linux,
             outside=settings.outside,
             external_address=settings.external_address,
@@ -156,10 +155,11 @@ class Workload:
             repository=settings.repository,
             pod_names=serves_pod_names(self._optional(f"{run_namespace.PATH}/kube-system/configmaps/coredns")),
             policies=self._policies(),
+            web_second=str([*(web["spec"].get("clusterIPs") or ()), "", ""][1]),
         )
 
     def _policies(self) -> tuple[str, ...]:
-        """Nobody but an operator of the cluster puts one into a Namespace of this run."""
+        """No one but an operator of the cluster puts one into a Namespace of this run."""
         path = f"/apis/networking.k8s.io/v1/namespaces/{self._settings.namespace}/networkpolicies"
         return tuple(str(item["metadata"]["name"]) for item in (self._optional(path) or {}).get("items") or ())
 
@@ -249,6 +249,14 @@ def _way_out(said: str) -> str:
     return "An admission rule of the cluster forbids it: have winkube_smoke_namespace left out of it."
 
 
+def dns_address(cluster: Cluster) -> str:
+    """The address of the cluster's DNS Service, which kubespray calls coredns and kubeadm kube-dns; empty without one.
+    Not that of nodelocaldns, which runs only on Linux. ClusterError."""
+    of_system = f"{run_namespace.PATH}/kube-system/services"
+    found = cluster.get(f"{of_system}/kube-dns") or cluster.get(f"{of_system}/coredns") or {}
+    return str((found.get("spec") or {}).get("clusterIP") or "")
+
+
 def serves_pod_names(config: Mapping[str, Any] | None) -> bool | None:
     """Whether CoreDNS with this ConfigMap answers for names of pods; None where there is none of it to read.
 
@@ -299,6 +307,7 @@ def pod_fact(item: Mapping[str, Any]) -> PodFact:
         problem="" if ready and status.get("podIP") else _why_not_ready(status, conditions, containers),
         image=str(item["spec"]["containers"][0].get("image") or ""),
         image_id=str(containers[0].get("imageID") or "") if containers else "",
+        second=str([*(one.get("ip") or "" for one in status.get("podIPs") or ()), "", ""][1]),
     )
 
 

@@ -1,0 +1,40 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes what Calico's operator needs for Windows nodes, and reports; documented in modules/k8s_windows_calico.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils.calico.judge import ERROR, problems
+from ..plugin_utils.calico.plan import Options, plan
+from ..plugin_utils.calico.view import look, wanted
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.task.cluster_action import ClusterAction
+
+OF_THE_NODES = ("cluster_cidr", "service_cidr", "api_server", "cni_bin_dir", "cni_conf_dir")
+
+
+class ActionModule(ClusterAction):
+    """k8s_windows_calico."""
+
+    module = "k8s_windows_calico"
+    topic = "calico"
+
+    def work(self, options: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Read the cluster, plan, write what differs, and report."""
+        needed, view = wanted(cluster.server, **{name: options[name] for name in OF_THE_NODES}), look(cluster)
+        changes = plan(view, needed, Options(adopt=options["adopt"], kube_proxy_image=options["kube_proxy_image"]))
+        if self.write(changes, cluster):
+            view = look(cluster)
+        return {
+            **self.told(changes),
+            "calico": str(view.release or ""),
+            "findings": [
+                {"id": each.rule.id, "severity": each.rule.severity, "text": each.text}
+                for each in problems(view, needed)
+                # In check mode what would be written is a step already.
+                if not (self._task.check_mode and each.rule.written and each.rule.severity == ERROR)
+            ],
+        }

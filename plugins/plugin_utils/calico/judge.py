@@ -1,0 +1,529 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What keeps Calico from working on Windows nodes, by the objects of the cluster: one rule a fault.
+
+Each is told before a node is touched, by the module that writes the objects, and by the diagnosis.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..facts import calico as facts
+from ..facts.version import Line, VersionError
+from .view import View, Wanted, available, conditions, folders, named, os_of, part, pools_of, same_folder
+
+ERROR, WARNING = "error", "warning"
+
+SITE = "docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico"
+_KERNEL = re.compile(r"10\.0\.(\d{5})\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing that a rule saw: what was looked at, what it is, what it should be."""
+
+    subject: str
+    seen: str
+    wanted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`written`: the module's plan writes what is wanted. `before`: it hinders every Windows node, so a run says it
+    before it touches one. `issue` is the public thread that shows the fault."""
+
+    id: str
+    severity: str
+    title: str
+    cause: str
+    remedy: str
+    look: Callable[[View, Wanted], Iterator[Seen]]
+    issue: str = ""
+    written: bool = False
+    before: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A rule, and what it saw."""
+
+    rule: Rule
+    seen: Seen
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what to do, for people."""
+        wanted = f"; wanted {self.seen.wanted}" if self.seen.wanted else ""
+        return f"{self.seen.subject}: {self.seen.seen}{wanted}. {self.rule.cause} {self.rule.remedy}"
+
+
+def problems(view: View, wanted: Wanted) -> tuple[Problem, ...]:
+    """All that is wrong, causes first."""
+    return tuple(Problem(rule, seen) for rule in RULES for seen in rule.look(view, wanted))
+
+
+# -- what is installed -------------------------------------------------------------------------------------------------
+
+
+def _no_operator(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if not view.operator:
+        yield Seen("the cluster", "it has no Deployment tigera-operator")
+
+
+def _no_installation(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.operator and view.installation is None:
+        yield Seen("the cluster", "there is no Installation 'default'")
+
+
+def _old(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.release is not None and view.release < facts.OPERATOR_FROM:
+        yield Seen("Calico", f"it is {view.release}", f"{facts.OPERATOR_FROM} or later")
+
+
+def _untested(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    row = facts.release(view.release) if view.release else None
+    try:
+        line = Line.parse(view.kubernetes)
+    except VersionError:
+        return
+    if line < facts.KUBERNETES_FROM:
+        yield Seen("Kubernetes", f"it is {line}", f"{facts.KUBERNETES_FROM} or later")
+    elif row is not None and row.kubernetes and not row.kubernetes[0] <= line <= row.kubernetes[-1]:
+        tested = f"{row.kubernetes[0]} to {row.kubernetes[-1]}"
+        yield Seen(f"Calico {row.calico}", f"the cluster is Kubernetes {line}", f"{tested}, which Calico tests")
+
+
+def _build(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    for node in view.windows:
+        found = _KERNEL.match(str(part(part(node, "status"), "nodeInfo").get("kernelVersion") or ""))
+        least = facts.BUILDS.get(int(found[1])) if found else None
+        if found and least is not None and int(found[2]) < least:
+            yield Seen(f"Node {named(node)}", f"its Windows is {found[0]}", f"10.0.{found[1]}.{least} or later")
+
+
+def _no_linux(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.nodes and not any(os_of(each) == "linux" for each in view.nodes):
+        yield Seen("the cluster", "it has no Linux node")
+
+
+# -- what the Installation says ----------------------------------------------------------------------------------------
+
+
+def _disabled(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.installation is None or view.enabled:
+        return
+    aside = " (it stands beside calicoNetwork, where nothing reads it)" if "windowsDataplane" in view.spec else ""
+    said = view.network.get("windowsDataplane") or "not set"
+    yield Seen("Installation", f"spec.calicoNetwork.windowsDataplane is {said}{aside}", "HNS")
+
+
+def _other_cni(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    cni = part(view.spec, "cni")
+    kind, ipam = cni.get("type") or "Calico", part(cni, "ipam").get("type") or "Calico"
+    if kind != "Calico":
+        yield Seen("Installation", f"spec.cni.type is {kind}", "Calico")
+    elif ipam != "Calico":
+        yield Seen("Installation", f"spec.cni.ipam.type is {ipam}", "Calico")
+
+
+def _bgp(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    """Not said means enabled. Source: operator core_controller.go, fillDefaults; render bgpEnabled."""
+    if view.installation is not None and view.network.get("bgp") != "Disabled":
+        yield Seen("Installation", f"spec.calicoNetwork.bgp is {view.network.get('bgp') or 'not set'}", "Disabled")
+
+
+def _encapsulation(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    """A pool without one is IPIP under Calico's CNI. Source: operator pkg/controller/ippool/defaults.go."""
+    for pool in pools_of(view):
+        if pool.get("encapsulation") != "VXLAN":
+            said = pool.get("encapsulation") or "not set"
+            yield Seen(f"pool {pool.get('cidr')} of the Installation", f"its encapsulation is {said}", "VXLAN")
+    if view.installation is not None and view.network.get("ipPools"):
+        return
+    for each in view.pools:
+        spec = part(each, "spec")
+        modes = spec.get("ipipMode") or "Never", spec.get("vxlanMode") or "Never"
+        if ":" not in str(spec.get("cidr") or "") and modes != ("Never", "Always"):
+            yield Seen(f"IPPool {named(each)}", f"ipipMode is {modes[0]}, vxlanMode {modes[1]}", "Never and Always")
+
+
+def _pool(view: View, wanted: Wanted) -> Iterator[Seen]:
+    """No pool lies in the range that nodes and kube-proxy take for the pods'."""
+    cidrs = [str(each.get("cidr")) for each in pools_of(view)] or [
+        str(part(each, "spec").get("cidr")) for each in view.pools
+    ]
+    ranges = [found for each in cidrs if (found := _range(each)) is not None]
+    own = _range(wanted.pods)
+    if own is not None and ranges and not any(each.subnet_of(own) for each in ranges):
+        yield Seen("Installation", f"its IPv4 pools are {', '.join(map(str, ranges))}", f"one within {own}")
+
+
+def _small_blocks(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    for pool in pools_of(view):
+        size = pool.get("blockSize")
+        if isinstance(size, int) and 2 ** (32 - size) <= facts.RESERVED:
+            yield Seen(f"pool {pool.get('cidr')} of the Installation", f"its blockSize is {size}", "26 or less")
+
+
+def _services(view: View, wanted: Wanted) -> Iterator[Seen]:
+    if view.installation is None:
+        return
+    said = [str(each) for each in view.spec.get("serviceCIDRs") or ()]
+    if not said:
+        yield Seen("Installation", "spec.serviceCIDRs is empty", ", ".join(wanted.services))
+    elif wanted.services and set(said) != set(wanted.services):
+        yield Seen("Installation", f"spec.serviceCIDRs is {', '.join(said)}", ", ".join(wanted.services))
+
+
+def _folders(view: View, wanted: Wanted) -> Iterator[Seen]:
+    if view.installation is None:
+        return
+    keys = ("cniBinDir", "cniConfigDir")
+    for key, there, own in zip(keys, folders(view), (wanted.bin_dir, wanted.conf_dir), strict=True):
+        if own and not same_folder(there, own):
+            yield Seen("Installation", f"spec.windowsNodes.{key} is {there}", f"{own}, which containerd reads")
+
+
+# -- what stands beside it ---------------------------------------------------------------------------------------------
+
+
+def _no_endpoint(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if not view.operator:
+        return
+    name = f"ConfigMap {view.operator}/{facts.ENDPOINT_MAP}"
+    if view.endpoint is None:
+        aside = f"; there is one in {', '.join(view.elsewhere)}, which the operator does not read"
+        yield Seen(name, f"it is not there{aside if view.elsewhere else ''}")
+        return
+    data = part(view.endpoint, "data")
+    if lacking := [key for key in (facts.HOST_KEY, facts.PORT_KEY) if not data.get(key)]:
+        yield Seen(name, f"it has no {' and no '.join(lacking)}")
+
+
+def _endpoint_in_services(view: View, wanted: Wanted) -> Iterator[Seen]:
+    host = str(part(view.endpoint, "data").get(facts.HOST_KEY) or "")
+    said = [str(each) for each in view.spec.get("serviceCIDRs") or ()] or list(wanted.services)
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return
+    ranges = [found for each in said if (found := _range(each)) is not None]
+    if any(address in each for each in ranges) or address.is_loopback:
+        yield Seen(f"ConfigMap {facts.ENDPOINT_MAP}", f"{facts.HOST_KEY} is {host}", "an address that nodes reach")
+
+
+def _endpoint_name(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    host = str(part(view.endpoint, "data").get(facts.HOST_KEY) or "")
+    if host.endswith((".svc", ".cluster.local")) or host == "kubernetes.default":
+        yield Seen(f"ConfigMap {facts.ENDPOINT_MAP}", f"{facts.HOST_KEY} is {host}", "a name that nodes resolve")
+
+
+def _affinity(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.installation is not None and part(view.ipam, "spec").get("strictAffinity") is not True:
+        said = "there is none" if view.ipam is None else "strictAffinity is false"
+        yield Seen(f"{view.api.ipam_kind} default", said, "strictAffinity: true")
+
+
+def _no_api(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.installation is None or available(view.served):
+        return
+    said = conditions(view.served).get("Available", {})
+    why = f"it does not answer: {said.get('message') or said.get('reason')}" if said else "nothing serves it"
+    yield Seen("the API projectcalico.org/v3", str(why).rstrip("."))
+
+
+def _vni(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    vni = part(view.felix, "spec").get("vxlanVNI")
+    if isinstance(vni, int) and vni < facts.LEAST_VNI:
+        yield Seen("FelixConfiguration default", f"vxlanVNI is {vni}", f"{facts.LEAST_VNI} or more")
+
+
+def _port(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    port = part(view.felix, "spec").get("vxlanPort")
+    if isinstance(port, int) and port != facts.PORT:
+        yield Seen("FelixConfiguration default", f"vxlanPort is {port}", str(facts.PORT))
+
+
+# -- what came of it ---------------------------------------------------------------------------------------------------
+
+
+def _degraded(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    said = conditions(view.status).get("Degraded", {})
+    if view.enabled and said.get("status") == "True":
+        text = " ".join(str(said.get(key) or "") for key in ("reason", "message")).strip() or "without a reason"
+        yield Seen(f"TigeraStatus {facts.STATUS}", f"it is Degraded: {text.rstrip('.')}")
+
+
+def _no_daemon_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    there = any(named(each) == facts.DAEMON_SET for each in view.daemon_sets)
+    if view.enabled and view.release is not None and not there:
+        yield Seen(f"DaemonSet {facts.NAMESPACE}/{facts.DAEMON_SET}", "it is not there")
+
+
+def _waiting(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    for pod in view.pods:
+        status = part(pod, "status")
+        for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+            waiting = part(part(each, "state"), "waiting")
+            reason = str(waiting.get("reason") or "")
+            if reason in WAITING:
+                node = part(pod, "spec").get("nodeName")
+                text = str(waiting.get("message") or "").strip().rstrip(".")
+                yield Seen(
+                    f"pod {named(pod)} on {node}", f"{each.get('name')} waits: {reason}{': ' * bool(text)}{text}"
+                )
+
+
+WAITING = frozenset(
+    {
+        *("ImagePullBackOff", "ErrImagePull", "InvalidImageName"),
+        *("CrashLoopBackOff", "CreateContainerError", "RunContainerError"),
+    }
+)
+"""Reasons that do not pass by themselves. Source: kubernetes pkg/kubelet/images/types.go, container/sync_result.go."""
+
+
+def _range(text: str) -> ipaddress.IPv4Network | None:
+    try:
+        return ipaddress.IPv4Network(text.split(",")[0].strip(), strict=False)
+    except ValueError:
+        return None
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "calico.no-operator",
+        ERROR,
+        "Calico's operator is not installed",
+        "Calico on Windows is run by its operator.",
+        "Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart), then run calico.yml.",
+        _no_operator,
+        "projectcalico/calico#10536",
+    ),
+    Rule(
+        "calico.old",
+        ERROR,
+        "Calico is too old for HostProcess pods",
+        "Its operator has no Windows part yet.",
+        "Update the operator.",
+        _old,
+        "kubernetes-sigs/sig-windows-tools#371",
+    ),
+    Rule(
+        "calico.kubernetes",
+        WARNING,
+        "Calico is not tested with this Kubernetes",
+        "It may work; Calico's own tests do not say so.",
+        "Take a Calico whose page names this Kubernetes.",
+        _untested,
+        "projectcalico/calico#7594",
+    ),
+    Rule(
+        "calico.windows-revision",
+        ERROR,
+        "Windows is too old for Calico",
+        "Source NAT of Services and VXLAN are not right in it.",
+        "Update Windows.",
+        _build,
+        "projectcalico/calico#7594",
+        before=False,
+    ),
+    Rule(
+        "calico.no-linux",
+        ERROR,
+        "No Linux node runs Calico's own pods",
+        "Typha and the controllers run on Linux alone.",
+        "Add a Linux node.",
+        _no_linux,
+    ),
+    Rule(
+        "calico.no-installation",
+        ERROR,
+        "Calico's operator was told nothing",
+        "The operator makes nothing without an Installation.",
+        "Run calico.yml.",
+        _no_installation,
+        "tigera/operator#3113",
+        written=True,
+    ),
+    Rule(
+        "calico.other-cni",
+        ERROR,
+        "Calico does not bring the pods' network",
+        "With another CNI or IPAM Calico makes no VXLAN network on Windows.",
+        "Set spec.cni to Calico with Calico's IPAM, or leave winkube_network_mode to that CNI.",
+        _other_cni,
+        "projectcalico/calico#11109",
+    ),
+    Rule(
+        "calico.disabled",
+        ERROR,
+        "Calico is off on Windows",
+        "The operator makes no DaemonSet for Windows.",
+        "Run calico.yml.",
+        _disabled,
+        "projectcalico/calico#11401",
+        written=True,
+    ),
+    Rule(
+        "calico.bgp",
+        ERROR,
+        "Calico speaks BGP",
+        "With BGP Calico makes no VXLAN network on Windows.",
+        "Run calico.yml; where Linux nodes route by BGP now, with winkube_calico_adopt: true.",
+        _bgp,
+        "projectcalico/calico#5534",
+        written=True,
+    ),
+    Rule(
+        "calico.encapsulation",
+        ERROR,
+        "A pool of addresses is not VXLAN",
+        "Windows has neither IPIP nor cross-subnet; the operator refuses the Installation or the nodes do not reach "
+        "each other.",
+        "Run calico.yml; where pods have addresses of the pool already, with winkube_calico_adopt: true.",
+        _encapsulation,
+        "tigera/docs#1547",
+        written=True,
+    ),
+    Rule(
+        "calico.pool",
+        ERROR,
+        "The pods' addresses lie elsewhere",
+        "Nodes would translate the pods' traffic.",
+        "Set winkube_cluster_cidr to the pool's range, or the pool to that.",
+        _pool,
+    ),
+    Rule(
+        "calico.block-size",
+        ERROR,
+        "A node's block has no address for pods",
+        f"A Windows node has one block and keeps {facts.RESERVED} addresses of it.",
+        "Make a pool with a larger block before pods get addresses.",
+        _small_blocks,
+    ),
+    Rule(
+        "calico.service-cidrs",
+        ERROR,
+        "The operator does not know the Services' range",
+        "The operator refuses the Installation, or pods on Windows do not reach Services.",
+        "Run calico.yml.",
+        _services,
+        "projectcalico/calico#13702",
+        written=True,
+    ),
+    Rule(
+        "calico.cni-folder",
+        ERROR,
+        "Calico writes CNI files where containerd does not look",
+        "The node stays NotReady: cni plugin not initialized.",
+        "Run calico.yml, or set winkube_cni_bin_dir and winkube_cni_conf_dir.",
+        _folders,
+        "projectcalico/calico#6122",
+        written=True,
+    ),
+    Rule(
+        "calico.no-endpoint",
+        ERROR,
+        "The operator does not know where the API server is",
+        "Before kube-proxy runs, no Service leads there from a Windows node.",
+        "Run calico.yml.",
+        _no_endpoint,
+        "projectcalico/calico#7164",
+        written=True,
+    ),
+    Rule(
+        "calico.endpoint-address",
+        ERROR,
+        "The API server is named by a Service's address",
+        "Before kube-proxy runs, no Service leads there from a Windows node.",
+        "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+        _endpoint_in_services,
+        written=True,
+    ),
+    Rule(
+        "calico.endpoint-name",
+        ERROR,
+        "The API server is named by the cluster's DNS",
+        "Pods of the host's network ask the machine's DNS, which does not know the cluster's names.",
+        "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+        _endpoint_name,
+        written=True,
+    ),
+    Rule(
+        "calico.affinity",
+        ERROR,
+        "Linux nodes may borrow addresses of Windows nodes",
+        "Calico's IPAM refuses Windows pods: global strict affinity should not be false for Windows node.",
+        "Run calico.yml.",
+        _affinity,
+        "Azure/AKS-Edge#43",
+        written=True,
+    ),
+    Rule(
+        "calico.no-api",
+        ERROR,
+        "Calico's own API is not served",
+        "The operator waits for the IPAMConfiguration watch and makes nothing for Windows.",
+        "Run calico.yml, which makes the APIServer; if there is one, look at its pods (kubectl -n calico-apiserver get "
+        "pods).",
+        _no_api,
+        "tigera/operator#3276",
+        written=True,
+    ),
+    Rule(
+        "calico.vni",
+        ERROR,
+        "The VNI is too small for Windows",
+        "Calico's CNI plugin ends with 'Windows does not support VXLANVNI < 4096'.",
+        "Set vxlanVNI of the FelixConfiguration default to 4096; Linux nodes change it, too.",
+        _vni,
+        "projectcalico/felix#1992",
+    ),
+    Rule(
+        "calico.vxlan-port",
+        ERROR,
+        "VXLAN uses a port that Windows does not have",
+        "Windows sends and takes VXLAN at 4789 alone.",
+        "Set vxlanPort of the FelixConfiguration default to 4789; Linux nodes change it, too.",
+        _port,
+        "projectcalico/calico#10692",
+    ),
+    Rule(
+        "calico.degraded",
+        ERROR,
+        "The operator cannot set up Calico on Windows",
+        "The operator says why.",
+        "Mend what it names; kubectl describe tigerastatus calico-windows shows it again.",
+        _degraded,
+        "projectcalico/calico#8669",
+        before=False,
+    ),
+    Rule(
+        "calico.no-daemonset",
+        ERROR,
+        "The operator has made no DaemonSet for Windows",
+        "Windows nodes get no network without it.",
+        "kubectl get tigerastatus and the operator's log say why.",
+        _no_daemon_set,
+        "projectcalico/calico#8669",
+        before=False,
+    ),
+    Rule(
+        "calico.waiting",
+        ERROR,
+        "Calico's pod does not run on a Windows node",
+        "The node has no network for pods until it does.",
+        "For an image: let the node reach the registry, or name yours in spec.registry. For one that crashes: kubectl "
+        "-n calico-system logs <pod> -c <container>.",
+        _waiting,
+        "kubernetes-sigs/sig-windows-tools#310",
+        before=False,
+    ),
+)
+"""In the order in which one rests on the other."""

@@ -1,0 +1,219 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the cluster has of Calico, and what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..cluster.client import Cluster
+from ..engine import windows_path
+from ..facts import calico as facts
+from ..facts.version import Line, VersionError
+
+Object = Mapping[str, Any]
+
+INSTALLATIONS = "/apis/operator.tigera.io/v1/installations"
+API_SERVERS = "/apis/operator.tigera.io/v1/apiservers"
+STATUSES = "/apis/operator.tigera.io/v1/tigerastatuses"
+DEPLOYMENTS = "/apis/apps/v1/deployments"
+SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v3.projectcalico.org"
+"""Whether Calico's own API is served, by its API server or, without one, as CRDs."""
+GROUP = "/apis/crd.projectcalico.org/v1"
+PODS = f"/api/v1/namespaces/{facts.NAMESPACE}/pods?labelSelector=k8s-app%3D{facts.DAEMON_SET}"
+OPERATOR = "tigera-operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Where Calico's resources are: its own group, or, where no one serves that, the CRDs behind it."""
+
+    group_version: str
+    ipam_kind: str
+    ipam: str
+
+    def path(self, plural: str) -> str:
+        """The collection of this plural."""
+        return f"/apis/{self.group_version}/{plural}"
+
+
+OWN = Api("projectcalico.org/v3", "IPAMConfiguration", "ipamconfigurations")
+STORED = Api("crd.projectcalico.org/v1", "IPAMConfig", "ipamconfigs")
+"""Sources: calico api/pkg/apis/projectcalico/v3, libcalico-go/lib/apis/crd.projectcalico.org/v1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the nodes need of Calico. Networks and the folders of CNI as the nodes have them; empty ones are not
+    compared. `host` and `port` are where nodes reach the API server."""
+
+    pods: str = ""
+    services: tuple[str, ...] = ()
+    host: str = ""
+    port: str = ""
+    bin_dir: str = ""
+    conf_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The objects; None and empty where there are none. `operator` is the namespace that the operator runs in, empty
+    without one; `elsewhere` are other namespaces with a ConfigMap for it. `served` is the APIService of Calico's own
+    API, `api_server` whether the operator was told to run one, `stored` whether the CRDs behind it are there.
+    `kubernetes` is the API server's release."""
+
+    operator: str = ""
+    installation: Object | None = None
+    endpoint: Object | None = None
+    elsewhere: tuple[str, ...] = ()
+    served: Object | None = None
+    api_server: bool = False
+    stored: bool = True
+    ipam: Object | None = None
+    felix: Object | None = None
+    pools: tuple[Object, ...] = ()
+    status: Object | None = None
+    daemon_sets: tuple[Object, ...] = ()
+    pods: tuple[Object, ...] = ()
+    nodes: tuple[Object, ...] = ()
+    kubernetes: str = ""
+
+    @property
+    def spec(self) -> Object:
+        """The Installation's spec, as it was written; what the operator adds is in its status."""
+        return part(self.installation, "spec")
+
+    @property
+    def network(self) -> Object:
+        """spec.calicoNetwork, with what the operator computed where nothing was written."""
+        computed = part(part(part(self.installation, "status"), "computed"), "calicoNetwork")
+        return {**computed, **part(self.spec, "calicoNetwork")}
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the operator is told to run Calico on Windows."""
+        return self.network.get("windowsDataplane") == "HNS"
+
+    @property
+    def release(self) -> Line | None:
+        """Calico's line, as the operator reports it; None where it has not said anything yet."""
+        try:
+            return Line.parse(str(part(self.installation, "status").get("calicoVersion") or ""))
+        except VersionError:
+            return None
+
+    @property
+    def api(self) -> Api:
+        """Where Calico's resources are asked and written."""
+        return OWN if available(self.served) else STORED
+
+    @property
+    def windows(self) -> tuple[Object, ...]:
+        """The Windows nodes."""
+        return tuple(each for each in self.nodes if os_of(each) == "windows")
+
+
+def wanted(
+    server: str, *, cluster_cidr: str, service_cidr: str, cni_bin_dir: str, cni_conf_dir: str, api_server: str = ""
+) -> Wanted:
+    """By the options of these names; `server` is the API server's address in the kubeconfig, which counts where no
+    other is named."""
+    split = urlsplit(f"https://{api_server}" if api_server else server)
+    return Wanted(
+        pods=cluster_cidr,
+        services=tuple(each.strip() for each in service_cidr.split(",") if each.strip()),
+        host=split.hostname or "",
+        port=str(split.port or 443),
+        bin_dir=cni_bin_dir,
+        conf_dir=cni_conf_dir,
+    )
+
+
+def part(found: Object | None, name: str) -> Object:
+    """A mapping within an object; an empty one where it is not there, or is none."""
+    inner = (found or {}).get(name)
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def named(found: Object) -> str:
+    """The name of an object."""
+    return str(part(found, "metadata").get("name") or "")
+
+
+def space(found: Object) -> str:
+    """The namespace of an object."""
+    return str(part(found, "metadata").get("namespace") or "")
+
+
+def os_of(node: Object) -> str:
+    """windows or linux."""
+    return str(part(part(node, "metadata"), "labels").get("kubernetes.io/os") or "")
+
+
+def available(service: Object | None) -> bool:
+    """Whether an APIService answers. One that stands for CRDs has no condition that says otherwise."""
+    found = conditions(service)
+    return service is not None and found.get("Available", {}).get("status") != "False"
+
+
+def conditions(found: Object | None) -> dict[str, Object]:
+    """The conditions of an object's status, by type."""
+    listed = part(found, "status").get("conditions")
+    return {str(each.get("type")): each for each in listed or () if isinstance(each, Mapping)}
+
+
+def pools_of(view: View) -> list[Object]:
+    """The Installation's IPv4 pools."""
+    listed = view.network.get("ipPools")
+    return [each for each in listed or () if isinstance(each, dict) and ":" not in str(each.get("cidr") or "")]
+
+
+def folders(view: View) -> tuple[str, str]:
+    """Where the DaemonSet writes CNI's programs and configuration on Windows nodes."""
+    provider = str(view.spec.get("kubernetesProvider") or "")
+    bin_dir, conf_dir = facts.PROVIDER_DIRS.get(provider, (facts.CNI_BIN_DIR, facts.CNI_CONF_DIR))
+    said = part(view.spec, "windowsNodes")
+    return str(said.get("cniBinDir") or bin_dir), str(said.get("cniConfigDir") or conf_dir)
+
+
+def same_folder(one: str, other: str) -> bool:
+    """Whether two paths name a folder; one without a drive lies on C:, as in a pod's hostPath."""
+
+    def whole(path: str) -> str:
+        text = path.replace("/", "\\")
+        return text if text[1:2] == ":" else f"C:{text}"
+
+    return windows_path.same(whole(one), whole(other))
+
+
+def look(cluster: Cluster) -> View:
+    """Some fourteen requests. ClusterError if one is not answered; what the cluster does not know is not there."""
+    operator = next((space(each) for each in cluster.items(DEPLOYMENTS) if named(each) == OPERATOR), "")
+    maps = [each for each in _config_maps(cluster) if named(each) == facts.ENDPOINT_MAP]
+    served = cluster.get(SERVICE)
+    api = OWN if available(served) else STORED
+    return View(
+        operator=operator,
+        installation=cluster.get(f"{INSTALLATIONS}/default"),
+        endpoint=next((each for each in maps if space(each) == operator), None),
+        elsewhere=tuple(space(each) for each in maps if space(each) != operator),
+        served=served,
+        api_server=cluster.get(f"{API_SERVERS}/default") is not None,
+        stored=cluster.get(GROUP) is not None,
+        ipam=cluster.get(f"{api.path(api.ipam)}/default"),
+        felix=cluster.get(f"{api.path('felixconfigurations')}/default"),
+        pools=tuple(cluster.items(api.path("ippools"))),
+        status=cluster.get(f"{STATUSES}/{facts.STATUS}"),
+        daemon_sets=tuple(cluster.daemon_sets()),
+        pods=tuple(cluster.items(PODS)),
+        nodes=tuple(cluster.nodes()),
+        kubernetes=cluster.version(),
+    )
+
+
+def _config_maps(cluster: Cluster) -> Iterable[Object]:
+    return cluster.items(f"/api/v1/configmaps?fieldSelector=metadata.name%3D{facts.ENDPOINT_MAP}")

@@ -1,0 +1,184 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the API answers, decoded and held against what was asked: half an answer, or a proxy's page, is never "none"."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from .error import ClusterError, passes
+
+Object = dict[str, Any]
+"""A JSON object as the API returns it."""
+
+DEEPEST = 100
+"""No object of the API is nested so deep."""
+_SHOWN = 80
+_RESOURCE = re.compile(
+    r"/(?:api/[^/]+|apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
+)
+_OF_KUBELET = {"proxy/configz": "kubeletconfig", "proxy/stats/summary": "pods"}
+"""What stands at the top of what a kubelet answers. Source: kubernetes pkg/kubelet/server/server.go,
+staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go."""
+_NO_GROUP = b"404 page not found"
+"""Of a path that belongs to no API group. Source: Go net/http, NotFound; kubernetes apiserver pkg/server/mux."""
+
+
+class Answer(NamedTuple):
+    """`after_s`: the seconds after which the server wants to be asked again; `location`: where a redirect leads."""
+
+    status: int
+    data: bytes
+    after_s: float = 0.0
+    content_type: str = ""
+    location: str = ""
+
+
+class StrangeAnswerError(ClusterError):
+    """An answer that is not of the kind that was asked for: something in between spoke, or it is not whole."""
+
+
+def checked(method: str, where: str, path: str, answer: Answer, *, missing: bool = False) -> Object | None:
+    """The object, of the kind that `method` and `path` ask for; None where there is none and `missing` allows that.
+
+    ClusterError for a refusal, StrangeAnswerError for anything else.
+    """
+    if answer.status == 404 and _is_absent(answer.data):
+        if missing:
+            return None
+    elif 200 <= answer.status < 300:
+        said = decoded(answer.data)
+        plain, wanted = path.partition("?")[0], "JSON"
+        if said is not None:
+            wanted = _wanted(method, plain, said)
+        if said is None or wanted:
+            raise _strange(method, where, path, answer, wanted or "JSON")
+        return said
+    raise refusal(method, where, path, answer)
+
+
+def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
+    """An answer that is no success."""
+    said = decoded(answer.data) or {}
+    if 300 <= answer.status < 400 or (answer.status == 404 and not _is_absent(answer.data)):
+        return _strange(method, where, path, answer, "the API's own answer")
+    message = str(said.get("message") or "").strip().rstrip(".") or first_line(answer.data) or "no reason was given"
+    return ClusterError(
+        f"{method} {where} was answered with {answer.status}: {message}.",
+        answer.status,
+        passing=passes(path, answer.status, message),
+        after_s=answer.after_s,
+        causes=_causes(said),
+    )
+
+
+def _causes(status: Object) -> frozenset[str]:
+    details = status.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    listed = causes if isinstance(causes, list) else []
+    return frozenset(str(each.get("reason")) for each in listed if isinstance(each, dict))
+
+
+def text(method: str, where: str, path: str, answer: Answer) -> str:
+    """An answer that is text, such as a pod's log, and no page for a browser."""
+    if not 200 <= answer.status < 300:
+        raise refusal(method, where, path, answer)
+    if answer.content_type.startswith("text/html"):
+        raise _strange(method, where, path, answer, "plain text")
+    return answer.data.decode("utf-8", errors="replace")
+
+
+def decoded(data: bytes | str) -> Object | None:
+    """The JSON object in `data`; None for everything else, too deep ones among it."""
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) and _is_flat(said) else None
+
+
+def first_line(data: bytes) -> str:
+    """The first line of a text that has something, shortened, of characters that can be printed."""
+    lines = (line.strip() for line in data[:4096].decode("utf-8", errors="replace").splitlines())
+    line = "".join(each if each.isprintable() else "?" for each in next(filter(None, lines), ""))
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+
+
+def _is_flat(said: Object) -> bool:
+    level: list[Any] = [said]
+    for _level in range(DEEPEST):
+        level = [
+            child
+            for each in level
+            for child in (each.values() if isinstance(each, dict) else each)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return True
+    return False
+
+
+def _is_absent(data: bytes) -> bool:
+    """Whether a 404 is the API server's: its Status, or that of a server which does not know the API group."""
+    said = decoded(data)
+    return data.strip() == _NO_GROUP if said is None else said.get("kind") == "Status"
+
+
+def _wanted(method: str, path: str, said: Object) -> str:
+    """Empty for an answer of the kind that was asked for, else what it should be."""
+    kind = str(said.get("kind") or "")
+    match = _RESOURCE.fullmatch(path)
+    if match is None:
+        return "" if path != "/version" or isinstance(said.get("gitVersion"), str) else "the server's version"
+    plural, name, sub = match["plural"], match["name"], match["sub"] or ""
+    if sub.startswith("proxy/"):
+        top = _OF_KUBELET.get(sub)
+        return "" if top is None or isinstance(said.get(top), dict | list) else f"an object with {top}"
+    done = kind == "Status" and said.get("status") == "Success"
+    if sub == "eviction":
+        return "" if done else "a Status of success"
+    if method == "DELETE":
+        return "" if done or plural_of(kind) == plural else f"an object of {plural}"
+    if method == "GET" and not name:
+        return "" if _is_list(said, plural) else f"a whole list of {plural}"
+    if plural_of(kind) != plural:
+        return f"an object of {plural}"
+    named = (said.get("metadata") or {}).get("name") if isinstance(said.get("metadata") or {}, dict) else None
+    return "" if not name or named == unquote(name) else f"the object {unquote(name)} of {plural}"
+
+
+def _is_list(said: Object, plural: str) -> bool:
+    kind, items = str(said.get("kind") or ""), said.get("items", False)
+    whole = not (said.get("metadata") or {}).get("continue") if isinstance(said.get("metadata") or {}, dict) else False
+    fits = kind.endswith("List") and plural_of(kind.removesuffix("List")) == plural
+    return fits and whole and (items is None or (isinstance(items, list) and all(isinstance(i, dict) for i in items)))
+
+
+def plural_of(kind: str) -> str:
+    """As in paths. Source: kubernetes apimachinery pkg/api/meta/restmapper.go, UnsafeGuessKindToResource."""
+    name = kind.lower()
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def _strange(method: str, where: str, path: str, answer: Answer, wanted: str) -> StrangeAnswerError:
+    if 300 <= answer.status < 400:
+        host = urlsplit(answer.location).hostname or "an unknown address"
+        came = f"a redirect to {host}"
+    else:
+        line = first_line(answer.data)
+        if "/secrets" in path and not line.startswith("<"):
+            line = "(not shown: it may hold a secret)" if line else ""
+        came = f"{answer.content_type or 'no content type'}, which begins: {line}" if line else "nothing"
+    return StrangeAnswerError(
+        f"{method} {where} was answered with {answer.status}, but not with {wanted}: {came}. Something between the "
+        "controller and the API server may have spoken (a proxy, a page to log in), or the answer was cut.",
+        answer.status,
+        passing=True,
+        after_s=answer.after_s,
+    )

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one run asks about a node, apart from the node itself: the cluster, files and addresses on the
+controller. Each is asked once, however often it is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Protocol, TypeVar
+
+from ..cluster.client import Cluster
+
+T = TypeVar("T")
+_CLUSTER = "the cluster itself"
+
+
+class Controller(Protocol):
+    """What of the controller is needed; the action of a task has it."""
+
+    def read_url(self, address: str) -> str:
+        """The text behind an https address."""
+
+    def read_file(self, path: str) -> bytes:
+        """A file, looked for as Ansible looks in `files`. OSError if it cannot be read."""
+
+    def render(self, template: str, variables: Mapping[str, Any], role: str) -> str:
+        """A template of the role, or the user's own in its place, filled in."""
+
+    def warn_once(self, sentence: str) -> None:
+        """A warning of the task."""
+
+
+class Asks:
+    """The answers about one node. `remembering`: the cluster's own answers are kept as well, since several components
+    are planned with them and nothing is changed."""
+
+    def __init__(self, controller: Controller, host: str, *, remembering: bool = False) -> None:
+        self.host = host
+        self.render = controller.render
+        self.read_file = controller.read_file
+        self.unpinned: dict[str, str] = {}
+        """Address -> program and release, for sources that nothing but the server of the file vouches for."""
+        self._controller = controller
+        self._remembering = remembering
+        self._answers: dict[str, Any] = {}
+        self._held = ExitStack()
+
+    def once(self, what: str, ask: Callable[[], T]) -> T:
+        """What `ask` returns; it is called the first time that `what` is needed."""
+        if what not in self._answers:
+            self._answers[what] = ask()
+        found: T = self._answers[what]
+        return found
+
+    def cluster(self, options: Mapping[str, Any]) -> Cluster | None:
+        """The cluster; None without a kubeconfig, and for an image, which belongs to none.
+
+        Raises:
+            ClusterError: The kubeconfig cannot be read, or leads nowhere.
+        """
+
+        def opened() -> Cluster | None:
+            found = None if options.get("golden_image") else Cluster.open(options["cluster"])
+            return found.remembering() if found is not None and self._remembering else found
+
+        return self.once(_CLUSTER, opened)
+
+    def of_cluster(self, options: Mapping[str, Any], what: str, ask: Callable[[Cluster], T]) -> T | None:
+        """What `ask` gets from the cluster; None without one. ClusterError if it does not answer."""
+
+        def asked() -> T | None:
+            cluster = self.cluster(options)
+            return None if cluster is None else ask(cluster)
+
+        return self.once(what, asked)
+
+    def read_url(self, address: str) -> str:
+        """The text behind an https address."""
+        return self.once(f"address {address}", lambda: self._controller.read_url(address))
+
+    def warn(self, sentence: str) -> None:
+        """A warning; planning twice does not say it twice."""
+        self.once(f"warning {sentence}", lambda: self._controller.warn_once(sentence))
+
+    def held(self, what: str, enter: Callable[[], AbstractContextManager[T]]) -> T:
+        """What exists only during a stage, such as a token; `let_go` ends it."""
+        if what not in self._answers:
+            self._held.callback(self._answers.pop, what, None)
+        return self.once(what, lambda: self._held.enter_context(enter()))
+
+    def let_go(self) -> None:
+        """End what is held."""
+        self._held.close()

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The CNI plugins as a component: their arguments from the options, their one stage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...engine.resource import Refused
+from ..shared_arguments import source_of
+from ..source import is_archive
+from ..stage import First, Given, Resources, Stage
+from . import cni
+
+
+def desired(given: Given) -> Resources:
+    """The folders, and the plugins unless they are the cluster's."""
+    options, layout = given.options, given.layout
+    if options["managed_by"] == "cluster":
+        return cni.desired(cni.CniArgs(layout, mark=given.mark))
+    given.warn(cni.strangers(layout, given.reading))
+    version = cni.plugins_version(options["version"])
+    plugins, flannel = options["source"], options["flannel_source"]
+    if not plugins["url"] or not flannel["url"]:
+        raise Refused("source.url and flannel_source.url: the CNI plugins need an address each.")
+    if not is_archive(cni.PLUGINS, plugins["url"]):
+        raise Refused(
+            f"{cni.PLUGINS}: '{plugins['url']}' is one program; several are needed, which come in an archive (.tgz)."
+        )
+    return cni.desired(
+        cni.CniArgs(
+            layout,
+            plugins=source_of(given, component=cni.PLUGINS, version=str(version)),
+            flannel=source_of(
+                given, component=cni.FLANNEL, version=options["flannel_version"], option="flannel_source"
+            ),
+            flannel_archive=is_archive(cni.FLANNEL, flannel["url"]),
+            mark=given.mark,
+        )
+    )
+
+
+COMPARED = First(lambda given, resources: cni.stage_first(given.name, resources, given.reading))
+"""Programs of unknown origin are compared with the download before they are called different."""
+
+COMPONENT = replace(cni.COMPONENT, stages=(Stage("plugins", desired, first=(COMPARED,)),))

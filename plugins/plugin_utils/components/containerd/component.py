@@ -1,0 +1,135 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""containerd as a component: its arguments from the options; its programs and, when they work, its images."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...engine.batch import Batch
+from ...engine.reading import Reading
+from ..kubernetes_fit import check_pair, kubernetes_line, pause_image, release
+from ..shared_arguments import environment, service_options, source_of
+from ..source import is_archive
+from ..stage import After, First, Given, Resources, Stage
+from . import containerd, containerd_config, crictl, defender, earlier_programs, images, registries, shim
+
+Options = Mapping[str, Any]
+
+
+def desired(given: Given) -> Resources:
+    """Folders, programs, config.toml, Path entry, service."""
+    args = arguments(given)
+    made = containerd.desired(args)
+    comes = args.archive or bool(args.earlier)
+    if path := shim.stranger(given.layout, given.reading, leaving=args.earlier, comes=comes):
+        given.asks.warn(f"{shim.sentence(given.layout, path)} {shim.REMEDY}")
+    return made
+
+
+def arguments(given: Given) -> containerd.ContainerdArgs:
+    """The component's arguments from the module's options."""
+    options, layout, reading = given.options, given.layout, given.reading
+    version = release(options["version"], "containerd version")
+    check_pair(kubernetes_line(options["kubernetes_version"]), version, given.asks.warn)
+    settings = containerd.settings(
+        layout,
+        version=version,
+        pause_image=_sandbox(options, reading),
+        log_level=options["log_level"],
+        registries=bool(options["registries"]),
+        tracing_endpoint=options["tracing_endpoint"],
+    )
+    template = options["config_template"]
+    text = given.asks.render(template, containerd_config.template_variables(settings), containerd.NAME)
+    hosts = registries.registries(options["registries"], given.asks.read_file)
+    given.warn(registries.warnings(hosts, version))
+
+    own = containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
+    # It is stopped in an image that is done, and has to run for what is still to be pulled.
+    rests = options["golden_image"] and not wanted_images(given).unknown(reading)
+    service = service_options(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
+    return containerd.ContainerdArgs(
+        layout=layout,
+        source=source_of(given),
+        archive=is_archive(containerd.NAME, options["source"]["url"]),
+        config=containerd_config.extended(text, options["config_extra"]),
+        settings=settings,
+        template=f"{template}{' and config_extra' if options['config_extra'] else ''}",
+        registries=registries.desired(layout, hosts, version, reading, given.mark),
+        crictl=crictl_files(given),
+        has_ctr=containerd.has_ctr(layout, reading),
+        defender=options["defender_exclusions"],
+        earlier=earlier_programs.folder(layout, reading),
+        mark=given.mark,
+        **service,
+    )
+
+
+def crictl_files(given: Given) -> Resources:
+    """crictl.exe and its file, if its source is given."""
+    wanted = given.options["crictl_source"]
+    if not wanted["url"]:
+        return ()
+    source = source_of(given, component=crictl.NAME, version=wanted["version"], option="crictl_source")
+    return crictl.desired(given.layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=given.mark)
+
+
+def wanted_images(given: Given) -> images.Images:
+    """The images, the sandbox's first: no pod starts without it."""
+    options = given.options
+    named = (_sandbox(options, given.reading), *options["images"])
+    return images.desired(given.layout, named, options["images_timeout"])
+
+
+def _sandbox(options: Options, reading: Reading) -> str:
+    line = kubernetes_line(options["kubernetes_version"])
+    return pause_image(options["pause_image"], line, options["pause_image_source"], reading.build)
+
+
+def pulls(given: Given) -> bool:
+    """Whether images are pulled now, and not by the kubelet."""
+    return bool(given.options["images"] or given.options["golden_image"])
+
+
+def can_pull(given: Given) -> None:
+    """Refused for want of ctr.exe, before anything is changed; warns where the drive has too little room."""
+    if pulls(given) and (sentence := wanted_images(given).cramped(given.reading)):
+        given.asks.warn(sentence)
+    if pulls(given) and not is_archive(containerd.NAME, given.options["source"]["url"]):
+        wanted_images(given).change(given.reading)
+
+
+def _listing(given: Given, _resources: Resources) -> Batch | None:
+    """Where no receipt tells of an image, containerd is asked what it has."""
+    return wanted_images(given).listing(given.reading)
+
+
+def look_at_exclusions(given: Given, acted: Collection[str], _changed: bool) -> After:
+    """Exclusions are read back: tamper protection and a domain's policy take them away without a word."""
+    looks = given.options["defender_exclusions"] and PROGRAMS.name in acted
+    if looks and (gone := defender.missing(given.layout, given.reading)):
+        given.asks.warn(defender.taken_back(gone))
+    return After()
+
+
+PROGRAMS = Stage(
+    "programs",
+    desired,
+    before=can_pull,
+    first=(First(lambda given, resources: containerd.stage_first(resources, given.reading)),),
+)
+IMAGES = Stage(
+    "images",
+    lambda given: (wanted_images(given),),
+    wanted=pulls,
+    first=(First(_listing, learned=lambda _given, batch, answer: images.listed(batch, answer)),),
+    deadline=lambda given: wanted_images(given).deadline_s,
+    called=images.NAME,
+    failed=lambda _given, _probe: "containerd itself stays as this task made it.",
+)
+
+COMPONENT = replace(containerd.COMPONENT, stages=(PROGRAMS, IMAGES), after=look_at_exclusions)

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""flannel as a component: the external vSwitch, which breaks every connection to the machine, in a batch of its own;
+then all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from ...engine.batch import Batch
+from ...engine.plan import Step
+from ...engine.resource import Change, Refused
+from ...engine.resources.hns_network import HnsNetwork
+from ...facts.calico import hns_mode
+from .. import inbound
+from ..cni.component import COMPARED
+from ..kubernetes_fit import release
+from ..networks import Management
+from ..shared_arguments import inbound_networks, management, program_alone, service_options, source_of
+from ..stage import After, First, Given, Resources, Stage
+from . import cni_conf, flannel, flannel_conf, in_cluster, virtual_switch
+from .in_cluster import Answers, notices
+
+
+def desired(given: Given) -> Resources:
+    """All of flannel; where it is the cluster's, checks and no service; in an image only the program."""
+    options, layout, reading = given.options, given.layout, given.reading
+    if options["golden_image"]:
+        return program_alone(given, flannel.DAEMON, flannel.program, flannel.PROGRAM)
+    answers = answers_of(given)
+    name = options["node_name"]
+    if options["managed_by"] == "cluster":
+        sets = answers.daemon_sets if answers else None
+        node = answers.node if answers else None
+        if problems := in_cluster.cluster_managed_problems(layout, reading, sets, node, name):
+            raise Refused(*problems)
+        return (*in_cluster.left_to_cluster(layout, reading), *_firewall(given))
+
+    version = release(options["version"], "winkube_flannel_version")
+    flannel.check(release=version, node_name=name, warn=lambda text: given.warn([text]))
+    flannel_conf.check_mode(options["network_mode"], reading.build)
+    address = management(given)
+    found = answers.problems(options, check=given.unsettled) if answers else ()
+    if problems := (*flannel.range_problems(options, address), *found):
+        raise Refused(*problems)
+    flannel.prerequisites(layout, reading)
+    return flannel.desired(
+        flannel.flannel_args(
+            options,
+            layout,
+            reading,
+            address,
+            version=version,
+            source=source_of(given, component=flannel.PROGRAM),
+            service=service_options(given, flannel.DAEMON),
+            conf=conf(given, address),
+            api_server=answers.server if answers else "",
+            notices=(*_firewall(given), *notices(answers)),
+            mark=given.mark,
+        )
+    )
+
+
+def answers_of(given: Given) -> Answers | None:
+    """What the cluster says; None if it cannot be asked."""
+    options = given.options
+    waits = options["managed_by"] == "service" and not given.unsettled
+    return given.asks.of_cluster(options, "flannel", lambda of: Answers.of(of, options["node_name"], waits=waits))
+
+
+def _firewall(given: Given) -> Resources:
+    """The port of overlay networks, no matter who runs flannel; other modes have no rule for it."""
+    if hns_mode(given.options["network_mode"]) != "overlay":
+        return (inbound.vxlan(wanted=False),) if given.options["firewall"]["enabled"] else ()
+    sources = inbound_networks(given)
+    return () if sources is None else (inbound.vxlan(sources),)
+
+
+def conf(given: Given, address: Management) -> str:
+    """cni.conf out of its template, checked."""
+    options = given.options
+    wanted = flannel.conf_settings(options, given.layout, address)
+    text = given.asks.render(options["conf_template"], cni_conf.template_variables(wanted), flannel.NAME)
+    given.warn((*cni_conf.check(text, wanted), *cni_conf.external_warnings(text, options["external_targets"])))
+    return text
+
+
+def switch(given: Given, resources: Resources) -> Batch | None:
+    """The batch that makes the external vSwitch; None where it is there, or flanneld is not ours."""
+    if not flannel.runs_here(given.options):
+        return None
+    found = _switch_change(given, resources)
+    if found is None:
+        return None
+    answers = answers_of(given)
+    server = flannel.api_server_of(given.options, answers.server if answers else "")
+    return virtual_switch.batch(found[0], server, given.reading, given.name)
+
+
+def switch_steps(given: Given, resources: Resources) -> tuple[Step, ...]:
+    """What is printed of it."""
+    found = _switch_change(given, resources)
+    if found is None:
+        return ()
+    network, change = found
+    return (Step(network.label, change.text, change.before, change.after),)
+
+
+def _switch_change(given: Given, resources: Resources) -> tuple[HnsNetwork, Change] | None:
+    network = next((each for each in resources if isinstance(each, HnsNetwork) and not each.maker), None)
+    change = network.change(given.reading) if network else None
+    return None if network is None or change is None else (network, change)
+
+
+def fits(given: Given, _acted: Collection[str], _changed: bool) -> After:
+    """What flanneld has written fits the node."""
+    if not flannel.runs_here(given.options) or given.reading.predicted:
+        return After()
+    mtu = management(given).adapter.mtu
+    return After(problem=flannel.lease_problem(given.options, given.layout, given.reading, mtu) or "")
+
+
+COMPONENT = replace(
+    flannel.COMPONENT,
+    stages=(
+        Stage(
+            "flannel",
+            desired,
+            first=(First(switch, steps=switch_steps, planned=True), COMPARED),
+            # flanneld changes more than the plan touches: adapters, networks, subnet.env.
+            state=flannel.state,
+        ),
+    ),
+    after=fits,
+)

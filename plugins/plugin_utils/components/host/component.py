@@ -1,0 +1,94 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machine itself as a component: its arguments from the options, its one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...engine import windows_path
+from ...engine.resources.feature import TIMEOUT_S
+from ...facts.calico import hns_mode
+from ...facts.windows_revisions import given as own_revisions
+from .. import log_limit
+from ..kubernetes_fit import kubernetes_line, release
+from ..stage import After, Given, Resources, Stage
+from . import host
+from .host import HostArgs, Proxy
+from .node_fit import Wanted
+
+
+def desired(given: Given) -> Resources:
+    """Folders, the feature Containers, the machine's name and proxy; refused before anything is touched."""
+    args = arguments(given)
+    for sentence in host.check(args, given.reading).warnings:
+        given.asks.warn(f"{given.asks.host}: {sentence}")
+    return host.desired(args, given.reading)
+
+
+def arguments(given: Given) -> HostArgs:
+    """The component's arguments from the module's options."""
+    options, layout = given.options, given.layout
+    network = options["network"]
+    # Of an image neither: every machine gets a name of its own, and NO_PROXY would hold this one's network.
+    bound = not options["golden_image"]
+    proxy: Mapping[str, Any] = options["proxy"] if bound else {"http": "", "https": "", "no_proxy": ()}
+    return HostArgs(
+        layout=layout,
+        wanted=Wanted(
+            kubernetes=kubernetes_line(options["kubernetes_version"]),
+            containerd=release(options["containerd_version"], "containerd version")
+            if options["containerd_version"]
+            else None,
+            pause_image=options["pause_image"],
+            pause_image_source=options["pause_image_source"],
+            network_mode=hns_mode(network["mode"]),
+            allow_unsupported_os=options["allow_unsupported_os"],
+        ),
+        computer_name=options["computer_name"] if bound else "",
+        proxy=Proxy(
+            http=proxy["http"],
+            https=proxy["https"],
+            exceptions=tuple(proxy["no_proxy"]),
+            ranges=tuple(
+                each.strip() for name in ("cluster_cidr", "service_cidr") for each in network[name].split(",") if each
+            ),
+            domain=network["domain"],
+        ),
+        interface_name=network["interface_name"],
+        address=network["address"],
+        page_file_mb=options["page_file_min_mb"],
+        require_encryption=options["require_encryption"],
+        gmsa=options["gmsa"],
+        bad_revisions=own_revisions(options["windows_revisions"]),
+        limits=log_limit.limits(options["log"]),
+        logs=tuple(windows_path.join(layout.log_dir, f"{name}.log") for name in given.programs),
+        scheduled=options["runner"] == "task",
+        golden_image=options["golden_image"],
+        mark=given.mark,
+    )
+
+
+def ask_cluster(given: Given) -> None:
+    """A kubeconfig with which a later component would fail is said before the node is touched."""
+    if given.options["kubernetes_version"]:
+        given.asks.of_cluster(given.options, "version", lambda cluster: cluster.version())
+
+
+def remind(given: Given, _acted: Collection[str], changed: bool) -> After:
+    """Reminders only where something changes, or is only planned."""
+    if changed or given.reading.predicted:
+        for sentence in host.check(arguments(given), given.reading).reminders:
+            given.asks.warn(f"{given.asks.host}: {sentence}")
+    return After()
+
+
+COMPONENT = replace(
+    host.COMPONENT,
+    # Turning on a feature takes long on a slow disk.
+    stages=(Stage("machine", desired, before=ask_cluster, deadline=lambda _given: TIMEOUT_S + 900),),
+    after=remind,
+)

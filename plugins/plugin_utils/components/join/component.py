@@ -1,0 +1,169 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Joining as a component: the files that a node needs before and besides, then what it joins with, then what the
+cluster says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from ...cluster.client import Clock, Cluster
+from ...cluster.endpoint import bootstrap_token
+from ...engine.resource import Notice
+from ..shared_arguments import kubernetes_version, source_of
+from ..stage import After, Given, Probe, Resources, Stage
+from . import join, joining, material, node_object
+from .after_join import Expected, look_after
+from .identities import Identity, identities
+from .joining import LATER, Joining, told
+from .secret_file import SecretFile
+
+CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
+ASKS_NOBODY = Notice("the cluster", "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)")
+
+
+def look(given: Given) -> None:
+    """Whether the machine has to join and may, and the identities of flanneld and kube-proxy in the cluster."""
+    if given.options["golden_image"]:
+        return
+    join.check_name(given.options["node_name"])
+    if joins(given):
+        material.check_possible(_cluster(given), given.options, given.layout, given.reading)
+    _identities(given)
+
+
+def joins(given: Given) -> bool:
+    """Whether the machine has not joined yet or joins again, as it was when the task began."""
+    options = given.options
+
+    def found() -> bool:
+        cluster = _cluster(given)
+        return not join.has_joined(
+            join.Situation(
+                layout=given.layout,
+                way=options["join"],
+                node_name=options["node_name"],
+                reading=given.reading,
+                node=cluster.node(options["node_name"]) if cluster else None,
+                asked=cluster is not None,
+                rejoin=options["state"] == "rejoined",
+            )
+        )
+
+    return bool(options["golden_image"]) or given.asks.once("joins", found)
+
+
+def files(given: Given) -> Resources:
+    """Folders and kubeconfigs; kubeadm.exe before a join; in an image, which has no identities, only that."""
+    options, layout = given.options, given.layout
+    made: Resources = (
+        *join.folders(layout),
+        *(_secret(given, item) for item in _identities(given)[1]),
+    )
+    if not joins(given):
+        return (*made, *material.own_kubeconfig(options, layout, given.mark))
+    if options["join"] != "kubeadm":
+        return made
+    wanted = source_of(given, component=join.KUBEADM, version=str(kubernetes_version(given)))
+    return (*join.kubeadm(layout, wanted, given.mark), *made)
+
+
+def _secret(given: Given, item: Identity) -> SecretFile:
+    layout = given.layout
+    return SecretFile(
+        item.path, item.text, layout.backup(given.mark), f"the kubeconfig of {item.program}", item.service
+    )
+
+
+def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:
+    """Steps that were taken in the cluster, and what the programs log in with."""
+    if given.options["golden_image"]:
+        return (), ()
+
+    def made() -> tuple[Sequence[str], Sequence[Identity]]:
+        return identities(_cluster(given), given.options, given.layout, check=given.check, clock=Clock())
+
+    return given.asks.once("identities", made)
+
+
+def make_room(given: Given) -> Sequence[str]:
+    """Steps of a machine that joins again: it leaves its old Node."""
+    if given.options["state"] != "rejoined":
+        return ()
+    cluster, name = _cluster(given), given.options["node_name"]
+    return given.asks.once("room", lambda: material.without_node(cluster, name, check=given.check))
+
+
+def with_material(given: Given) -> Resources:
+    """The join, with a token that is gone afterwards."""
+    found = given.asks.held("material", lambda: _material(given))
+    return (replace(found, mark=given.mark), *(() if _cluster(given) else (ASKS_NOBODY,)))
+
+
+def log_end(given: Given, probe: Probe) -> str:
+    """What stops a join is mostly a kubelet that ends at once, and only its log says why."""
+    query = joining.log_query(given.layout, given.reading)
+    return joining.log_end(query, probe((query,))).strip() if query else ""
+
+
+@contextmanager
+def _material(given: Given) -> Generator[Joining]:
+    with ExitStack() as stack:
+
+        def token(cluster: Cluster) -> str:
+            if given.check:
+                return CHECK_TOKEN
+            return stack.enter_context(bootstrap_token(cluster, given.options["node_name"]))
+
+        yield material.material(_cluster(given), given.options, given.layout, kubernetes_version(given), token)
+
+
+def _cluster(given: Given) -> Cluster | None:
+    return given.asks.cluster(given.options)
+
+
+def see(given: Given, _acted: Collection[str], _changed: bool) -> After:
+    """What the cluster says of the node now."""
+    options = given.options
+    if options["golden_image"]:
+        return After(result={"joined": False, "pod_cidr": ""})
+    joined = joins(given)
+    steps = [*_identities(given)[0], *(make_room(given) if joined else ())]
+    cluster = _cluster(given)
+    node = None
+    if cluster is not None and not (given.check and joined):
+        expected = Expected.of(options, given.layout, given.reading, joins=joined)
+        report = look_after(cluster, expected, Clock(), check=given.check)
+        for sentence in report.warnings:
+            given.asks.warn(sentence)
+        steps += report.steps
+        node = report.node
+    pod_cidr = node_object.pod_cidr(node or {}) or ""
+    if given.check:
+        later = LATER if joined else ""
+        return After(tuple(steps), {"joined": joined, "pod_cidr": pod_cidr or later})
+    return After(tuple(steps), {"joined": joined, "pod_cidr": pod_cidr}, lambda text: told(text, pod_cidr))
+
+
+def _deadline(_given: Given) -> int:
+    return 1800
+
+
+COMPONENT = replace(
+    join.COMPONENT,
+    stages=(
+        Stage("files", files, before=look, deadline=_deadline),
+        Stage(
+            "material",
+            with_material,
+            wanted=lambda given: joins(given) and not given.options["golden_image"],
+            before=make_room,
+            deadline=_deadline,
+            failed=log_end,
+        ),
+    ),
+    after=see,
+)

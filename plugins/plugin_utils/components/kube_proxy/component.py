@@ -1,0 +1,120 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-proxy as a component: in overlay the source VIP first, which its command line holds; then all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...engine.batch import Batch
+from ..shared_arguments import (
+    check_skew,
+    feature_gates,
+    kubernetes_version,
+    program_alone,
+    service_manager,
+    service_options,
+    source_of,
+)
+from ..stage import First, Given, Resources, Stage
+from . import kube_proxy, source_vip
+from .kube_proxy_args import KubeProxySettings
+
+
+def desired(given: Given) -> Resources:
+    """Folders, program, service; where kube-proxy is the cluster's, no service; in an image only the program."""
+    options, layout = given.options, given.layout
+    if options["golden_image"]:
+        return program_alone(given, kube_proxy.DAEMON, kube_proxy.program)
+    theirs = _daemon_sets(given)
+    if options["managed_by"] == "cluster":
+        gone = (*kube_proxy.left_to_cluster(layout, given.reading), *kube_proxy.firewall(options["firewall"]))
+        if theirs == ():
+            given.warn([kube_proxy.nobody_runs_it(options["node_name"])])
+        return gone
+    if theirs:
+        kube_proxy.refuse_beside(theirs[0], options["node_name"])
+    return kube_proxy.desired(arguments(given), given.reading)
+
+
+def arguments(given: Given) -> kube_proxy.KubeProxyArgs:
+    """The component's arguments from the module's options."""
+    options, layout = given.options, given.layout
+    version = kubernetes_version(given)
+    mode = kube_proxy.mode(options["network_mode"])
+    overlay = mode == "overlay"
+    vip = _present_vip(given) if overlay else ""
+    settings = KubeProxySettings(
+        version=version,
+        node_name=options["node_name"],
+        mode=mode,
+        network=options["network_name"],
+        source_vip=(vip or source_vip.UNKNOWN) if overlay else "",
+        pod_cidr=source_vip.pod_range(_vip_args(given), given.reading) if vip else "",
+        cluster_cidr=options["cluster_cidr"],
+        kubeconfig=layout.kube_proxy_kubeconfig,
+        dsr=options["dsr"],
+        verbosity=options["verbosity"],
+        log_dir="" if service_manager(given, kube_proxy.DAEMON) == "sc" else layout.log_dir,
+        feature_gates=feature_gates(options["feature_gates"]),
+        extra=tuple(options["extra_arguments"]),
+    )
+    return kube_proxy.KubeProxyArgs(
+        layout=layout,
+        source=source_of(given),
+        settings=settings,
+        inbound=kube_proxy.firewall(options["firewall"], settings),
+        notices=check_skew(given, version),
+        reads_vip=source_vip.reads(_vip_args(given)) if overlay else (),
+        mark=given.mark,
+        **service_options(given, kube_proxy.DAEMON),
+    )
+
+
+def _daemon_sets(given: Given) -> tuple[str, ...] | None:
+    """The DaemonSets that run kube-proxy on this node; None if the cluster cannot be asked."""
+    name = given.options["node_name"].lower()
+    return given.asks.of_cluster(
+        given.options,
+        "daemon sets",
+        lambda cluster: kube_proxy.beside_daemon_set(cluster.daemon_sets(), cluster.node(name), name),
+    )
+
+
+def reserve_vip(given: Given, _resources: Resources) -> Batch | None:
+    """The node's own host-local reserves an address; None where it has one, or needs none."""
+    options = given.options
+    here = options["managed_by"] == "service" and not options["golden_image"]
+    if not here or options["network_mode"] != "overlay" or _present_vip(given):
+        return None
+    return source_vip.reserve(_vip_args(given), given.reading, given.name)
+
+
+def reserved_vip(given: Given, _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The address that host-local has printed."""
+    return {source_vip.KEY: source_vip.reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
+
+
+def _present_vip(given: Given) -> str:
+    service = given.reading.service(given.layout.kube_proxy_service)
+    return source_vip.present(_vip_args(given), service, given.reading)
+
+
+def _vip_args(given: Given) -> source_vip.VipArgs:
+    options = given.options
+    network = options["network_name"] or kube_proxy.network_name(options["network_mode"])
+    return source_vip.VipArgs(given.layout, network, options["cni_data_dir"])
+
+
+SOURCE_VIP = First(
+    reserve_vip,
+    learned=reserved_vip,
+    planned=True,
+    unsettled="subnet.env on the node changed each time that a source VIP was reserved; flanneld seems to restart "
+    "again and again.",
+)
+
+COMPONENT = replace(kube_proxy.COMPONENT, stages=(Stage("kube-proxy", desired, first=(SOURCE_VIP,)),))

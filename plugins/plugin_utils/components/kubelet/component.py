@@ -1,0 +1,141 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet as a component: its arguments from the options, its one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from ...cluster.endpoint import endpoint
+from ...facts.version import Version
+from .. import networks
+from ..kubernetes_fit import pause_image, release
+from ..shared_arguments import (
+    check_skew,
+    feature_gates,
+    inbound_networks,
+    kubernetes_version,
+    management,
+    service_manager,
+    service_options,
+    source_of,
+)
+from ..stage import Given, Resources, Stage
+from . import credentials, kubelet
+from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, reserved
+
+
+def desired(given: Given) -> Resources:
+    """Folders, program, drop-in, service. In an image its command line names no machine: the join puts that in."""
+    layout, reading = given.layout, given.reading
+    configured = kubelet.configured(layout, reading)
+    if given.options["golden_image"] and configured:
+        raise kubelet.no_image(layout)
+    version = kubernetes_version(given)
+    wanted = settings(given, version)
+    providers = _providers(given)
+    credentials.check(providers, version, wanted.feature_gates)
+    wanted = replace(wanted, **credentials.places(layout, providers))
+    args = kubelet.KubeletArgs(
+        layout=layout,
+        source=source_of(given),
+        settings=wanted,
+        providers=providers,
+        ca_pem=_ca(given) if kubelet.lacks_ca(wanted, layout, reading) else "",
+        sources=inbound_networks(given),
+        configured=configured,
+        kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
+        config=_kubeadm_config(given),
+        notices=check_skew(given, version),
+        mark=given.mark,
+        **service_options(given, kubelet.DAEMON),
+    )
+    made = kubelet.desired(args)
+    given.warn(kubelet.warnings(args))
+    return made
+
+
+def settings(given: Given, version: Version) -> KubeletSettings:
+    """What its command line and configuration are made of."""
+    options, layout, reading = given.options, given.layout, given.reading
+    image, beside = "", options["containerd_version"]
+    if version.line < PAUSE_IS_AN_ARGUMENT:
+        image = pause_image(options["pause_image"], version.line, options["pause_image_source"], reading.build)
+    logs = {"log_dir": ""} if service_manager(given, kubelet.DAEMON) == "sc" else {}  # kube-log-runner keeps them
+    return KubeletSettings(
+        version=version,
+        node_name="" if options["golden_image"] else options["node_name"],
+        runtime=options["container_runtime"],
+        containerd_version=release(beside, "containerd_version") if beside else None,
+        pause_image=image,
+        cluster_dns=tuple(options["cluster_dns"]),
+        cluster_domain=options["cluster_domain"],
+        verbosity=options["verbosity"],
+        priority_class=options["priority_class"],
+        system_reserved=reserved("system_reserved", options["system_reserved"], reading),
+        kube_reserved=reserved("kube_reserved", options["kube_reserved"], reading),
+        eviction_hard=_texts(options["eviction_hard"]),
+        eviction_soft=_texts(options["eviction_soft"]),
+        eviction_soft_grace_period=_texts(options["eviction_soft_grace_period"]),
+        taints=tuple(options["taints"]),
+        labels=_texts(options["labels"]),
+        node_ip="" if options["golden_image"] else _node_ip(given),
+        feature_gates=feature_gates(options["feature_gates"]),
+        shutdown_grace_period=str(options["shutdown_grace_period"]),
+        shutdown_grace_period_critical_pods=str(options["shutdown_grace_period_critical_pods"]),
+        extra=(*kubelet.own_arguments(layout), *options["extra_arguments"]),
+        **(kubelet.places(layout, options["join"]) | logs),
+    )
+
+
+def _providers(given: Given) -> tuple[credentials.Provider, ...]:
+    return tuple(
+        credentials.Provider(
+            name=str(one["name"]),
+            source=source_of(given, component=str(one["name"]), wanted=one["source"]),
+            match_images=tuple(one["match_images"]),
+            cache_duration=str(one["cache_duration"]),
+            api_version=str(one["api_version"]),
+            args=tuple(one["args"]),
+            env=_texts(one["env"]),
+            token_attributes=one["token_attributes"],
+        )
+        for one in given.options[credentials.OPTION]
+    )
+
+
+def _node_ip(given: Given) -> str:
+    """--node-ip, with an address of each family that the pods have."""
+    options = given.options
+    if options["node_ip"] and not networks.has_two_families(options["cluster_cidr"]):
+        return str(options["node_ip"])
+    return ",".join(networks.node_addresses(management(given), options["cluster_cidr"], options["node_ip"]))
+
+
+def _ca(given: Given) -> str:
+    """The cluster's CA, for a kubelet that runs without it. Refused if it cannot be found."""
+    found = given.asks.of_cluster(given.options, "CA", lambda cluster: endpoint(cluster).ca_pem)
+    if not found:
+        raise kubelet.no_ca(given.layout)
+    return found.decode()
+
+
+def _kubeadm_config(given: Given) -> Mapping[str, Any]:
+    """kubeadm's KubeletConfiguration as it lies on the node; empty if there is none that can be read."""
+    try:
+        found = yaml.safe_load(kubelet.text_of(kubelet.config_file(given.layout), given.reading))
+    except yaml.YAMLError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(given: Mapping[str, Any]) -> dict[str, str]:
+    return {str(key): str(value) for key, value in given.items()}
+
+
+COMPONENT = replace(kubelet.COMPONENT, stages=(Stage("kubelet", desired),))

@@ -1,0 +1,186 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arguments that several components have, from the options that their modules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..engine.resource import Notice, Refused, Resource
+from ..engine.resources.firewall_rule import Network
+from ..engine.resources.programs import Source
+from ..engine.services.existing import Existing
+from ..facts import kubernetes
+from ..facts.feature_gates import gate as feature_gate
+from ..facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE
+from ..facts.version import Version
+from . import inbound, log_runner, networks, nssm
+from .declaration import Daemon
+from .kubernetes_fit import release
+from .layout import Layout
+from .source import source, trusts_server
+from .stage import Given, Resources
+
+
+def source_of(
+    given: Given,
+    *,
+    component: str = "",
+    version: str = "",
+    option: str = "source",
+    wanted: Mapping[str, Any] | None = None,
+) -> Source:
+    """Where a program comes from.
+
+    Args:
+        component: The program, the component itself if none is named.
+        version: Its release, that of the option `version` if none is named.
+        option: The option that says where from. One without a proxy of its own goes through that of `source`.
+        wanted: What says where from and which release, where that is no option of its own.
+
+    Raises:
+        Refused: Nothing vouches for the program.
+    """
+    options = given.options
+    component, version = component or given.name, version or str((wanted or options)["version"])
+    wanted = wanted or options[option]
+    _note_trust(given, f"{component} {version}", wanted)
+    found = source(
+        component=component,
+        version=version,
+        url=wanted["url"],
+        checksum=wanted["checksum"],
+        unverified=options["allow_unverified"],
+        read_url=given.asks.read_url,
+        proxy=wanted.get("proxy", options["source"]["proxy"]) or None,
+    )
+    return replace(found, keep_pushed=bool(options.get("keep_pushed_builds")))
+
+
+def _note_trust(given: Given, program: str, wanted: Mapping[str, Any]) -> None:
+    if trusts_server(wanted["url"], wanted["checksum"]):
+        given.asks.unpinned[wanted["url"]] = program
+
+
+def service_options(given: Given, daemon: Daemon) -> dict[str, Any]:
+    """The fields of `Managed`, from the options that the modules of services share."""
+    options = given.options
+    service = options["service"]
+    return {
+        "manager": service_manager(given, daemon),
+        "tools": service_tools(given, daemon),
+        "rotation": log_runner.rotation(options["log"]),
+        "environment": environment(service.get("environment") or {}),
+        "depends_on": tuple(service.get("depends_on") or ()),
+        "start_timeout_s": service["start_timeout"],
+        "stop_timeout_s": service["stop_timeout"],
+        "rests": options["golden_image"],
+    }
+
+
+def service_manager(given: Given, daemon: Daemon) -> str:
+    """The service's manager. `auto` keeps the present one (kube-proxy without one follows the kubelet). A new node gets
+    the manager under which graceful node shutdown works, if that is on by default."""
+    wanted = str(given.options["service"]["manager"])
+    if wanted != "auto":
+        return wanted
+    for name in (daemon.service(given.layout), given.layout.kubelet_service):
+        if found := given.reading.service(name):
+            return Existing(found).manager
+    gate = feature_gate("kubelet", GRACEFUL_SHUTDOWN_GATE, kubernetes_version(given).line)
+    return "sc" if gate and gate.default else "nssm"
+
+
+def environment(wanted: Mapping[str, Any]) -> tuple[str, ...]:
+    """A service's variables as `NAME=value`, sorted, so that they are the same at each run."""
+    return tuple(f"{name}={value}" for name, value in sorted(wanted.items()))
+
+
+def service_tools(given: Given, daemon: Daemon) -> Resources:
+    """nssm.exe, where the service runs under it, or kube-log-runner.exe, where that keeps its log: only then does
+    anybody have to say where it comes from."""
+    manager = service_manager(given, daemon)
+    if manager == "nssm":
+        return nssm.desired(given.layout, nssm.nssm_source(**_tool(given, "nssm_source", nssm.NAME)), given.mark)
+    if manager == "sc" and daemon.kind.wrapped:
+        version = given.options["log_runner_source"]["version"]
+        wanted = log_runner.wanted_source(
+            version=version, **_tool(given, "log_runner_source", f"{log_runner.NAME} {version}")
+        )
+        return log_runner.desired(given.layout, wanted, given.mark)
+    return ()
+
+
+def _tool(given: Given, option: str, program: str) -> dict[str, Any]:
+    options = given.options
+    _note_trust(given, program, options[option])
+    return {
+        "url": options[option]["url"],
+        "checksum": options[option]["checksum"],
+        "proxy": options["source"]["proxy"] or None,
+        "unverified": options["allow_unverified"],
+        "read_url": given.asks.read_url,
+    }
+
+
+def program_alone(
+    given: Given,
+    daemon: Daemon,
+    resources: Callable[[Layout, Source, tuple[Resource, ...], str], Resources],
+    component: str = "",
+) -> Resources:
+    """What an image has of a program whose service names the machine; nothing where the program is the cluster's."""
+    if given.options["managed_by"] == "cluster":
+        return ()
+    tools = service_tools(given, daemon)
+    return resources(given.layout, source_of(given, component=component), tools, given.mark)
+
+
+def kubernetes_version(given: Given) -> Version:
+    """The wanted release. Refused for what is not a release."""
+    return release(given.options["version"], "winkube_kubernetes_version")
+
+
+def management(given: Given) -> networks.Management:
+    """The node's address in the cluster's network. Refused if there is none."""
+    options = given.options
+    return networks.management(
+        given.reading, interface_name=options["interface_name"], address=options["management_ip"]
+    )
+
+
+def inbound_networks(given: Given) -> tuple[Network, ...] | None:
+    """Who may reach a port of the node; empty is everyone, None: the firewall is left alone, as in an image,
+    since the rule would name the node's own network."""
+    options = given.options
+    wanted = options["firewall"]
+    if options["golden_image"] or not wanted["enabled"]:
+        return None
+    known = given.asks.of_cluster(options, "addresses", inbound.addresses)
+    return inbound.scope(wanted["sources"], management(given), options["cluster_cidr"], known)
+
+
+def check_skew(given: Given, version: Version) -> tuple[Notice, ...]:
+    """Refused if this release does not go with the cluster's API server. A notice if that is unknown."""
+    server = given.asks.of_cluster(given.options, "version", lambda cluster: cluster.version())
+    if given.options["golden_image"]:
+        return ()
+    if server is None:
+        text = "skip the comparison with the API server's version (winkube_cluster.kubeconfig is empty)"
+        return (Notice("version of the API server", text),)
+    if sentence := kubernetes.skew_problem(given.name, version.line, Version.parse(server, "API server").line):
+        raise Refused(sentence)
+    return ()
+
+
+def feature_gates(wanted: Mapping[str, Any]) -> dict[str, bool]:
+    """Feature gates; a variable on the command line is a text. Refused for what is neither true nor false."""
+    words = {"true": True, "false": False}
+    found = {str(name): words.get(str(value).lower()) for name, value in wanted.items()}
+    wrong = [name for name, value in found.items() if value is None]
+    if wrong:
+        raise Refused(*(f"feature_gates.{name}: '{wanted[name]}' is neither true nor false." for name in wrong))
+    return {name: bool(value) for name, value in found.items()}

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages of a component: what is wanted at each, as a function of arguments, reading and answers.
+
+task/converge.py goes through them from top to bottom; each ends in one batch, or in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..engine.batch import Batch
+from ..engine.plan import Step
+from ..engine.reading import Query, Reading
+from ..engine.resource import Resource
+from .asks import Asks
+from .layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is planned from. `name` is the component's, `mark` the id of the batch that will be sent; `check` says that
+    none will. `programs` are the names of all that run as services on a node."""
+
+    name: str
+    options: Mapping[str, Any]
+    layout: Layout
+    reading: Reading
+    asks: Asks
+    mark: str = ""
+    check: bool = False
+    programs: tuple[str, ...] = ()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether this is only planned, and behind changes that are only planned as well."""
+        return self.check and self.reading.predicted
+
+    def warn(self, sentences: Iterable[str]) -> None:
+        """Each as a warning about the component."""
+        for sentence in sentences:
+            self.asks.warn(f"{self.name}: {sentence}")
+
+
+Resources = tuple[Resource, ...]
+
+
+def _no_steps(_given: Given, _resources: Resources) -> tuple[Step, ...]:
+    return ()
+
+
+def _nothing_learned(_given: Given, _batch: Batch, _answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """A batch that a stage sends before its own, since only what it leaves tells the rest.
+
+    `batch` is None if nothing is asked. `steps` are printed. `learned` is what the answer says, as
+    parts of the reading that only this task knows. `planned`: the rest is planned before, so that what it would refuse
+    is refused first. `unsettled` is said of a node to which the same has to be sent again at once.
+    """
+
+    batch: Callable[[Given, Resources], Batch | None]
+    steps: Callable[[Given, Resources], tuple[Step, ...]] = _no_steps
+    learned: Callable[[Given, Batch, Mapping[str, Any]], Mapping[str, Any]] = _nothing_learned
+    planned: bool = False
+    unsettled: str = ""
+
+
+def _nothing(_given: Given) -> None:
+    return None
+
+
+def _always(_given: Given) -> bool:
+    return True
+
+
+Probe = Callable[[Sequence[Query]], Mapping[str, Any]]
+"""Asks the node."""
+
+
+def _no_more(_given: Given, _probe: Probe) -> str:
+    return ""
+
+
+def _no_state(_layout: Layout) -> tuple[Query, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One batch of a component, and what comes before it.
+
+    `desired` is what is wanted on the node; it raises Refused, and ClusterError where the cluster cannot be asked.
+    `wanted` tells whether there is such a stage at all. `before` is done once, before the node is touched. `first` are
+    the batches that it begins with. `deadline` is how many seconds the node may work on its batch before it rolls that
+    back. `state` is read after each batch besides what that touches. `called` is the name of the batch, where it is not
+    the component's. `failed` is said besides where the node could not do it: what stays, or what the node knows of it.
+    """
+
+    name: str
+    desired: Callable[[Given], Resources]
+    wanted: Callable[[Given], bool] = _always
+    before: Callable[[Given], object] = _nothing
+    first: tuple[First, ...] = ()
+    deadline: Callable[[Given], int] = lambda _given: 900
+    state: Callable[[Layout], tuple[Query, ...]] = _no_state
+    called: str = ""
+    failed: Callable[[Given, Probe], str] = _no_more
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What there is to say when all stages are through. `steps` were taken in the cluster; `result` is added to the
+    task's; `told` puts what is known now into the steps' texts; `problem`, if there is one, fails the task."""
+
+    steps: tuple[str, ...] = ()
+    result: Mapping[str, Any] = field(default_factory=dict)
+    told: Callable[[str], str] | None = None
+    problem: str = ""
+
+
+Ending = Callable[[Given, Collection[str], bool], After]
+"""From what was given (the reading is the last one), the stages that sent a batch, and whether anything changes."""
+
+
+def nothing_after(_given: Given, _acted: Collection[str], _changed: bool) -> After:
+    """The end of most components."""
+    return After()

@@ -1,0 +1,251 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What texts about a node say without the node: each is recognised and given to the checker that there is for it.
+
+    for line in explain({"stdin": text, "bundle.zip": ...}): print(line)
+
+HNS's listings, adapters and cni.conf of one call are one scene, so that each is compared with the others; what they
+show stands before what logs say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from tomllib import TOMLDecodeError
+from typing import Any
+
+import yaml
+
+from ..components.cni.judge import judge
+from ..components.cni.rules import Subject
+from ..components.containerd.containerd_toml import Document
+from ..components.layout import Layout
+from ..components.registry import PLACES
+from ..engine.reading import Reading
+from ..facts.containerd import CRI, IMAGES, RUNTIME
+from ..network.parse import KINDS as HNS_KINDS
+from ..network.pasted import PastedError, json_values
+from ..network.pasted import read as read_pasted
+from .expectations import Expectations
+from .scene import scene_of
+from .table import diagnose, meanings
+
+HNS, CNI, CONTAINERD, KUBELET, ADAPTERS, NODES, LOG = (
+    *("listing of HNS", "cni.conf", "config.toml", "kubelet configuration", "adapters", "nodes", "messages"),
+)
+
+_HNS_LISTING = re.compile(
+    r"^\s*(?:Networks|Endpoints|Namespaces|LoadBalancers)\b|^(?:ActivityId|ManagementIP)\s*: |\"Output\":\s*\[\{", re.M
+)
+_TOML = re.compile(r"^\s*\[\s*plugins\b|^\s*version\s*=\s*\d\s*$", re.M)
+_IPCONFIG = re.compile(r"^(?:Windows IP Configuration|\S.* adapter .+:\s*$)", re.M)
+_NET_ADAPTER = re.compile(r"^Name\s+InterfaceDescription\b", re.M)
+_NODES = re.compile(r"^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\b", re.M)
+_KUBELET = re.compile(r"^\s*\"?kind\"?:\s*\"?KubeletConfiguration\b", re.M)
+_ENDPOINT_KEYS = {"IPAddress", "VirtualNetwork", "VirtualNetworkName", "MacAddress", "HostComputeNetwork"}
+_NETWORK_KEYS = {"Subnets", "ManagementIP", "NetworkAdapterName", "Ipams", "MacPools"}
+
+
+NOTHING = "Nothing is wrong, or known,"
+"""So the answer begins where there is nothing to say."""
+
+
+def kind_of(text: str) -> str:
+    """What a text is, by its form; messages of programs if nothing else."""
+    found: list[Any] | None = None
+    if text.lstrip()[:1] in {"[", "{"}:
+        found = [each for value in json_values(text) or [] for each in (value if isinstance(value, list) else [value])]
+        keys = {key for each in found if isinstance(each, Mapping) for key in each}
+        if "cniVersion" in keys or {"name", "plugins"} <= keys or {"type", "ipam"} <= keys:
+            return CNI
+        if keys & (_ENDPOINT_KEYS | _NETWORK_KEYS):
+            return HNS
+        if {"InterfaceDescription", "ifIndex"} & keys:
+            return ADAPTERS
+    named = ((_KUBELET, KUBELET), (_NODES, NODES), (_HNS_LISTING, HNS), (_NET_ADAPTER, ADAPTERS), (_IPCONFIG, ADAPTERS))
+    kind = next((kind for pattern, kind in named if pattern.search(text)), "")
+    return kind or (CONTAINERD if _TOML.search(text) and not found else LOG)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one text is, and what is to be said of it; no sentence where nothing is wrong with it."""
+
+    name: str
+    kind: str
+    sentences: tuple[str, ...]
+
+
+def explain(texts: Mapping[str, str], host: str = "<host>") -> list[str]:
+    """For a terminal: what each text was taken for, what it shows, and what mends it."""
+    kinds = {name: kind_of(text) for name, text in texts.items()}
+    seen = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}, host))
+    checkers: Mapping[str, Callable[[str, str], Iterator[str]]] = {
+        CNI: _of_cni,
+        CONTAINERD: _of_containerd,
+        KUBELET: _of_kubelet,
+        NODES: _of_nodes,
+        LOG: lambda _name, text: _of_messages(text, host),
+    }
+    order = sorted(texts, key=lambda name: (kinds[name] == LOG, kinds[name] == NODES))
+    told = [
+        Told(name, kinds[name], tuple(checkers[kinds[name]](name, texts[name])))
+        for name in order
+        if kinds[name] in checkers
+    ]
+    lines = [*seen, *(sentence for each in told for sentence in (f"{each.name}: {said}" for said in each.sentences))]
+    taken = ", ".join(f"{name} ({kinds[name]})" for name in texts)
+    return [*lines, f"Looked at: {taken}." if lines else f"{NOTHING} in {taken}."]
+
+
+def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
+    parts: dict[str, Any] = {}
+    hns: dict[str, Any] = {}
+    for text in dict.fromkeys(texts.values()):
+        if kind_of(text) == ADAPTERS:
+            parts["adapters"] = [*parts.get("adapters", []), *adapters(text)]
+            continue
+        for kind in _hns_kinds(text):
+            hns[kind] = f"{hns[kind]}\n{text}" if kind in hns else text
+    if hns:
+        parts["hns"] = {"available": True, **hns}
+    if parts:
+        layout = Layout.of({each.name: each.default for each in PLACES})
+        scene = scene_of(Reading(parts=parts), Expectations(layout, flannel=False, kube_proxy=False))
+        for cause in diagnose(scene).causes:
+            yield f"{cause.finding.title}. {cause.finding.sentence} {cause.finding.remedy.command(host)}".strip()
+
+
+def _hns_kinds(text: str) -> Iterator[str]:
+    """Which of HNS's lists a text has."""
+    sections = [kind for kind in HNS_KINDS if re.search(rf"^\s*{kind}\b", text, re.I | re.M)]
+    if sections:
+        # An empty section of a pasted listing may have been cut: nothing is concluded from it.
+        yield from (kind for kind in sections if read_pasted(text, kind).objects)
+        return
+    try:
+        keys = {key for each in read_pasted(text).objects for key in each}
+    except PastedError:
+        return
+    yield "endpoints" if keys & _ENDPOINT_KEYS and not keys & _NETWORK_KEYS else "networks"
+
+
+def _of_cni(name: str, text: str) -> Iterator[str]:
+    for each in judge(text, Subject(name)):
+        yield each.sentence
+
+
+def _of_containerd(_name: str, text: str) -> Iterator[str]:
+    """What holds for every node; what a node's settings want only a node can say."""
+    try:
+        document = Document.parse(text)
+    except TOMLDecodeError as error:
+        yield f"config.toml is no TOML: {error}. containerd does not start."
+        return
+    version = document.get(("version",), 1)
+    if version not in {2, 3, 4}:
+        yield f"{document.at(('version',))}version is {version}: containerd 2 reads 2, 3 and 4, 1.x reads 2."
+    for name in document.strings(("disabled_plugins",)):
+        if name in {CRI, IMAGES, RUNTIME, "cri"}:
+            yield f"{document.at(('disabled_plugins',))}disabled_plugins turns {name} off: kubelet finds no runtime."
+
+
+_NO_CGROUPS = ("cgroupsPerQOS", "cgroupRoot", "systemReservedCgroup", "kubeReservedCgroup", "kubeletCgroups")
+"""What a kubelet of Windows refuses or has no use for. Source: kubernetes pkg/kubelet/apis/config/validation
+validation_windows.go."""
+
+
+def _of_kubelet(_name: str, text: str) -> Iterator[str]:
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        yield f"The kubelet's configuration cannot be read: {' '.join(str(error).split())}."
+        return
+    if not isinstance(config, Mapping):
+        return
+    for key in _NO_CGROUPS:
+        if config.get(key):
+            yield f"{key}: {config[key]} is for Linux, and a kubelet of Windows does not start with it. Take it out."
+    if enforced := config.get("enforceNodeAllocatable"):
+        yield f"enforceNodeAllocatable: {enforced} is for Linux: write [] for a node of Windows."
+    if str(config.get("containerRuntimeEndpoint") or "npipe:").startswith("unix:"):
+        yield (
+            f"containerRuntimeEndpoint: {config['containerRuntimeEndpoint']} is a socket of Linux: Windows has "
+            r"npipe:////./pipe/containerd-containerd."
+        )
+
+
+def _of_nodes(_name: str, text: str) -> Iterator[str]:
+    """Of `kubectl get nodes`: those that are not as they should be."""
+    rows = [line for line in text.splitlines() if line.strip() and not line[:1].isspace() and not _NODES.match(line)]
+    for row in rows:
+        name, status, *_rest = [*row.split(), "", ""][:3]
+        if "NotReady" in status or "Unknown" in status:
+            yield f"{name} is {status}: kubectl describe node {name} says why, and so does winkube.node.diagnose."
+        elif "SchedulingDisabled" in status:
+            yield f"{name} is cordoned: kubectl uncordon {name}, when you are done."
+
+
+def _of_messages(text: str, host: str) -> Iterator[str]:
+    for each in meanings(text, host):
+        yield " ".join(each[key] for key in ("title", "cause", "remedy", "command") if each[key])
+
+
+_ADAPTER = re.compile(r"^\S.*? adapter (?P<name>.+?):\s*$")
+_FIELD = re.compile(r"^\s+(?P<key>[\w ]+?)[ .]*:\s*(?P<value>.*)$")
+
+
+def adapters(text: str) -> list[dict[str, Any]]:
+    """The adapters of ipconfig (in English) or Get-NetAdapter, as a reading has them."""
+    if text.lstrip()[:1] in {"[", "{"}:
+        values = json.loads(text)
+        rows = values if isinstance(values, list) else [values]
+        return [
+            _adapter(str(each.get("Name") or ""), number, str(each.get("Status", "Up")))
+            for number, each in enumerate(rows)
+        ]
+    if head := _NET_ADAPTER.search(text):
+        lines = text[head.start() :].splitlines()
+        at = lines[0].index("InterfaceDescription")
+        return [
+            _adapter(line[:at].strip(), number, "Up" if re.search(r"\bUp\b", line[at:]) else "Down")
+            for number, line in enumerate(lines[1:])
+            if line[:at].strip("- ")
+        ]
+    found: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        if start := _ADAPTER.match(line):
+            found.append(_adapter(start["name"], len(found), "Up"))
+        elif found and (field := _FIELD.match(line)):
+            _set(found[-1], field["key"].casefold(), field["value"].partition("(")[0].strip())
+    return found
+
+
+def _adapter(name: str, number: int, status: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "index": number + 2,
+        "up": status.casefold() in {"up", "2"},
+        "mac": "",
+        "mtu": 1500,
+        "dhcp": False,
+        "ipv4": [],
+        "gateways": [],
+    }
+
+
+def _set(adapter: dict[str, Any], key: str, value: str) -> None:
+    if key == "media state":
+        adapter["up"] = False
+    elif key in {"ipv4 address", "ip address", "autoconfiguration ipv4 address"} and value:
+        adapter["ipv4"].append({"address": value, "prefix": 24})
+    elif key == "subnet mask" and adapter["ipv4"]:
+        adapter["ipv4"][-1]["prefix"] = sum(bin(int(part)).count("1") for part in value.split("."))
+    elif key == "default gateway" and value:
+        adapter["gateways"].append(value)
+    elif key == "physical address":
+        adapter["mac"] = value

@@ -1,0 +1,271 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Base images for Windows: which programs they have, which tags there are, and how long they are looked after.
+
+Only images whose publisher says what is in them. An image that is made from one of them may bring more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+
+
+def _words() -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for line in Path(__file__).with_name("program_words.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            kind, *words = line.split()
+            found[kind] = found.get(kind, frozenset()) | frozenset(words)
+    return found
+
+
+_WORDS = _words()
+UNIX_TOOLS, WORDS_OF_CMD, POWERSHELL_ALIASES = (_WORDS[kind] for kind in ("unix", "cmd", "alias"))
+ONLY_IN_5_1, GONE_IN_7, ONLY_IN_7 = (_WORDS[kind] for kind in ("alias-5.1", "only-5.1", "only-7"))
+APPLICATIONS = _WORDS["product"]
+PARAMETERS = {
+    kind.removeprefix("parameters-"): words for kind, words in _WORDS.items() if kind.startswith("parameters-")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A family of base images. `lacks`: programs of Windows that it has not; `has`: programs beyond the usual ones.
+
+    `image` matches `repository:tag`. `exact`: nothing but what the publisher says is in it.
+    """
+
+    name: str
+    image: re.Pattern[str]
+    lacks: frozenset[str] = frozenset()
+    has: frozenset[str] = frozenset()
+    source: str = ""
+
+
+def _base(name: str, image: str, lacks: str, has: str, source: str) -> Base:
+    return Base(name, re.compile(image, re.IGNORECASE), frozenset(lacks.split()), frozenset(has.split()), source)
+
+
+_PAGE = "learn.microsoft.com, Windows container base images"
+# Not in Nano Server: no .NET Framework, no MSI, no WMI service, no scripting host, no servicing stack.
+_NOT_IN_NANO = "msiexec wmic cscript wscript mshta dism iisreset appcmd servicemonitor regsvr32"
+_NOT_IN_CORE = "iisreset appcmd servicemonitor pwsh"
+# unverified: what the images have is by the publishers' pages and Dockerfiles; none was opened.
+BASES: tuple[Base, ...] = (
+    _base(
+        "Nano Server", r"mcr\.microsoft\.com/windows/nanoserver:", f"{_NOT_IN_NANO} powershell pwsh dotnet", "", _PAGE
+    ),
+    _base(
+        "Server Core with IIS",
+        r"mcr\.microsoft\.com/windows/servercore/iis:",
+        "pwsh dotnet",
+        "iisreset servicemonitor",
+        _PAGE,
+    ),
+    _base("Server Core", r"mcr\.microsoft\.com/windows/servercore:", f"{_NOT_IN_CORE} dotnet", "powershell", _PAGE),
+    _base(
+        "Windows Server", r"mcr\.microsoft\.com/windows(/server)?:", "servicemonitor pwsh dotnet", "powershell", _PAGE
+    ),
+    _base(
+        "PowerShell on Nano Server",
+        r"mcr\.microsoft\.com/powershell:.*nanoserver",
+        f"{_NOT_IN_NANO} powershell",
+        "pwsh",
+        "PowerShell/PowerShell-Docker release/",
+    ),
+    _base(
+        "PowerShell on Server Core",
+        r"mcr\.microsoft\.com/powershell:.*windowsservercore",
+        "iisreset appcmd servicemonitor",
+        "pwsh powershell",
+        "PowerShell/PowerShell-Docker release/",
+    ),
+    _base(
+        ".NET SDK on Nano Server",
+        r"mcr\.microsoft\.com/dotnet/sdk:.*nanoserver",
+        f"{_NOT_IN_NANO} powershell",
+        "pwsh dotnet",
+        "dotnet/dotnet-docker src/sdk",
+    ),
+    _base(
+        ".NET on Nano Server",
+        r"mcr\.microsoft\.com/dotnet/(aspnet|runtime|samples|monitor)[^:]*:.*nanoserver",
+        f"{_NOT_IN_NANO} powershell pwsh",
+        "dotnet",
+        "dotnet/dotnet-docker src/",
+    ),
+    _base(
+        ".NET on Server Core",
+        r"mcr\.microsoft\.com/dotnet/(aspnet|runtime)[^:]*:.*windowsservercore",
+        _NOT_IN_CORE,
+        "dotnet powershell",
+        "dotnet/dotnet-docker src/",
+    ),
+    _base(
+        ".NET Framework with IIS",
+        r"mcr\.microsoft\.com/dotnet/framework/(aspnet|wcf|samples):",
+        "pwsh",
+        "powershell servicemonitor iisreset",
+        "microsoft/dotnet-framework-docker src/",
+    ),
+    _base(
+        ".NET Framework SDK",
+        r"mcr\.microsoft\.com/dotnet/framework/sdk:",
+        _NOT_IN_CORE,
+        "powershell dotnet nuget msbuild",
+        "microsoft/dotnet-framework-docker src/",
+    ),
+    _base(
+        ".NET Framework",
+        r"mcr\.microsoft\.com/dotnet/framework/",
+        _NOT_IN_CORE,
+        "powershell",
+        "microsoft/dotnet-framework-docker src/",
+    ),
+    _base(
+        "Python on Server Core",
+        r"python:.*windowsservercore",
+        f"{_NOT_IN_CORE} python3",
+        "powershell python py pip pip3",
+        "docker-library/python, Dockerfiles for windows",
+    ),
+    _base(
+        "Go on Server Core",
+        r"golang:.*windowsservercore",
+        _NOT_IN_CORE,
+        "powershell go git",
+        "docker-library/golang, Dockerfiles for windows",
+    ),
+    _base(
+        "Go on Nano Server",
+        r"golang:.*nanoserver",
+        f"{_NOT_IN_NANO} powershell pwsh git",
+        "go",
+        "docker-library/golang, Dockerfiles for windows",
+    ),
+    _base(
+        "Java on Server Core",
+        r"(eclipse-temurin|openjdk|amazoncorretto):.*windowsservercore",
+        _NOT_IN_CORE,
+        "powershell java javac",
+        "adoptium/containers, docker-library/openjdk, Dockerfiles for windows",
+    ),
+    _base(
+        "Java on Nano Server",
+        r"(eclipse-temurin|openjdk):.*nanoserver",
+        f"{_NOT_IN_NANO} powershell pwsh",
+        "java javac",
+        "adoptium/containers, docker-library/openjdk, Dockerfiles for windows",
+    ),
+    _base(
+        "MongoDB on Server Core",
+        r"mongo:.*windowsservercore",
+        _NOT_IN_CORE,
+        "powershell mongod mongosh mongo",
+        "docker-library/mongo, Dockerfiles for windows",
+    ),
+    _base(
+        "Jenkins' agent on Server Core",
+        r"jenkins/(inbound-agent|agent):.*windowsservercore",
+        "iisreset appcmd servicemonitor",
+        "powershell pwsh java git",
+        "jenkinsci/docker-agents, windows/",
+    ),
+)
+
+
+@lru_cache(maxsize=4096)
+def base_of(image: str) -> Base | None:
+    """The base image that this is, None for any other."""
+    name = image.partition("@")[0]
+    return next((base for base in BASES if base.image.match(name if ":" in name else f"{name}:")), None)
+
+
+@lru_cache(maxsize=4096)
+def program_name(word: str) -> str:
+    r"""`C:\Windows\System32\cmd.exe` as `cmd`."""
+    return re.split(r"[\\/]", word.strip("\"' "))[-1].lower().removesuffix(".exe")
+
+
+def has_program(image: str, program: str) -> bool | None:
+    """Is the program in the image? None if it cannot be said by the image's name."""
+    base = base_of(image)
+    if base is None:
+        return None
+    if program in base.has:
+        return True
+    return False if program in base.lacks | UNIX_TOOLS | APPLICATIONS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Tags of a repository. `ends`: since when a tag gets no more updates; what `tags` does not match never existed.
+
+    `gone`: the repository itself is no longer served, and what stands in its place. `example`: a tag that there is.
+    """
+
+    repository: str
+    tags: re.Pattern[str] | None = None
+    gone: str = ""
+    example: str = "ltsc2022"
+    source: str = ""
+
+
+# End of support of the base images. Source: learn.microsoft.com, Base image servicing lifecycles.
+ENDS: dict[str, date] = {
+    "1709": date(2019, 4, 9),
+    "1803": date(2019, 11, 12),
+    "1809": date(2024, 1, 9),
+    "ltsc2016": date(2027, 1, 12),
+    "ltsc2019": date(2029, 1, 9),
+    "1903": date(2020, 12, 8),
+    "1909": date(2021, 5, 11),
+    "2004": date(2021, 12, 14),
+    "20h2": date(2022, 8, 9),
+    "ltsc2022": date(2031, 10, 14),
+    "23h2": date(2025, 10, 24),
+    "ltsc2025": date(2034, 10, 10),
+}
+_SUFFIX = r"(?:-(?:amd64|arm64))?(?:-KB\d+)?"
+_BUILD = r"10\.0\.\d{5}(?:\.\d+)?"
+
+
+def _tags(names: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:(?:{names})(?:{_SUFFIX}|[.-].*)|{_BUILD}{_SUFFIX})", re.IGNORECASE)
+
+
+# unverified: which tags there are, and that there is no ltsc1809, is by the pages named; no registry was asked.
+# .NET has images of a release of Windows as long as that gets updates: none of 7.0 and later for these.
+_NET = re.compile(r"(?!(?:[7-9]|\d\d)\.\d.*-(?:1709|1803|1903|1909|2004|20h2)(?:-|$)).*", re.IGNORECASE)
+_OF_NET = "dotnet/dotnet-docker, README of each image, Windows tags"
+_NO_SQL_SERVER = "no image: SQL Server in Windows containers has ended"
+_EVERY = "1709|1803|1809|1903|1909|2004|20h2|ltsc2019|ltsc2022|23h2|ltsc2025"
+_HUB = "Docker Hub, microsoft/ (moved to mcr.microsoft.com, 2018 to 2020)"
+REPOSITORIES: dict[str, Tags] = {
+    each.repository: each
+    for each in (
+        Tags("mcr.microsoft.com/windows/nanoserver", _tags(f"sac2016|{_EVERY}"), source=_PAGE),
+        Tags("mcr.microsoft.com/windows/servercore", _tags(f"ltsc2016|{_EVERY}"), source=_PAGE),
+        Tags("mcr.microsoft.com/windows/server", _tags("ltsc2022|ltsc2025"), source=_PAGE),
+        Tags("mcr.microsoft.com/windows", _tags("1809|1903|1909|2004|20h2|ltsc2019"), source=_PAGE),
+        *(
+            Tags(f"mcr.microsoft.com/dotnet/{name}", _NET, example="8.0-nanoserver-ltsc2022", source=_OF_NET)
+            for name in ("runtime", "aspnet", "sdk")
+        ),
+        Tags("microsoft/iis", gone="mcr.microsoft.com/windows/servercore/iis", source=_HUB),
+        Tags("microsoft/aspnet", gone="mcr.microsoft.com/dotnet/framework/aspnet", source=_HUB),
+        Tags("microsoft/dotnet-framework", gone="mcr.microsoft.com/dotnet/framework/runtime", source=_HUB),
+        Tags("microsoft/dotnet", gone="mcr.microsoft.com/dotnet/", source=_HUB),
+        Tags("microsoft/windowsservercore", gone="mcr.microsoft.com/windows/servercore", source=_HUB),
+        Tags("microsoft/nanoserver", gone="mcr.microsoft.com/windows/nanoserver", source=_HUB),
+        Tags("microsoft/powershell", gone="mcr.microsoft.com/powershell", source=_HUB),
+        Tags("microsoft/mssql-server-windows-developer", gone=_NO_SQL_SERVER, source=_HUB),
+        Tags("microsoft/mssql-server-windows-express", gone=_NO_SQL_SERVER, source=_HUB),
+    )
+}  # fmt: skip

@@ -1,0 +1,369 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who prints a line, what it was doing, on what, and in which forms a reason has a code: patterns, each with its words.
+
+A file of its own: messages/line.py reads lines by it, whatever the cause. What stands first counts. The catalogue of
+upstream's literals (literals.py) says the same of far more lines; here is what is told by more than one literal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+SPEAKERS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            *("kubelet.go", "kubelet_node_status.go", "kubelet_pods.go", "kubelet_volumes.go", "pod_workers.go"),
+            *("nestedpendingoperations.go", "reconciler.go", "reconciler_common.go", "operation_generator.go"),
+            *("remote_runtime.go", "remote_image.go", "kuberuntime_sandbox.go", "kuberuntime_manager.go", "log.go"),
+            *("kuberuntime_container.go", "kuberuntime_gc.go", "cni.go", "docker_sandbox.go", "csi_plugin.go"),
+            *("csi_attacher.go", "csi_mounter.go", "csi_client.go", "nodeinfomanager.go", "image_gc_manager.go"),
+            *("eviction_manager.go", "container_manager_windows.go", "controller.go", "nodelease.go", "prober.go"),
+            *("certificate_manager.go", "bootstrap.go", "kubelet_getters.go", "setters.go", "generic.go", "file.go"),
+            *("cpu_manager.go", "topology_manager.go", "manager.go", "plugin_watcher.go", "processstarttime.go"),
+            *("kubelet_network.go", "perfcounter_nodestats.go", "file_unsupported.go", "csi_drivers_store.go"),
+            *("volume_manager.go", "desired_state_of_world_populator.go", "aws_credentials.go", "reflector_kubelet.go"),
+        ),
+        "kubelet",
+    ),
+    **dict.fromkeys(
+        ("proxier.go", "hns.go", "hnsV1.go", "hnsV2.go", "proxy.go", "bounded_frequency_runner.go"), "kube-proxy"
+    ),
+    **dict.fromkeys(("vxlan_windows.go", "hostgw_windows.go", "kube.go", "route_network_windows.go"), "flanneld"),
+    **dict.fromkeys(("ovs_client.go", "agent_windows.go", "net_windows.go"), "antrea"),
+    **dict.fromkeys(("preflight.go", "join.go", "token.go", "waitcontrolplane.go"), "kubeadm"),
+    **dict.fromkeys(("nodeserver.go", "controllerserver.go", "driver.go", "safe_mounter_windows.go"), "csi driver"),
+}
+"""By the file that klog names. Sources: kubernetes pkg/kubelet, pkg/volume, pkg/proxy/winkernel, cmd/kubeadm;
+flannel-io/flannel pkg; kubernetes-csi/csi-driver-smb pkg/smb."""
+
+AGENTS = "(?:6443|6444|7443|7445|8443|9345)"
+"""Ports of an agent's own load balancer before the API server. Sources: rancher/rke2 (6443, 6444, 9345), k0s (7443),
+siderolabs/talos (7445)."""
+LOOPBACK = r"(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):"
+
+WEBHOOK, PROXY, METADATA, CNS = (
+    *("asking an admission webhook", "going through a proxy", "asking the cloud's metadata", "asking azure-cns"),
+)
+KUBELET, ETCD, OWN_PORT, API = (
+    *("logs or exec of a pod", "asking etcd", "asking a port of the machine itself", "asking the API server"),
+)
+SHARE, STAGE, VOLUME, UNMOUNT = (
+    *("mounting an SMB share", "mounting the device of a volume", "mounting a volume", "unmounting a volume"),
+)
+ATTACH, SUBPATH, PULL, LAYER = (
+    *("attaching a volume", "mounting a subPath", "pulling an image", "unpacking an image's layer"),
+)
+NETWORK, ENDPOINT, RULE, HNS = (
+    *("making a network", "making an endpoint", "making a load balancer's rule", "a call to HNS"),
+)
+POD_NETWORK, SANDBOX, CONTAINER, PROCESS, HCS = (
+    *("setting up a pod's network", "making a pod's sandbox", "making a container"),
+    *("starting a container's process", "a call to HCS"),
+)
+OWN_PIPE, PROBE, GMSA, SOCKET, SERVICE, DNS = (
+    *(
+        "opening its own pipe",
+        "probing a container",
+        "giving a pod its gMSA",
+        "opening a socket or pipe",
+        "starting a service",
+    ),
+    "looking a name up",
+)
+
+DISK, PROVIDING = "asking Windows for a disk or volume", "providing a volume"
+DEVICES, CREDENTIALS = "its sockets for devices", "running a credential provider for a registry"
+
+(
+    ANY_IMAGE,
+    ANY_LAYER,
+    ANY_VOLUME,
+    ANY_UNMOUNT,
+    ANY_NETWORK,
+    ANY_CONTAINER,
+    ANY_CONFIG,
+    ANY_CERTIFICATE,
+    ANY_API,
+    ANY_STREAM,
+) = (
+    *("images", "layers", "volumes", "unmounting", "networks of pods", "containers", "configuration", "certificates"),
+    *("the API", "streams"),
+)
+PLACED = "anything known"
+"""The group of each line that tells who speaks or what was being done. What libraries say in programs of any kind
+counts only there."""
+GROUPS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(words))
+    for name, words in (
+        (ANY_IMAGE, r"\bimages?\b|registry|content of images"),
+        (ANY_LAYER, r"layer|snapshot"),
+        (
+            ANY_VOLUME,
+            r"volume|\bshare\b|SMB|\bCSI\b|hostPath|subPath|emptyDir|mount point|mounting on Windows|disks?\b|"
+            r"storage objects",
+        ),
+        (ANY_UNMOUNT, r"unmounting|cleaning up volumes"),
+        (
+            ANY_NETWORK,
+            r"networks? of (?:a )?pod|pod's network|\bCNI\b|address(?:es)? of (?:a )?pods?|endpoint of a pod|IP pool",
+        ),
+        (ANY_CONTAINER, r"container|sandbox|shim|\bHCS\b"),
+        (ANY_CONFIG, r"configuration|command line|flags|TOML|YAML|JSON|kubeconfig|feature gates|hosts\.toml"),
+        (ANY_CERTIFICATE, r"certificate|private key|TLS connection"),
+        (
+            ANY_API,
+            r"API server|following (?:objects|Services|EndpointSlices|its Node)|objects? of the cluster|"
+            r"asking the cluster"
+            r"|registering|reporting the status of its Node|lease|joining the cluster|finding the cluster|datastore",
+        ),
+        (ANY_STREAM, r"serving exec|of exec\b|port-forward|running a command|forwarding a port"),
+    )
+)
+"""Groups of operations, by words of theirs: those of OPERATIONS below and those of literal_places.txt."""
+
+_DOING: tuple[tuple[str, str, str], ...] = (
+    (r"(?:calling|admission|validating|mutating|conversion) webhook|https?://[\w.-]*webhook", "API server", WEBHOOK),
+    (r"proxyconnect|Proxy Authentication", "", PROXY),
+    (r"169\.254\.169\.254", "", METADATA),
+    (r"from CNS\b|(?:localhost|127\.0\.0\.1):10090", "azure-vnet", CNS),
+    (
+        r"(?:could not|failed to|cannot|unable to) (?:listen|serve)\b|failed to load listeners?|"
+        r"[Ll]isten ?[Pp]ipe|CreateNamedPipe",
+        "",
+        OWN_PIPE,
+    ),
+    (r"SmbGlobalMapping|smb mapping|smbMount|\bSMBMount", "csi driver", SHARE),
+    (
+        r"[Cc]redential ?[Ss]pec|cred ?spec|\bgmsa|gMSA|nltest|Credential Guard|external credentials|"
+        r"Trusted DC|Connection Status = \d|"
+        r"Trust Verification|Getting parent domain|I_NetLogonControl|/(?:sc_verify|parentdomain)\b",
+        "",
+        GMSA,
+    ),
+    (r"[Ss]ub[Pp]ath\b", "kubelet", SUBPATH),
+    (r"MountVolume\.MountDevice|NodeStageVolume", "kubelet", STAGE),
+    (
+        r"GetVolumeFromMount|GetVolumeIDFromTargetPath|ListVolumesOnDisk|PartitionDisk|(?:Get|"
+        r"Resize)-Partition|Get-Volume\b|"
+        r"Get-Disk\b|Format-Volume|Initialize-Disk|StorageWMI",
+        "csi-proxy",
+        DISK,
+    ),
+    (r"storage (?:account|key)|persistentvolume-controller|provision volume", "csi driver", PROVIDING),
+    (r"invalid (?:volume spec|mount config|bind mount|volume name)|[Uu]nrecognised volume spec", "", VOLUME),
+    (r"kubernetes\.io~\w+[\\/]|mklink", "kubelet", VOLUME),
+    (
+        r"MapVolume|AttachVolume|Attach failed for volume|failed to attach disk|FailedAttachVolume|"
+        r"attacher\.\w+|Multi-Attach",
+        "kubelet",
+        ATTACH,
+    ),
+    (
+        r"MountVolume\.\w+|NodePublishVolume|Unable to attach or mount volumes|FailedMount|failed for volume",
+        "kubelet",
+        VOLUME,
+    ),
+    (r"UnmountVolume\.\w+|UnmountDevice|NodeUnpublishVolume|NodeUnstageVolume", "kubelet", UNMOUNT),
+    (r"(?:Liveness|Readiness|Startup) probe|Unhealthy\b|ProbeError", "kubelet", PROBE),
+    (
+        r"error dialing backend|unable to upgrade connection|:10250\b|remote error: tls: internal error|"
+        r"no preferred addresses found|unable to fully scrape|[Ff]ailed to scrape",
+        "API server",
+        KUBELET,
+    ),
+    (
+        r"podresources|podResources|pod-resources|device[ -]?plugin|deviceplugin|devices unavailable for",
+        "kubelet",
+        DEVICES,
+    ),
+    (r"credential[ -]?provider", "kubelet", CREDENTIALS),
+    (
+        r"ErrImagePull|ImagePullBackOff|[Ff]ailed to pull|[Ff]ailed pulling|PullImage|failed to resolve reference|"
+        r"[Pp]ulling from|sandbox image|manifest (?:for \S+ not found|unknown)|Unable to find image|docker pull|"
+        r"[Ee]rror (?:(?:while )?pulling|reading manifest)|^docker(?:\.exe)?: (?:x509|tls): |"
+        r"fetch anonymous token|\"code\": ?\"(?:UNAUTHORIZED|DENIED|\w+_UNKNOWN|TOOMANYREQUESTS)\"|"
+        r"failed to do request: (?:Head|Get)|https?://[^\s/\"]+/v2/",
+        "containerd",
+        PULL,
+    ),
+    (
+        r"failed to (?:extract|register|prepare) (?:layer|snapshot)|[A-Z]\w*Layer\b|ociwclayer|snapshotter|"
+        r"ExpandSandbox|"
+        r"windowsfilter",
+        "containerd",
+        LAYER,
+    ),
+    (
+        r"failed to (?:set ?up|setup|teardown|destroy) network for sandbox|SetupPodNetwork|plugin type=\"?[\w-]+|"
+        r"ClusterInformation|networkPlugin cni|NetworkPlugin cni|Error (?:while )?adding (?:network|to cni)|"
+        r"netplugin failed|"
+        r"failed to set ?up pod .{1,200} "
+        r"network",
+        "containerd",
+        POD_NETWORK,
+    ),
+    (
+        r"hcnCreateEndpoint|[Cc]reat\w* (?:[Hh][Nn][Ss] ?)?[Ee]ndpoint|ProvisionEndpoint|"
+        r"attaching the endpoint|HotAttachEndpoint",
+        "HNS",
+        ENDPOINT,
+    ),
+    (
+        r"hcnCreateNetwork|[Cc]reate.{0,12}(?:(?i:HNS ?Network)|HostComputeNetwork)|New-H[Nn][Ss]Network|"
+        r"antrea-hnsnetwork|POST.{0,20}/networks",
+        "HNS",
+        NETWORK,
+    ),
+    (
+        r"hcn(?:Create|Modify|Delete)LoadBalancer|[Pp]olicy creation failed|[Ll]oad ?[Bb]alancer.{0,30}failed",
+        "kube-proxy",
+        RULE,
+    ),
+    (
+        r"(?i:hnsCall\w*)|\bhcn[A-Z]\w+|Invoke-H[Nn][Ss]\w+|HNS failed|HNSEndpoint|HostComputeEndpoint|"
+        r"\bHNS\b.{0,40}fail|HNS/0x",
+        "HNS",
+        HNS,
+    ),
+    (
+        r"RunPodSandbox|[Cc]reate pod sandbox|FailedCreatePodSandBox|sandbox container|CreatePodSandbox",
+        "containerd",
+        SANDBOX,
+    ),
+    (r"StopPodSandbox|RemovePodSandbox|KillPodSandbox|FailedKillPod", "containerd", "removing a pod's sandbox"),
+    (r"hcs(?:shim)?::(?:System::)?CreateProcess|CreateProcess\b|RunContainerError", "containerd", PROCESS),
+    (
+        r"hcs(?:shim)?::(?:\w*System::)?Start\b|hcs(?:shim)?::CreateComputeSystem|CreateComputeSystem",
+        "containerd",
+        CONTAINER,
+    ),
+    (r"hcs(?:shim)?::\w+(?:::\w+)?", "containerd", HCS),
+    (
+        r"StartContainer|failed to start containerd task|failed to create containerd task|CreateContainer|shim task",
+        "containerd",
+        "starting a container",
+    ),
+    (r"ExecSync|exec in container|failed to exec|StartExec", "containerd", "running a command in a container"),
+    (r"KillContainer|StopContainer|RemoveContainer|failed to kill", "containerd", "stopping a container"),
+    (r"\[ERROR \w+\]|error execution phase|kubeadm", "kubeadm", "joining the cluster"),
+    (r"register(?:ing)? node|Attempting to register|node \S+ not found", "kubelet", "registering its Node"),
+    (r"[Ff]ailed to (?:list|watch) |reflector\.go", "", "watching objects of the cluster"),
+    (r"\blease\b", "kubelet", "renewing its lease"),
+    (
+        r"certificate signing request|bootstrap|rotat\w+ cert|kubelet-client-current",
+        "kubelet",
+        "getting its certificate",
+    ),
+    (
+        r"Error registering network|[Ff]ailed to acquire (?:lease|subnet)|SubnetManager|subnet lease",
+        "flanneld",
+        "joining the pod network",
+    ),
+    (r"failed to run [Kk]ubelet|command failed|error: failed to", "", "starting"),
+    (
+        r"metrics\.k8s\.io|GetPodStats|GetContainerStats|stats summary|ListPodSandboxStats|failed to get stats|"
+        r"PodSandboxStats",
+        "kubelet",
+        "reading a pod's figures",
+    ),
+    (r"garbage collect|image_gc", "kubelet", "removing images"),
+    (r"eviction manager|evict", "kubelet", "evicting pods"),
+    (r"'[^']+' (?:failed to start|could not initialize)", "Hyper-V", "starting a virtual machine"),
+    (
+        r"StartService|(?:stop|start) or query status of service|"
+        r"entered failed state|Active: failed|(?<!runtime )service (?:failed|cannot|did not)|"
+        r"\[SC\]|Start-Service|sc\.exe",
+        "Windows",
+        SERVICE,
+    ),
+    (r"FailedScheduling|nodes are available", "scheduler", "placing a pod"),
+    (r":(?:2379|4001)\b", "", ETCD),
+    (rf"dial tcp {LOOPBACK}(?!{AGENTS})\d", "", OWN_PORT),
+    (r"\.sock\b|listen unix|bind unix|\\\\?pipe\\", "", SOCKET),
+    (
+        r"https?://[^/\s\"]+/apis?/|:6443\b|[Aa]pi-?[Ss]erver|[Uu]nable to connect to the server|\b(?:9345|7443|6444)/",
+        "",
+        API,
+    ),
+    (
+        r"(?:dial|read|write) udp \S+:53\b|lookup \S+ on \S+:53|lookup \S+: no such host|(?i:resolve-dnsname)|"
+        r"nslookup|DnsClient",
+        "",
+        DNS,
+    ),
+)
+OPERATIONS = tuple((re.compile(pattern), who, doing) for pattern, who, doing in _DOING)
+"""What a line speaks of: the program that does it (empty where several do), and what, in words. The first one that fits
+is what it says of itself; rules look at all of them."""
+
+OBJECTS = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"\b([\w-]+(?:\.[\w-]+)*\.csi\.(?:k8s\.io|azure\.com|aws\.com|vsphere\.vmware\.com))\b", "a volume of {}"),
+        (r"for volume \\*\"([^\"\\]+)|unmounted volumes=\[([^\]]+)\]|volume ?ID\(?:? ?\"?([\w#.-]+)", "volume {}"),
+        (r"calling webhook \"([^\"]+)", "webhook {}"),
+        (r"(?:pull (?:and unpack )?image|PullImage|Image) \"([^\"]+)\"", "image {}"),
+        (r"\b(\\\\\.\\pipe\\[\w.-]+)", "pipe {}"),
+        (r"(?:unix |listen |bind: )?(\S+\.sock)\b", "socket {}"),
+        (r"\b(?:(?:dial|listen) tcp |tcp:)(\S+:\d+)", "{}"),
+        (r"(?:Get|Post|Put|Patch|Head) \"?(https?://[^/\"\s]+)", "{}"),
+        (r"\bpod[= ]\"([\w./-]+)\"|for pod \"([\w./-]+)\"|set ?up pod \"([\w.-]+)\"", "pod {}"),
+        (r"plugin type=[\"']?([\w-]+)", "plugin {}"),
+        (r"for sandbox ['\"]?([0-9a-f]{12,})|container ['\"]?([0-9a-f]{12,})", "container {}"),
+        (r"node \"?([\w.-]+)\"? not found|nodes? \"([\w.-]+)\"", "node {}"),
+        (r"open ([A-Za-z]:\\\S+?):? ", "file {}"),
+        (r"HNS ?[Nn]etwork \"?([\w-]+)", "network {}"),
+    )
+)
+"""What a line names, and how it is said."""
+
+CODES = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (r"(?<![0-9a-zA-Z])(0x(?:803[7bB]|[cC]037|8007|[cCdD]000)[0-9a-fA-F]{4})(?![0-9a-zA-Z])", "hresult"),
+        (
+            r"(?<![\w-])(2151[0-9]{6}|21470[0-9]{5}|214794[0-9]{4}|32212[0-9]{5}|34896[0-9]{5})(?!\w)|"
+            r"(?<!\w)(-21\d{8}|-10737\d{5})(?!\w)",
+            "hresult",
+        ),
+        (r"\berror \[(8[0-9a-f]{7})\]", "hex"),
+        (r"\((0x[0-9a-fA-F]{1,4})\)", "windows"),
+        (
+            r"Windows System Error (\d+)|(?:FAILED|%%|[Ss]ystem error|winapi error #) ?(\d+)\b|"
+            r"(?<![\w.])error (\d{3,5})\b",
+            "windows",
+        ),
+        (r"x509: [^\"\n]{4,120}|tls: [^\"\n]{4,120}|certificate has expired", "x509"),
+        (
+            r"(?:i/o timeout|no such host|connection refused|actively refused it|"
+            r"connection reset by peer|no route to host|"
+            r"forcibly closed by the remote host|TLS handshake timeout|failed to respond|connection timed out|"
+            r"Client\.Timeout|unreachable network|network is unreachable|wsarecv|broken pipe|"
+            r"connection (?:attempt )?timed out|receive error|connection dropped)",
+            "net",
+        ),
+        (
+            r"(?:unexpected status(?: code)?|status(?: code)?|code|"
+            r"HTTP(?:/[\d.]+)?|Error)[^\w]{1,4}(?:from \S+ request to \S+: )?([45]\d\d)\b|"
+            r"\b([45]\d\d) (?:Forbidden|Unauthorized|Not Found|Bad Gateway|Service Unavailable|"
+            r"Too Many)",
+            "http",
+        ),
+        (
+            r"exit (?:status|code)[ :]*(-?\d+|0x[0-9a-fA-F]+)|[Ee]xit [Cc]ode:? +(-?\d+)|"
+            r"exited with (?:code )?(-?\d+)",
+            "exit",
+        ),
+        (
+            r"(?:ENOENT|EACCES|EPERM|EEXIST|EBUSY|no such file or directory|permission denied|"
+            r"file exists|device or resource busy)",
+            "errno",
+        ),
+        (r"(?:code = |StatusCode\.)(?!Unknown|Internal\b|OK)([A-Z]\w+)", "grpc"),
+        (r"(context deadline exceeded|DeadlineExceeded|context canceled)", "grpc"),
+    )
+)
+"""The forms of codes, those that say most first; what stands in brackets is the code."""

@@ -1,0 +1,531 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Causes by the two ends of a line: what was being done (a group of message_places) and the class of the reason.
+
+A file of its own: what no particular message knows is still known by where it failed and why: a mount with a deadline
+waits for its driver, whichever program prints it in whichever words. A class is what several libraries say of one and
+the same thing. The first row that fits counts; these stand after all particular messages (diagnosis/messages.py).
+"""
+
+from __future__ import annotations
+
+from . import windows_codes as win
+from .message import Message, Reasons, Rule
+from .message_places import (
+    ANY_API,
+    ANY_CERTIFICATE,
+    ANY_CONFIG,
+    ANY_CONTAINER,
+    ANY_IMAGE,
+    ANY_LAYER,
+    ANY_NETWORK,
+    ANY_STREAM,
+    ANY_UNMOUNT,
+    ANY_VOLUME,
+    CONTAINER,
+    CREDENTIALS,
+    DEVICES,
+    DISK,
+    DNS,
+    ENDPOINT,
+    ETCD,
+    GMSA,
+    HNS,
+    KUBELET,
+    LAYER,
+    METADATA,
+    NETWORK,
+    OWN_PORT,
+    PLACED,
+    PROBE,
+    PULL,
+    SHARE,
+    SOCKET,
+    WEBHOOK,
+)
+
+_GO = "Go net, net/http, crypto/x509, os; "
+_CSI = "container-storage-interface/spec spec.md, Error Scheme"
+_CRI = "containerd/containerd internal/cri/server"
+_HCS = "microsoft/hcsshim internal/hcs/errors.go"
+
+_REFUSED = r"connection refused|actively refused|connectex: |connect: .{0,40}refused|No connection could be made"
+_SILENT = (
+    r"i/o timeout|no route to host|TLS handshake timeout|connection timed out|Client\.Timeout|"
+    r"unreachable (?:network|host)|"
+    r"failed to respond|network is unreachable|request timed out"
+)
+_CUT = (
+    r"reset by peer|forcibly closed|broken pipe|unexpected EOF|: EOF\b|server closed|client connection lost|"
+    r"use of closed"
+)
+_NO_NAME = (
+    r"no such host|Name or service not known|name resolution|server misbehaving|remote name could not be resolved"
+)
+_NO_WAY: Reasons = (_REFUSED, _SILENT, _CUT, _NO_NAME)
+_DEADLINE: Reasons = (
+    r"context deadline exceeded|DeadlineExceeded|deadline exceeded|timeout expired waiting|stream timeout",
+)
+_DENIED_BY_PEER: Reasons = (
+    r"(?:status(?: ?code)?|code|HTTP|response)[^\w\n]{0,4}(?:401|403)\b|\b40[13] (?:Forbidden|Unauthorized)|"
+    r"AuthorizationFail(?:ed|ure)|AuthorizationPermissionMismatch|UnauthorizedOperation|AccessDenied(?:Exception)?|"
+    r"PermissionDenied|Unauthenticated|not authorized to|invalid_client|InvalidAuthenticationToken|"
+    r"(?:failed to|could not) (?:get|acquire|obtain|retrieve).{0,60}(?:token|credential|storage key)|"
+    r"AADSTS\d+|NoCredentialProviders|"
+    r"ExpiredToken|"
+    r"(?:secret|credential)s? (?:is|are|was) not (?:set|provided|found)|permission denied\b.{0,40}\bvault|"
+    r"does not have (?:authorization|secrets \w+ permission|permission)",
+)
+_ABSENT_AT_PEER: Reasons = (
+    r"code = NotFound|ResourceNotFound|ShareNotFound|SecretNotFound|InvalidVolume\.NotFound|ResourceGroupNotFound|"
+    r"(?:status(?: ?code)?|HTTP)[^\w\n]{0,4}404\b|was not found in this key vault",
+)
+_CANNOT: Reasons = (r"code = Unimplemented|unknown service \S+|unknown method|volume mode \S+ not supported by driver",)
+_FOLDER_DENIED: Reasons = (win.ERROR_ACCESS_DENIED, r"permission denied|EACCES|operation not permitted")
+_MISSING: Reasons = (
+    *(win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND),
+    r"no such file or directory|ENOENT|path does not exist|Could not find (?:a part of the path|file)",
+)
+_EXISTS: Reasons = (
+    *(win.ERROR_FILE_EXISTS, win.ERROR_ALREADY_EXISTS),
+    r"file exists\b|EEXIST|exists but is not a (?:directory|symlink)|(?:mount ?point|target|"
+    r"path) \S* ?already (?:exists|mounted)",
+)
+_IN_USE: Reasons = (
+    *(win.ERROR_SHARING_VIOLATION, win.ERROR_BUSY),
+    r"device or resource busy|EBUSY|requested resource is in use|being used by another process",
+)
+_NO_FORM: Reasons = (
+    r"invalid character '|cannot unmarshal|unexpected end of JSON|error (?:un)?marshal|yaml: (?:line|unmarshal|did not|"
+    r"mapping|control|found|invalid)|error converting YAML|toml: |strict decoding error|unknown field \"|"
+    r"did not find expected|mapping values are not allowed|no kind \"\S+\" is registered|failed to (?:parse|"
+    r"decode|unmarshal)",
+)
+_BAD_KEYS: Reasons = (
+    r"private key does not match public key|failed to find any PEM data|private key type does not match|asn1: |"
+    r"failed to parse (?:private key|certificate|any PEM)|(?:could not|unable to|failed to|error) (?:load|read|"
+    r"reading|loading)"
+    r".{0,40}(?:key pair|keypair|certificate|cert file|private key|key file|\.crt|\.pem)|"
+    r"data does not contain any valid|"
+    r"error decrypting|malformed certificate|specifying a root certificates file",
+)
+_OVERLOADED: Reasons = (
+    r"etcdserver: (?:request timed out|leader changed|too many requests|no leader|mvcc)|"
+    r"the server is currently unable to "
+    r"handle the request|Too ?Many ?Requests|apiserver not ready|"
+    r"the server was unable to return a response in the time|"
+    r"an error on the server \(|Internal error occurred: (?!error (?:dialing|executing|sending)|failed calling)|"
+    r"the server has received too many requests|client rate limiter Wait",
+)
+_NO_API: Reasons = (
+    r"the server could not find the requested resource|no matches for kind|no kind match|resource type \S+ not found|"
+    r"the server doesn't have a resource type|no endpoints? registered for|failed to get API group resources",
+)
+_RBAC: Reasons = (
+    r"User \"[^\"]*\" cannot (?:get|list|watch|create|update|patch|delete|use|impersonate) |system:anonymous|"
+    r"unknown (?:node|user) for|is not allowed to (?:get|list|watch|create|update|patch|delete)",
+)
+_NO_TLS: Reasons = (
+    r"server gave HTTP response to HTTPS client|first record does not look like a TLS handshake|"
+    r"Client sent an HTTP request to an HTTPS server",
+)
+_SHORT: Reasons = (
+    r"unexpected commit (?:digest|size)|failed size validation|digest (?:mismatch|verification failed)|short read|"
+    r"unexpected EOF|content digest \S+: not found|mismatched? (?:rootfs|image rootfs)|wrong diff id|"
+    r"filesystem layer verification failed|archive/tar: |gzip: invalid|invalid tar header|invalid checksum|"
+    r"blob not found",
+)
+_AT_REGISTRY: Reasons = (
+    r"(?:status(?: ?code)?\S*|HTTP)[^\n]{0,160}?\b50[0-4]\b|unknown blob|blob unknown|"
+    r"received unexpected HTTP status: 5|"
+    r"\b50[0-4] (?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway)",
+)
+_CRASHED: Reasons = (
+    r"(?<![\w-])(?<!Exception code: )(?:0xc0000005|3221225477|-1073741819|0xc0000409|3221226505|"
+    r"-1073740791|0xc00000fd|3221225725|"
+    r"-1073741571|"
+    r"0xc0000374|3221226356|-1073740940|0xc000001d|3221225501|-1073741795|0xe0434352|3762504530|-532462766)(?!\w)",
+)
+_SHIM: Reasons = (
+    r"ttrpc: closed|shim (?:disconnected|died|exited|not running)|cleaning up after shim|failed to (?:start|connect to|"
+    r"shutdown|delete) shim|transport is closing|shim task .{0,40}(?:closed|gone)",
+)
+
+FAMILIES: tuple[Message | Rule, ...] = (
+    # What etcd says is the reason, whatever wraps it
+    Rule(
+        "cluster.overloaded",
+        (r"etcdserver: (?:request timed out|leader changed|too many requests|no leader)",),
+        "etcd-io/etcd api/v3rpc/rpctypes",
+        early=True,
+    ),
+    # gMSA
+    Rule(
+        "container.gmsa-domain",
+        (
+            r"No credentials are available in the security|0x8009030e|cannot contact a domain controller|"
+            r"ERROR_NO_LOGON_SERVERS|ERROR_NO_SUCH_DOMAIN|NERR_DCNotFound|0x51f\b|0x54b\b",
+        ),
+        "learn.microsoft.com nltest; microsoft/SDN#339",
+        doing=(GMSA,),
+    ),
+    Rule(
+        "container.gmsa",
+        (
+            win.RPC_S_SERVER_UNAVAILABLE,
+            win.ERROR_ACCESS_DENIED,
+            win.ERROR_NOT_FOUND,
+            r"identity is incorrect|0xc0020017|3489792023|failed to (?:instantiate|setup|set up)|"
+            r"RPC_S_SERVER_UNAVAILABLE|ERROR_NO_TRUST_SAM_ACCOUNT|0x6fb\b|"
+            r"not authorized|does not exist|ERROR_TRUSTED|0x6ba\b",
+        ),
+        "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
+        doing=(GMSA,),
+    ),
+    # Volumes
+    Rule(
+        "volume.expand",
+        (r"PartitionSupportedSize : |(?:resize|expand)\w*.{0,200}(?:fail|error|not supported|deadline)",),
+        _CSI,
+        doing=(ANY_VOLUME,),
+    ),
+    Rule("volume.in-use", _IN_USE, "kubernetes/kubernetes pkg/volume/util/operationexecutor", doing=(ANY_UNMOUNT,)),
+    Rule("volume.in-use", (win.ERROR_SHARING_VIOLATION,), "kubernetes/kubernetes pkg/volume", doing=(ANY_VOLUME,)),
+    Rule("container.csi-driver", (r"csi\.sock|connection error: desc|no CSIDriver object",), _CSI, doing=(ANY_VOLUME,)),
+    Rule("volume.driver-cannot", _CANNOT, _CSI, doing=(ANY_VOLUME,), never=(DEVICES,)),
+    Rule("volume.driver-backend", _NO_WAY, _CSI, doing=(ANY_VOLUME,), never=(SHARE, WEBHOOK)),
+    Rule("volume.driver-denied", _DENIED_BY_PEER, _CSI, doing=(ANY_VOLUME,), never=(SHARE,)),
+    Rule("volume.driver-absent", _ABSENT_AT_PEER, _CSI, doing=(ANY_VOLUME,)),
+    Rule("volume.leftover", _EXISTS, _CSI, doing=(ANY_VOLUME,), never=(HNS,)),
+    Rule("volume.folder-denied", _FOLDER_DENIED, _CSI, doing=(ANY_VOLUME,), never=(SHARE,)),
+    Rule("volume.path-missing", _MISSING, _CSI, doing=(ANY_VOLUME,), never=(SHARE,)),
+    Rule("volume.claim", ("ProvisioningFailed|failed to provision volume",), _CSI, doing=(ANY_VOLUME,)),
+    Rule("volume.format", ("failed|error",), "kubernetes-csi/csi-proxy pkg/os", doing=(DISK,)),
+    Rule(
+        "volume.attach",
+        ("Attach failed for volume|AttachVolume.Attach failed|FailedAttachVolume",),
+        _CSI,
+        doing=(ANY_VOLUME,),
+    ),
+    Rule("volume.driver-slow", _DEADLINE, _CSI, doing=(ANY_VOLUME,), early=True),
+    # Images and layers
+    Rule(
+        "image.name",
+        (r"InvalidImageName|invalid reference format|couldn't parse image (?:name|reference)|repository name must be",),
+        "kubernetes/kubernetes pkg/util/parsers; distribution/reference",
+    ),
+    Rule("image.registry-http", _NO_TLS, "Go net/http transport.go", doing=(ANY_IMAGE,)),
+    Rule(
+        "image.credentials",
+        (r"(?:exec|running|executing) credential provider|credential provider plugin",),
+        "kubernetes/kubernetes pkg/credentialprovider/plugin",
+        doing=(CREDENTIALS,),
+    ),
+    Rule(
+        "image.form",
+        (
+            r"schema 1|unsupported (?:media|manifest)|unexpected media type|encountered unknown type|"
+            r"mediaType .{0,80}not supported",
+        ),
+        "containerd/containerd core/images",
+        doing=(ANY_IMAGE,),
+    ),
+    Rule(
+        "image.registry-unreachable",
+        (r"(?:Get|Head|request:) [^\n]{0,400}: (?:unexpected )?EOF",),
+        "Go net/http transport.go",
+        doing=(PULL,),
+    ),
+    Rule("image.damaged", _SHORT, "containerd/containerd core/content, core/remotes", doing=(ANY_IMAGE, ANY_LAYER)),
+    Rule("image.registry-error", _AT_REGISTRY, "containerd/containerd core/remotes/docker", doing=(ANY_IMAGE,)),
+    Rule("image.registry-unreachable", (*_NO_WAY, *_DEADLINE, "context canceled"), _GO + _CRI, doing=(PULL,)),
+    Rule(
+        "container.scratch",
+        (
+            r"(?:ExpandSandboxSize|ExpandScratch|CreateScratch|CreateSandboxLayer|sandbox\.vhdx).{0,300}(?:failed|"
+            r"denied|cannot|error|not enough)",
+        ),
+        "microsoft/hcsshim internal/wclayer",
+        doing=(ANY_LAYER,),
+    ),
+    Rule(
+        "image.layer",
+        (*_IN_USE, *_FOLDER_DENIED, *_MISSING, *_EXISTS),
+        "microsoft/hcsshim internal/wclayer",
+        doing=(LAYER,),
+        never=(CONTAINER,),
+    ),
+    # What names a layer and that it failed, after each reason that is known
+    Message(
+        "image.layer",
+        r"\b(?:\w*Layer|ExpandSandboxSize)\b(?!.*already exists).*(?:failed|denied|cannot|could not)|re-exec "
+        r"error.*ociwclayer|"
+        r"failed to (?:extract|register) layer",
+        "moby/moby#26873; microsoft/hcsshim internal/wclayer",
+    ),
+    # Networks of pods
+    Rule(
+        "cni.calico-not-ready",
+        (r"calico[\\/]+nodename|nodename: |calico/node is not ready|check that the calico/node",),
+        "projectcalico/calico cni-plugin/pkg/k8s, internal/pkg/utils",
+    ),
+    Rule(
+        "cni.antrea-controller",
+        (*_NO_WAY, r"x509: "),
+        "antrea-io/antrea pkg/agent/client",
+        doing=("connecting to antrea-controller",),
+    ),
+    Rule(
+        "cni.plugin-crashed",
+        (
+            r"netplugin failed with no error|netplugin failed but error parsing|unexpected end of JSON|"
+            r"invalid character '|exit status (?:2|3221\d{6})\b|: EOF\b",
+        ),
+        "containernetworking/cni pkg/invoke/exec.go",
+        doing=(ANY_NETWORK,),
+    ),
+    Rule(
+        "hns.broken-state",
+        (
+            r"[Uu]nspecified [Ee]rror|0x80004005|-2147467259|2147500037|"
+            r"HNS failed with error ?: \S*(?:\u5220\u9664|failed to create endpoint)",
+        ),
+        "docker/for-win#2102; MicrosoftDocs/Virtualization-Documentation#273",
+        doing=(ENDPOINT, NETWORK, HNS),
+    ),
+    Rule(
+        "cni.file-missing",
+        _MISSING,
+        "containernetworking/cni; projectcalico/calico cni-plugin",
+        doing=(ANY_NETWORK,),
+        never=(HNS,),
+    ),
+    # Containers
+    Rule(
+        "pod.not-running",
+        (
+            r"container (?:not found|\S+ (?:is )?not (?:found|running|created))|cannot exec in a (?:stopped|deleted)|"
+            r"container not running|previous terminated container \S+ .{0,60}not found|pod \S+ does not exist",
+        ),
+        "kubernetes/kubernetes pkg/kubelet/kubelet_pods.go",
+        doing=(ANY_STREAM, KUBELET),
+    ),
+    Rule(
+        "kubelet.request-denied",
+        (r"\bForbidden \(user=|\bForbidden\b|\bUnauthorized\b",),
+        "kubernetes/kubernetes pkg/kubelet/server/auth.go",
+        doing=(KUBELET,),
+        never=(WEBHOOK, PULL),
+    ),
+    Rule(
+        "pod.probe",
+        (
+            r"(?:Liveness|Readiness|Startup) probe (?:failed|errored)|ProbeError|"
+            r"ExecSync\b.{0,300}(?:deadline|timed out)",
+        ),
+        "kubernetes/kubernetes pkg/kubelet/prober",
+    ),
+    Rule(
+        "pod.stream",
+        (
+            *_NO_WAY,
+            *_DEADLINE,
+            r"websocket: |bad handshake|stream error|unable to upgrade|error stream|"
+            r"lost connection to pod|SPDY|error copying from|broken pipe",
+        ),
+        "kubernetes/client-go tools/remotecommand, tools/portforward",
+        doing=(ANY_STREAM,),
+        never=(WEBHOOK, PULL, SOCKET),
+    ),
+    Rule(
+        "container.crashed", _CRASHED, "learn.microsoft.com NTSTATUS Values (MS-ERREF)", never=(ANY_NETWORK, ANY_VOLUME)
+    ),
+    Rule(
+        "container.memory",
+        (r"OOMKilled|exit ?code:? +137\b|out of memory|OutOfMemoryException",),
+        _CRI,
+        doing=(ANY_CONTAINER,),
+    ),
+    Rule(
+        "kube-proxy.rule-port-taken",
+        (win.ERROR_SHARING_VIOLATION,),
+        "docker/for-win: WinNAT holds the port",
+        doing=(HNS, ENDPOINT),
+    ),
+    Rule("container.id-exists", (win.HCS_E_SYSTEM_ALREADY_EXISTS,), _HCS),
+    Rule("container.in-use", _IN_USE, _HCS, doing=(ANY_CONTAINER,), never=(ANY_VOLUME, ANY_NETWORK, ANY_LAYER)),
+    Rule("container.parameter", (win.HCS_E_INVALID_JSON,), _HCS),
+    Rule("container.parameter", (win.ERROR_INVALID_PARAMETER,), _HCS, doing=(CONTAINER,), never=(HNS,)),
+    Rule(
+        "container.shim",
+        _SHIM,
+        "containerd/ttrpc client.go; containerd/containerd core/runtime/v2",
+        never=(ANY_VOLUME, ANY_IMAGE),
+    ),
+    Rule(
+        "container.timeout",
+        (*_DEADLINE, win.ERROR_TIMEOUT),
+        _HCS,
+        doing=(ANY_CONTAINER,),
+        never=(ANY_VOLUME, ANY_IMAGE, ANY_API, PROBE, ANY_STREAM, ETCD, METADATA),
+    ),
+    # Devices, probes, the scheduler, figures
+    Rule(
+        "node.device",
+        (
+            *_NO_WAY,
+            *_DEADLINE,
+            *_CANNOT,
+            *_MISSING,
+            *_FOLDER_DENIED,
+            "not registered|no healthy devices|devices unavailable for",
+        ),
+        "kubernetes/kubernetes pkg/kubelet/cm/devicemanager",
+        doing=(DEVICES,),
+    ),
+    Rule(
+        "pod.no-node",
+        (
+            r"[Cc]ould not schedule pod|\d+/\d+ nodes are available|"
+            r"[Nn]o nodes are available|failed to fit in any node|"
+            r"PodToleratesNodeTaints|Insufficient (?:cpu|memory|pods|ephemeral|"
+            r"vpc)|didn't match (?:pod|Pod|node)|"
+            r"had (?:untolerated )?taints?",
+        ),
+        "kubernetes/kubernetes pkg/scheduler/framework/types.go",
+    ),
+    Rule(
+        "pod.invalid",
+        (
+            r"The \w+ \"[^\"]*\" is invalid|\bis invalid: (?:spec|metadata)\.|error validating (?:\"|data)|"
+            r"unable to recognize",
+        ),
+        "kubernetes/apimachinery pkg/api/errors/errors.go",
+        never=(WEBHOOK,),
+    ),
+    Rule(
+        "pod.hook",
+        (r"FailedPostStartHook|FailedPreStopHook|PostStartHook failed",),
+        "kubernetes/kubernetes pkg/kubelet/lifecycle",
+    ),
+    Rule(
+        "node.pressure",
+        (r"The node was low on resource|Evicted\b.{0,60}(?:memory|ephemeral|disk)|eviction manager: must evict",),
+        "kubernetes/kubernetes pkg/kubelet/eviction",
+    ),
+    # Programs and their files
+    Rule(
+        "join.version",
+        (
+            r"this version of kubeadm only supports|kubelet version .{0,40}is (?:higher|lower|newer)|"
+            r"ERROR KubeletVersion|unsupported (?:kubelet|control plane|kubernetes) version",
+        ),
+        "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
+    ),
+    Rule(
+        "start.instance",
+        (
+            r"instance not found|InstanceNotFound|failed to get instance (?:metadata|ID)|"
+            r"failed to get (?:node )?provider ?ID|"
+            r"cloud provider .{0,40}(?:not|no) (?:such )?instance|Unable to construct \S*Node object",
+        ),
+        "kubernetes/kubernetes pkg/kubelet/nodestatus",
+    ),
+    Rule(
+        "start.state-file",
+        (
+            r"(?:cpu|memory)_manager_state|checkpoint is corrupted|could not restore state from checkpoint|"
+            r"corrupt checkpoint",
+        ),
+        "kubernetes/kubernetes pkg/kubelet/cm/cpumanager/state, checkpointmanager/errors",
+    ),
+    Rule(
+        "start.database",
+        (
+            r"invalid database|(?:bolt|bbolt|meta\.db).{0,80}(?:corrupt|invalid|checksum)|freelist|"
+            r"unexpected fault address",
+        ),
+        "etcd-io/bbolt errors",
+        doing=("writing its database", "opening its database", ANY_CONTAINER),
+    ),
+    Rule(
+        "host.counters",
+        (
+            r"perf(?:ormance)? ?counters?.{0,120}(?:fail|error|unable|not found|invalid)|PdhAddEnglishCounter|"
+            r"0x800007d|0xc0000bb|"
+            r"unable to collect data from counter",
+        ),
+        "kubernetes/kubernetes pkg/kubelet/winstats",
+        early=True,
+    ),
+    Rule(
+        "host.time",
+        (r"token used before issued|token is not valid yet|issued in the future|clock skew|not valid before",),
+        "Go crypto/x509 verify.go; go-jose",
+        doing=(PLACED,),
+    ),
+    Rule("start.key-pair", _BAD_KEYS, _GO + "k8s.io/client-go util/cert", doing=(PLACED,), never=(WEBHOOK, PULL)),
+    Rule(
+        "start.config",
+        _NO_FORM,
+        "sigs.k8s.io/yaml; go-toml; encoding/json",
+        doing=(ANY_CONFIG,),
+        never=(ANY_NETWORK, PULL, WEBHOOK),
+    ),
+    Rule(
+        "start.config",
+        (*_MISSING, *_FOLDER_DENIED),
+        "Go os",
+        doing=(ANY_CONFIG,),
+        never=(ANY_NETWORK, PULL, WEBHOOK, ANY_VOLUME, ANY_CERTIFICATE),
+    ),
+    Rule(
+        "host.cloud-denied",
+        (
+            r"UnauthorizedOperation|is not authorized to perform|AuthorizationFailed|AccessDenied(?:Exception)?\b|"
+            r"AADSTS\d+",
+        ),
+        "learn.microsoft.com Microsoft Entra error codes; docs.aws.amazon.com Common Errors",
+        doing=(PLACED,),
+        never=(ANY_VOLUME, ANY_IMAGE),
+    ),
+    Rule(
+        "traffic.names",
+        (win.ERROR_TIMEOUT, "ERROR_TIMEOUT|DNS request timed out|OperationTimeout"),
+        "learn.microsoft.com Resolve-DnsName",
+        doing=(DNS,),
+    ),
+    # The cluster
+    Rule(
+        "cluster.denied",
+        _RBAC,
+        "kubernetes/apiserver pkg/endpoints/handlers/responsewriters",
+        doing=(PLACED,),
+        never=(WEBHOOK, PULL, GMSA),
+    ),
+    Rule("cluster.not-https", _NO_TLS, "Go net/http transport.go", doing=(PLACED,), never=(ANY_IMAGE,)),
+    Rule(
+        "cluster.api-missing",
+        _NO_API,
+        "kubernetes/apimachinery pkg/api/errors, pkg/api/meta",
+        doing=(PLACED,),
+        never=(WEBHOOK,),
+    ),
+    Rule(
+        "cluster.overloaded",
+        _OVERLOADED,
+        "etcd-io/etcd api/v3rpc/rpctypes; kubernetes/apimachinery pkg/api/errors",
+        doing=(PLACED,),
+        never=(WEBHOOK, PULL),
+        early=True,
+    ),
+    Rule(
+        "cluster.unreachable",
+        (*_NO_WAY, *_DEADLINE),
+        _GO + "kubernetes/client-go",
+        doing=(ANY_API,),
+        never=(ANY_VOLUME, ANY_IMAGE, WEBHOOK, KUBELET, OWN_PORT, SOCKET, METADATA, ETCD, PROBE, DEVICES, ANY_STREAM),
+        early=True,
+    ),
+)

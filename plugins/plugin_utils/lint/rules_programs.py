@@ -1,0 +1,460 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What containers, probes and hooks run: programs that their image has not, and words of another shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..facts.base_images import (
+    APPLICATIONS,
+    GONE_IN_7,
+    ONLY_IN_5_1,
+    ONLY_IN_7,
+    PARAMETERS,
+    POWERSHELL_ALIASES,
+    UNIX_TOOLS,
+    WORDS_OF_CMD,
+    base_of,
+    has_program,
+    program_name,
+)
+from .catalog import PodCase
+from .commands import CMD, EXEC, PWSH, WINDOWS_POWERSHELL, Call, Script, scripts
+from .model import Hit, Path, Severity, as_list, as_map
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, Find, Rule, always, dig, needing
+from .workload import Container
+
+# What comes of it if the command fails there. Sources: kubelet prober worker.go, kuberuntime_container.go
+# (startContainer kills it after a failed postStart; killContainer goes on after a failed preStop).
+_PLACES: dict[tuple[str, ...], str] = {
+    ("command",): "the container does not start",
+    ("livenessProbe", "exec", "command"): "the container is killed again and again",
+    ("startupProbe", "exec", "command"): "the container is killed again and again",
+    ("readinessProbe", "exec", "command"): "the pod never gets ready",
+    ("lifecycle", "postStart", "exec", "command"): "the container is killed",
+    ("lifecycle", "preStop", "exec", "command"): "the hook does nothing",
+}
+_PRE_STOP = ("lifecycle", "preStop", "exec", "command")
+_PATHS = (
+    f"{ALL_CONTAINERS}.command",
+    f"{ALL_CONTAINERS}.args",
+    f"{ALL_CONTAINERS}.*Probe.exec",
+    f"{ALL_CONTAINERS}.lifecycle",
+)
+_SOURCE = "microsoft/hcsshim internal/cmd; k8s.io/kubernetes pkg/kubelet prober, kuberuntime"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A command of a container, at `place` of it; a container's own goes on in its args."""
+
+    container: Container
+    place: tuple[str, ...]
+    words: tuple[str, ...]
+    own: int
+    scripts: tuple[Script, ...]
+
+    @property
+    def outcome(self) -> str:
+        return _PLACES[self.place]
+
+    @property
+    def main(self) -> bool:
+        return self.place == ("command",) and self.container.kind == "containers"
+
+    def path(self, script: Script) -> Path:
+        in_args = self.place == ("command",) and script.first >= self.own
+        return (*self.container.path, *(("args",) if in_args else self.place))
+
+
+@lru_cache(maxsize=1)
+def runs(case: PodCase) -> tuple[Run, ...]:
+    return tuple(_runs(case))
+
+
+def _runs(case: PodCase) -> Iterator[Run]:
+    for container in case.pod.containers:
+        for place in _PLACES:
+            words = dig(container.value, place)
+            if isinstance(words, list) and words:
+                more = as_list(container.value.get("args")) if place == ("command",) else []
+                run = tuple(map(str, (*words, *more)))
+                yield Run(container, place, run, len(words), tuple(scripts(run)))
+
+
+def _missing(case: PodCase, container: Container, script: Script, call: Call) -> str:
+    """What holds no such program; empty if it may be there."""
+    program, image = call.program, container.image
+    if not program or BRINGS_TOOLS.search(image) or not re.fullmatch(r"[\w.+-]+", program):
+        return ""
+    if script.shell == CMD and program in WORDS_OF_CMD:
+        return ""
+    # The script itself may have fetched it, or a volume brings it.
+    if program not in UNIX_TOOLS and _may_be_brought(container, script, call):
+        return ""
+    if script.shell == PWSH and program in GONE_IN_7:
+        return "PowerShell 7 does not have it, only Windows PowerShell 5.1"
+    if script.powershell and (program in POWERSHELL_ALIASES or (program in ONLY_IN_5_1 and script.shell != PWSH)):
+        return ""
+    if case.pod.host_process:
+        return "no Windows node has it" if program in UNIX_TOOLS - {"sh", "bash", "tee", "nc", "wget"} else ""
+    base = base_of(image)
+    return f"{base.name} ({image}) does not have it" if base and has_program(image, program) is False else ""
+
+
+def _may_be_brought(container: Container, script: Script, call: Call) -> bool:
+    by_path = bool(re.search(r"[\\/]", call.words[0]))
+    if call.program not in APPLICATIONS:
+        return by_path and script.shell != EXEC
+    names = {str(as_map(each).get("name")).upper() for each in as_list(container.value.get("env"))}
+    return by_path or "PATH" in names
+
+
+def _decides(run: Run, script: Script, call: Call) -> bool:
+    """Does the whole command fail with this call? A shell goes on behind `;` and `&`."""
+    return script.shell == EXEC or call.last or (run.place != ("command",) and len(script.calls) == 1)
+
+
+def _missing_programs(severe: bool, powershell: bool) -> Find:
+    @needing("command")
+    def find(case: PodCase) -> Iterator[Hit]:
+        for run in runs(case):
+            for script in run.scripts:
+                for call in script.calls:
+                    why = _missing(case, run.container, script, call)
+                    fails = _decides(run, script, call) and run.place != _PRE_STOP
+                    if why and fails is severe and (call.program in ("powershell", "pwsh")) is powershell:
+                        outcome = run.outcome if fails or run.place == _PRE_STOP else "this part of the line fails"
+                        values = {"value": call.words[0], "why": why, "outcome": outcome, "effect": outcome}
+                        yield Hit(run.path(script), values, run.container.name)
+
+    return find
+
+
+_NO_PROGRAM = re.compile(r"\.(ps1|sh|py|jar|vbs|js|psm1|rb|pl)$", re.IGNORECASE)
+_INTERPRETERS = {
+    "ps1": "powershell.exe -File",
+    "sh": "a shell that the image brings",
+    "py": "python",
+    "jar": "java -jar",
+    "vbs": "cscript",
+    "js": "node",
+    "psm1": "powershell.exe -Command Import-Module",
+    "rb": "ruby",
+    "pl": "perl",
+}
+
+
+@needing("command")
+def _files_that_are_no_programs(case: PodCase) -> Iterator[Hit]:
+    for run in runs(case):
+        found = _NO_PROGRAM.search(run.words[0])
+        if found and run.place != _PRE_STOP:
+            with_what = _INTERPRETERS[found[1].lower()]
+            values = {"value": run.words[0], "outcome": run.outcome, "with": with_what}
+            yield Hit((*run.container.path, *run.place), values, run.container.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """What one shell does with words that are meant for another. `severe`: the command fails by it."""
+
+    what: str
+    severe: bool
+    value: str = ""
+
+
+_PERCENT = re.compile(r"%[A-Za-z_]\w*%")
+_OF_POWERSHELL = re.compile(r"\$env:\w+", re.IGNORECASE)
+_OF_BASH = re.compile(r"\$\{\w+\}|\$\([a-z][^)]*\)|\$[A-Z_][A-Z0-9_]{2,}\b|`[^`]+`")
+_SET = re.compile(r"\"?([A-Za-z_]\w*)=", re.IGNORECASE)
+_DRIVE_PATH = re.compile(r"[A-Za-z]:\\\S*$")
+_WEB = ("invoke-webrequest", "iwr", "curl", "wget")
+_BASIC = re.compile(r"-useb", re.IGNORECASE)
+_UNIX_OPTION = re.compile(r"-(?:[fsSLkqoOvX]+|-\w[\w-]*)$")
+_IN_JOB_OBJECT = re.compile(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
+
+
+def _slips_of_words(script: Script) -> Iterator[Slip]:
+    """Without a shell nothing is expanded, separated or redirected."""
+    call = script.calls[0]
+    shell = call.program if call.program in ("cmd", "powershell", "pwsh") else ""
+    if call.program == "cmd" and len(call.words) > 1 and call.words[1].lower() in ("-c", "-k"):
+        yield Slip(f"cmd.exe knows no {call.words[1]}: it waits for input and ends; write /c", True, call.words[1])
+    for number, word in enumerate(call.words if not shell else ()):
+        if found := _PERCENT.search(word):
+            yield Slip("without cmd.exe percent signs stay as they are written", number == 0, found.group())
+        elif found := _OF_POWERSHELL.search(word):
+            yield Slip("without PowerShell $env: stays as it is written", False, found.group())
+        elif word in (">", ">>", "2>&1", "|", "&&", "||", "<"):
+            yield Slip("without a shell it is an argument of the program", False, word)
+
+
+def _slips_of_cmd(script: Script) -> Iterator[Slip]:
+    set_here: set[str] = set()
+    for call in script.calls:
+        for word in call.words:
+            if word.endswith(";") and len(word) > 1 and word != call.words[-1]:
+                yield Slip("cmd.exe does not separate commands by semicolons; use &", False, word)
+            if found := _OF_POWERSHELL.search(word):
+                if call.program not in ("powershell", "pwsh"):
+                    yield Slip("cmd.exe leaves $env: as it is written; write %NAME%", False, found.group())
+            elif (found := _OF_BASH.search(word)) and call.program not in ("powershell", "pwsh"):
+                yield Slip("cmd.exe leaves it as it is written", False, found.group())
+            for name in _PERCENT.findall(word):
+                if name.strip("%").lower() in set_here:
+                    yield Slip(
+                        "cmd.exe fills in variables before it runs the line: the set in it comes too late", False, name
+                    )
+        for word in call.raw:
+            if re.match(r"'[^']*$|'.*'$", word) and call.program not in ("powershell", "pwsh"):
+                yield Slip("single quotes are letters to cmd.exe: use double quotes", False, word)
+        for file in call.files:
+            if file.startswith("/dev/"):
+                yield Slip("there is no such folder, and cmd.exe does not run the line; write NUL", call.last, file)
+        if call.program == "set" and len(call.words) > 1 and (found := _SET.match(call.words[1])):
+            set_here.add(found[1].lower())
+        first, second = (*call.words, "", "")[:2]
+        if call.program in ("mkdir", "md", "rmdir", "rd", "del", "copy") and second.startswith("-"):
+            slip = f"to {call.program} of cmd.exe {second} is a name: options begin with a slash"
+            yield Slip(slip, False, f"{call.program} {second}")
+        bare = _DRIVE_PATH.match(first) and "." not in first and not call.raw[0].startswith('"')
+        if bare and "\\" in second:
+            yield Slip("the path ends at its blank: put it in double quotes", call.last, f"{first} {second}")
+
+
+def _slips_of_powershell(script: Script, no_browser: bool) -> Iterator[Slip]:
+    for call in script.calls:
+        if script.shell == WINDOWS_POWERSHELL and call.after in ("&&", "||"):
+            yield Slip(f"Windows PowerShell 5.1 has no {call.after}, and runs nothing of the script", True, call.after)
+        for word in call.words:
+            if (found := _PERCENT.search(word)) and call.program not in ("cmd", "foreach-object"):
+                yield Slip("PowerShell leaves percent signs as they are written; write $env:NAME", False, found.group())
+        for file in call.files:
+            if file.startswith("/dev/"):
+                yield Slip("there is no such folder; write $null", False, file)
+        if script.shell == WINDOWS_POWERSHELL:
+            for word in set(call.words).intersection(ONLY_IN_7):
+                yield Slip(f"Windows PowerShell 5.1 has no {word}, and runs nothing of the script", True, word)
+        for word in call.words[1:] if call.program in PARAMETERS else ():
+            option = word[1:].lower() if re.fullmatch(r"-[A-Za-z]{2,}", word) else ""
+            if option and not any(name.startswith(option) for name in PARAMETERS[call.program]):
+                slip = f"in PowerShell {call.program} is a cmdlet that knows no {word}, and does nothing"
+                yield Slip(slip, False, f"{call.program} {word}")
+        if script.shell == WINDOWS_POWERSHELL and call.program in _WEB:
+            options = [word for word in call.words[1:] if _UNIX_OPTION.fullmatch(word)]
+            if call.program in ONLY_IN_5_1 and not call.words[0].lower().endswith(".exe") and options:
+                slip = f"in Windows PowerShell {call.program} is Invoke-WebRequest, which knows no {options[0]};"
+                yield Slip(f"{slip} write {call.program}.exe", call.last, f"{call.program} {options[0]}")
+            elif no_browser and not any(map(_BASIC.match, call.words)) and not call.words[0].lower().endswith(".exe"):
+                slip = "without -UseBasicParsing it asks Internet Explorer's engine, which the image does not have"
+                yield Slip(slip, call.last, call.words[0])
+
+
+def _slips(case: PodCase, run: Run, script: Script) -> Iterator[Slip]:
+    if script.shell == EXEC:
+        yield from _slips_of_words(script)
+    elif script.shell == CMD:
+        yield from _slips_of_cmd(script)
+    else:
+        base = base_of(run.container.image)
+        no_browser = base is not None and "Windows Server" not in base.name and not case.pod.host_process
+        yield from _slips_of_powershell(script, no_browser)
+
+
+def _foreign_syntax(severe: bool) -> Find:
+    @needing("command")
+    def find(case: PodCase) -> Iterator[Hit]:
+        for run in runs(case):
+            for script in run.scripts:
+                for slip in _slips(case, run, script):
+                    expanded = case.pod.host_process and _IN_JOB_OBJECT.search(slip.value)
+                    if (slip.severe and run.place != _PRE_STOP) is severe and not expanded:
+                        outcome = f": {run.outcome}" if severe else ""
+                        values = {"value": slip.value, "what": slip.what, "outcome": outcome}
+                        yield Hit(run.path(script), values, run.container.name)
+
+    return find
+
+
+_RETURNS = {
+    "start": "start returns at once",
+    "start-process": "Start-Process without -Wait returns at once",
+    "saps": "Start-Process without -Wait returns at once",
+    "start-service": "Start-Service returns as soon as the service runs",
+    "start-job": "Start-Job returns at once",
+    "pause": "pause reads the console, and there is no input",
+    "read-host": "Read-Host reads the console, and there is no input",
+    "set-service": "it returns at once",
+    "net start": "net start returns as soon as the service runs",
+    "sc start": "sc start returns at once",
+}
+_READ_THE_CONSOLE = ("pause", "read-host")
+
+
+def _is_left_to_its_input(words: tuple[str, ...]) -> str:
+    """The shell that has nothing to run, or goes on to read its input when it has run it; empty for any other."""
+    shell, options = program_name(words[0]), [word.lower() for word in words[1:]]
+    if shell == "cmd" and (not options or any(word.startswith("/k") for word in options)):
+        return "cmd.exe /k" if options else "cmd.exe"
+    # -NoExit may stand before -File and -Command only.
+    if shell in ("powershell", "pwsh") and (not options or any(re.fullmatch(r"[-/]noe\w*", word) for word in options)):
+        return f"{shell} -NoExit" if options else shell
+    return ""
+
+
+@needing("command")
+def _ends_at_once(case: PodCase) -> Iterator[Hit]:
+    """The last call of a container's own command: the container ends with it."""
+    for run in runs(case):
+        console = run.container.value.get("stdin") or run.container.value.get("tty")
+        if not run.main:
+            continue
+        if (shell := _is_left_to_its_input(run.words)) and not console:
+            values = {"value": shell, "what": "the shell reads its input, and there is none"}
+            yield Hit((*run.container.path, "command"), values, run.container.name)
+            continue
+        for script in run.scripts:
+            call = script.calls[-1] if script.calls else None
+            name = call.program if call else ""
+            if call and len(call.words) > 1 and f"{name} {call.words[1].lower()}" in _RETURNS:
+                name += f" {call.words[1].lower()}"
+            if call is None or script.shell == EXEC or name not in _RETURNS:
+                continue
+            waits = any(re.match(r"[-/]wait?", word, re.IGNORECASE) for word in call.words)
+            if not waits and not (name in _READ_THE_CONSOLE and console) and not _is_left_to_its_input(run.words):
+                yield Hit(run.path(script), {"value": name, "what": _RETURNS[name]}, run.container.name)
+
+
+_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][\w.-]*)\)")
+
+
+@needing("env", "command", "args")
+def _undefined_variables(case: PodCase) -> Iterator[Hit]:
+    """`$(NAME)` is filled in by the kubelet, from the variables of the container; of env, from those before it."""
+    for container in case.pod.containers:
+        if container.value.get("envFrom"):
+            continue
+        entries = [as_map(each) for each in as_list(container.value.get("env"))]
+        names = {str(each.get("name")) for each in entries}
+        texts: list[tuple[Path, str]] = []
+        for key in ("command", "args"):
+            words = list(map(str, as_list(container.value.get(key))))
+            inner = program_name(words[0]) in ("powershell", "pwsh") if words else False
+            texts += [((*container.path, key), word) for word in words if not inner]
+        for number, entry in enumerate(entries):
+            if isinstance(entry.get("value"), str):
+                texts.append(((*container.path, "env", number, "value"), entry["value"]))
+        for path, text in texts:
+            for found in _REFERENCE.finditer(text):
+                known = found[1] in names or _OF_SERVICES.search(found[1])
+                # A small word is a command of some shell: `$(hostname)`, `$(date)`.
+                if not known and not found[1].islower():
+                    yield Hit(path, {"value": found.group(), "name": found[1]}, container.name)
+
+
+# The kubelet adds variables for each Service. Source: k8s.io/kubernetes pkg/kubelet/envvars.
+_OF_SERVICES = re.compile(r"_(SERVICE|PORT)(_|$)")
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="missing-program",
+        title="Programs that the image does not have",
+        level=always(Severity.ERROR),
+        find=_missing_programs(severe=True, powershell=False),
+        message="{value}: {why}; {outcome}.",
+        remedy="Use a program of Windows (cmd.exe /c type, PowerShell's cmdlets), a probe by httpGet or tcpSocket, or"
+        " an image that brings it.",
+        source=_SOURCE + "; plugin_utils/facts/base_images",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="missing-program",
+        title="Programs that the image does not have, where the rest goes on",
+        level=always(Severity.WARNING),
+        find=_missing_programs(severe=False, powershell=False),
+        message="{value}: {why}; {effect}.",
+        remedy="Use a program of Windows, or an image that brings it.",
+        source=_SOURCE + "; plugin_utils/facts/base_images",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="missing-powershell",
+        title="PowerShell that the image does not have",
+        level=always(Severity.ERROR),
+        find=_missing_programs(severe=True, powershell=True),
+        message="{value}: {why}; {outcome}.",
+        remedy="Use cmd.exe, the other PowerShell (powershell in Server Core, pwsh in mcr.microsoft.com/powershell), or"
+        " an image that brings it.",
+        source=_SOURCE + "; learn.microsoft.com, Windows container base images",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="missing-powershell",
+        title="PowerShell that the image does not have, where the rest goes on",
+        level=always(Severity.WARNING),
+        find=_missing_programs(severe=False, powershell=True),
+        message="{value}: {why}; {effect}.",
+        remedy="Use cmd.exe, or an image that brings it.",
+        source=_SOURCE + "; learn.microsoft.com, Windows container base images",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="script-as-program",
+        title="Scripts that are started as programs",
+        level=always(Severity.ERROR),
+        find=_files_that_are_no_programs,
+        message="{value} is no program that Windows starts (.exe, .cmd, .bat): {outcome}.",
+        remedy="Name what runs it before it: {with}.",
+        source="learn.microsoft.com, CreateProcessW; microsoft/hcsshim internal/cmd",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="foreign-shell-syntax",
+        title="Words of another shell that make a command fail",
+        level=always(Severity.ERROR),
+        find=_foreign_syntax(severe=True),
+        message="{value}: {what}{outcome}.",
+        remedy="Write the line for the shell that reads it.",
+        source=_SOURCE + "; learn.microsoft.com, cmd, about_Pipeline_Chain_Operators, Invoke-WebRequest",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="foreign-shell-syntax",
+        title="Words of another shell",
+        level=always(Severity.WARNING),
+        find=_foreign_syntax(severe=False),
+        message="{value}: {what}.",
+        remedy="Write the line for the shell that reads it.",
+        source="learn.microsoft.com, cmd, set, about_Environment_Variables; containerd internal/cri/opts"
+        " spec_windows_opts.go",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="ends-at-once",
+        title="Commands that end at once",
+        level=always(Severity.ERROR),
+        find=_ends_at_once,
+        message="the container's command ends with {value}: {what}, and the container ends with it.",
+        remedy="Let the shell wait: start /wait, Start-Process -Wait, ServiceMonitor.exe, or name the program itself.",
+        source="microsoft/hcsshim internal/hcsoci; learn.microsoft.com, start, Start-Process",
+        paths=(f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.args"),
+    ),
+    Rule(
+        id="undefined-variable",
+        title="References to variables that there are not",
+        level=always(Severity.WARNING),
+        find=_undefined_variables,
+        message="{value}: no variable of this container is called {name}, so it stays as it is written; variables of"
+        " the image do not count.",
+        remedy="Correct the name, or declare the variable before it.",
+        source="k8s.io/kubernetes third_party/forked/golang/expansion",
+        paths=(f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.args", f"{ALL_CONTAINERS}.env[*].value"),
+    ),
+)

@@ -1,0 +1,265 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One record as structure: who speaks, what it was doing, on what, and the chain of reasons down to the innermost.
+
+    line = parse('E0512 12:00:01.1 7 operation_generator.go:335] "MountVolume.MountDevice failed" err="..."')
+    line.program, line.operation, line.object, line.innermost.code
+
+Go wraps errors as `outer: inner`, so the chain is cut at its colons; the innermost reason that has a code says most.
+Forms: klog, logrus, logfmt, JSON, events of describe, PowerShell's error records, panics, Calico's and Azure's logs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from ..facts.codes import meaning, names
+from ..facts.literals import place_of
+from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, PLACED, SPEAKERS
+from ..facts.windows_codes import TEXTS
+from .records import plain
+from .scan import words_of
+
+_KLOG = re.compile(r"^([IWEFN])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ ([\w./-]+\.go): ?\d+\] ?(.*)$", re.S)
+_FILE = re.compile(r"\b([\w-]+\.go): ?\d+[\])]")
+_FIELD = re.compile(r'(\w[\w.-]*)=("(?:[^"\\]|\\.)*"|\S+)')
+_EVENT = re.compile(
+    r"^\s*(?:\d\S*\s+)?(Normal|Warning)\s+(\w+)\s+(?:\S+ \(x\d+ over \S+\)|<\w+>|\d\S*)\s+"
+    r"([a-z][\w.-]*)(?:, \S+)?\s+(.*)$",
+    re.S,
+)
+_POWERSHELL = re.compile(r"\+ CategoryInfo\s*:.*?\+ FullyQualifiedErrorId\s*:\s*(.+?)(?:,([\w-]+))?\s*$", re.S)
+_CALICO = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \[(\w+)\]\[\d+\] (\S+) \d+: (.*)$", re.S)
+_JOURNAL = re.compile(r"^(?:\w{3} +\d+ [\d:]+ \S+ )?([a-z][\w-]*)(?:\.exe)?\[\d+\]: (.*)$", re.S)
+_ZAP = re.compile(r"^\d{4}-\d\d-\d\d\S*\s+(INFO|WARN|ERROR|FATAL|DEBUG)\s+(\S+)\s+(.*)$", re.S)
+_ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|\w*(?:Exception|Error)): ?(.*)$", re.S)
+_FAILURE = re.compile(r"\b(?:could not|cannot|can't|unable to|failed|failure|error)\b", re.IGNORECASE)
+_PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[running\]|runtime\.gopanic")
+_WITH_ERROR = re.compile(
+    r'"?(.*?)"? err="?(.+?)"?(?: (?:pod|podUID|containerName|node|volume\w*|sandboxID|image)=.*)?$', re.S
+)
+_TEXTS = tuple((code, re.compile(text, re.IGNORECASE)) for code, text in TEXTS.items())
+_WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
+_WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
+_OPERATION_WORDS = tuple(words_of(pattern.pattern) for pattern, _who, _doing in OPERATIONS)
+"""A text without one of them is asked no further."""
+_ERRORS = ("error", "err", "desc")
+_LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal", "N": "info"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`kind` is the family of the code (windows, hcn, hcs, gcn, grpc, errno, x509, net, http, exit), empty without one;
+    `code` as it stands in that family; `text` what the line itself says, or what the code means."""
+
+    kind: str
+    code: str
+    text: str
+
+    @property
+    def weak(self) -> bool:
+        """Whether it says only that something failed."""
+        return (self.kind, self.code) in _WEAK
+
+    def __str__(self) -> str:
+        name = {"windows": "Windows", "hcn": "HNS", "gcn": "HNS", "hcs": "HCS", "grpc": "gRPC", "http": "HTTP"}
+        said = f"{name.get(self.kind, self.kind)} {self.code}".strip()
+        return f"{said}, {self.text}" if said and self.text else said or self.text
+
+
+@dataclass(frozen=True)
+class Line:
+    """`form` is how it was printed; `chain` the reasons, outermost first; `raw` the record as it was read."""
+
+    raw: str
+    form: str
+    program: str
+    level: str
+    chain: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return ": ".join(self.chain)
+
+    @cached_property
+    def operation(self) -> str:
+        """What was being done, in words."""
+        return self._place[1]
+
+    @cached_property
+    def _done(self) -> tuple[tuple[str, str], ...]:
+        """Who does what, of all operations whose words it has."""
+        low = self.raw.lower()
+        return tuple(
+            (who, doing)
+            for (pattern, who, doing), words in zip(OPERATIONS, _OPERATION_WORDS, strict=True)
+            if (words is None or any(each in low for each in words)) and pattern.search(self.raw)
+        )
+
+    @cached_property
+    def _place(self) -> tuple[str, str]:
+        if self._done:
+            return self._done[0]
+        # Windows' own words are no literal of a program.
+        place = place_of(_WORDS.sub(" ", self.raw))
+        return (place.program, place.operation) if place is not None else ("", "")
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """All that the line speaks of, and their groups."""
+        done = {self.operation, *(doing for _who, doing in self._done)} - {""}
+        if done or self.speaker:
+            done.add(PLACED)
+        return frozenset(done.union(*(groups_of(each) for each in done)))
+
+    @cached_property
+    def speaker(self) -> str:
+        """The program that the line names, else the one that does such a thing."""
+        return self.program or self._place[0]
+
+    @cached_property
+    def object(self) -> str:
+        """What it was done on."""
+        for pattern, words in OBJECTS:
+            if found := pattern.search(self.raw):
+                return words.format(next(each for each in found.groups() if each).strip("\"'"))
+        return ""
+
+    @cached_property
+    def innermost(self) -> Reason:
+        """The last reason that has a code that says something, else the last one with any, else the last words."""
+        found = [each for part in (*reversed(self.chain), self.raw) if (each := reason(part))]
+        if found:
+            return next((each for each in found if not each.weak), found[0])
+        last = next((each.strip() for each in reversed(self.chain) if len(each.strip()) > 3), "")
+        return Reason("", "", last[:160])
+
+    @property
+    def known(self) -> bool:
+        """Whether it says where, or a code, or that it is an error."""
+        return bool(self.operation or self.object or self.innermost.kind or self.level in {"error", "fatal"})
+
+
+@cache
+def groups_of(operation: str) -> frozenset[str]:
+    """The groups that an operation is one of."""
+    return frozenset(name for name, words in GROUPS if words.search(operation))
+
+
+def parse(record: str) -> Line:
+    """Any text has a structure, if only its chain."""
+    said = plain(record).strip()
+    form, program, level, message = _form(said)
+    return Line(said, form, program or _speaker(said), level, _chain(message))
+
+
+def _chain(message: str) -> tuple[str, ...]:
+    """The message cut at its colons, but for those within quotes, where the quotes are even."""
+    parts = message.split(": ")
+    if message.count('"') % 2:
+        return tuple(each for each in parts if each)
+    found: list[str] = []
+    open_ = False
+    for part in parts:
+        if open_:
+            found[-1] += f": {part}"
+        else:
+            found.append(part)
+        open_ ^= part.count('"') % 2 == 1
+    return tuple(each for each in found if each)
+
+
+def _form(said: str) -> tuple[str, str, str, str]:
+    """Form, program, level and message."""
+    if found := _KLOG.match(said):
+        level, file, rest = found.groups()
+        return "klog", SPEAKERS.get(file.rpartition("/")[2], ""), _LEVELS[level], _with_error(rest)
+    if said.startswith("{"):
+        try:
+            given = json.loads(said)
+        except ValueError:
+            given = None
+        if isinstance(given, dict):
+            return "json", str(given.get("component") or given.get("logger") or ""), *_said(given)
+    if found := _CALICO.match(said):
+        return "calico", "calico", found[1].lower(), found[3]
+    if found := _EVENT.match(said):
+        level = "info" if found[1] == "Normal" else "warning"
+        return "event", found[3].removeprefix("default-"), level, found[4]
+    if found := _POWERSHELL.search(said):
+        message = said[: found.start()].partition(" At ")[0].rstrip()
+        return "powershell", "", "error", f"{message}: {found[1].strip()}"
+    if found := _JOURNAL.match(said):
+        _inner, _who, level, message = _form(found[2])
+        return "journal", found[1], level, message
+    if re.match(r"(?:time|level|ts)=", said):
+        fields = {key: value.strip('"') for key, value in _FIELD.findall(said)}
+        return "logfmt", "", *_said(fields)
+    if found := _ZAP.match(said):
+        return "zap", found[2].partition(".")[0], found[1].lower(), found[3]
+    if found := _ERROR.match(said):
+        return "text", "", "error", _with_error(found[1])
+    if _PANIC.search(said):
+        return "panic", "", "fatal", said
+    return "text", "", "error" if _FAILURE.search(said) else "", _with_error(said)
+
+
+def _said(fields: Mapping[str, object]) -> tuple[str, str]:
+    message = str(fields.get("msg") or fields.get("message") or "")
+    error = next((str(fields[each]) for each in _ERRORS if fields.get(each)), "")
+    return str(fields.get("level") or "").lower(), f"{message}: {error}" if error and error not in message else message
+
+
+def _with_error(text: str) -> str:
+    """klog's `"message" err="..." key="..."` as a chain; err is quoted without regard to quotes inside of it here."""
+    found = _WITH_ERROR.match(text)
+    return f"{found[1]}: {found[2]}" if found else text
+
+
+def _speaker(said: str) -> str:
+    found = _FILE.search(said[:300])
+    return SPEAKERS.get(found[1], "") if found else ""
+
+
+def reason(text: str) -> Reason | None:
+    """The code in a text, in whatever form, that says most; of several of one form the last one."""
+    weak = None
+    for pattern, kind in CODES:
+        found = deque(pattern.finditer(text), maxlen=1)
+        if found:
+            one = _coded(kind, found[0], text)
+            if not one.weak:
+                return one
+            weak = weak or one
+    return next((windows_reason(code) for code, pattern in _TEXTS if pattern.search(text)), weak)
+
+
+def _coded(kind: str, found: re.Match[str], text: str) -> Reason:
+    code = next((each for each in found.groups() if each), found.group())
+    if kind in {"hresult", "windows", "hex"}:
+        return windows_reason(int(code, 16 if kind == "hex" else 0) & 0xFFFFFFFF, text)
+    return Reason(kind, "" if kind in {"x509", "net"} else code, "" if kind in {"exit", "http"} else found.group())
+
+
+_NAMES = re.compile(r"(?:ERROR|STATUS|HCN|HCS|GCN|RPC|EPT)_|WSAE")
+_NTSTATUS = 0x10000000
+"""Of an NTSTATUS as HRESULT. Source: learn.microsoft.com, HRESULT_FROM_NT."""
+_FAMILIES = {0x803B: "hcn", 0x8037: "hcs", 0xC037: "hcs"}
+
+
+def windows_reason(code: int, text: str = "") -> Reason:
+    """A Win32 code, or an HRESULT, which may wrap one."""
+    if code >> 16 == 0x8007:
+        code &= 0xFFFF
+    if code >> 28 == 0xD:
+        code &= ~_NTSTATUS
+    family = _FAMILIES.get(code >> 16, "windows")
+    meant = meaning(code) or next((each for each in names(code) if _NAMES.match(each)), "")
+    number = str(code) if code < 0x10000 else f"0x{code:08x}"
+    return Reason(family, number, meant or text.strip()[:120])

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text that a person pastes, or a log, as records: a line with the lines that continue it.
+
+    for record in records(text):
+        print(record.number, record.text)
+
+A line that begins as logs, listings and events do is a record of its own. Only what cannot stand alone continues the
+line before: the rest of a PowerShell error, a stack, what is indented, what a screen has wrapped. Time is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+LONGEST = 8000
+"""A longer record is searched in pieces of so many characters, each with the end of the one before."""
+OVERLAP = 400
+WRAPPED = 70
+"""A line at least so long may have been wrapped by a screen."""
+
+_HEAD = re.compile(
+    r"\s*(?:(?:[\w\[][\w/.\]-]* (?:\| )?)?[IWEF]\d{4} \d\d:|"
+    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]|(?:time|ts|t|level)=|\{\"|[A-Z]{4,5}\[\d|"
+    r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|(?:Normal|Warning) +[A-Z]\w+|<\d+>|\d+[smhd]\d*[smhd]? +(?:Normal|Warning) |"
+    r"Flag --|[A-Z][\w ()/.-]{1,40}:(?:\s|$)|\[\w+[\w -]*\] |PS [A-Z]:\\|[$#>] |\S+ \S+ \[?(?:INFO|WARN|ERROR|FATAL)\b)"
+)
+_TAIL = re.compile(
+    r"\+ |At (?:line|[A-Z]:\\.*|\S+):\d+ char:\d+|\(extra info|\[Event Detail|goroutine \d+ |created by |panic\(|"
+    r"[)\]}]|\.\.\. "
+)
+_OPEN = re.compile(r"(?:[,(=]|: ?)$")
+_KLOG = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
+_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`number` is its first line in the text, from 1; `headed`: it begins as a line of a log or listing does;
+    `tight`: its lines without a blank between them, as a screen breaks words."""
+
+    text: str
+    number: int
+    headed: bool
+    last: int = 0
+    tight: str = ""
+
+    @property
+    def moment(self) -> datetime | None:
+        return moment(self.text)
+
+
+def plain(text: str) -> str:
+    """Without the quoting of a log inside of a log, and without the zeros of UTF-16."""
+    text = text.replace("\x00", "")
+    while '\\"' in text or "\\\\" in text:
+        text = text.replace('\\"', '"').replace("\\\\", "\\")
+    return text
+
+
+def records(text: str) -> tuple[Record, ...]:
+    """All of a text."""
+    return tuple(_records(text))
+
+
+def _records(text: str) -> Iterator[Record]:
+    parts: list[str] = []
+    first, end, headed, last = 0, 0, False, ""
+    for number, line in enumerate(text.replace("\x00", "").splitlines(), 1):
+        said = line.strip()
+        if not said:
+            last = last if _OPEN.search(last) else ""
+            continue
+        head = _HEAD.match(line) is not None
+        if parts and last and not head and _continues(line, last):
+            parts.append(said)
+        else:
+            if parts:
+                yield Record(" ".join(parts), first, headed, end, "".join(parts) if len(parts) > 1 else "")
+            parts, first, headed = [said], number, head
+        last, end = said, number
+    if parts:
+        yield Record(" ".join(parts), first, headed, end, "".join(parts) if len(parts) > 1 else "")
+
+
+def _continues(line: str, before: str) -> bool:
+    if line[0] in " \t" or _TAIL.match(line) or _OPEN.search(before):
+        return True
+    return len(before) >= WRAPPED and not line[0].isupper()
+
+
+def paragraphs(found: Iterable[Record], most: int = 12) -> Iterator[Record]:
+    """A record with the ones without a head after it as one: a message that was broken anywhere, between words or
+    within one. Longer runs are none."""
+    run: list[Record] = []
+    for each in found:
+        if each.headed:
+            yield from _joined(run, most)
+            run = []
+        run.append(each)
+    yield from _joined(run, most)
+
+
+def _joined(run: list[Record], most: int) -> Iterator[Record]:
+    if 1 < len(run) <= most:
+        for between in (" ", ""):
+            yield Record(between.join(each.text for each in run), run[0].number, run[0].headed, run[-1].last)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A long record in parts that overlap."""
+    if len(text) <= LONGEST:
+        yield text
+        return
+    for start in range(0, len(text), LONGEST - OVERLAP):
+        yield text[start : start + LONGEST]
+
+
+def moment(line: str) -> datetime | None:
+    """When a line was written: klog's (which knows no year) or an ISO time anywhere in its beginning."""
+    if found := _KLOG.match(line):
+        month, day, hour, minute, second = (int(each) for each in found.groups())
+        return _at(2000, month, day, hour, minute, second)
+    if found := _STAMP.search(line[:80]):
+        return _at(*(int(each) for each in found.groups()))
+    return None
+
+
+def _at(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, hour, minute, second)
+    except ValueError:
+        return None

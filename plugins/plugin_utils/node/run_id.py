@@ -1,0 +1,47 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which run of ansible-playbook this is, and which of its readings are out of date.
+
+The id is made when this file is first imported. Ansible's strategies load a task's action plugin in the parent process
+before they fork a worker for it. So all tasks and hosts of a run share the value, and the next run has another.
+Source: ansible-core 2.19 and 2.21, plugins/strategy/linear.py and free.py (`action_loader.get(..., class_only=True)`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from pathlib import Path
+
+from ansible import constants
+
+RUN_ID = uuid.uuid4().hex
+
+
+# Hosts whose reading is out of date, although the fact is still there.
+#
+# Ansible keeps no facts of a failed task, and a looped or delegated one hands none on: a batch may have changed the
+# node all the same. A mark is set before a batch is sent, and taken away once a reading that knows of it has been
+# handed on. Marks are files in the temporary folder that ansible-playbook makes for one run and shares with its
+# workers.
+
+
+def spoil(host: str) -> None:
+    """Distrust the host's reading until there is a new one."""
+    _mark(host).touch()
+
+
+def is_spoiled(host: str) -> bool:
+    """Whether the host's reading must not be believed."""
+    return _mark(host).exists()
+
+
+def mend(host: str) -> None:
+    """The reading that is handed on is true again."""
+    _mark(host).unlink(missing_ok=True)
+
+
+def _mark(host: str) -> Path:
+    name = hashlib.sha256(host.encode()).hexdigest()[:16]
+    return Path(constants.DEFAULT_LOCAL_TMP) / f"winkube-spoiled-{name}"

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node answered, in a sentence for the person who ran the playbook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .link import NodeError
+
+ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
+
+
+def must_be_done(answer: Mapping[str, Any], component: str) -> None:
+    """Nothing if the batch is done. NodeError with the whole story otherwise."""
+    if answer.get("answer") == "accepted" and answer.get("outcome") == "done":
+        return
+    raise NodeError(f"{component}: {sentence(answer)}")
+
+
+def sentence(answer: Mapping[str, Any]) -> str:
+    """Why the batch of `answer` is not done."""
+    match answer.get("answer"):
+        case "refused":
+            return f"the node refused to work: {answer.get('reason')}"
+        case "busy":
+            busy = answer.get("busy") or {}
+            trouble = busy.get("error")
+            return (
+                f"{busy.get('controller')} has been working on this node since {busy.get('since')} "
+                f"(batch {busy.get('id')}). "
+                f"{f'The last start of its runner failed: {_stopped(str(trouble))} ' if trouble else ''}"
+                "Nothing was done; run again later."
+            )
+        case "blocked":
+            blocked = answer.get("blocked") or {}
+            return (
+                f"an earlier change could not be rolled back (batch {blocked.get('id')}: "
+                f"{_stopped(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
+                f"{ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
+            )
+        case "stale":
+            return stale_sentence(answer)
+    error = answer.get("error") or {}
+    match answer.get("outcome"):
+        case "undone":
+            return f"{_failure(error)} Rolled back."
+        case "undo_failed":
+            undo = "; ".join(dict.fromkeys(_stopped(str(item.get("message")))[:-1] for item in error.get("undo") or ()))
+            return (
+                f"{_failure(error)} The roll back failed as well: {_stopped(undo)} The node is blocked "
+                f"until somebody has looked at it and says so with {ACKNOWLEDGE}{answer.get('batch')}."
+            )
+        case "running":
+            return (
+                f"batch {answer.get('batch')} is still being worked on after its time was up; "
+                "run the playbook again to see what became of it."
+            )
+        case outcome:
+            return f"batch {answer.get('batch')} ended as '{outcome}'. {_failure(error)}"
+
+
+def stale_sentence(answer: Mapping[str, Any]) -> str:
+    """What had changed on the node between plan and act."""
+    items = answer.get("stale") or ()
+    what = "; ".join(f"{item.get('key')} is {item.get('found')}, was planned as {item.get('expect')}" for item in items)
+    return f"the node has changed since it was read: {what}"
+
+
+def _failure(error: Mapping[str, Any]) -> str:
+    return _stopped(_text(error))
+
+
+def _stopped(text: str) -> str:
+    """With one full stop at its end."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _text(error: Any) -> str:
+    if isinstance(error, Mapping):
+        return str(error.get("message") or "no reason was given")
+    return str(error or "no reason was given")

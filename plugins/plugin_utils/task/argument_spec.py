@@ -1,0 +1,130 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A module's argument_spec, made from its own documentation, so that the two cannot differ; and options as
+plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
+
+from ..components import options as tables
+
+_COLLECTION = "winkube.node."
+_COPIED = ("type", "elements", "required", "default", "choices", "aliases")
+
+
+@cache
+def of_module(name: str) -> dict[str, Any]:
+    """The argument_spec of the module `name` of this collection, with the options of this collection's fragments.
+
+    In the documentation an option whose value is secret says so in a line of its description that starts with "Secret."
+    The same object is returned each time: no one changes it.
+    """
+    return options_spec(documented_options(name))
+
+
+def checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the module `name` with these arguments and its defaults, as plain values. AnsibleActionFail, as of
+    the module's own task, for arguments that do not fit."""
+    found = ArgumentSpecValidator(of_module(name)).validate(dict(arguments))
+    if found.error_messages:
+        raise AnsibleActionFail(found.errors.msg)
+    return meant({**arguments, **found.validated_parameters})
+
+
+def documented_options(name: str) -> dict[str, Any]:
+    """The options as the module `name` and the fragments it extends document them."""
+    documented = documentation(name)
+    options: dict[str, Any] = {}
+    for fragment in documented.get("extends_documentation_fragment") or ():
+        if str(fragment).startswith(_COLLECTION):
+            options |= _fragment(str(fragment).removeprefix(_COLLECTION))
+    return options | (documented.get("options") or {})
+
+
+def documentation(name: str) -> dict[str, Any]:
+    """What the module `name` says of itself, without its fragments."""
+    found: dict[str, Any] = yaml_load(_import(f"modules.{name}").DOCUMENTATION)
+    return found
+
+
+@cache
+def _fragment(name: str) -> Mapping[str, Any]:
+    file, _dot, variable = name.partition(".")
+    if file == "components" and variable:
+        component = next(one for one in _import("plugin_utils.components.registry").COMPONENTS if one.role == variable)
+        options: Mapping[str, Any] = tables.documented(component.interface.options)
+        return options
+    text = getattr(_import(f"doc_fragments.{file}").ModuleDocFragment, variable.upper() or "DOCUMENTATION")
+    return yaml_load(text).get("options") or {}
+
+
+def _import(name: str) -> Any:
+    return import_module(f"{__package__.rsplit('.', 2)[0]}.{name}")
+
+
+def options_spec(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Documented options as an argument_spec; suboptions likewise."""
+    return {name: _option(option) for name, option in options.items()}
+
+
+def _option(option: Mapping[str, Any]) -> dict[str, Any]:
+    spec = {key: option[key] for key in _COPIED if key in option}
+    spec.setdefault("type", "str")
+    spec["no_log"] = is_secret(option)
+    if "suboptions" in option:
+        spec["options"] = options_spec(option["suboptions"])
+        if spec["type"] == "dict" and not spec.get("required"):
+            spec["apply_defaults"] = True
+    return spec
+
+
+def is_secret(option: Mapping[str, Any]) -> bool:
+    """Whether the documentation calls the option's value secret."""
+    description = option.get("description", "")
+    lines = description if isinstance(description, list) else [description]
+    return any(str(line).startswith("Secret.") for line in lines)
+
+
+def meant(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as plain values, with releases as 1.37.1 where the user writes the tag, v1.37.1."""
+    return {name: _meant(name, value) for name, value in plain(options).items()}
+
+
+def _meant(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return meant(value)
+    if isinstance(value, list):
+        return [_meant(name, each) for each in value]
+    if isinstance(value, str) and (name == "version" or name.endswith("_version")):
+        return re.sub(r"^v(?=\d)", "", value.strip())
+    return value
+
+
+# ansible-core 2.19 and later hand out tagged subclasses of str, int, list and dict; the engine gets plain ones.
+
+
+def plain(value: Any) -> Any:
+    """`value` made of exactly str, int, float, bool, None, list and dict. TypeError for anything else."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    raise TypeError(f"a {type(value).__name__} is no plain value")

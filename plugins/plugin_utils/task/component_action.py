@@ -1,0 +1,94 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action of a module that plans and acts: for a component, or with stages of its own."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..components.declaration import Component
+from ..components.layout import Layout
+from ..components.registry import COMPONENTS
+from ..engine.plan import Step
+from ..engine.reading import Reading
+from ..node import restart
+from ..node.link import controller
+from ..node.run_id import RUN_ID
+from . import other_run
+from .argument_spec import plain
+from .converge import Converge
+from .node_action import FACT, NodeAction, display
+
+
+class ConvergingAction(NodeAction):
+    """An action that brings something about on a node; a subclass says what in `work`."""
+
+    component: str
+    """What it is called in batches and errors."""
+
+    def converge(self, options: Mapping[str, Any], layout: Layout) -> Converge:
+        """Nothing done yet."""
+        return Converge(
+            self.component,
+            self._node,
+            options,
+            self._asks,
+            check=self._task.check_mode,
+            read=lambda: self.read(layout),
+        )
+
+    def finished(self, run: Converge, reading: Reading, layout: Layout) -> dict[str, Any]:
+        """The task's result: what was done, and the reading for the next task."""
+        if run.reboot and not run.restarts:
+            self.warn_once(restart.waits_sentence(self._host, run.reboot))
+        if run.changed and (told := other_run.sentence(reading, layout, self.component, controller(), run.becomes)):
+            self.warn_once(f"{self._host}: {told}")
+        facts = self.facts(reading)
+        if self._task.check_mode and facts:
+            facts["ansible_facts"][FACT]["planned"] = self._planned(run.steps)
+        result = run.result(diff=self._task.diff)
+        if diff := result.get("diff"):
+            result["diff"] = self._told_once(diff)
+        return result | facts
+
+    def _told_once(self, diff: list[dict[str, str]]) -> list[dict[str, str]]:
+        """The diff, or whose it equals: of ten equal nodes one shows it, and `-v` shows it of each."""
+        other = self._host if display.verbosity else self.says(json.dumps(diff))
+        return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
+
+    def _planned(self, steps: Sequence[Step]) -> dict[str, Any]:
+        """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
+        it."""
+        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
+        if not isinstance(fact, Mapping) or fact.get("run") != RUN_ID or fact.get("host") != self._host:
+            fact = {}
+        earlier: dict[str, Any] = plain(fact.get("planned") or {})
+        return earlier | ({self.component: [_told(step) for step in steps]} if steps else {})
+
+
+class ComponentAction(ConvergingAction):
+    """The action of a component; a subclass names its module, and all the rest is in the component's stages."""
+
+    _declared: ClassVar[Component]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """The module's name tells which component it is."""
+        super().__init_subclass__(**keywords)
+        cls._declared = next(each for each in COMPONENTS if each.module == cls.module)
+        cls.component = cls._declared.name
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """All stages of the component."""
+        run = self.converge(options, layout)
+        made = self._declared
+        reading = run.through(made.stages, self.reading(options, layout), after=made.after, needed=made.reads(layout))
+        return self.finished(run, reading, layout)
+
+
+def _told(step: Step) -> dict[str, str]:
+    lines = difflib.unified_diff(step.before.splitlines(), step.after.splitlines(), lineterm="")
+    return {"text": step.text, "diff": "\n".join([line for line in lines if not line.startswith(("---", "+++"))])}

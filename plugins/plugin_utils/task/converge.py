@@ -1,0 +1,300 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One component brought from a reading to what is wanted, stage by stage: read, plan, act if something differs.
+
+It needs a node and answers, no action of Ansible's: the first task of a run plans every component with it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ansible.utils.display import Display
+
+from ..cluster.error import ClusterError
+from ..components.asks import Asks
+from ..components.registry import DAEMONS
+from ..components.stage import After, Ending, First, Given, Resources, Stage, nothing_after
+from ..engine.batch import Batch
+from ..engine.plan import Plan, Step, confides, make_plan, reads, task_result
+from ..engine.reading import Query, Reading, merge_queries
+from ..engine.sentences import as_steps
+from ..node import restart, verdict
+from ..node.link import NodeError, OutcomeUnknown
+from ..node.run_id import RUN_ID
+from . import drain
+from .task_node import TaskNode, with_whole_state
+
+STALE_TRIES = 3
+RESTARTS = 3
+"""So many restarts of the machine may one stage take."""
+REBOOT_TIMEOUT_S = 900
+
+display = Display()
+
+
+class _NotAsReadError(Exception):
+    """Nothing was done, or not what was planned: the node is no longer as it was read."""
+
+
+class Converge:
+    """One component of one node. `name` is the component's; `options` are the module's, checked; `read` reads the node
+    again. What has been done so far is in the attributes, from which `result` makes the task's."""
+
+    def __init__(
+        self,
+        name: str,
+        node: TaskNode,
+        options: Mapping[str, Any],
+        asks: Asks,
+        *,
+        check: bool,
+        read: Callable[[], Reading] | None = None,
+    ) -> None:
+        self.name = name
+        self.acted: list[str] = []
+        """The stages that have sent a batch."""
+        self.changed = False
+        """Whether a plan had a batch."""
+        self.becomes: list[str] = []
+        """The fingerprints of what the plans bring about."""
+        self.reboot: list[str] = []
+        """Why the machine has, or had, to be restarted."""
+        self._node, self._options, self._asks, self._check = node, options, asks, check
+        self._read = read or node.read
+        self._emptied: list[str] = []
+        self._steps: list[Step] = []
+        self._answer: Mapping[str, Any] = {}
+        self._after = After()
+
+    def through(
+        self,
+        stages: Sequence[Stage],
+        reading: Reading,
+        *,
+        after: Ending = nothing_after,
+        needed: tuple[Query, ...] = (),
+    ) -> Reading:
+        """Goes through the stages from top to bottom.
+
+        Args:
+            stages: The component's.
+            reading: The node as it is.
+            after: What is done when they are through.
+            needed: What has to be read before anything is planned.
+
+        Returns:
+            The node as it is then; in check mode, as it would be.
+
+        Raises:
+            Refused: Something cannot be as it is wanted.
+            NodeError: The node or the cluster could not do its part.
+        """
+        try:
+            reading = self._node.completed(reading, needed)
+            for stage in stages:
+                if stage.wanted(self._given(stage, reading)):
+                    reading = self._staged(stage, reading)
+            self._after = after(self._given(None, reading), self.acted, self.changed or self.restarts)
+        except ClusterError as error:
+            raise NodeError(f"{self.name}: {error}") from error
+        if self._after.problem:
+            raise NodeError(f"{self.name}: {self._after.problem}")
+        return reading
+
+    # -- one stage ---------------------------------------------------------------------------------------------------
+
+    def _staged(self, stage: Stage, reading: Reading) -> Reading:
+        try:
+            stage.before(self._given(stage, reading))
+            return self._restarting(stage, reading)
+        except NodeError as error:
+            raise NodeError(f"{error} {self._said_besides(stage, reading)}".rstrip()) from error
+        finally:
+            self._asks.let_go()
+
+    def _said_besides(self, stage: Stage, reading: Reading) -> str:
+        try:
+            return stage.failed(self._given(stage, reading), self._node.probe)
+        except NodeError:
+            return ""
+
+    def _restarting(self, stage: Stage, reading: Reading) -> Reading:
+        """The stage; where it wants the machine restarted, that, and the stage once more."""
+        for _restart in range(RESTARTS + 1):
+            plan, reading = self._fresh(stage, reading)
+            self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
+            if not plan.reboot or self._check or not self._options.get("reboot", True):
+                return reading
+            if _restart < RESTARTS:
+                reading = self._restarted(plan.reboot, reading)
+        raise NodeError(
+            f"{self.name}: after {RESTARTS} restarts the machine still has to be restarted: {'; '.join(plan.reboot)}. "
+            "Something on it reverts the change, or another installation is under way."
+        )
+
+    def _fresh(self, stage: Stage, reading: Reading) -> tuple[Plan, Reading]:
+        """Plan and act; when the node is no longer as it was read, read and plan it again."""
+        for attempt in range(STALE_TRIES):
+            try:
+                return self._once(stage, reading)
+            except _NotAsReadError as again:
+                why = str(again)
+            display.v(f"{self._asks.host}, plan {attempt + 1}: {why}; reading it again")
+            reading = self._read()
+        raise NodeError(
+            f"{self.name}: {why}. It was planned {STALE_TRIES} times; something else keeps changing the node."
+        )
+
+    def _once(self, stage: Stage, reading: Reading) -> tuple[Plan, Reading]:
+        """One plan and its batch. _NotAsReadError if nothing was done."""
+        given, resources = self._known(self._given(stage, reading), stage)
+        if not self._check:
+            for first in stage.first:
+                given, resources = self._asked(first, stage, given, resources)
+
+        plan = self._plan(stage, given, resources)
+        if self._check:
+            return self._noted(plan), plan.predicted
+        if plan.batch is None:
+            return self._noted(plan), given.reading
+
+        try:
+            reading = self._acted(stage, plan.batch, given)
+        except NodeError as error:
+            if not plan.waits:
+                raise
+            display.v(f"{self._asks.host}: {error}")
+            plan = self._plan(stage, given, resources, restart_unready=True)
+            reading = given.reading
+            if plan.batch is not None:
+                reading = self._acted(stage, plan.batch, replace(given, mark=uuid.uuid4().hex))
+        return self._noted(plan), reading
+
+    def _given(self, stage: Stage | None, reading: Reading) -> Given:
+        return Given(
+            name=stage.called or self.name if stage else self.name,
+            options=self._options,
+            layout=self._node.layout,
+            reading=reading,
+            asks=self._asks,
+            mark=uuid.uuid4().hex,
+            check=self._check,
+            programs=tuple(DAEMONS),
+        )
+
+    def _known(self, given: Given, stage: Stage) -> tuple[Given, Resources]:
+        """The resources, and the reading with whatever they need that was not read: normally nothing."""
+        resources = stage.desired(given)
+        reading = self._node.completed(given.reading, reads(resources))
+        if reading is not given.reading:
+            given = replace(given, reading=reading)
+            resources = stage.desired(given)
+        confidential = () if self._check else confides(resources, given.reading)
+        if confidential:
+            given = replace(given, reading=given.reading.merged(self._node.probe(confidential)))
+        return given, resources
+
+    def _asked(self, first: First, stage: Stage, given: Given, resources: Resources) -> tuple[Given, Resources]:
+        """The node asked by a batch, and what is wanted now that it has answered."""
+        batch = first.batch(given, resources)
+        if batch is None:
+            return given, resources
+        if first.planned:
+            self._plan(stage, given, resources)
+        steps = first.steps(given, resources)
+
+        reading, answer = self._sent(stage, batch, uuid.uuid4().hex, given.reading)
+        if steps:
+            self._steps += steps
+            self._answer = answer
+        reading = reading.merged(first.learned(given, batch, answer))
+
+        given, resources = self._known(replace(given, reading=reading), stage)
+        if first.unsettled and first.batch(given, resources) is not None:
+            raise _NotAsReadError(first.unsettled)
+        return given, resources
+
+    def _plan(self, stage: Stage, given: Given, resources: Resources, *, restart_unready: bool = False) -> Plan:
+        deadline = stage.deadline(given)
+        return make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
+
+    def _acted(self, stage: Stage, batch: Batch, given: Given) -> Reading:
+        """The plan's batch sent. _NotAsReadError if nothing was done."""
+        reading, self._answer = self._sent(stage, batch, given.mark, given.reading)
+        self.acted.append(stage.name)
+        return reading
+
+    def _sent(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Mapping[str, Any]]:
+        """The reading with what the batch has changed, and the node's answer. _NotAsReadError if nothing was done."""
+        whole = with_whole_state(batch, self._node.layout)
+        whole = replace(whole, state=merge_queries((*whole.state, *stage.state(self._node.layout))))
+        self._emptied += drain.before(whole, self._options, RUN_ID)
+        answer = self._node.apply(whole, batch_id, reading)
+        if answer.get("answer") == "stale":
+            raise _NotAsReadError(verdict.stale_sentence(answer))
+        return self._node.after(reading, whole, answer), answer
+
+    def _noted(self, plan: Plan) -> Plan:
+        self._steps += plan.steps
+        self.changed = self.changed or plan.changed
+        self.becomes.append(plan.becomes)
+        return plan
+
+    def _restarted(self, reasons: tuple[str, ...], reading: Reading) -> Reading:
+        """Restart the machine, wait until it is back, and read it again."""
+        display.v(f"{self._asks.host}: {restart.step(reasons).text}")
+        batch = restart.batch(self.name, reasons, reading)
+        self._emptied += drain.before(batch, self._options, RUN_ID)
+        try:
+            self._node.apply(batch, uuid.uuid4().hex, reading)
+        except OutcomeUnknown as lost:
+            display.vv(f"{self._asks.host}: {lost}; the machine is going down")
+        self._node.wait_until_back(reading.boot_id, self._options.get("reboot_timeout", REBOOT_TIMEOUT_S))
+        return self._read()
+
+    # -- what is said of it ------------------------------------------------------------------------------------------
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the machine was restarted, or would be."""
+        return bool(self.reboot) and bool(self._options.get("reboot", True))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was done, or would be, on the node and to empty it."""
+        emptied = tuple(Step("the cluster", text) for text in self._emptied)
+        return (*emptied, *self._steps, *((restart.step(self.reboot),) if self.restarts else ()))
+
+    def result(self, *, diff: bool) -> dict[str, Any]:
+        """The task's result, without facts."""
+        found = task_result(
+            Plan(self.name, self.steps, None, Reading()),
+            check=self._check,
+            diff=diff,
+            calls=self._node.calls,
+            answer=self._answer,
+        )
+        if self._check:
+            found["changed"] = self.changed
+        if self._emptied:
+            found["winkube"]["drained"] = True
+        if self.reboot:
+            found |= {
+                "changed": found["changed"] or self.restarts,
+                "rebooted": self.restarts and not self._check,
+            }
+
+        after = self._after
+        found["steps"] += as_steps(after.steps, planned=self._check)
+        found["changed"] = found["changed"] or bool(after.steps)
+        if after.told is not None:
+            for step in found["steps"]:
+                step["text"] = after.told(step["text"])
+            for part in found.get("diff") or ():
+                part |= {key: after.told(value) for key, value in part.items()}
+        return {**found, **after.result}

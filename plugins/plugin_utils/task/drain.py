@@ -1,0 +1,315 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node is emptied before something on it restarts, and filled again afterwards.
+
+Not before every run: only a batch that stops a service, makes or removes a network, or restarts the machine interrupts
+pods, and `interrupts` says so of the batch that is about to be sent. A converged node is never cordoned.
+
+That we cordoned it, and no one else, is noted on the Node itself, in an annotation: the last task of a run, or of the
+next run if this one fails, lets pods come back only then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..cluster.client import Clock, Cluster
+from ..cluster.error import ClusterError
+from ..components.join.node_object import MIRROR, pods_of
+from ..engine.batch import Batch, Op
+from ..engine.resource import Refused
+from ..facts.windows import images_of, runs_image
+from ..lint.images import image_build
+from ..lint.target import BUILD_LABEL
+from ..node.link import NodeError
+
+ANNOTATION = "winkube.node/cordoned-by"
+"""Value: the id of the run that cordoned the node."""
+
+_REFUSALS = frozenset({400, 403, 404, 409, 415, 422})
+"""A cordon that is answered so was refused: the Node is as it was."""
+
+EMPTY_LISTS, LIST_EVERY_S = 2, 2.0
+"""So many lists in succession have to be without pods, so many seconds apart."""
+
+INTERRUPTING_OPS = frozenset({"hns_network", "hns_network_remove", "hns_remove", "addresses", "computer_name"})
+
+Object = Mapping[str, Any]
+
+
+class Api(Protocol):
+    """What of the cluster's API is needed; cluster.client.Cluster has it. Pods are listed, never asked for by name:
+    examples/rbac/site.yml grants no more."""
+
+    def node(self, name: str) -> dict[str, Any] | None: ...
+
+    def items(self, path: str) -> list[dict[str, Any]]: ...
+
+    def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a drain may do, as `kubectl drain` has it: evict pods that nothing replaces (`force`), pods whose emptyDir
+    is lost (`delete_emptydir_data`); `grace_s` below 0 leaves each pod its own time."""
+
+    timeout_s: int = 600
+    grace_s: int = -1
+    force: bool = False
+    delete_emptydir_data: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDrain:
+    """Drains the Node `name` through the API. `run` is this run's id."""
+
+    api: Api
+    name: str
+    run: str
+    rules: Rules = Rules()
+    clock: Clock = field(default_factory=lambda: Clock(time.monotonic, time.sleep))
+
+    def cordon_and_drain(self) -> tuple[str, ...]:
+        """Nothing if the cluster has no such Node yet. ClusterError, with the node cordoned no more if it was us, for
+        pods that may not or do not go; where the cordon cannot be taken back, the error says so and how to."""
+        node = self.api.node(self.name)
+        if node is None:
+            return ()
+        self._to_evict(self._pods(), " Nothing was changed.")
+        if (node.get("spec") or {}).get("unschedulable"):
+            return self._drained(self._evict())
+        try:
+            self._patch(unschedulable=True, mark=self.run)
+        except ClusterError as error:
+            if error.status in _REFUSALS:
+                raise
+            raise self._given_back(error, "may be cordoned") from error
+        try:
+            count = self._evict()
+        except ClusterError as error:
+            raise self._given_back(error, "is still cordoned") from error
+        return (f"cordon {self.name}", *self._drained(count))
+
+    def _drained(self, count: int) -> tuple[str, ...]:
+        return (f"drain {self.name} ({count} pods)",) if count else ()
+
+    def _given_back(self, error: ClusterError, state: str) -> ClusterError:
+        """What ended the drain, after the cordon is taken back; if that fails, with what is left to do by hand."""
+        try:
+            self._patch(unschedulable=False, mark=None)
+        except ClusterError as again:
+            said = f"{str(error).rstrip('.')}. The Node {self.name} {state}: taking that back failed, too"
+            reason = "" if str(again) == str(error) else f" ({str(again).rstrip('.')})"
+            return ClusterError(
+                f"{said}{reason}. The next run with winkube_drain that works lets pods come back; by hand: kubectl "
+                f"uncordon {self.name}; kubectl annotate node {self.name} {ANNOTATION}-",
+                error.status,
+                passing=error.passing,
+            )
+        return error
+
+    def planned(self) -> tuple[str, ...]:
+        """What `cordon_and_drain` would do. ClusterError for pods that may not go."""
+        node = self.api.node(self.name)
+        if node is None:
+            return ()
+        pods = self._to_evict(self._pods(), " Nothing was changed.")
+        cordon = () if (node.get("spec") or {}).get("unschedulable") else (f"cordon {self.name}",)
+        return (*cordon, *((f"drain {self.name} ({len(pods)} pods)",) if pods else ()))
+
+    def evictable(self) -> list[dict[str, Any]]:
+        """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
+        if self.api.node(self.name) is None:
+            return []
+        return [_described(pod) for pod in self._pods() if not _stays(pod) and not _is_over(pod)]
+
+    def uncordon(self) -> tuple[str, ...]:
+        """Nothing where the annotation is not there: the node was cordoned by someone else, or is not."""
+        if not self.is_ours():
+            return ()
+        self._patch(unschedulable=False, mark=None)
+        return (f"uncordon {self.name}",)
+
+    def is_ours(self) -> bool:
+        """Whether a run of this collection cordoned the node."""
+        node = self.api.node(self.name)
+        return node is not None and ANNOTATION in ((node.get("metadata") or {}).get("annotations") or {})
+
+    def _patch(self, *, unschedulable: bool, mark: str | None) -> None:
+        body = {
+            "metadata": {"annotations": {ANNOTATION: mark}},
+            "spec": {"unschedulable": True if unschedulable else None},
+        }
+        self.api.patch(f"/api/v1/nodes/{self.name}", body, "merge")
+
+    def _pods(self) -> list[dict[str, Any]]:
+        return self.api.items(pods_of(self.name))
+
+    def _to_evict(self, pods: Sequence[Object], then: str = "") -> list[Object]:
+        """ClusterError with the names of the pods that may not be evicted, and `then`."""
+        going = [pod for pod in pods if not _stays(pod)]
+        kept = [(pod, why) for pod in going if (why := self._forbidden(pod))]
+        if kept:
+            named = "; ".join(f"{_named(pod)} {why}" for pod, why in kept)
+            raise ClusterError(f"The node {self.name} is not drained: {named}.{then}")
+        return going
+
+    def _forbidden(self, pod: Object) -> str:
+        if _is_over(pod):
+            return ""
+        if not (pod.get("metadata") or {}).get("ownerReferences") and not self.rules.force:
+            return "is made anew by nothing (winkube_drain_options.force: true deletes it)"
+        volumes = (pod.get("spec") or {}).get("volumes") or ()
+        if any("emptyDir" in volume for volume in volumes) and not self.rules.delete_emptydir_data:
+            return "keeps data in an emptyDir (winkube_drain_options.delete_emptydir_data: true gives it up)"
+        return ""
+
+    def _evict(self) -> int:
+        """Evict what is on the Node, list it again, until it has nothing more; how many pods went.
+
+        A pod that was bound while the cordon was on its way is seen by a later list. One empty list is not enough: the
+        scheduler may not have heard of the cordon yet, and behind a load balancer a server may lag.
+        """
+        end = self.clock.now() + self.rules.timeout_s
+        found: set[str] = set()
+        asked: set[str] = set()
+        empty = 0
+        while empty < EMPTY_LISTS:
+            if found or empty:
+                self.clock.sleep(LIST_EVERY_S)
+            left = self._to_evict(self._pods())
+            empty = 0 if left else empty + 1
+            if left and found and self.clock.now() >= end:
+                waiting = [_named(pod) for pod in left if _uid(pod) not in asked]
+                why = f" A PodDisruptionBudget keeps {', '.join(waiting)}." if waiting else ""
+                raise ClusterError(
+                    f"The node {self.name} is not empty after {self.rules.timeout_s} s: "
+                    f"{', '.join(_named(pod) for pod in left)}.{why}"
+                )
+            for pod in left:
+                found.add(_uid(pod))
+                if _uid(pod) not in asked and self._ask(pod):
+                    asked.add(_uid(pod))
+        return len(found)
+
+    def _ask(self, pod: Object) -> bool:
+        """Whether the eviction was granted; the answer to a pod that is gone is as good."""
+        options = {} if self.rules.grace_s < 0 else {"deleteOptions": {"gracePeriodSeconds": self.rules.grace_s}}
+        metadata = {"name": _meta(pod, "name"), "namespace": _meta(pod, "namespace")}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, **options}
+        try:
+            self.api.create(f"{_path(pod)}/eviction", body)
+        except ClusterError as error:
+            if error.is_budget:
+                return False
+            if error.status != 404:
+                raise
+        return True
+
+
+def misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
+    """What of these pods (`NodeDrain.evictable`) a host of this build does not run, a sentence each."""
+    for pod in pods:
+        name = f"{pod['namespace']}/{pod['name']}"
+        for image in pod["images"]:
+            made_for = image_build(image)
+            if made_for is not None and not runs_image(build, made_for):
+                runs = f"a host of build {build} runs images of {images_of(build)}"
+                yield f"{name}: {image} is for build {made_for}; {runs}."
+        wanted = str(pod.get("build") or "")
+        if wanted and wanted != f"10.0.{build}":
+            yield f"{name}: its nodeSelector wants {BUILD_LABEL}={wanted}; the host is now 10.0.{build}."
+
+
+def before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...]:
+    """What an action does before it sends `batch`: nothing, unless the option `drain` is on and the batch interrupts
+    pods. Sentences for the task's steps. Refused without access to the cluster, NodeError if the node is not emptied.
+    """
+    wanted = options.get("drain") or {}
+    if not wanted.get("enabled") or not interrupts(batch):
+        return ()
+    try:
+        cluster = Cluster.open(wanted.get("cluster") or {})
+        if cluster is None:
+            raise Refused(
+                "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
+                "winkube_cluster.kubeconfig."
+            )
+        return NodeDrain(cluster, str(wanted["node_name"]), run, rules(wanted)).cordon_and_drain()
+    except ClusterError as error:
+        raise NodeError(f"drain: {error}") from error
+
+
+def is_ready(node: Object | None) -> bool:
+    """Whether the Node's condition Ready is True."""
+    conditions = ((node or {}).get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def rules(wanted: Mapping[str, Any]) -> Rules:
+    """From the option `drain`."""
+    return Rules(
+        timeout_s=int(wanted.get("timeout", 600)),
+        grace_s=int(wanted.get("grace_period", -1)),
+        force=bool(wanted.get("force")),
+        delete_emptydir_data=bool(wanted.get("delete_emptydir_data")),
+    )
+
+
+def interrupts(batch: Batch) -> bool:
+    """Whether pods notice this batch: it stops a service that runs, works on networks, or restarts the machine."""
+    return any(_interrupts(op) for op in batch.ops)
+
+
+def _interrupts(op: Op) -> bool:
+    if op.op in INTERRUPTING_OPS:
+        return True
+    if op.op != "run":
+        return False
+    program = str(op.args.get("program", "")).casefold().rsplit("\\", 1)[-1]
+    first = str(next(iter(op.args.get("args") or ()), "")).casefold()
+    return program == "shutdown.exe" or (program in {"sc.exe", "nssm.exe"} and first in {"stop", "restart"})
+
+
+def _stays(pod: Object) -> bool:
+    """Pods of DaemonSets come back at once, mirrors of static pods cannot be evicted."""
+    metadata = pod.get("metadata") or {}
+    owners: Iterable[Object] = metadata.get("ownerReferences") or ()
+    return MIRROR in (metadata.get("annotations") or {}) or any(owner.get("kind") == "DaemonSet" for owner in owners)
+
+
+def _is_over(pod: Object) -> bool:
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+
+
+def _described(pod: Object) -> dict[str, Any]:
+    spec = pod.get("spec") or {}
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    return {
+        "namespace": _meta(pod, "namespace"),
+        "name": _meta(pod, "name"),
+        "images": list(dict.fromkeys(str(each.get("image", "")) for each in containers)),
+        "build": str((spec.get("nodeSelector") or {}).get(BUILD_LABEL, "")),
+    }
+
+
+def _meta(pod: Object, key: str) -> str:
+    return str((pod.get("metadata") or {}).get(key, ""))
+
+
+def _uid(pod: Object) -> str:
+    return _meta(pod, "uid")
+
+
+def _named(pod: Object) -> str:
+    return f"{_meta(pod, 'namespace')}/{_meta(pod, 'name')}"
+
+
+def _path(pod: Object) -> str:
+    return f"/api/v1/namespaces/{_meta(pod, 'namespace')}/pods/{_meta(pod, 'name')}"

@@ -1,0 +1,299 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every action that speaks with a node shares: its link, its reading, and the reading's way into the next task."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible import constants as C  # noqa: N812 - as all of Ansible names it
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible.module_utils.urls import open_url
+from ansible.plugins.action import ActionBase
+from ansible.template import trust_as_template
+from ansible.utils.display import Display
+
+from ..components.asks import Asks
+from ..components.layout import Layout
+from ..components.registry import read_plan
+from ..components.source import text_of
+from ..engine.address import shown, shown_in
+from ..engine.reading import Query, Reading, packed, usable
+from ..engine.resource import Refused
+from ..node import run_id
+from ..node.link import Link, NodeError, OutcomeUnknown, Silence, recovered_sentence
+from ..node.progress import LOGGED_S, WATCHED_S
+from ..node.run_id import RUN_ID
+from ..node.ssh import end_shared, keep_alive
+from ..transfer.progress import is_watched
+from . import argument_spec, variables
+from .argument_spec import plain
+from .say_once import first_to_say
+from .task_node import TaskNode
+
+FACT = variables.READING
+APPLY = "node_apply"
+ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"})
+"""Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
+THROUGH = {"winkube.node.host_process": frozenset({"kubelet", "containerd"})}
+"""By connection plugin: the node's services that it goes through."""
+ROLES = Path(__file__).resolve().parents[3] / "roles"
+
+display = Display()
+
+
+class NodeAction(ActionBase):
+    """An action on one node. A subclass names the module whose documentation is its argument_spec and does `work`."""
+
+    module: ClassVar[str]
+
+    _supports_async = False
+    _task_vars: dict[str, Any]
+    _link: Link
+    _node: TaskNode
+
+    _asks: Asks
+    """What is asked of cluster and controller, each once in the task."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Makes the argument_spec and reads which variables there are: Ansible loads an action before it forks its
+        workers, so a run pays only once."""
+        super().__init_subclass__(**keywords)
+        variables.load()
+        if "module" in cls.__dict__:
+            argument_spec.of_module(cls.module)
+
+    def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
+        """The task's result. May raise Refused, NodeError, OutcomeUnknown and what connections raise."""
+        raise NotImplementedError
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Check the arguments, make the link, do the work, turn errors into sentences."""
+        self._task_vars = task_vars or {}
+        result: dict[str, Any] = super().run(tmp, self._task_vars)
+        self._check_variables()
+        validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
+        options = argument_spec.meant(validated[1])
+        try:
+            layout = Layout.of(options["node"])
+            keep_alive(self._connection)
+            self._link = Link(
+                execute=self._on_node,
+                reset=self._reset,
+                state_dir=layout.state_dir,
+                host=self._host,
+                abandon=lambda: end_shared(self._connection),
+                reconnect_s=options["reconnect_timeout"],
+                answer_s=options["answer_timeout"],
+                runner_mode=options["runner"],
+                notice=display.warning,
+                said=self._say,
+                progress_s=WATCHED_S if is_watched() else LOGGED_S,
+                through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
+            )
+            self._node = TaskNode(
+                self._link, layout, self._host, self._connection, self.warn_once, self._task.check_mode
+            )
+            self._asks = Asks(self, self._host)
+            return self._with_recovered(result | self.work(options, layout))
+        except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
+            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
+        except NodeError as error:
+            raise AnsibleActionFail(str(error)) from None
+        except OutcomeUnknown as unknown:
+            raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
+        except Silence as silence:
+            raise AnsibleConnectionFailure(str(silence)) from None
+
+    def _say(self, sentence: str) -> None:
+        display.display(f"  {self._host}: {sentence}")
+
+    def _check_variables(self) -> None:
+        """Refuses a misspelled variable, and in the first task of a run one of a wrong type, before the node is asked
+        for anything."""
+        problems = variables.unknown(self._task_vars)
+        if FACT not in (self._task_vars.get("ansible_facts") or {}):
+            problems |= variables.wrong(self._task_vars, self._value_of)
+        if problems:
+            first = self._task_vars[next(iter(problems))]
+            raise AnsibleActionFail("\n".join(problems.values()), obj=first)
+
+    def _value_of(self, name: str) -> Any:
+        """A variable's value; what cannot be had now is not judged."""
+        try:
+            return self.render_value(self._task_vars[name])
+        except AnsibleError:
+            return None
+
+    def variable(self, name: str) -> Any:
+        """A variable as it is written; None if there is none."""
+        return self._task_vars.get(name)
+
+    def render_value(self, value: Any) -> Any:
+        """A value with its templates filled in. AnsibleError if that cannot be done now."""
+        return plain(self._templar.template(value))
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition, as `when` has it, is true for this host. AnsibleError if no one can tell now."""
+        return bool(self._templar.evaluate_conditional(condition))
+
+    def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
+        """The result; a node that had to roll back an earlier batch has changed, also if there was nothing else to
+        do."""
+        recovered = self._link.recovered
+        if not recovered:
+            return result
+        steps = [{"text": recovered_sentence(each), "state": "done"} for each in recovered]
+        told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
+        return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
+
+    def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
+        """This run's reading if it can be believed, else a new one."""
+        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
+        if self._may_use(fact) and not options["refresh"]:
+            known = usable(
+                plain(fact),
+                run=RUN_ID,
+                now=time.time(),
+                max_age=options["reading_max_age"],
+                check=self._task.check_mode,
+            )
+            if known is not None:
+                return known
+        return self.read(layout)
+
+    def read(self, layout: Layout) -> Reading:
+        """Read everything that any component needs: one remote call."""
+        return self.read_of(read_plan(layout))
+
+    def read_of(self, queries: Sequence[Query]) -> Reading:
+        """A reading of these and of nothing else: one remote call."""
+        return self._node.read_of(queries)
+
+    def facts(self, reading: Reading) -> dict[str, Any]:
+        """The reading for the next task, packed unless -v shows it; not from a loop or a delegated task, whose facts
+        would be another node's."""
+        if self._is_for_others():
+            return {}
+        run_id.mend(self._host)
+        fact = reading.to_fact()
+        return {"ansible_facts": {FACT: {**(fact if display.verbosity else packed(fact)), "host": self._host}}}
+
+    def warn_once(self, sentence: str) -> None:
+        """A warning of the task; what another host has been warned of alike is shown by `-v`."""
+        if self.says(sentence) != self._host:
+            display.v(f"[WARNING]: {sentence}")
+        elif len(self._task_vars.get("ansible_play_hosts_all") or ()) > 1:
+            display.warning(f"{sentence} (-v shows it for each node that it is about.)")
+        else:
+            display.warning(sentence)
+
+    def says(self, text: str) -> str:
+        """The host that says this in the task: the first of those that would say it alike."""
+        names = (str(self._task_vars.get(name) or "") for name in ("winkube_node_name", "ansible_host"))
+        return first_to_say(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid), text, self._host, names)
+
+    @property
+    def _host(self) -> str:
+        """The inventory's name of the node that is worked on."""
+        return str(self._task.delegate_to or self._task_vars["inventory_hostname"])
+
+    def _may_use(self, fact: object) -> bool:
+        """Whether the fact is this host's own: `set_fact` and `run_once` can bring in another's."""
+        own = isinstance(fact, Mapping) and fact.get("host") == self._host
+        return own and not self._is_for_others() and not run_id.is_spoiled(self._host)
+
+    def _is_for_others(self) -> bool:
+        """Ansible would give the fact of a `run_once` task to every host of the play."""
+        return self._task.delegate_to is not None or self._task.loop is not None or bool(self._task.run_once)
+
+    def _on_node(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+        if module == APPLY:
+            run_id.spoil(self._host)
+        raw = self._execute_module(
+            module_name=f"winkube.node.{module}", module_args=_Unseen(args), task_vars=self._task_vars
+        )
+        if raw.get("exception"):
+            display.vvv(f"{self._host}, {module}: {_traceback(raw['exception'])}")
+        answer: dict[str, Any] = plain({key: raw[key] for key in raw if key not in ANSIBLES_OWN})
+        if answer.get("unreachable"):
+            raise AnsibleConnectionFailure(str(answer.get("msg", "the node is unreachable")))
+        return answer
+
+    def _reset(self) -> None:
+        try:
+            self._connection.reset()
+        except (AttributeError, AnsibleError) as error:
+            display.vv(f"the connection could not be reset: {error}")
+
+    def render(self, template: str, variables: Mapping[str, Any], role: str) -> str:
+        """The template file `template` rendered with `variables` beside the task's own.
+
+        It is looked for in the role that the task is in, along the user's search path, and then in `role` of this
+        collection, so that the module alone has its template as well.
+        """
+        path = self._template_path(template, role)
+        text = trust_as_template(self._loader.get_text_file_contents(path))
+        folders = [str(Path(path).parent), *self._task_vars.get("ansible_search_path", [])]
+        search = [place for folder in folders for place in (f"{folder}/templates", folder)]
+        templar = self._templar.copy_with_new_env(
+            searchpath=search, available_variables={**self._task_vars, **variables}
+        )
+        rendered = templar.template(
+            text, escape_backslashes=False, overrides={"trim_blocks": True, "lstrip_blocks": True}
+        )
+        return str(rendered)
+
+    def _template_path(self, template: str, role: str) -> str:
+        try:
+            return str(self._find_needle("templates", template))
+        except AnsibleError:
+            own = ROLES / role / "templates" / template
+            if own.is_file():
+                return str(own)
+            raise
+
+    def read_file(self, path: str) -> bytes:
+        """A file on the controller, looked for as Ansible looks in `files`; ansible-vault's are decrypted. OSError if
+        it cannot be read."""
+        try:
+            return Path(self._loader.get_real_file(self._find_needle("files", path))).read_bytes()
+        except AnsibleError as error:
+            raise OSError(" ".join(str(error).split()).rstrip(".")) from error
+
+    def read_url(self, address: str) -> str:
+        """The text behind an https address, read on the controller; certificates are checked."""
+        with open_url(address, timeout=30) as answer:
+            return text_of(answer.read(1024 * 1024))
+
+    def download(self, what: str, address: str, folder: Path, timeout_s: int) -> Path:
+        """The file behind an address, fetched on the controller; `what` is the beginning of the sentence in Refused."""
+        path = folder / hashlib.sha256(address.encode()).hexdigest()
+        try:
+            with open_url(address, timeout=timeout_s) as answer, path.open("wb") as file:
+                shutil.copyfileobj(answer, file, 1024 * 1024)
+        except (OSError, HTTPException) as error:
+            raise Refused(
+                f"{what}: {shown(address)} could not be fetched on the controller: {shown_in(error, address)}."
+            ) from error
+        return path
+
+
+class _Unseen(dict[str, Any]):
+    """A module's arguments, of which ANSIBLE_DEBUG, which prints them, shows the names: a batch may hold secrets."""
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(self)}}}"
+
+
+def _traceback(exception: Any) -> str:
+    """Where a module failed, as text: a string of the node's up to ansible-core 2.18, an object around it since."""
+    event = getattr(exception, "event", None)
+    return str(getattr(event, "formatted_traceback", None) or getattr(event, "msg", None) or exception)

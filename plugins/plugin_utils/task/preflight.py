@@ -1,0 +1,350 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a later task of a run would refuse, as far as variables and the first reading tell: said by the first task, for
+all hosts, before anything is changed on one of them. The checks are those of the components themselves."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ..calico import judge as calico
+from ..calico.view import look, wanted
+from ..cluster.client import Cluster
+from ..cluster.error import ClusterError
+from ..cluster.rights import allowed
+from ..components import networks
+from ..components.containerd import containerd
+from ..components.flannel import flannel, flannel_conf
+from ..components.join import join
+from ..components.kube_proxy import kube_proxy
+from ..components.kubelet import kubelet
+from ..components.kubernetes_fit import check_pair, kubernetes_line, release
+from ..components.layout import Layout
+from ..components.source import as_meant, source
+from ..engine.address import shown
+from ..engine.reading import Reading, file_key
+from ..engine.resource import Refused
+from ..facts.calico import MODE as CALICO
+
+PREFIX = "winkube_"
+NAMES = (
+    "kubernetes_version", "container_runtime", "containerd_version", "cni_managed_by", "kube_proxy_managed_by", "join",
+    "network_mode", "cluster_cidr", "service_cidr", "dns_service_ip", "interface_name", "management_ip", "cluster",
+    "allow_unverified", "containerd_url", "containerd_checksum", "kubelet_url", "kubelet_checksum", "kubeadm_url",
+    "kubeadm_checksum", "kube_proxy_url", "kube_proxy_checksum", "flannel_url", "flannel_checksum",
+    "api_server", "node_name", "computer_name", "drain", "proxy", "http_proxy", "node_http_proxy", "node_https_proxy",
+    "node_no_proxy", "golden_image",
+)  # fmt: skip
+"""The variables that are looked at, without their prefix."""
+
+ROOM_BYTES = 2 * 1024**3
+"""Free on the volume of the programs before a node is made of a machine: the programs take less than 0.7 GB unpacked,
+and are there twice while they arrive. Base images of Windows are not counted."""
+
+FORBIDDEN: Final = 403
+BEHIND_S: Final = 300
+"""A certificate is valid from so long before the moment in which it is signed.
+
+Source: kubernetes v1.29 pkg/controller/certificates/signer/signer.go (Backdate: 5 minutes).
+"""
+
+AHEAD_S: Final = 24 * 3600
+"""No clock runs ahead so far by itself: the date was set wrong, and tokens and certificates would be over too early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run for one host. `values`: the variables that are known, by name without prefix; `roles`: whether the role
+    of this name takes part (tags); `opened`: the cluster of a kubeconfig."""
+
+    values: Mapping[str, Any]
+    reading: Reading
+    roles: Callable[[str], bool]
+    layout: Layout | None = None
+    opened: Callable[[Mapping[str, Any]], Cluster | None] | None = None
+
+    def cluster(self) -> Cluster | None:
+        """None without a kubeconfig. ClusterError."""
+        return (self.opened or Cluster.open)(self.values.get("cluster") or {})
+
+    def text(self, name: str) -> str:
+        value = self.values.get(name)
+        return "" if value is None else str(value)
+
+    @property
+    def kubernetes(self) -> bool:
+        """Whether the machine is to be a node, and not only to have containerd."""
+        return bool(self.text("kubernetes_version"))
+
+    @property
+    def joining(self) -> bool:
+        """Whether the run will let the machine join: it has no kubeconfig of a kubelet yet."""
+        return self.kubernetes and self.roles("join") and not self.there("kubelet_kubeconfig")
+
+    @property
+    def golden_image(self) -> bool:
+        """Whether the machine becomes an image, which is in no cluster and no network."""
+        return self.text("golden_image").casefold() in {"true", "yes", "1"}
+
+    def there(self, what: str) -> bool:
+        """Whether a file of the layout is on the node; True where no one can tell."""
+        if self.layout is None:
+            return True
+        found = self.reading.parts.get(file_key(getattr(self.layout, what)))
+        return not isinstance(found, Mapping) or bool(found.get("exists"))
+
+    def ours(self, what: str) -> bool:
+        return self.text(f"{what}_managed_by") == "service"
+
+
+def problems(run: Run) -> tuple[str, ...]:
+    """One sentence for each thing that cannot work, in the order of the components."""
+    found = [
+        *_names(run), *_proxies(run), *_room(run), *_versions(run), *_network(run), *_kubeconfig(run),
+        *_sources(run),
+    ]  # fmt: skip
+    return tuple(dict.fromkeys(found))
+
+
+def _refused(check: Callable[[], object]) -> tuple[str, ...]:
+    try:
+        check()
+    except Refused as refused:
+        return refused.sentences
+    except ClusterError as error:
+        return (str(error),)
+    return ()
+
+
+def _versions(run: Run) -> tuple[str, ...]:
+    wanted = run.text("containerd_version")
+    if not (wanted and run.text("container_runtime") == "containerd" and run.roles("containerd")):
+        return ()
+
+    def check() -> None:
+        version = release(wanted, f"{PREFIX}containerd_version")
+        check_pair(kubernetes_line(run.text("kubernetes_version")), version, lambda _untested: None)
+
+    return _refused(check)
+
+
+def _network(run: Run) -> tuple[str, ...]:
+    """Where the network is the cluster's, so are its ranges; they are not compared then."""
+    if run.golden_image or not run.kubernetes:
+        return ()
+    mode = run.text("network_mode")
+    if not run.ours("cni"):
+        return (*_two_families(run, mode), *(_calico(run) if mode == CALICO else ()))
+    if not run.roles("flannel"):
+        return ()
+    ranges = (run.text("cluster_cidr"), run.text("service_cidr"), run.text("dns_service_ip"))
+
+    def check_ranges() -> None:
+        name, address = run.text("interface_name"), run.text("management_ip")
+        own = networks.management(run.reading, interface_name=name, address=address)
+        if found := networks.range_problems(*ranges, mode, own.subnet):
+            raise Refused(*found)
+
+    return (*_refused(lambda: flannel_conf.check_mode(mode, run.reading.build)), *_refused(check_ranges))
+
+
+def _two_families(run: Run, mode: str) -> Iterator[str]:
+    """IPv4 and IPv6 with a network that the cluster brings: its DaemonSets say which."""
+    named = {name: run.text(name) for name in ("cluster_cidr", "service_cidr")}
+    for name, text in named.items():
+        if not networks.has_two_families(text):
+            continue
+        if why := networks.two_families_problem(mode, _network_of(run), run.reading.build):
+            yield f"{PREFIX}{name}: {text} has two families, {why}"
+
+
+def _calico(run: Run) -> tuple[str, ...]:
+    """What keeps Calico off this node, before it joins; nothing where no one may look, or there is no cluster yet."""
+    try:
+        cluster = run.cluster() if run.joining and run.layout else None
+        if cluster is None or run.layout is None:
+            return ()
+        needed = wanted(
+            cluster.server,
+            cluster_cidr=run.text("cluster_cidr"),
+            service_cidr=run.text("service_cidr"),
+            api_server=run.text("api_server"),
+            cni_bin_dir=run.layout.cni_bin_dir,
+            cni_conf_dir=run.layout.cni_conf_dir,
+        )
+        found = calico.problems(look(cluster), needed)
+    except ClusterError as error:
+        return () if error.status == FORBIDDEN else (str(error),)
+    return tuple(each.text for each in found if each.rule.severity == calico.ERROR and each.rule.before)
+
+
+def _network_of(run: Run) -> str:
+    """flannel or calico where a DaemonSet of the cluster is; empty for another, or where no one can be asked."""
+    try:
+        cluster = run.cluster()
+        sets = cluster.items("/apis/apps/v1/daemonsets") if cluster else ()
+    except ClusterError:
+        return ""
+    names = [str((each.get("metadata") or {}).get("name") or "") for each in sets]
+    return next((known for known in networks.ONE_FAMILY if any(known in name for name in names)), "")
+
+
+def _kubeconfig(run: Run) -> tuple[str, ...]:
+    """That the file is there and says which cluster. Before a join also that this answers, and that the user may do
+    what the join asks of it; a node that has joined asks nothing here."""
+    if run.golden_image or not (run.kubernetes and run.roles("join")):
+        return ()
+    try:
+        cluster = run.cluster()
+        return () if cluster is None or not run.joining else (*_rights(run, cluster), *_clock(run, cluster.server_time))
+    except ClusterError as error:
+        return (str(error),)
+
+
+Right = tuple[str, str, str, str, str]
+"""verb, group, resource (with its subresource), namespace, what it is for."""
+
+JOIN_RIGHTS: tuple[Right, ...] = (
+    ("get", "", "nodes", "", "to see the Node"),
+    ("patch", "", "nodes", "", "to set its taints"),
+    ("list", "certificates.k8s.io", "certificatesigningrequests", "", "to see the request of its certificate"),
+)
+TOKEN_RIGHTS: tuple[Right, ...] = (
+    ("create", "", "secrets", "kube-system", "for the token of the join"),
+    ("delete", "", "secrets", "kube-system", "to take the token of the join away"),
+)
+DRAIN_RIGHTS: tuple[Right, ...] = (
+    ("list", "", "pods", "", "to drain"),
+    ("create", "", "pods/eviction", "", "to drain"),
+)
+
+
+def _rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
+    """Asked as `kubectl auth can-i` does: a SelfSubjectAccessReview each, which every user may create."""
+    wanted = [*JOIN_RIGHTS]
+    if run.text("join") == "kubeadm":
+        wanted += TOKEN_RIGHTS
+    if run.text("drain").casefold() in {"true", "yes", "1"}:
+        wanted += DRAIN_RIGHTS
+    missing = [right for right in wanted if not allowed(cluster, *right[:4])]
+    if not missing:
+        return ()
+    said = "; ".join(
+        f"{verb} {resource}{f' in {namespace}' if namespace else ''} ({purpose})"
+        for verb, _group, resource, namespace, purpose in missing
+    )
+    return (
+        f"winkube_cluster.kubeconfig {(run.values.get('cluster') or {}).get('kubeconfig')}: its user may not {said}. "
+        "Use one that may, or bind it to a role with these rights.",
+    )
+
+
+def _clock(run: Run, cluster: datetime | None) -> Iterator[str]:
+    """The node's clock against the API server's, each as it is now: what the controller's says does not count."""
+    said = (run.reading.parts.get("system") or {}).get("clock")
+    if not (said and run.reading.taken_at and cluster):
+        return
+    node = datetime.fromisoformat(str(said).replace("Z", "+00:00")).timestamp() + time.time() - run.reading.taken_at
+    if -BEHIND_S <= node - cluster.timestamp() <= AHEAD_S:
+        return
+    yield (
+        f"The node's clock says {_utc(node)}, the API server's {_utc(cluster.timestamp())}: what the cluster issues "
+        "would not be valid on the node. Put the wrong one right (on the node: w32tm /resync /force)."
+    )
+
+
+def _utc(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def _names(run: Run) -> Iterator[str]:
+    """The Node's name. Source: kubernetes.io, Object Names and IDs: DNS subdomain names, 253 characters."""
+    name = run.text("node_name")
+    if run.kubernetes and name and (len(name) > 253 or not _NODE_NAME.fullmatch(name)):
+        yield (
+            f"winkube_node_name: '{name}' is no name for a Node: lower-case letters, digits, '-' and '.', up to 253, "
+            "beginning and ending with a letter or digit."
+        )
+
+
+def _proxies(run: Run) -> Iterator[str]:
+    shared = run.text("proxy")
+    for name in ("proxy", "http_proxy", "node_http_proxy", "node_https_proxy"):
+        value = run.text(name)
+        if value and not _is_proxy(value):
+            said = "proxy" if value == shared else name
+            yield (
+                f"{PREFIX}{said}: '{shown(value)}' is no proxy; give http://proxy.example.com:3128, with user and "
+                "password before an @ where it wants them."
+            )
+
+
+def _is_proxy(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and parts.path in {"", "/"}
+
+
+def _room(run: Run) -> Iterator[str]:
+    """Only for a machine that lacks its programs: one that has them all would fetch nothing."""
+    if run.layout is None:
+        return
+    lacking = [
+        program
+        for program, role, wanted in (
+            ("containerd_binary", "containerd", run.text("container_runtime") == "containerd"),
+            ("kubelet_binary", "kubelet", run.kubernetes),
+        )
+        if wanted and run.roles(role) and not run.there(program)
+    ]
+    free: Mapping[str, Any] = (run.reading.parts.get("system") or {}).get("free_bytes") or {}
+    volumes = dict.fromkeys(str(getattr(run.layout, program))[:2].upper() for program in lacking)
+    for volume in volumes:
+        left = free.get(volume)
+        if isinstance(left, int) and left < ROOM_BYTES:
+            yield (
+                f"The volume {volume} has {left / 1024**3:.1f} GB free, and the programs of a node need "
+                f"{ROOM_BYTES // 1024**3} GB while they are installed; images of containers come on top. Make room, or "
+                "a larger volume."
+            )
+
+
+def _sources(run: Run) -> tuple[str, ...]:
+    """That something vouches for each download: a checksum or a sum file. What the publisher lists is not read here."""
+    containerd_wanted = run.text("container_runtime") == "containerd"
+    wanted = (
+        ("containerd", containerd.NAME, "containerd", containerd_wanted),
+        ("kubelet", kubelet.NAME, "kubelet", run.kubernetes),
+        ("join", join.KUBEADM, "kubeadm", run.kubernetes and run.text("join") == "kubeadm"),
+        ("flannel", flannel.PROGRAM, "flannel", run.kubernetes and run.ours("cni")),
+        ("kube_proxy", kube_proxy.NAME, "kube_proxy", run.kubernetes and run.ours("kube_proxy")),
+    )
+    return tuple(
+        sentence
+        for role, component, prefix, needed in wanted
+        if needed and run.roles(role) and f"{prefix}_url" in run.values
+        for sentence in _refused(partial(_source, run, component, prefix))
+    )
+
+
+def _source(run: Run, component: str, prefix: str) -> None:
+    checksum = as_meant(run.text(f"{prefix}_checksum"))
+    unverified: Collection[str] = run.values.get("allow_unverified") or ()
+    if checksum.startswith("https://"):
+        return
+    url = run.text(f"{prefix}_url")
+    source(component=component, version="", url=url, checksum=checksum, unverified=unverified, read_url=str)

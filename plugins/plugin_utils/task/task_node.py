@@ -1,0 +1,104 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node of a task: what is read of it, sent to it, and known of it afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.utils.display import Display
+
+from ..components.layout import Layout
+from ..components.registry import read_plan
+from ..engine.batch import Batch
+from ..engine.reading import Query, Reading, file_key, widened
+from ..node import restart, verdict
+from ..node.link import Link
+from ..node.run_id import RUN_ID
+from ..node.runner_text import runner_sha256
+
+display = Display()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskNode:
+    """`name` is the inventory's name of the node, `connection` Ansible's way to it; `warn_once` says a sentence as a
+    warning of the task."""
+
+    link: Link
+    layout: Layout
+    name: str
+    connection: Any
+    warn_once: Callable[[str], None]
+    check: bool = False
+
+    @property
+    def calls(self) -> int:
+        """How many remote calls there were so far."""
+        return self.link.calls
+
+    def read(self) -> Reading:
+        """Everything that any component needs: one remote call."""
+        return self.read_of(read_plan(self.layout))
+
+    def read_of(self, queries: Sequence[Query]) -> Reading:
+        """A reading of these and of nothing else: one remote call."""
+        empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self.check)
+        return empty.merged(self.link.probe(queries), queries)
+
+    def completed(self, reading: Reading, queries: Sequence[Query]) -> Reading:
+        """With those of the queries that are not answered in it; no remote call if all are."""
+        return reading.completed(queries, self.link.probe)
+
+    def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
+        """What the node answers."""
+        return self.link.probe(queries)
+
+    def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
+        """The answer to a batch that is done, or `stale`. NodeError for everything else."""
+        answer = self.link.apply(batch, batch_id, reading.file(self.layout.runner).get("sha256"))
+        if answer.get("answer") != "stale":
+            verdict.must_be_done(answer, batch.component)
+        return answer
+
+    def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
+        """The reading with the new state of what the batch touched; the node's runner is now the one that was sent."""
+        runner = {"exists": True, "kind": "file", "sha256": runner_sha256()}
+        return reading.merged({**(answer.get("state") or {}), file_key(self.layout.runner): runner}, batch.state)
+
+    def wait_until_back(self, boot_id: str, timeout_s: float) -> None:
+        """Returns when the machine, last read in the boot `boot_id`, is in another one. NodeError if it is not within
+        that time."""
+        restart.wait_until_back(self.link, boot_id, timeout_s)
+
+    def put_file(self, in_path: str, out_path: str) -> object:
+        """Copy a file of the controller to the node; what does not get there in time is a lost connection."""
+        return self.link.carry(lambda: self.connection.put_file(in_path, out_path))
+
+    def peer(self) -> str:
+        """What the connection plugin calls the node."""
+        for option in ("host", "remote_addr"):
+            with suppress(KeyError, AnsibleError):
+                if found := self.connection.get_option(option):
+                    return str(found)
+        return self.name
+
+    def warn(self, sentences: Sequence[str]) -> None:
+        """Each as a warning of the task."""
+        for sentence in sentences:
+            self.warn_once(sentence)
+
+    def say(self, line: str, *, verbose: bool = False) -> None:
+        """For someone who watches."""
+        (display.v if verbose else display.display)(line)
+
+
+def with_whole_state(batch: Batch, layout: Layout) -> Batch:
+    """The batch, asking of what it touches all that any component wants to know of it: the next ones need not ask."""
+    return replace(batch, state=widened(batch.state, read_plan(layout)))

@@ -1,0 +1,107 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the variables that begin with winkube_ are ones of this collection, and of the type that they should have.
+
+A variable that is misspelled has no effect, and nothing in Ansible says so. What exists is read from the roles and
+playbooks themselves.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
+
+from .argument_spec import options_spec
+
+PREFIX = "winkube_"
+OWN = "winkube_own_variables"
+"""The user's variable that names variables of his own with this prefix."""
+READING = "winkube_reading"
+"""The fact that takes a reading of the node to the next task."""
+
+SPECIFICATIONS = ("argument_specs.yml", "shared_variables.yml")
+"""Files of a role's folder meta; the second is the role winkube's."""
+
+_ROOT = Path(__file__).resolve().parents[3]
+NAME = re.compile(r"\bwinkube_[a-z0-9_]+")
+_SOURCES = (
+    "playbooks/**/*.yml",
+    "roles/*/defaults/*.yml",
+    "roles/*/tasks/*.yml",
+    "plugins/plugin_utils/node_yaml/*",
+    "plugins/connection/*.py",
+)
+
+
+@cache
+def specifications() -> Mapping[str, Mapping[str, Any]]:
+    """The roles' variables as they specify them."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(path for name in SPECIFICATIONS for path in _ROOT.glob(f"roles/*/meta/{name}")):
+        for entry in yaml_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
+            found |= entry.get("options") or {}
+    return found
+
+
+@cache
+def names() -> frozenset[str]:
+    """Every variable that a role or playbook knows."""
+    texts = (path.read_text(encoding="utf-8") for pattern in _SOURCES for path in _ROOT.glob(pattern))
+    return frozenset(specifications()) | {name for text in texts for name in NAME.findall(text)} | {READING}
+
+
+@cache
+def defaults() -> Mapping[str, Any]:
+    """The roles' defaults, as they are written."""
+    found: dict[str, Any] = {}
+    for path in sorted(_ROOT.glob("roles/*/defaults/main.yml")):
+        found |= yaml_load(path.read_text(encoding="utf-8")) or {}
+    return found
+
+
+def load() -> None:
+    """Reads all of it now, for the processes that are forked later."""
+    names()
+    defaults()
+
+
+def unknown(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Those that nothing knows, each with a sentence."""
+    own = {str(each) for each in variables.get(OWN) or ()}
+    given = sorted(str(name) for name in variables if str(name).startswith(PREFIX))
+    return {name: _unknown(name) for name in given if name not in names() and name not in own}
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, names(), 1, 0.75)
+    advice = (
+        f"Did you mean {near[0]}?" if near else f"The roles' README files list all. If it is yours, add it to {OWN}."
+    )
+    return f"{name}: there is no variable of that name in winkube.node. {advice}"
+
+
+def wrong(variables: Mapping[str, Any], value_of: Callable[[str], Any]) -> dict[str, str]:
+    """Those that the user has set to something of another type than their specification says, each with a sentence.
+    `value_of` gives the value of one after templating, None where that is not possible."""
+    found = {}
+    for name, specification in specifications().items():
+        if name not in variables or variables[name] == defaults().get(name):
+            continue
+        spec = options_spec({name: {key: each for key, each in specification.items() if key != "options"}})
+        value = value_of(name)
+        if value is not None and (errors := ArgumentSpecValidator(spec).validate({name: value}).error_messages):
+            found[name] = f"{name}: {_said(errors[0], name)}"
+    return found
+
+
+def _said(error: str, name: str) -> str:
+    """Ansible's own sentence, without the name a second time."""
+    return error.replace(f"argument '{name}' is", "it is").replace(f"value of {name} must", "it must")

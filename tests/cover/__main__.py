@@ -1,0 +1,129 @@
+"""Which scenarios are enough for `make test`: records what each executes and costs, chooses, and marks the others.
+
+    python -m tests.cover [--from FOLDER] [--budget 420] [--write]
+
+A scenario (tests/integration) has to stay in `make test` if it is the cheapest that executes some line of plugins/ or
+of the lab, which is what the node does, takes some way out of a branch, opens some file of roles/ or playbooks/, ends
+some task in some way, or claims some row that no other test claims. The rest of the budget (seconds of processor time)
+goes to those that execute most of what one test alone executes else. All others get the marker `spare`, with `--write`
+in their files: `make check-whole` runs them. New scenarios are in `make test` until this is asked again. Needs Python
+3.12 (sys.monitoring), and minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.cover.choice import Choice, Scenario, choose
+from tests.cover.marks import marked
+from tests.rows.__main__ import claims_in, collect
+from tests.times import BUDGET_S
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS_S = 300.0
+"""What `make test` spends on all that is no scenario, and on collecting."""
+FOLDER = ROOT / ".cache" / "cover"
+TIMES = "times.jsonl"
+CHEAP_S = 2.0
+"""A scenario that costs less stays: a marker more would cost its readers more than that."""
+LONG = 60
+"""A case whose id is longer stays: nobody would want to read it in a marker."""
+NOT_COVERED = ("docs/",)
+UNSEEN = ("ansible", "molecule", "python", "bash", "make")
+"""How the names of programs begin whose doing is not recorded: tests that start them stay."""
+NO_SCENARIOS = ("tests/unit/", "tests/quality/", "tests/contract/")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="make cover", description="which scenarios are enough for make test")
+    parser.add_argument("--from", dest="folder", type=Path, help="a folder recorded before, instead of recording now")
+    parser.add_argument(
+        "--budget", type=float, default=BUDGET_S - OTHERS_S, help="seconds of processor time for the scenarios"
+    )
+    parser.add_argument("--write", action="store_true", help="set the marker in the tests' files")
+    options = parser.parse_args(arguments)
+    if options.folder is None:
+        record(FOLDER)
+    tests = list(read(options.folder or FOLDER))
+    others = frozenset(f"row:{row}" for row in claimed_elsewhere())
+    choice = choose(tests, others, options.budget)
+    for line in said(choice):
+        print(line)
+    if options.write:
+        write(choice)
+    return 0
+
+
+def record(folder: Path) -> None:
+    """Run the scenarios, the spare ones too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+    command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", "spare or not exhaustive"]
+    command += [f"--cover={folder}", f"--times={folder / TIMES}", "tests/integration"]
+    subprocess.run(command, cwd=ROOT, check=False)
+
+
+def read(folder: Path) -> Iterator[Scenario]:
+    """What was recorded of the tests that passed."""
+    costs = {}
+    for line in (folder / TIMES).read_text(encoding="utf-8").splitlines():
+        said = json.loads(line)
+        costs[said["test"]] = said["cpu"]
+    for file in sorted(folder.glob("*.jsonl")):
+        if file.name == TIMES:
+            continue
+        for line in file.read_text(encoding="utf-8").splitlines():
+            said = json.loads(line)
+            covers = {one for one in said["seen"] if not one.startswith(NOT_COVERED)}
+            covers |= {f"row:{row}" for row in said["rows"]}
+            name, cost_s = said["test"], costs.get(said["test"])
+            if cost_s is not None:
+                bound = cost_s < CHEAP_S or len(name.partition("[")[2]) > LONG or said["quick"]
+                bound |= any(program.startswith(UNSEEN) for program in said["started"])
+                yield Scenario(name, cost_s, frozenset(covers), bound)
+
+
+def claimed_elsewhere() -> set[str]:
+    """The rows that a test claims that is no scenario and needs no lane."""
+    claimed = claims_in(collect()).items()
+    return {row for row, claims in claimed if any(claim.test.startswith(NO_SCENARIOS) for claim in claims)}
+
+
+def said(choice: Choice) -> Iterator[str]:
+    """The choice: what is spare, file by file, and what that saves."""
+    for test in sorted(choice.spare, key=lambda test: test.name):
+        yield f"spare  {test.cost_s:6.1f} s  {test.name}"
+    spare_s = sum(test.cost_s for test in choice.spare)
+    yield (
+        f"{len(choice.kept)} scenarios stay in make test, {choice.cost_s:.0f} s of processor time; "
+        f"{len(choice.spare)} are spare, {spare_s:.0f} s"
+    )
+
+
+def write(choice: Choice) -> None:
+    """Set the marker in every file that a recorded test is in, as ruff lays it out."""
+    cases: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for test in (*choice.kept, *choice.spare):
+        cases[test.name.partition("::")[0]]
+    for test in sorted(choice.spare, key=lambda test: test.name):
+        path, _, name = test.name.partition("::")
+        function, _, case = name.removesuffix("]").partition("[")
+        found = cases[path][function]
+        if case:  # one that is new is not spare
+            found.append(case)
+    for path, spare in cases.items():
+        file = ROOT / path
+        file.write_text(marked(file.read_text(encoding="utf-8"), spare), encoding="utf-8")
+    for command in (("check", "--select", "I", "--fix"), ("format",)):
+        subprocess.run([sys.executable, "-m", "ruff", *command, "-q", *cases], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The marker `spare` in the tests' own files."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+
+from tests.rows.record import rows_of
+
+MARKER = "spare"
+_FUTURE = "from __future__ import annotations\n"
+
+
+def is_spare(item: pytest.Item) -> bool:
+    """`@pytest.mark.spare`: of all cases; `@pytest.mark.spare("sc", "vxlan")`: of these; with `keep=("nssm",)`: of all
+    but these."""
+    case = getattr(getattr(item, "callspec", None), "id", "")
+    return any(
+        case not in marker.kwargs["keep"] if "keep" in marker.kwargs else not marker.args or case in marker.args
+        for marker in item.iter_markers(MARKER)
+    )
+
+
+def lost_rows(items: Iterable[pytest.Item]) -> list[str]:
+    """The rows that spare tests claim, and no test of `make test`. The marker `exhaustive` is at spare ones already."""
+    spare, kept = set[str](), set[str]()
+    for item in items:
+        if is_spare(item):
+            spare.update(rows_of(item))
+        elif item.get_closest_marker("exhaustive") is None:
+            kept.update(rows_of(item))
+    return sorted(spare - kept)
+
+
+def marked(text: str, spare: Mapping[str, Sequence[str]]) -> str:
+    """A file of tests with the marker at these functions and no others, each with its cases (none: no parameters)."""
+    lines = text.splitlines(keepends=True)
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    for node in reversed(functions):
+        first = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno) - 1
+        kept = [
+            line
+            for number, line in enumerate(lines[first : node.lineno - 1], start=first + 1)
+            if not any(_is_marker(one) and one.lineno <= number <= _end(one) for one in node.decorator_list)
+        ]
+        if node.name in spare:
+            cases = ", ".join(json.dumps(case) for case in spare[node.name])
+            kept.insert(0, f"@pytest.mark.{MARKER}{f'({cases})' if cases else ''}\n")
+        lines[first : node.lineno - 1] = kept
+    whole = "".join(lines)
+    return whole.replace(_FUTURE, f"{_FUTURE}import pytest\n", 1) if spare and "import pytest" not in whole else whole
+
+
+def _is_marker(node: ast.expr) -> bool:
+    called = node.func if isinstance(node, ast.Call) else node
+    return isinstance(called, ast.Attribute) and called.attr == MARKER
+
+
+def _end(node: ast.expr) -> int:
+    return node.end_lineno or node.lineno

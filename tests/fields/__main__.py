@@ -1,0 +1,108 @@
+"""Writes plugins/plugin_utils/facts/api_fields.txt: every field that a user can write for a pod, its volumes and
+Services.
+
+    python -m tests.fields
+
+k8s.io/api and k8s.io/apimachinery of each minor come from Go's module proxy; the structs of types.go are read for their
+names, types and json tags. A row is a fact: type, field, type of the field (`*` a list, `%` a map), the first minor
+that
+has it, the last one where it went away. Nothing else of the sources is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "plugins" / "plugin_utils" / "facts" / "api_fields.txt"
+MINORS = range(22, 38)
+# What is reached from here is in the table.
+ROOTS = (
+    *("PodSpec", "PersistentVolumeClaimSpec", "PersistentVolumeSpec", "ServiceSpec"),
+    *("StorageClass", "CSIDriverSpec", "IngressSpec", "NetworkPolicySpec"),
+)
+PACKAGES = ("core/v1", "storage/v1", "networking/v1")
+META = "pkg/apis/meta/v1"
+# Read as one value; their insides are no fields of Windows' business.
+PLAIN = frozenset(["ObjectMeta", "TypeMeta", "ListMeta", "Time", "MicroTime", "Quantity", "IntOrString", "FieldsV1"])
+_STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r'^\t(\w+[ \t]+)?([\w.\[\]*]+)[ \t]+`(?:[^`]*\s)?json:"([^",]*)[^"]*"', re.MULTILINE)
+Fields = dict[str, dict[str, str]]
+
+
+def downloaded(module: str, version: str) -> Path:
+    asked = subprocess.run(
+        ["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True, check=False
+    )
+    told = json.loads(asked.stdout or "{}")
+    if "Dir" not in told:
+        raise SystemExit(f"{module}@{version} cannot be had: {told.get('Error') or asked.stderr.strip()}")
+    return Path(told["Dir"])
+
+
+def structs(text: str) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
+    """(type, [(field, type of the field, is it inline)]) of a Go file."""
+    for name, body in _STRUCT.findall(text):
+        fields = []
+        for own_name, written, field in _FIELD.findall(body):
+            kind = (
+                "*" if written.startswith("[]") and written != "[]byte" else "%" if written.startswith("map[") else ""
+            )
+            base = re.sub(r"^(?:\[\]|\*|map\[[\w.]+\])+", "", written).rpartition(".")[2]
+            fields.append((field, kind + base, not field and not own_name))
+        yield name, fields
+
+
+def fields_of(minor: int) -> Fields:
+    """Type -> field -> type of the field, for what ROOTS reach in this minor."""
+    api, machinery = (downloaded(f"k8s.io/{name}", f"v0.{minor}.0") for name in ("api", "apimachinery"))
+    read: dict[str, list[tuple[str, str, bool]]] = {}
+    for folder in (*(api / package for package in PACKAGES), machinery / META):
+        read |= dict(structs((folder / "types.go").read_text(encoding="utf-8")))
+    found: Fields = {}
+    waiting = list(ROOTS)
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in read or name in PLAIN:
+            continue
+        found[name] = dict(flat(name, read))
+        waiting += [kind.lstrip("*%") for kind in found[name].values()]
+    return found
+
+
+def flat(name: str, read: dict[str, list[tuple[str, str, bool]]]) -> Iterator[tuple[str, str]]:
+    for field, kind, inline in read.get(name, ()):
+        if inline and kind not in PLAIN:
+            yield from flat(kind, read)
+        elif field and field != "-":
+            base = kind.lstrip("*%")
+            yield field, kind if base in read and base not in PLAIN else kind.removesuffix(base)
+
+
+def main() -> None:
+    rows: dict[tuple[str, str], tuple[str, int, int]] = {}
+    for minor in MINORS:
+        for name, fields in fields_of(minor).items():
+            for field, kind in fields.items():
+                first = rows.get((name, field), ("", minor, minor))[1]
+                rows[name, field] = (kind, first, minor)
+    newest = MINORS[-1]
+    lines = [
+        f"{name} {field} {kind or '-'} {first} {'-' if last == newest else last}\n"
+        for (name, field), (kind, first, last) in sorted(rows.items())
+    ]
+    TABLE.write_text(
+        f"# Written by `python -m tests.fields` from k8s.io/api v0.{MINORS[0]}.0 to v0.{newest}.0: type,"
+        f" field, its type"
+        " (- a scalar), first minor, last minor (- still there).\n" + "".join(lines),
+        encoding="utf-8",
+    )
+    print(f"{TABLE.relative_to(ROOT)}: {len(lines)} fields of {len({name for name, _ in rows})} types")
+
+
+if __name__ == "__main__":
+    main()

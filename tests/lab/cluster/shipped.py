@@ -1,0 +1,33 @@
+"""The rights that the project ships, as a cluster's administrator would give them: the files of examples/rbac."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.cluster.store import Store
+
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "rbac"
+USER = "shipped"
+"""How the users begin whose rights are the files'."""
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((FOLDER / f"{name}.yml").read_text(encoding="utf-8")))
+
+
+def grant(store: Store, *names: str) -> tuple[str, ...]:
+    """Make what the files have, unless it is there; the groups that their bindings name."""
+    groups: dict[str, None] = {}
+    for name in names:
+        for document in documents(name):
+            kind, namespace = BY_NAME[document["kind"]], str(document["metadata"].get("namespace") or "")
+            if kind.namespaced and store.find(BY_NAME["Namespace"], "", namespace) is None:
+                store.create(BY_NAME["Namespace"], "", {"metadata": {"name": namespace}})
+            if store.find(kind, namespace, str(document["metadata"]["name"])) is None:
+                store.create(kind, namespace, document)
+            groups |= dict.fromkeys(str(one["name"]) for one in document.get("subjects") or ())
+    return tuple(groups)

@@ -1,0 +1,1 @@
+"""`make pins`: the sums of publishers' files that come with the collection."""

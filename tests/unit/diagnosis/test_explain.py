@@ -1,0 +1,113 @@
+"""What texts say without a node: each is recognised and given to its checker; the command, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import explain_cli
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.explain import NOTHING, adapters, explain, kind_of
+
+from tests.judge.case import load
+
+NODES = (
+    "NAME   STATUS     ROLES    AGE   VERSION\nwin1   NotReady   <none>   1d    v1\nlin1   Ready    <none>   1d   v1\n"
+)
+IPCONFIG = """Windows IP Configuration
+
+Ethernet adapter vEthernet (Ethernet):
+
+   Connection-specific DNS Suffix  . : example.com
+   IPv4 Address. . . . . . . . . . . : 10.0.0.7(Preferred)
+   Subnet Mask . . . . . . . . . . . : 255.255.240.0
+   Default Gateway . . . . . . . . . : 10.0.0.1
+"""
+NET_ADAPTER = """
+Name        InterfaceDescription        ifIndex Status   MacAddress
+----        --------------------        ------- ------   ----------
+Ethernet 2  Intel(R) 82574L Gigabit           7 Up       00-0D-3A-11-22-33
+"""
+HNSDIAG = "Networks\nID : 1\nName : nat\nType : nat\n"
+BROKEN = "hcnCreateEndpoint failed in Win32: odd (0x803b000d)"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('[{"ID": "1", "Name": "nat", "Subnets": []}]', "listing of HNS"),
+        (HNSDIAG, "listing of HNS"),
+        ('{"cniVersion": "0.3.0", "name": "a", "type": "win-overlay"}', "cni.conf"),
+        ('version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n', "config.toml"),
+        ("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n", "kubelet configuration"),
+        (IPCONFIG, "adapters"),
+        (NET_ADAPTER, "adapters"),
+        (json.dumps({"Name": "Ethernet", "InterfaceDescription": "x", "ifIndex": 3}), "adapters"),
+        (NODES, "nodes"),
+        (BROKEN, "messages"),
+        ('{"level":"error","msg":"x","error":"y"}', "messages"),
+    ],
+)
+def test_a_text_is_recognised_by_its_form(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"cniVersion": "0.3.0", "name": "a", "type": "win-overlay"}', "Set apiVersion to 2"),
+        ('version = 2\ndisabled_plugins = ["cri"]\n[plugins]\n', "line 2: disabled_plugins turns cri off"),
+        ("version = 2\n[plugins\n", "no TOML"),
+        ("kind: KubeletConfiguration\nenforceNodeAllocatable: [pods]\n", "enforceNodeAllocatable"),
+        ("kind: KubeletConfiguration\ncgroupsPerQOS: true\n", "cgroupsPerQOS: True is for Linux"),
+        (NODES, "win1 is NotReady"),
+        (BROKEN, "HNS refuses a policy"),
+    ],
+)
+def test_its_checker_says_what_is_wrong(text: str, said: str) -> None:
+    lines = explain({"it": text})
+    assert any(said in line for line in lines[:-1])
+    assert lines[-1].startswith("Looked at: it (")
+
+
+def test_listings_of_hns_are_given_to_its_checks_and_stand_before_messages() -> None:
+    (case,) = [each for each in load("cases") if each.name == "kubernetes-101680"]
+    lines = explain({"log": BROKEN, "networks": case.data["networks"], "endpoints": case.data["endpoints"]})
+    assert len(lines) > 2
+    assert next(number for number, line in enumerate(lines) if line.startswith("log: ")) > 0
+
+
+@pytest.mark.parametrize(
+    "case", [each for each in load("healthy") if "networks" in each.data], ids=lambda each: each.name
+)
+def test_a_healthy_listing_is_no_alarm(case: object) -> None:
+    data = getattr(case, "data")  # noqa: B009
+    texts = {kind: data[kind] for kind in ("networks", "endpoints") if isinstance(data.get(kind), str)}
+    assert all(line.startswith(NOTHING) for line in explain(texts)) or not texts
+
+
+def test_adapters_have_their_addresses() -> None:
+    (one,) = adapters(IPCONFIG)
+    assert (one["name"], one["ipv4"], one["gateways"]) == (
+        "vEthernet (Ethernet)",
+        [{"address": "10.0.0.7", "prefix": 20}],
+        ["10.0.0.1"],
+    )
+    assert [each["name"] for each in adapters(NET_ADAPTER)] == ["Ethernet 2"]
+
+
+def test_the_command_reads_files_folders_and_bundles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "kubelet.log"
+    log.write_bytes(BROKEN.encode("utf-16"))
+    with zipfile.ZipFile(tmp_path / "bundle.zip", "w") as archive:
+        archive.writestr("node/containerd.log", BROKEN)
+        archive.writestr("node/picture.png", "x")
+    assert explain_cli.main([str(log), str(tmp_path / "bundle.zip")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("HNS refuses a policy") == 2
+    assert "picture" not in said
+    assert explain_cli.main([str(tmp_path / "absent.log")]) == 2
+    assert "absent.log" in capsys.readouterr().err
+    log.write_text("the dog ate my kubeconfig")
+    assert explain_cli.main([str(log)]) == 1

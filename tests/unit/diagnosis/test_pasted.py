@@ -1,0 +1,133 @@
+"""What people paste: many lines at once, structure, places without a cause, and the time that it takes."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import meanings, message_lines
+from ansible_collections.winkube.node.plugins.plugin_utils.messages.line import parse
+from ansible_collections.winkube.node.plugins.plugin_utils.messages.records import records
+from ansible_collections.winkube.node.plugins.plugin_utils.messages.scan import Scanner, words_of
+
+from tests.judge.case import Case, load
+
+PASTED = [case for case in load("cases") if case.data.get("message") and case.first]
+HEALTHY = [text for case in load("healthy") for text in (case.data.get("logs") or {}).values()]
+HARMLESS = [line for text in HEALTHY for line in text.splitlines() if line.strip() and not about(line)]
+
+
+@pytest.mark.parametrize("case", PASTED, ids=lambda case: case.name)
+def test_harmless_lines_around_a_message_do_not_change_the_first_answer(case: Case) -> None:
+    chance = random.Random(case.name)
+    before, after = chance.sample(HARMLESS, 10), chance.sample(HARMLESS, 10)
+    text = "\n".join([*before, "", str(case.data["message"]).strip(), "", *after])
+    assert about(text)[:1] == (case.first,)
+
+
+@pytest.mark.parametrize("text", HEALTHY, ids=range(len(HEALTHY)))
+def test_a_healthy_log_that_is_pasted_is_no_alarm(text: str) -> None:
+    assert about(text) == ()
+
+
+@pytest.mark.slow
+def test_ten_megabytes_take_five_seconds() -> None:
+    """On an idle machine; one that does other things as well takes up to twice as much of processor time."""
+    chance = random.Random(1)
+    bad = [line for case in PASTED for line in str(case.data["message"]).splitlines() if line.strip()]
+    lines: list[str] = []
+    size = 0
+    while size < 10_000_000:
+        line = chance.choice(HARMLESS if chance.random() < 0.9 else bad)
+        number = len(lines)
+        stamp = f" 13:{number // 60 % 60:02}:{number % 60:02}.{number % 1000000:06} {number % 7000}"
+        lines.append(re.sub(r"(?<=^[IWEF]\d{4}) [\d:.]+ +\d+", stamp, line))
+        size += len(lines[-1]) + 1
+    start = time.process_time()
+    assert about("\n".join(lines))
+    assert time.process_time() - start < 10
+
+
+def test_the_words_of_each_pattern_stand_in_what_it_fits() -> None:
+    without = [each.pattern for each in MESSAGES if words_of(each.pattern) is None]
+    assert without == [r"^F\d{4} \d\d:\d\d:\d\d"]
+    assert words_of("(?:ab)?cdef|gh+ijk") == ("cdef", "ijk")
+    texts = [str(case.data["message"]) for case in PASTED]
+    plain = [next((n for n, m in enumerate(MESSAGES) if re.search(m.pattern, text, re.I)), None) for text in texts]
+    assert Scanner(each.pattern for each in MESSAGES).first(texts) == plain
+
+
+def test_a_line_continues_only_what_cannot_stand_alone() -> None:
+    text = "New-X : odd\nAt C:\\a.ps1:1 char:2\n+ New-X\n    + CategoryInfo : no\nE0101 01:01:01.1 1 a.go:1] x\n\ttail"
+    assert [each.number for each in records(text)] == [1, 5]
+
+
+SMB = (
+    'E0512 12:00:01.000001 7 nestedpendingoperations.go:335] "MountVolume.MountDevice failed" err="rpc error: code = '
+    "Internal desc = volume(a) mount on smb.csi.k8s.io failed with NewSmbGlobalMapping failed. output: {}"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "program", "operation", "reason"),
+    [
+        (SMB.format("Windows System Error 1219"), "kubelet", "mounting an SMB share", ("windows", "1219")),
+        (SMB.format("Zugriff verweigert"), "kubelet", "mounting an SMB share", ("windows", "5")),
+        (
+            "Warning  FailedMount  2m (x3 over 9m)  kubelet  MountVolume.SetUp failed for volume: Access is denied.",
+            *("kubelet", "mounting a volume", ("windows", "5")),
+        ),
+        ("hcnCreateEndpoint failed in Win32: odd (0x803b0099)", "HNS", "making an endpoint", ("hcn", "0x803b0099")),
+        (
+            'time="2024-01-01T00:00:00Z" level=error msg="PullImage \\"a\\" failed" error="dial tcp: i/o timeout"',
+            *("containerd", "pulling an image", ("net", "")),
+        ),
+    ],
+)
+def test_a_line_is_program_operation_and_innermost_reason(
+    line: str, program: str, operation: str, reason: tuple[str, str]
+) -> None:
+    found = parse(line)
+    assert (found.speaker, found.operation) == (program, operation)
+    assert (found.innermost.kind, found.innermost.code) == reason
+
+
+@pytest.mark.parametrize(
+    ("finding", "line"),
+    [
+        ("cluster.wrong-ca", 'failed calling webhook "a.b": x509: certificate signed by unknown authority'),
+        ("container.user", SMB.format("The user name or password is incorrect.")),
+        ("start.port-in-use", "listen unix C:\\kubelet.sock: bind: Only one usage of each socket address"),
+    ],
+)
+def test_words_of_another_speaker_do_not_lead_to_the_finding(finding: str, line: str) -> None:
+    assert finding not in about(line)
+
+
+def test_a_place_without_a_cause_is_said_with_the_line_first() -> None:
+    line = "hcnCreateEndpoint failed in Win32: The moon is full. (0x803b0099)"
+    (said,) = meanings(line, "win1")
+    assert said["title"] == line
+    assert said["cause"].startswith("Not known: HNS, making an endpoint: HNS 0x803b0099")
+    assert (said["command"], "hnsdiag" in said["remedy"]) == ("", True)
+
+
+def test_one_line_does_not_drain_or_rejoin_a_node() -> None:
+    line = "E0101 01:00:0{}.1 1 reflector.go:{}] Get https://a: x509: certificate signed by unknown authority"
+    (one,) = meanings(line.format(1, 1), "win1")
+    assert one["id"] == "cluster.wrong-ca"
+    assert one["remedy"].startswith("curl.exe")
+    (two,) = meanings("\n".join([line.format(1, 1), line.format(2, 2)]), "win1")
+    assert two["remedy"].startswith("Let the node join again")
+
+
+def test_what_a_message_means_is_printed_without_a_node() -> None:
+    (said,) = message_lines("hcnCreateEndpoint failed in Win32: The moon is full. (0x803b0099)")
+    assert said.startswith("Your message: hcnCreateEndpoint")
+    assert message_lines("") == []
+    assert message_lines("the dog ate my kubeconfig") == [
+        "Your message is not known, neither its place nor a code in it."
+    ]

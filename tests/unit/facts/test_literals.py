@@ -1,0 +1,89 @@
+"""Lines are traced to the function that prints them; the table and the text of places fit each other."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import Place, place_of, places_of
+
+from tests.catalogue.__main__ import TABLE
+from tests.catalogue.table import read, write
+
+LINES = [
+    (
+        'proxier.go:1756] "Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: The specified port"',
+        "kube-proxy",
+        "writing rules of a Service into HNS",
+    ),
+    (
+        "failed to hot attach bridge HNSEndpoint cbr0_ep to host compartment: hnsCall failed in Win32",
+        "flanneld",
+        "creating the l2bridge network of HNS",
+    ),
+    (
+        'failed to setup network for sandbox "b60761cab111": hcnCreateNetwork failed in Win32: (0x57)',
+        "containerd",
+        "setting up the sandbox and network of a pod",
+    ),
+    ("error execution phase kubelet-start: timed out", "kubeadm", "choosing its phases"),
+    ('failed to setup network for sandbox \\"b6\\": no', "containerd", "setting up the sandbox and network of a pod"),
+]
+
+
+@pytest.mark.parametrize(("line", "program", "operation"), LINES)
+def test_a_line_is_traced_to_its_place(line: str, program: str, operation: str) -> None:
+    found = place_of(line)
+    assert found is not None
+    assert (found.program, found.operation) == (program, operation)
+    assert re.fullmatch(r"\S+@\S+ \S+\.go:\S+", found.source)
+
+
+@pytest.mark.parametrize("line", ["", "Hello", "failed to remove C:\\x: no", 'Pod "a" is running', "failed"])
+def test_a_line_that_anybody_could_say_has_no_place(line: str) -> None:
+    assert place_of(line) is None
+
+
+def test_a_chain_names_its_places_in_their_order() -> None:
+    line = (
+        'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "x": '
+        "hcnCreateEndpoint failed in Win32: The endpoint already exists"
+    )
+    assert [(place.program, place.object) for place in places_of(line)][:2] == [
+        ("kubelet", "container"),
+        ("containerd", "pod sandbox"),
+    ]
+    assert "hcnCreateEndpoint" in [place.literal for place in places_of(line)]
+
+
+def test_what_a_library_says_names_no_program() -> None:
+    found = place_of("x509: certificate signed by unknown authority")
+    assert found is not None
+    assert (found.program, found.operation) == ("", "checking a certificate")
+
+
+def test_at_least_sixty_percent_of_what_reaches_a_user_has_a_place() -> None:
+    counts = literals.counts()
+    assert counts["reach"] > 10_000
+    assert counts["place"] >= 0.6 * counts["reach"]
+
+
+def test_each_row_of_the_places_is_used() -> None:
+    used = {literals.described(each.module, each.file, each.function) for each in literals.literals()}
+    unused = [row for rows in literals.places().values() for row in rows if row not in used]
+    assert unused == []
+
+
+def test_the_table_is_written_as_it_is_read() -> None:
+    rows = read(TABLE.read_bytes())
+    assert read(write(rows)) == rows
+
+
+def test_ten_megabytes_are_read_in_seconds() -> None:
+    lines = [f"E0101 10:00:00.000001 1 pod.go:{n}] some line number {n}: {LINES[n % 5][0]}" for n in range(5000)]
+    place_of(lines[0])
+    start = time.process_time()
+    assert all(isinstance(place_of(line), Place) for line in lines)
+    assert (time.process_time() - start) / sum(map(len, lines)) * 10_000_000 < 10

@@ -1,0 +1,333 @@
+"""A lost connection is asked after by the batch's id; a batch that never arrived is sent again, once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op, decode
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Expectation, Query, system_query
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import (
+    Clock,
+    Link,
+    NoAnswerError,
+    NodeError,
+    OutcomeUnknown,
+    Silence,
+)
+
+BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
+ID = "ab" * 16
+INVASIVE = ("dllimport", "definepinvokemethod", "definedynamicassembly", "interopservices", "intptr")
+"""Words of PowerShell's list of suspicious content that only calls into Windows have."""
+DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
+
+
+class Never(Exception):  # noqa: N818 - no error
+    """In the place of an answer that does not come."""
+
+
+class Node:
+    """A node that answers from a list: results are returned, exceptions raised; `sent` keeps the envelopes."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.sent: list[dict[str, Any]] = []
+        self.resets = 0
+        self.abandoned = 0
+        self.limits: list[float] = []
+        self.time = 0.0
+
+    def execute(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
+        if module == "node_apply":
+            self.sent.append(decode(args["batch"]))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        found: dict[str, Any] = answer() if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
+        return found
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    def abandon(self) -> None:
+        self.abandoned += 1
+
+    def within(self, seconds: float, work: Callable[[], Any]) -> Any:
+        """An answer that is SILENCE never comes; calls of the connection's own reset have no place in `limits`."""
+        if work == self.reset:
+            return work()
+        self.limits.append(seconds)
+        try:
+            return work()
+        except Never:
+            raise NoAnswerError(seconds) from None
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+    def link(self, **kwargs: Any) -> Link:
+        clock = Clock(lambda: self.time, self.sleep)
+        return Link(
+            self.execute,
+            self.reset,
+            r"C:\state",
+            host="win1",
+            abandon=self.abandon,
+            clock=clock,
+            within=self.within,
+            **kwargs,
+        )
+
+    def kinds(self) -> list[str]:
+        return [envelope["kind"] for envelope in self.sent]
+
+
+def test_a_batch_is_sent_and_answered() -> None:
+    node = Node(DONE)
+    link = node.link()
+    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit"]
+    assert node.sent[0]["batch"]["ops"][0] == {
+        "n": 0,
+        "op": "mkdir",
+        "args": {"path": r"C:\k"},
+        "undo": [],
+        "secrets": [],
+    }
+    assert link.calls == 1
+
+
+def test_the_runners_text_travels_only_if_the_node_has_another() -> None:
+    node = Node(DONE)
+    link = node.link()
+    link.apply(BATCH, ID)
+    known = node.sent[0]["runner"]["sha256"]
+    link.apply(BATCH, ID, known)
+    link.apply(BATCH, ID, "another")
+    assert ["text" in envelope["runner"] for envelope in node.sent] == [True, False, True]
+
+
+NETWORK = Op("hns_network", {"name": "cbr0"})
+GO = Op("hns_network_remove", {"name": "cbr0"})
+ASKED = Query("hns", "hns", (("objects", ("networks",)),))
+
+
+@pytest.mark.parametrize(
+    ("batch", "wanted"),
+    [
+        (BATCH, False),
+        (replace(BATCH, state=(system_query(),)), False),
+        (replace(BATCH, ops=(NETWORK,)), True),
+        (replace(BATCH, ops=(Op("mkdir", {"path": "x"}).undone_by(GO),)), True),
+        (replace(BATCH, gate=(Op("wait", {"for": "hns_network", "name": "cbr0"}),)), True),
+        (replace(BATCH, pre=(Expectation(ASKED, (("available", True),)),)), True),
+        (replace(BATCH, state=(ASKED,)), True),
+    ],
+)
+def test_the_text_that_calls_hns_travels_only_with_what_needs_it(batch: Batch, wanted: bool) -> None:
+    """It went with every batch, as a part of the runner and of both modules."""
+    node = Node(DONE)
+    node.link().apply(batch, ID)
+    assert ("hns" in node.sent[0]) is wanted
+    assert not any(word in json.dumps({**node.sent[0], "hns": ""}).casefold() for word in INVASIVE)
+    if wanted:
+        text = node.sent[0]["hns"]
+        assert "DefinePInvokeMethod" in text and text.startswith("# Copyright")
+
+
+def test_after_a_lost_connection_only_questions_bring_it_again() -> None:
+    for batch, wanted in ((replace(BATCH, ops=(NETWORK,)), False), (replace(BATCH, state=(ASKED,)), True)):
+        node = Node(ConnectionResetError("gone"), DONE)
+        node.link().apply(batch, ID)
+        assert [("hns" in envelope) for envelope in node.sent] == [True, wanted]
+
+
+def test_a_reading_brings_it_only_if_it_asks_hns() -> None:
+    requests: list[dict[str, Any]] = []
+
+    def execute(_module: str, args: dict[str, Any]) -> dict[str, Any]:
+        requests.append(decode(args["request"]))
+        return {"parts": {}}
+
+    link = Link(execute, lambda: None, r"C:\state")
+    for queries in ((system_query(),), (system_query(), ASKED)):
+        link.probe(queries)
+    assert [("hns" in request) for request in requests] == [False, True]
+    # The event log has room for 31,839 characters, and Ansible writes the whole request into it.
+    assert len(json.dumps(requests[1])) < 20_000
+
+
+@pytest.mark.parametrize(
+    "lost", [ConnectionResetError("gone"), RuntimeError("raw WSMan fault"), TimeoutError("read timed out")]
+)
+def test_after_any_exception_the_batch_is_asked_for_and_not_sent_again(lost: Exception) -> None:
+    node = Node(lost, ConnectionRefusedError("not yet"), ConnectionRefusedError("not yet"), DONE)
+    link = node.link()
+    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow", "follow"]
+    assert node.resets == 3
+    assert {envelope["id"] for envelope in node.sent} == {ID}
+
+
+def test_a_module_result_that_cannot_be_read_also_means_unknown() -> None:
+    node = Node({"failed": True, "msg": "Module result deserialization failed"}, DONE)
+    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow"]
+
+
+UNKNOWN = {"answer": "accepted", "outcome": "unknown", "batch": ID}
+
+
+def test_a_batch_that_never_arrived_is_sent_again() -> None:
+    """Two of 990 first installations failed because one ssh had not been let in within its ConnectTimeout."""
+    node = Node(ConnectionResetError("gone"), UNKNOWN, DONE)
+    said: list[str] = []
+    assert node.link(notice=said.append).apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "submit"]
+    assert node.sent[0] == node.sent[2], "the same id: a node takes it once"
+    assert said[-1].endswith("The connection said: gone Sending it again.")
+
+
+def test_a_batch_that_never_arrives_is_sent_twice_and_was_not_done() -> None:
+    node = Node(ConnectionResetError("gone"), UNKNOWN, ConnectionResetError("gone again"), UNKNOWN)
+    with pytest.raises(NodeError, match=r"nothing was done.* gone again"):
+        node.link().apply(BATCH, ID)
+    assert node.kinds() == ["submit", "follow", "submit", "follow"]
+
+
+def test_a_batch_that_the_node_could_not_take_is_not_sent_again() -> None:
+    node = Node({"failed": True, "msg": "Access is denied."}, UNKNOWN)
+    with pytest.raises(NodeError, match=r"did not take batch \w+, nothing was done: Access is denied"):
+        node.link().apply(BATCH, ID)
+    assert node.kinds() == ["submit", "follow"]
+
+
+def test_a_node_that_does_not_come_back_is_given_up_after_the_time_and_says_so() -> None:
+    node = Node(ConnectionResetError("gone"))
+    with pytest.raises(OutcomeUnknown, match="finishes or rolls back the batch by itself") as raised:
+        node.link(reconnect_s=100).apply(BATCH, ID)
+    assert isinstance(raised.value.cause, ConnectionResetError)
+    assert 100 <= node.time < 120
+    assert node.kinds().count("submit") == 1
+
+
+def test_a_batch_that_is_still_running_is_followed() -> None:
+    node = Node({**DONE, "outcome": "running"}, {**DONE, "outcome": "running"}, DONE)
+    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow"]
+
+
+def test_the_probe_is_one_call_and_its_failure_a_sentence() -> None:
+    node = Node({"parts": {"system": {"machine": "m"}}}, {"failed": True, "msg": "no access"})
+    link = node.link()
+    assert link.probe([system_query()]) == {"system": {"machine": "m"}}
+    with pytest.raises(NodeError, match="no access"):
+        link.probe([system_query()])
+    assert link.calls == 2
+
+
+def test_a_connection_that_fails_while_reading_passes_through() -> None:
+    with pytest.raises(ConnectionResetError):
+        Node(ConnectionResetError("gone")).link().probe([system_query()])
+
+
+# -- silence -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_without_an_answer_is_a_lost_connection_and_what_is_left_of_it_ends_first() -> None:
+    node = Node(Never(), Never(), DONE)
+    said: list[str] = []
+    assert node.link(answer_s=10, notice=said.append).apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow"], "sent once, then asked after"
+    assert (node.abandoned, node.resets) == (2, 2)
+    assert "win1 sent nothing for 20 s while it worked" in said[0]
+    assert "raise answer_timeout (winkube_answer_timeout)" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("answer_s", "mode", "follow_s", "limits"),
+    [
+        (10.0, "task", 10.0, [20.0, 20.0]),
+        (300.0, "task", 60, [360.0, 360.0]),
+        (10.0, "inline", 10.0, [130.0, 20.0]),  # the call itself works: 60 s, and as long again to take it back
+    ],
+)
+def test_a_limit_comes_from_what_is_asked(answer_s: float, mode: str, follow_s: float, limits: list[float]) -> None:
+    node = Node({**DONE, "outcome": "running"}, DONE)
+    node.link(answer_s=answer_s, runner_mode=mode).apply(BATCH, ID)
+    assert node.limits == limits
+    assert [envelope["follow_s"] for envelope in node.sent] == [follow_s, follow_s]
+
+
+def test_a_connection_that_is_lost_while_a_long_batch_is_followed_is_asked_after() -> None:
+    """It ended the run: only the first answer was asked for again."""
+    node = Node({**DONE, "outcome": "running"}, ConnectionResetError("gone"), Never(), DONE)
+    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow", "follow"]
+
+
+def test_a_node_that_is_silent_while_it_is_read_is_read_again() -> None:
+    node = Node(Never(), ConnectionResetError("not yet"), {"parts": {"system": {}}})
+    said: list[str] = []
+    assert node.link(answer_s=10, notice=said.append).probe([system_query()]) == {"system": {}}
+    assert node.limits == [10, 10, 10] and node.resets == 2
+    assert said == [said[0]] and said[0].startswith("win1 sent nothing for 10 s while it was read")
+
+
+def test_a_node_that_stays_silent_is_given_up() -> None:
+    node = Node(Never())
+    with pytest.raises(OutcomeUnknown, match="win1 could not be read: it went silent, and did not answer for 100 s"):
+        node.link(reconnect_s=100).probe([system_query()])
+    assert 100 <= node.time < 120
+
+
+def test_who_waits_for_a_restart_asks_again_himself() -> None:
+    node = Node(Never())
+    with pytest.raises(Silence):
+        node.link().probe([system_query()], again=False)
+    with pytest.raises(Silence):
+        node.link().acknowledge(ID)
+    assert node.time == 0
+
+
+def test_a_file_that_does_not_arrive_in_time_is_a_lost_connection() -> None:
+    def never() -> None:
+        raise Never
+
+    node = Node(DONE)
+    link = node.link(answer_s=10)
+    assert link.carry(lambda: 7) == 7
+    with pytest.raises(Silence, match="win1 sent nothing for 10 s while it was sent a file"):
+        link.carry(never)
+    assert (node.limits, node.abandoned, link.calls) == ([10, 10], 1, 0)
+
+
+UNTRUSTED = (
+    "Cannot run untrusted PowerShell script 'node_probe.ps1' in ConstrainedLanguage mode with module util imports."
+)
+HELD_BACK = [
+    ({"msg": UNTRUSTED}, "Constrained Language Mode on the node, as AppLocker and App Control"),
+    (
+        {
+            "msg": "Unhandled",
+            "module_stderr": "FullyQualifiedErrorId : MethodInvocationNotSupportedInConstrainedLanguage",
+        },
+        "Have the policy leave scripts alone on nodes, see docs/endpoint-protection.md",
+    ),
+    (
+        {"msg": "Dieses Skript", "module_stdout": "", "exception": "ScriptContainedMaliciousContent"},
+        "The node's antivirus held the script back",
+    ),
+]
+
+
+@pytest.mark.parametrize(("answer", "said"), HELD_BACK)
+def test_a_policy_that_holds_scripts_back_is_told_by_the_first_call(answer: dict[str, Any], said: str) -> None:
+    with pytest.raises(NodeError, match=said):
+        Node({"failed": True, **answer}).link().probe([system_query()])
+    with pytest.raises(NodeError, match=said):
+        Node({"failed": True, **answer}).link().acknowledge(ID)

@@ -1,0 +1,61 @@
+"""What a node's answer becomes for a person: one sentence after the other, none said twice, each ended once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
+
+STUCK = "The service kubelet did not stop within 120 s: it is start_pending."
+
+
+def undo_failed(*messages: str, error: str = "sc.exe ended with exit code 1053.") -> str:
+    undo = [{"n": n, "op": "halt", "message": message} for n, message in enumerate(messages)]
+    error_part: dict[str, Any] = {"message": error, "undo": undo}
+    return verdict.sentence({"answer": "accepted", "outcome": "undo_failed", "batch": "b1", "error": error_part})
+
+
+def test_undos_that_failed_for_one_reason_say_it_once() -> None:
+    """Eight undo lists of one stuck service gave eight times the same sentence."""
+    said = undo_failed(*[STUCK] * 8)
+    assert said.count("start_pending") == 1
+    assert f"The roll back failed as well: {STUCK} The node is blocked" in said
+
+
+def test_undos_that_failed_for_several_reasons_are_one_sentence_in_their_order() -> None:
+    said = undo_failed(STUCK, r"C:\k\kubelet.exe is held", STUCK)
+    assert rf"as well: {STUCK[:-1]}; C:\k\kubelet.exe is held. The node is blocked" in said
+
+
+@pytest.mark.parametrize("end", ["", ".", "!", "?"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"answer": "accepted", "outcome": "undone", "error": {"message": "TEXT"}},
+        {"answer": "accepted", "outcome": "undo_failed", "error": {"message": "TEXT", "undo": [{"message": "TEXT"}]}},
+        {"answer": "accepted", "outcome": "interrupted", "batch": "b1", "error": {"message": "TEXT"}},
+        {"answer": "blocked", "blocked": {"id": "b1", "error": {"message": "TEXT"}}},
+        {"answer": "blocked", "blocked": {"id": "b1", "error": "TEXT"}},
+        {"answer": "busy", "busy": {"id": "b1", "controller": "ann", "since": "9:00", "error": "TEXT"}},
+        {"answer": "refused", "reason": "TEXT"},
+    ],
+)
+def test_a_sentence_never_ends_twice(answer: dict[str, Any], end: str) -> None:
+    """It read `start_pending.). Look at the node`."""
+
+    def put(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: put(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [put(each) for each in value]
+        return f"it is start_pending{end}" if value == "TEXT" else value
+
+    said = verdict.sentence(put(answer))
+    assert "start_pending" in said
+    assert not re.search(r"[.!?]\)?[.;]|[.!?]\)", said), said
+
+
+def test_a_reason_that_is_missing_is_said_to_be() -> None:
+    assert verdict.sentence({"answer": "accepted", "outcome": "undone"}).startswith("no reason was given. Rolled back")

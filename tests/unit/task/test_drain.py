@@ -1,0 +1,299 @@
+"""A node is emptied before a batch that interrupts pods, by the rules of `kubectl drain`, and filled again by whoever
+emptied it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import run, sc
+from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
+    ANNOTATION,
+    NodeDrain,
+    Rules,
+    before,
+    interrupts,
+    is_ready,
+    misfits,
+)
+
+Object = dict[str, Any]
+
+
+class Api:
+    """A cluster of one node. An evicted pod is gone when it was listed `lingers` times; `budget` is how often an
+    eviction is refused first; `late`: pods that the scheduler binds while the cordon is on its way; `stale`: which
+    lists, counted from 1, say that there is nothing; `expires`: after which request the credentials are over. Only
+    what examples/rbac/site.yml grants is served: there is no `get`."""
+
+    def __init__(
+        self,
+        *pods: Object,
+        unschedulable: bool = False,
+        lingers: int = 0,
+        budget: int = 0,
+        late: tuple[Object, ...] = (),
+        stale: tuple[int, ...] = (),
+        expires: int = 10**6,
+    ) -> None:
+        spec = {"unschedulable": True} if unschedulable else {}
+        self.known: Object = {"metadata": {"name": "win1", "annotations": {"a": "b"}}, "spec": spec}
+        self.pods = {pod["metadata"]["name"]: pod for pod in pods}
+        self.lingers, self.budget, self.late, self.stale, self.expires = lingers, budget, late, stale, expires
+        self.evictions: list[Object] = []
+        self._going: dict[str, int] = {}
+        self._asked = self._lists = 0
+
+    def _ask(self) -> None:
+        self._asked += 1
+        if self._asked > self.expires:
+            raise ClusterError("PATCH was answered with 401: Unauthorized.", 401)
+
+    def node(self, name: str) -> Object | None:
+        self._ask()
+        return copy.deepcopy(self.known) if name == "win1" else None
+
+    def items(self, path: str) -> list[Object]:
+        self._ask()
+        assert path == "/api/v1/pods?fieldSelector=spec.nodeName%3Dwin1"
+        self._lists += 1
+        if self._lists in self.stale:
+            return []
+        for name in list(self._going):
+            self._going[name] -= 1
+            if self._going[name] < 0:
+                self.pods.pop(name, None)
+                del self._going[name]
+        return list(self.pods.values())
+
+    def create(self, path: str, body: Mapping[str, Any]) -> Object:
+        self._ask()
+        name = body["metadata"]["name"]
+        assert path == f"/api/v1/namespaces/apps/pods/{name}/eviction"
+        if self.budget:
+            self.budget -= 1
+            raise ClusterError(
+                "Cannot evict pod as it would violate the pod's disruption budget.", 429, causes=frozenset({BUDGET})
+            )
+        self.evictions.append(dict(body))
+        self._going[name] = self.lingers
+        return {}
+
+    def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
+        self._ask()
+        assert (path, kind) == ("/api/v1/nodes/win1", "merge")
+        self.pods |= {pod["metadata"]["name"]: pod for pod in self.late}
+        self.late = ()
+        for part, values in (("spec", body["spec"]), ("annotations", body["metadata"]["annotations"])):
+            target = self.known["spec"] if part == "spec" else self.known["metadata"]["annotations"]
+            for key, value in values.items():
+                target.pop(key, None) if value is None else target.__setitem__(key, value)
+        return {}
+
+
+class Time:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def pod(name: str, owner: str = "ReplicaSet", **more: Any) -> Object:
+    owners = [{"kind": owner, "name": "x"}] if owner else []
+    metadata = {"name": name, "namespace": "apps", "uid": f"uid-{name}", "ownerReferences": owners}
+    return {"metadata": metadata | more.pop("metadata", {}), "spec": more, "status": {"phase": "Running"}}
+
+
+def drain(api: Api, **rules: Any) -> NodeDrain:
+    time = Time()
+    return NodeDrain(api, "win1", "run-1", Rules(**rules), Clock(lambda: time.seconds, time.sleep))
+
+
+def test_cordoned_drained_and_let_back() -> None:
+    mirror = pod("mirror", owner="Node", metadata={"annotations": {"kubernetes.io/config.mirror": "1"}})
+    api = Api(pod("web"), pod("agent", owner="DaemonSet"), mirror, lingers=3)
+    assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
+    assert [body["metadata"] for body in api.evictions] == [{"name": "web", "namespace": "apps"}]
+    assert set(api.pods) == {"agent", "mirror"}
+    assert api.known["spec"] == {"unschedulable": True}
+    assert api.known["metadata"]["annotations"] == {"a": "b", ANNOTATION: "run-1"}
+
+    assert drain(api).uncordon() == ("uncordon win1",)
+    assert api.known["spec"] == {}
+    assert api.known["metadata"]["annotations"] == {"a": "b"}
+    assert drain(api).uncordon() == ()
+
+
+def test_a_node_that_somebody_else_cordoned_stays_so() -> None:
+    api = Api(pod("web"), unschedulable=True)
+    assert drain(api).cordon_and_drain() == ("drain win1 (1 pods)",)
+    assert drain(api).uncordon() == ()
+    assert api.known["spec"] == {"unschedulable": True}
+
+
+def test_a_node_that_was_cordoned_by_a_run_that_failed_is_let_back_by_the_next() -> None:
+    api = Api(pod("web"))
+    drain(api).cordon_and_drain()
+    assert drain(api).cordon_and_drain() == ()
+    assert drain(api).uncordon() == ("uncordon win1",)
+
+
+def test_a_node_that_has_not_joined_is_not_drained() -> None:
+    assert NodeDrain(Api(), "win2", "run-1").cordon_and_drain() == ()
+    assert NodeDrain(Api(), "win2", "run-1").uncordon() == ()
+
+
+def test_a_disruption_budget_is_waited_for() -> None:
+    api = Api(pod("web"), budget=3)
+    assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
+    assert len(api.evictions) == 1
+
+
+@pytest.mark.parametrize(
+    ("api", "sentence"),
+    [
+        (Api(pod("web"), budget=10**6), r"not empty after 600 s: apps/web. A PodDisruptionBudget keeps apps/web."),
+        (Api(pod("web"), lingers=10**6), r"not empty after 600 s: apps/web."),
+        (Api(pod("alone", owner="")), r"apps/alone is made anew by nothing"),
+        (Api(pod("data", volumes=[{"name": "d", "emptyDir": {}}])), r"apps/data keeps data in an emptyDir"),
+    ],
+)
+def test_what_cannot_be_drained_leaves_the_node_schedulable(api: Api, sentence: str) -> None:
+    with pytest.raises(ClusterError) as refused:
+        drain(api).cordon_and_drain()
+    assert sentence in str(refused.value)
+    assert api.known["spec"] == {}
+    assert ANNOTATION not in api.known["metadata"]["annotations"]
+
+
+def test_a_pod_that_was_bound_in_between_goes_too() -> None:
+    api = Api(pod("web"), late=(pod("bound"),))
+    assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (2 pods)")
+    assert api.pods == {}
+    alone = Api(late=(pod("bound"),))
+    assert drain(alone).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
+    assert alone.pods == {}
+
+
+def test_a_pod_that_was_bound_in_between_and_may_not_go_gives_the_node_back() -> None:
+    api = Api(pod("web"), late=(pod("alone", owner=""),))
+    with pytest.raises(ClusterError, match="apps/alone is made anew by nothing"):
+        drain(api).cordon_and_drain()
+    assert api.evictions == [] and api.known["spec"] == {}
+
+
+@pytest.mark.parametrize("stale", [(2,), (3,), (2, 4)])
+def test_one_list_without_pods_is_not_believed(stale: tuple[int, ...]) -> None:
+    api = Api(pod("web"), lingers=2, stale=stale)
+    assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
+    assert api.pods == {}
+
+
+@pytest.mark.parametrize("expires", [3, 4, 5])
+def test_credentials_that_end_after_the_cordon_say_that_it_stays_and_how_to_undo_it(expires: int) -> None:
+    api = Api(pod("web"), lingers=1, expires=expires)
+    with pytest.raises(ClusterError) as refused:
+        drain(api).cordon_and_drain()
+    assert refused.value.status == 401
+    assert "401: Unauthorized. The Node win1 is still cordoned" in str(refused.value)
+    assert f"kubectl uncordon win1; kubectl annotate node win1 {ANNOTATION}-" in str(refused.value)
+    api.expires = 10**6
+    assert drain(api).uncordon() == ("uncordon win1",), "the next run that works lets it back by itself"
+
+
+def test_a_cordon_that_was_refused_changed_nothing() -> None:
+    api = Api(pod("web"), expires=2)
+    with pytest.raises(ClusterError) as refused:
+        drain(api).cordon_and_drain()
+    assert "may be cordoned" in str(refused.value)
+    api = Api(pod("web"))
+
+    def forbid(path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
+        raise ClusterError("PATCH was answered with 403: forbidden.", 403)
+
+    api.patch = forbid  # type: ignore[method-assign]
+    with pytest.raises(ClusterError, match=r"403: forbidden\.$"):
+        drain(api).cordon_and_drain()
+
+
+def test_what_the_rules_allow_goes() -> None:
+    api = Api(pod("alone", owner=""), pod("data", volumes=[{"name": "d", "emptyDir": {}}]))
+    drain(api, force=True, delete_emptydir_data=True, grace_s=5).cordon_and_drain()
+    assert [body["deleteOptions"] for body in api.evictions] == [{"gracePeriodSeconds": 5}] * 2
+
+
+def test_pods_that_are_over_need_no_permission() -> None:
+    over = pod("job", owner="", volumes=[{"emptyDir": {}}]) | {"status": {"phase": "Succeeded"}}
+    assert drain(Api(over)).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        (sc("stop", "containerd"), True),
+        (run(r"C:\k\nssm.exe", "restart", "kubelet"), True),
+        (run(r"C:\Windows\System32\shutdown.exe", "/r"), True),
+        (Op("hns_network", {"name": "External"}), True),
+        (sc("start", "containerd"), False),
+        (sc("failure", "containerd", "reset=", "1"), False),
+        (Op("write", {"path": r"C:\a"}), False),
+        (run(r"C:\k\ctr.exe", "stop"), False),
+    ],
+)
+def test_only_what_pods_notice_interrupts(op: Op, expected: bool) -> None:
+    assert interrupts(Batch("x", (Op("mkdir", {"path": r"C:\a"}), op))) is expected
+
+
+def test_nothing_is_asked_of_the_cluster_unless_something_is_interrupted() -> None:
+    harmless, harmful = (Batch("x", (op,)) for op in (Op("write", {"path": "x"}), sc("stop", "containerd")))
+    missing = {"drain": {"enabled": True, "node_name": "win1", "cluster": {"kubeconfig": ""}}}
+    assert before(harmless, missing, "run-1") == ()
+    assert before(harmful, {"drain": {"enabled": False}}, "run-1") == ()
+    assert before(harmful, {}, "run-1") == ()
+    with pytest.raises(Refused, match="winkube_drain is on, but the controller has no way to the cluster"):
+        before(harmful, missing, "run-1")
+
+
+def test_ready_is_a_condition() -> None:
+    assert is_ready({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    assert not is_ready({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    assert not is_ready(None)
+
+
+def on_node(name: str, *images: str, **spec: Any) -> Object:
+    containers = [{"name": str(number), "image": image} for number, image in enumerate(images)]
+    return pod(name) | {"spec": {"containers": containers, **spec}}
+
+
+def test_what_was_on_the_node_is_told_and_planned_without_a_change() -> None:
+    daemon = on_node("agent", "agent:1")
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet"}]
+    api = Api(on_node("web", "a:1", "b:1", nodeSelector={"node.kubernetes.io/windows-build": "10.0.20348"}), daemon)
+    node = NodeDrain(api, "win1", "run")
+    assert node.evictable() == [{"namespace": "apps", "name": "web", "images": ["a:1", "b:1"], "build": "10.0.20348"}]
+    assert node.planned() == ("cordon win1", "drain win1 (1 pods)")
+    assert api.evictions == []
+    assert "unschedulable" not in api.known["spec"]
+    assert NodeDrain(api, "win9", "run").evictable() == []
+
+
+def test_after_an_upgrade_of_windows_the_pods_that_no_longer_fit_are_named() -> None:
+    pods = [
+        {"namespace": "a", "name": "old", "images": ["mcr.microsoft.com/windows/servercore:ltsc2019"], "build": ""},
+        {"namespace": "a", "name": "last", "images": ["mcr.microsoft.com/windows/servercore:ltsc2022"], "build": ""},
+        {"namespace": "a", "name": "who-knows", "images": ["registry.example.com/shop:1.2"], "build": ""},
+        {"namespace": "a", "name": "pinned", "images": [], "build": "10.0.20348"},
+    ]
+    assert list(misfits(pods, 26100)) == [
+        "a/old: mcr.microsoft.com/windows/servercore:ltsc2019 is for build 17763; a host of build 26100 runs images of"
+        " the builds 20348 to 26100.",
+        "a/pinned: its nodeSelector wants node.kubernetes.io/windows-build=10.0.20348; the host is now 10.0.26100.",
+    ]
+    assert list(misfits(pods[1:], 20348)) == []

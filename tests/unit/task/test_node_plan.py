@@ -1,0 +1,84 @@
+"""What the first task of a run plans: the roles of node.yml, by the tags of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from ansible.playbook.taggable import Taggable
+from ansible_collections.winkube.node.plugins.callback.steps import _summary
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
+from ansible_collections.winkube.node.plugins.plugin_utils.task import node_plan
+
+from tests.conftest import ROOT
+
+
+def test_it_plans_what_each_role_passes_in_the_order_of_the_run() -> None:
+    order = [task["ansible.builtin.import_role"]["name"] for task in yaml.safe_load(node_plan.TASKS.read_text())]
+    assert [f"winkube.node.{part.component.role}" for part in node_plan.parts()] == order
+    assert {part.component.role for part in node_plan.parts()} == {each.role for each in COMPONENTS}
+    for part in node_plan.parts():
+        (task,) = yaml.safe_load((ROOT / "roles" / part.component.role / "tasks" / "main.yml").read_text())
+        assert task[f"winkube.node.{part.component.module}"] == part.arguments
+
+
+class _Tagged(Taggable):
+    """Something with tags, as Ansible sees it."""
+
+    def __init__(self, tags: list[str]) -> None:
+        self.tags = tags
+        self._loader: Any = None
+        self._parent: Any = None
+
+    def get_play(self) -> None:
+        """In none."""
+
+
+@pytest.mark.parametrize("run", [["all"], ["tagged"], ["untagged"], ["kubelet"], ["other"], ["mine"], ["all", "x"]])
+@pytest.mark.parametrize("skip", [[], ["kubelet"], ["mine"], ["always"], ["tagged"], ["all"]])
+@pytest.mark.parametrize("tags", [["kubelet"], ["kubelet", "mine"], ["kubelet", "never"], ["always", "kubelet"]])
+def test_tags_say_the_same_as_to_ansible(run: list[str], skip: list[str], tags: list[str]) -> None:
+    assert node_plan.takes_part(tags, run, skip) == _Tagged(tags).evaluate_tags(run, skip, {})
+
+
+@pytest.mark.parametrize(
+    ("steps", "whole", "told"),
+    [
+        ({}, True, "nothing differs"),
+        ({"host": ("a",)}, True, "1 step: host 1"),
+        ({"host": ("a", "b"), "kubelet": ("c",)}, True, "3 steps: host 2, kubelet 1"),
+        ({}, False, "nothing differs so far; the rest is planned by its tasks"),
+        ({"host": ("a",)}, False, "1 step: host 1; the rest is planned by its tasks"),
+    ],
+)
+def test_one_line_says_what_there_is_to_do(steps: dict[str, tuple[str, ...]], whole: bool, told: str) -> None:
+    from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+
+    assert _summary(node_plan.NodePlan(steps, ("host",), whole, Reading()).told()) == told
+
+
+def test_a_run_whose_tags_leave_no_role_has_not_looked() -> None:
+    from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+
+    told = _summary(node_plan.NodePlan({}, (), True, Reading()).told())
+    assert told == "nothing was looked at: the run's tags leave no role in it"
+
+
+@pytest.mark.parametrize(
+    ("run", "near"),
+    [
+        ({"kubeproxy"}, "kube_proxy"),
+        ({"kube-proxy"}, "kube_proxy"),
+        ({"Kubelet"}, "kubelet"),
+        ({"contanerd"}, "containerd"),
+        ({"kubelet", "flanel"}, "flannel"),
+        ({"kubelet"}, ""),
+        ({"all"}, ""),
+        ({"linux"}, ""),
+        ({"mine"}, ""),
+    ],
+)
+def test_a_slip_of_a_tag_is_told_with_the_one_that_is_meant(run: set[str], near: str) -> None:
+    sentence = node_plan.correct_tag(run, node_plan.ANSIBLES_TAGS | {"mine"})
+    assert (f"Did you mean {near}?" in sentence) if near else sentence == ""

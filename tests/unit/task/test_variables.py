@@ -1,0 +1,61 @@
+"""Variables of the collection that are misspelled or of another type: told by name, before a node is asked anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.task import variables
+
+
+def wrong(**given: Any) -> list[str]:
+    return list(variables.wrong(given, given.__getitem__).values())
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("winkube_kublet_verbosity", "winkube_kubelet_verbosity"),
+        ("winkube_kubernetes_verison", "winkube_kubernetes_version"),
+        ("winkube_clustercidr", "winkube_cluster_cidr"),
+        ("winkube_optional_component", "winkube_optional_components"),
+    ],
+)
+def test_a_misspelled_variable_is_told_with_what_was_meant(name: str, meant: str) -> None:
+    (sentence,) = variables.unknown({name: 2, "winkube_root": "C:\\k"}).values()
+    assert sentence.startswith(f"{name}: there is no variable of that name")
+    assert sentence.endswith(f"Did you mean {meant}?")
+
+
+def test_a_variable_of_the_users_own_is_named_in_a_list() -> None:
+    given = {"winkube_rack_of_the_machine": "b7"}
+    (sentence,) = variables.unknown(given).values()
+    assert "winkube_own_variables" in sentence
+    assert variables.unknown(given | {"winkube_own_variables": ["winkube_rack_of_the_machine"]}) == {}
+    assert variables.unknown({"ansible_user": "x", "rack": 1}) == {}, "other prefixes are nobody's business"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("winkube_kubelet_verbosity", "high", "winkube_kubelet_verbosity: it is of type str"),
+        ("winkube_network_mode", "vxlan", "winkube_network_mode: it must be one of: l2bridge"),
+        ("winkube_drain", "maybe", "winkube_drain: it is of type str and we were unable to convert to bool"),
+        ("winkube_cluster", 3, "winkube_cluster: it is of type int and we were unable to convert to dict"),
+    ],
+)
+def test_a_wrong_type_names_the_variable(name: str, value: Any, said: str) -> None:
+    (sentence,) = wrong(**{name: value})
+    assert sentence.startswith(said), sentence
+
+
+def test_what_ansible_converts_and_what_has_no_value_yet_is_not_judged() -> None:
+    assert wrong(winkube_kubelet_verbosity="4", winkube_drain="yes", winkube_node_taints="a=b:NoSchedule") == []
+    given = {"winkube_kubelet_verbosity": "{{ later }}"}
+    assert variables.wrong(given, lambda _name: None) == {}
+
+
+def test_a_default_is_not_looked_at_again() -> None:
+    asked: list[str] = []
+    variables.wrong(dict(variables.defaults()), asked.append)
+    assert asked == []

@@ -1,0 +1,3 @@
+module winkube.invalid/launcher
+
+go 1.21

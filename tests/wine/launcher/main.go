@@ -1,0 +1,36 @@
+// The launcher gives the program beside it, pwsh.exe, a console of its own: on Wine without one it ends with 0 and says nothing.
+// Streams, arguments and exit code are passed on.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// CREATE_NEW_CONSOLE: of what was started from this side Wine's console is one in name alone.
+const newConsole = 0x10
+
+func main() {
+	self, err := os.Executable()
+	if err != nil {
+		fail(err)
+	}
+	command := exec.Command(filepath.Join(filepath.Dir(self), "pwsh.exe"), os.Args[1:]...)
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	command.SysProcAttr = &syscall.SysProcAttr{CreationFlags: newConsole}
+	var ended *exec.ExitError
+	if err := command.Run(); errors.As(err, &ended) {
+		os.Exit(ended.ExitCode())
+	} else if err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "launcher:", err)
+	os.Exit(70)
+}
