@@ -298,3 +298,11 @@ def parse_recap(stdout: str) -> dict[str, Recap]:
         counts = dict(item.split("=") for item in match["counts"].split())
         recaps[match["host"]] = Recap(**{name: int(count) for name, count in counts.items()})
     return recaps
+
+
+def says_that_it_is_off(node: str, run: Run) -> bool:
+    """Whether Ansible passed on the lab's sentence for a node that is off, or its own, said where ssh ended before it had read its input."""
+    return (
+        f"the simulated node {node} closed the connection" in run.output
+        or "Data could not be sent to remote host" in run.output
+    )

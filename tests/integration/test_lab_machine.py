@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tests.integration.lab import Bench
+from tests.integration.lab import Bench, says_that_it_is_off
 from tests.lab.server.host import NodeHost
 from tests.lab.twin.submit import envelope, with_hns
 
@@ -29,7 +29,7 @@ def attempts(bench: Bench) -> int:
         if run.rc == 0:
             return number
         assert run.rc == 4, run
-        assert "the simulated node win1 closed the connection" in run.output
+        assert says_that_it_is_off("win1", run)
     raise AssertionError(f"win1 did not come back within {PATIENCE} attempts")
 
 
