@@ -301,7 +301,7 @@ def parse_recap(stdout: str) -> dict[str, Recap]:
 
 
 def says_that_it_is_off(node: str, run: Run) -> bool:
-    """Whether the output has the lab's sentence for a node that is off, or Ansible's own where ssh ended before its input."""
+    """Whether the output has the lab's sentence for a node that is off, or Ansible's own where ssh ended first."""
     return (
         f"the simulated node {node} closed the connection" in run.output
         or "Data could not be sent to remote host" in run.output
