@@ -1,7 +1,9 @@
 """What Galaxy and Automation Hub say of an archive when it is imported: galaxy-importer, in an environment of its own.
 
 It wants versions of ansible-core and ansible-lint that are not the clone's, so .cache/galaxy-importer has it. Its
-`ansible-test` needs a container engine and is off, as it is by default: `make sanity` runs that.
+`ansible-test` needs a container engine and is off, as it is by default: `make sanity` runs that. Its ansible-lint would
+fetch ansible.windows and kubernetes.core from Galaxy; where they are missing it warns of their modules, so the bundle is
+installed beside it.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ def judge(archive: Path) -> list[str]:
     python = PLACE / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", f"galaxy-importer=={VERSION}"]
-    subprocess.run(install, check=True)
+    install = [str(python), "-m", "pip", "install", "--quiet"]
+    subprocess.run([*install, f"galaxy-importer=={VERSION}"], check=True)
+    subprocess.run([*install, "--no-deps", "ansible"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{PLACE / 'bin'}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path, "HOME": folder}

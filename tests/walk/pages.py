@@ -62,6 +62,11 @@ def infra_repo(walk: Walk) -> None:
         walk.write(f"inventory/mycluster/host_vars/{name}.yml", here)
 
 
+def for_molecule(walk: Walk) -> None:
+    """molecule takes no `-e`: what the lab's downloads need is among the variables of the nodes."""
+    walk.write("inventory/mycluster/group_vars/windows_nodes/lab.yml", json.dumps(walk.extra))
+
+
 def ten_nodes(walk: Walk) -> None:
     """The repository of the page, without what it has one make: kubespray's half, and ten machines of one cluster."""
     shutil.copytree(ROOT / "examples" / "infra-repo", walk.folder, dirs_exist_ok=True, symlinks=True)
@@ -253,6 +258,8 @@ PAGES = (
             Step("ansible-inventory --graph"),
             Step("ansible-playbook playbooks/site.yml --check --diff --limit windows_nodes"),
             Step("ansible-playbook playbooks/site.yml"),
+            Step("pip install molecule"),
+            Step("WINKUBE_TEST_HOST=win1 molecule test -s windows", first=for_molecule),
             Step("ansible-playbook playbooks/containerd.yml -e winkube_containerd_version=2.3.8"),
         ),
         infra_repo,
