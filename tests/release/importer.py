@@ -1,9 +1,8 @@
 """What Galaxy and Automation Hub say of an archive when it is imported: galaxy-importer, in an environment of its own.
 
 It wants versions of ansible-core and ansible-lint that are not the clone's, so .cache/galaxy-importer has it. Its
-`ansible-test` needs a container engine and is off, as it is by default: `make sanity` runs that. Its ansible-lint would
-fetch ansible.windows and kubernetes.core from Galaxy; where they are missing it warns of their modules, so the bundle is
-installed beside it.
+`ansible-test` needs a container engine and is off, as it is by default: `make sanity` runs that. Its ansible-lint warns
+of modules of ansible.windows and kubernetes.core where these are not installed, so the bundle is beside it.
 """
 
 from __future__ import annotations
