@@ -50,8 +50,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
 
 GENERAL = frozenset(each for each in messages_general.MESSAGES if not each.finding.startswith("start."))
 """Not said where another line of the same text names a reason. That a program ended is said in any case."""
-PLACES = GENERAL | {each for each in messages_general.MESSAGES if each.finding == "start.failed"}
-"""Those that say where something failed, and not why."""
 
 LINES = 3
 """So many lines are kept of a hit: the last ones."""
@@ -85,8 +83,15 @@ _ORDER = {each: number for number, each in enumerate(MESSAGES)}
 _SCANNER = Scanner(each.pattern for each in MESSAGES)
 _OVER_SCANNER = Scanner(each.pattern for each in OVER.values())
 _REACHED_SCANNER = Scanner([REACHED.pattern])
-_PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL)
+_PASTED: tuple[Message, ...] = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL)
 _PASTED_SCANNER = Scanner(each.pattern for each in _PASTED)
+
+PLACES: frozenset[Message | Rule] = (
+    GENERAL
+    | {each for each in messages_general.MESSAGES if each.finding == "start.failed"}
+    | {each for each in (*MESSAGES, *_PASTED) if each.state}
+)
+"""Those that say where something failed, or that something waits, and not why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ def place_sentence(line: Line) -> str:
 
 
 LOOK: Mapping[str, str] = {
+    "pod.": "Run kubectl describe pod on the pod; the last event that names a reason says more. Paste it here.",
+    "node.": "Read the end of kubelet's log on the node; run verify on it.",
+    "attach": "kubectl get volumeattachments; read the log of the CSI driver's controller and that of its pod here.",
     "volume": "Read the log of the CSI driver's pod on this node; run the same New-SmbGlobalMapping there.",
     "image": "Run crictl pull IMAGE on the node; read containerd's log at that time.",
     "HNS": "Compare hnsdiag list networks and endpoints with what the line names; read the event log "

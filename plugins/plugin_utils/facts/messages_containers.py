@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import CONTAINER, ENDPOINT, HCS, LAYER, PROCESS, SHARE
+from .message_places import ATTACH, CONTAINER, ENDPOINT, HCS, LAYER, PROCESS, SHARE, STAGE, UNMOUNT, VOLUME
 
 MESSAGES: tuple[Message | Rule, ...] = (
     Rule("image.mismatch", (win.HCS_E_IMAGE_MISMATCH,), "kubernetes/kubernetes#99157"),
@@ -88,12 +88,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
         doing=(LAYER,),
         never=(CONTAINER, PROCESS),
     ),
-    Message(
+    Rule(
         "container.command",
-        r"\bCreateProcess\b.*(?:cannot find the (?:file|path) specified|is not a valid "
-        r"Win32 application)|exec: .{0,160}executable file not found in |"
-        r"unable to start container process.{0,200}no such file or directory",
+        (
+            r"\bCreateProcess\b.*(?:cannot find the (?:file|path) specified|is not a valid "
+            r"Win32 application)|exec: .{0,160}executable file not found in |"
+            r"unable to start container process.{0,200}no such file or directory",
+        ),
         "containerd/containerd#6300",
+        never=(SHARE, STAGE, VOLUME, ATTACH, UNMOUNT),
     ),
     Rule(
         "container.mount-refused",

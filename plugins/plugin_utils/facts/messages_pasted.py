@@ -47,7 +47,8 @@ GENERAL: tuple[Message, ...] = (
         "node.not-ready",
         r"Kubelet (?:stopped posting|never posted) node status|NodeStatusUnknown|KubeletNotReady",
         "kubernetes/kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go; rancher/rancher#27974",
+        state=True,
     ),
-    Message("pod.stuck", r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox", _PAGE),
+    Message("pod.stuck", r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox", _PAGE, state=True),
 )
 """After it."""
