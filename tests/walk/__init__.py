@@ -4,8 +4,8 @@
 
 A clone and a virtual environment are made in a temporary folder, with what the collection's requirements.txt names and
 nothing else. Then every command behind a `$` in the console blocks of the pages (pages.py) is executed in the order of
-the page, against a lab of its own, or is listed with the reason why not: a command that is in neither is an error. The
-last line is one JSON object.
+the page, against a lab of its own, or is listed with the reason why not: a command that is in neither is an error. Each
+is told with its exit status and how many lines it printed. The last line is one JSON object.
 
 What is not as at a user's: downloads come from the lab (`-e @lab.json`, as from a mirror), ssh takes the lab's
 configuration, the collections that galaxy.yml names come from PyPI's `ansible` where there is no way to Galaxy, Windows
@@ -136,7 +136,8 @@ class Walk:
         said = done.stdout + done.stderr
         self.place.executed += 1
         right = done.returncode == wanted and "Traceback" not in said
-        print(f"{'ok    ' if right else 'FAILED'} {self.name}: {command} (exit status {done.returncode})", flush=True)
+        ended = f"exit status {done.returncode}, {len(said.splitlines())} lines"
+        print(f"{'ok    ' if right else 'FAILED'} {self.name}: {command} ({ended})", flush=True)
         if not right:
             self.place.failed.append(f"{self.name}: {command}")
             print(said)
