@@ -14,6 +14,8 @@ from tests.judge.case import load, scene
 
 HOSTILE = "<script>document.title='in'</script>"
 NANO = 1_000_000_000
+WIDTHS = {"phone": 400, "tablet": 800, "desk": 1300}
+"""CSS pixels at which every page has to be readable."""
 
 
 def diagnosis(markup: str = "") -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.browser.chromium import Tab, chromium
-from tests.browser.pages import HOSTILE, PAGES
+from tests.browser.pages import HOSTILE, PAGES, WIDTHS
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FOLDED = "[...document.querySelectorAll('details > pre')].filter(e => e.checkVisibility()).length"
-PHONE, TABLET, DESK = 400, 800, 1300
+PHONE, TABLET, DESK = WIDTHS.values()
 
 
 @pytest.fixture(scope="module")
