@@ -65,6 +65,16 @@ def state(host: NodeHost) -> str:
     return str(host.in_turn(lambda: host.node.services.state("kubelet")))
 
 
+def configured(host: NodeHost) -> None:
+    """As a join leaves the node. Called in the node's turn."""
+    host.node.drive.write(r"C:\etc\kubernetes\kubelet.conf", b"apiVersion: v1\n")
+    host.node.drive.mkdir(r"C:\etc\kubernetes\pki")
+    host.node.drive.write(r"C:\etc\kubernetes\pki\ca.crt", b"of the cluster")
+    flags = "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd --hostname-override=win1"
+    image = "--pod-infra-container-image=registry.k8s.io/pause:3.9"
+    host.node.drive.write(r"C:\var\lib\kubelet\kubeadm-flags.env", f'KUBELET_KUBEADM_ARGS="{flags} {image}"\n'.encode())
+
+
 @pytest.mark.spare(keep=("sc",))
 @pytest.mark.row("KU-01", "SV-05", "SV-12", "SV-22")
 @pytest.mark.parametrize("manager", MANAGERS)
@@ -174,16 +184,7 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
     converge(bench, manager=manager)
     line = value(host, "ImagePath") if manager == "sc" else value(host, "AppParameters", rf"{SERVICE}\Parameters")
 
-    def join() -> None:
-        host.node.drive.write(r"C:\etc\kubernetes\kubelet.conf", b"apiVersion: v1\n")
-        host.node.drive.mkdir(r"C:\etc\kubernetes\pki")
-        host.node.drive.write(r"C:\etc\kubernetes\pki\ca.crt", b"of the cluster")
-        flags = "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd --hostname-override=win1"
-        image = "--pod-infra-container-image=registry.k8s.io/pause:3.9"
-        text = f'KUBELET_KUBEADM_ARGS="{flags} {image}"\n'
-        host.node.drive.write(r"C:\var\lib\kubelet\kubeadm-flags.env", text.encode())
-
-    host.in_turn(join)
+    host.in_turn(lambda: configured(host))
     run = converge(bench, manager=manager)
     assert "started kubelet" in run.output and " of the service" not in run.output, str(run)
     assert state(host) == "running"
@@ -220,3 +221,41 @@ def test_two_runs_with_contradicting_values_tell_of_each_other(bench: Bench) -> 
 def joined(output: str) -> str:
     """Ansible breaks the lines of a warning."""
     return " ".join(output.split())
+
+
+def test_credential_providers_are_there_before_the_kubelet_and_change_with_one_restart(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lab's kubelet ends where upstream's does: without the program, the folder, or a version that it knows."""
+    stand_ins.healthy_at(monkeypatch, "kubelet", 10248)
+    host = bench.node()
+    program = b"MZ a provider"
+    bench.lab.sources.publish("/ecr.exe", program)
+    ecr = {
+        "name": "ecr-credential-provider",
+        "source": {"url": "http://xyz/ecr.exe", "checksum": sha256(program)},
+        "match_images": ["*.dkr.ecr.*.amazonaws.com"],
+    }
+    wanted = {"version": "1.37.1", "winkube_credential_providers": [ecr]}
+    config = r"C:\etc\kubernetes\credential-providers.json"
+    planned = converge(bench, "--check", "--diff", **wanted)
+    assert f"would write {config}" in planned.output, planned
+    converge(bench, **wanted)
+    assert (
+        host.in_turn(lambda: host.node.drive.read(r"C:\k\credential-providers\ecr-credential-provider.exe")) == program
+    )
+    host.in_turn(lambda: configured(host))
+    assert "started kubelet" in converge(bench, **wanted).output
+    assert state(host) == "running"
+    assert converge(bench, **wanted).recap["win1"].changed == 0
+
+    ecr["match_images"] = ["*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-west-1.amazonaws.com"]
+    other = converge(bench, **wanted)
+    assert other.output.count("restarted kubelet") == 1, other
+    assert state(host) == "running"
+
+    ecr["match_images"] = ["https://*.amazonaws.com/"]
+    refused = kubelet(bench, **wanted)
+    assert refused.rc != 0
+    assert "match_images" in refused.output, refused
+    assert state(host) == "running"

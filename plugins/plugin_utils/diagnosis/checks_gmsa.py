@@ -8,7 +8,10 @@ Whether Active Directory lets the host read the account's password only the host
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from ..cluster.client import Cluster
@@ -21,6 +24,11 @@ from .finding import ERROR, WARNING
 from .remedies import advice
 from .scene import Object, Scene
 from .tried import Gmsa, Objects, named
+
+try:
+    from cryptography import x509
+except ImportError:  # ansible-core depends on it, but a mere import of the file must not need it
+    x509 = None  # type: ignore[assignment]
 
 GROUP = "/apis/windows.k8s.io/v1"
 SPECS = f"{GROUP}/gmsacredentialspecs"
@@ -162,10 +170,27 @@ def _service(webhook: Object) -> tuple[str, str]:
 
 
 def _webhook_ca(scene: Scene) -> Iterator[Seen]:
+    clock = (scene.first.parts.get("system") or {}).get("clock")
     for each in gmsa.webhooks if (gmsa := _of(scene)) is not None else ():
         client = each.get("clientConfig") or {}
+        where = f"{each['kind']} webhook {WEBHOOK}"
         if client.get("service") and not client.get("caBundle"):
-            yield Seen(f"{each['kind']} webhook {WEBHOOK}", "it has no caBundle, so the API server does not trust it")
+            yield Seen(where, "it has no caBundle, so the API server does not trust it")
+            continue
+        ends = _last_end(str(client.get("caBundle") or ""))
+        if clock and ends and ends < datetime.fromisoformat(str(clock).replace("Z", "+00:00")):
+            yield Seen(where, f"the certificates of its caBundle have expired, the last on {ends:%Y-%m-%d}")
+
+
+def _last_end(bundle: str) -> datetime | None:
+    """When the last certificate of a caBundle (base64 of PEM) ends; None for what cannot be read."""
+    if x509 is None:
+        return None
+    try:
+        found = x509.load_pem_x509_certificates(base64.b64decode(bundle, validate=True))
+    except (binascii.Error, ValueError):
+        return None
+    return max((each.not_valid_after_utc for each in found), default=None)
 
 
 def _ignored(scene: Scene) -> Iterator[Seen]:
@@ -264,7 +289,8 @@ CHECKS = (
         "webhook-ca",
         ERROR,
         "The webhook of gMSA is not trusted",
-        "Its configuration has no certificate authority; cert-manager, or the chart's own certificate, puts it there.",
+        "Its configuration has no certificate authority, or one that has expired; cert-manager, or the chart's own "
+        "certificate, puts it there.",
         "Look at the chart's values certificates.*, and at cert-manager's cainjector.",
         _webhook_ca,
     ),

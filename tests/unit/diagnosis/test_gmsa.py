@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from copy import deepcopy
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.credential_spec 
 from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.custom import kind_of
 from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.cluster.pki import Authority, Identity
 from tests.lab.cluster.seed import Settings
 
 from .nodes import Node, healthy
@@ -77,6 +80,7 @@ def node(
     found = healthy()
     found.pods[0]["spec"]["securityContext"] = {"windowsOptions": {"gmsaCredentialSpecName": "shop"}}
     found.more["gmsa"] = gmsa
+    found.parts["system"] = {**found.parts["system"], "clock": datetime.now(UTC).isoformat()}
     found.parts[checks_gmsa.CCG.key] = {"exists": True, "values": {}, "keys": [plugin] if plugin else []}
     found.parts[checks_gmsa.DOMAIN.key] = {"exists": bool(domain), "type": "string", "value": domain}
     found.parts[f"registry:clsid:{GUID.casefold()}"] = {"exists": com, "values": {}, "keys": []}
@@ -88,6 +92,13 @@ def node(
 
 def ids(found: Node) -> set[str]:
     return {each for each in found.ids() if each.startswith("gmsa.")}
+
+
+def trusting(days: float) -> tuple[dict[str, Any], ...]:
+    """Webhooks whose authority is valid for so many days from now."""
+    pair = Authority("gmsa").issue(Identity("gmsa", ()), days=days, start=-800)
+    client = {"service": {"namespace": "gmsa", "name": "gmsa"}, "caBundle": base64.b64encode(pair.certificate).decode()}
+    return webhooks(clientConfig=client)
 
 
 WHOLE = Gmsa(True, (named(SPEC),), webhooks())
@@ -109,6 +120,8 @@ WHOLE = Gmsa(True, (named(SPEC),), webhooks())
             {},
             {"gmsa.webhook-ca"},
         ),
+        (Gmsa(True, (named(SPEC),), trusting(days=-400)), {}, {"gmsa.webhook-ca"}),
+        (Gmsa(True, (named(SPEC),), trusting(days=400)), {}, set()),
         (Gmsa(True, (named(SPEC, "web"),), webhooks()), {}, {"gmsa.spec-missing"}),
         (Gmsa(True, (named(spec(CmsPlugins=[])),), webhooks()), {}, {"gmsa.spec-invalid"}),
         (Gmsa(True, (named(SPEC),), webhooks(), (("default/default", "shop"),)), {}, {"gmsa.not-allowed"}),
